@@ -1,0 +1,12 @@
+# Aliases of dev.py, for fingers used to make.
+.PHONY: help demo test check build bench
+
+help:
+	@python3 dev.py --help
+
+demo test check build:
+	@python3 dev.py $@
+
+# make bench NAME="rrf kendall"
+bench:
+	@python3 dev.py bench $(NAME)

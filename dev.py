@@ -1,0 +1,369 @@
+#!/usr/bin/env python3
+"""Everything a developer does with concordant, from a fresh clone and nothing but Python 3.11 or newer.
+
+    python3 dev.py demo           set up and run the main commands on the data in examples/
+    python3 dev.py test           set up and run all tests (further arguments go to pytest)
+    python3 dev.py check          the one-minute check before every commit
+    python3 dev.py build          compile the kernels in place
+    python3 dev.py bench NAME...  run benchmarks against rival libraries, in an environment of their own
+
+The first run makes .venv and installs the project into it, editable. Later runs install nothing as long as
+pyproject.toml is the same, and compile nothing as long as the C++ sources are, so they work offline.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036 - this file is the first thing an older Python meets
+    sys.exit(f"concordant needs Python 3.11 or newer, and this is {sys.version.split()[0]}: use a newer one.")
+
+import argparse
+import hashlib
+import os
+import shlex
+import subprocess
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+KERNELS = ROOT / "src" / "concordant" / "kernels"
+PYPROJECT = ROOT / "pyproject.toml"
+CMAKE_LISTS = ROOT / "CMakeLists.txt"
+ON_WINDOWS = os.name == "nt"
+
+
+class StepError(Exception):
+    """A step went wrong; the message is for the user."""
+
+
+# --- running commands ------------------------------------------------------------------------------------
+
+
+def say(message: str) -> None:
+    """Print a progress line at once, also into a pipe."""
+    print(f"== {message}", flush=True)
+
+
+def shown(command: Sequence[str]) -> str:
+    """Write a command as one would type it."""
+    return shlex.join([Path(command[0]).name, *command[1:]])
+
+
+def run(command: Sequence[str], env: dict[str, str] | None = None) -> int:
+    """Run a command in the project root with its output on the terminal; return its exit code."""
+    return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
+
+
+def run_quietly(command: Sequence[str], failure: str) -> None:
+    """Run a command whose output matters only when it fails."""
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode != 0:
+        output = done.stdout.decode(errors="replace").rstrip()
+        raise StepError(f"{output}\n{failure} (the command was: {shown(command)})")
+
+
+def fingerprint(parts: Iterable[str | Path]) -> str:
+    """Hash texts and the contents of files; the same parts give the same stamp."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.read_bytes() if isinstance(part, Path) else part.encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+def is_stamped(stamp: Path, mark: str) -> bool:
+    """Say whether a step already ran with exactly these inputs."""
+    return stamp.is_file() and stamp.read_text() == mark
+
+
+# --- environments ----------------------------------------------------------------------------------------
+
+
+class Environment:
+    """A virtual environment in the project root and what dev.py installed there."""
+
+    def __init__(self, name: str) -> None:
+        self.path = ROOT / name
+        self.bin = self.path / ("Scripts" if ON_WINDOWS else "bin")
+        self.python = str(self.bin / ("python.exe" if ON_WINDOWS else "python"))
+
+    def tool(self, name: str) -> str:
+        """Return the path of a program installed in this environment."""
+        return str(self.bin / (f"{name}.exe" if ON_WINDOWS else name))
+
+    def stamp(self, step: str) -> Path:
+        """Return the file that remembers the inputs of a finished step."""
+        return self.path / f"concordant-{step}.stamp"
+
+    def make(self) -> None:
+        """Create the environment unless a working one is there."""
+        if Path(self.python).exists() and self._works():
+            return
+        say(f"making {self.path.name} with Python {sys.version.split()[0]}")
+        run_quietly(
+            [sys.executable, "-m", "venv", "--clear", str(self.path)],
+            "Cannot make a virtual environment: install your system's python3-venv package and try again.",
+        )
+
+    def pip_install(self, *arguments: str) -> None:
+        """Install with pip, silently unless it fails."""
+        run_quietly(
+            [self.python, "-m", "pip", "install", "--disable-pip-version-check", *arguments],
+            "pip could not install this: check the network connection and try again.",
+        )
+
+    @cached_property
+    def version(self) -> str:
+        """Describe the interpreter, as far as installed files depend on it."""
+        question = "import sys; print(sys.implementation.cache_tag, sys.prefix)"
+        return self._ask(question).stdout.strip()
+
+    def _works(self) -> bool:
+        question = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
+        return self._ask(question).returncode == 0
+
+    def _ask(self, question: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([self.python, "-c", question], capture_output=True, text=True, check=False)
+
+
+def set_up(extras: Sequence[str]) -> Environment:
+    """Bring .venv up to date: the project editable with its extras, and the kernels compiled."""
+    environment = Environment(".venv")
+    environment.make()
+    wanted = set(extras) | _installed_extras(environment)
+    mark = fingerprint([environment.version, PYPROJECT, *sorted(wanted)]) + "\n" + ",".join(sorted(wanted))
+    stamp = environment.stamp("install")
+    if not is_stamped(stamp, mark):
+        brackets = f"[{','.join(sorted(wanted))}]" if wanted else ""
+        say(f"installing concordant{brackets} into .venv (a minute or two the first time)")
+        stamp.unlink(missing_ok=True)
+        environment.pip_install(*build_requirements(), "cmake>=3.26", "ninja")
+        # The kernels are built by build_kernels, where a change of one C++ file recompiles one file.
+        environment.pip_install("--no-build-isolation", "-C", "wheel.cmake=false", "-e", f".{brackets}")
+        stamp.write_text(mark)
+    build_kernels(environment)
+    return environment
+
+
+def _installed_extras(environment: Environment) -> set[str]:
+    """Remember extras of earlier runs, so that ``demo`` after ``test`` does not undo the stamp."""
+    stamp = environment.stamp("install")
+    lines = stamp.read_text().splitlines() if stamp.is_file() else []
+    return set(filter(None, lines[1].split(","))) if len(lines) > 1 else set()
+
+
+def build_requirements() -> list[str]:
+    """Read what building needs from pyproject.toml."""
+    requires: list[str] = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["build-system"]["requires"]
+    return requires
+
+
+# --- kernels ---------------------------------------------------------------------------------------------
+
+
+def build_kernels(environment: Environment) -> None:
+    """Compile the kernels next to their Python files if a source changed; without a compiler, say so."""
+    sources = sorted([*KERNELS.glob("*.cpp"), *KERNELS.glob("*.hpp")])
+    mark = fingerprint([environment.version, CMAKE_LISTS, *(path.name for path in sources), *sources])
+    stamp = environment.stamp("kernels")
+    if is_stamped(stamp, mark) and any(KERNELS.glob("_compiled*")):
+        return
+    directory = ROOT / "build" / f"dev-{environment.version.split()[0]}"
+    start = time.perf_counter()
+    if not _configure(environment, directory):
+        say("no working C++ compiler: going on with the NumPy kernels (same answers, slower)")
+        for stale in KERNELS.glob("_compiled*"):
+            stale.unlink()
+        return
+    say("compiling the kernels")
+    run_quietly(
+        [environment.tool("cmake"), "--build", str(directory)],
+        "The kernels do not compile: mend the C++ error above.",
+    )
+    stamp.write_text(mark)
+    say(f"compiled in {time.perf_counter() - start:.0f} s")
+
+
+def _configure(environment: Environment, directory: Path) -> bool:
+    """Configure the build unless done before with the same inputs; False if there is no compiler."""
+    mark = fingerprint([str(ROOT), environment.version, CMAKE_LISTS, PYPROJECT])
+    stamp = directory / "concordant-configure.stamp"
+    if is_stamped(stamp, mark) and (directory / "build.ninja").is_file():
+        return True
+    directory.mkdir(parents=True, exist_ok=True)
+    nanobind = subprocess.run(
+        [environment.python, "-m", "nanobind", "--cmake_dir"], capture_output=True, text=True, check=False
+    )
+    command = [environment.tool("cmake"), "--fresh", "-S", str(ROOT), "-B", str(directory), "-G", "Ninja"]
+    command += [
+        "-DCMAKE_BUILD_TYPE=Release",
+        "-DCONCORDANT_INPLACE=ON",
+        f"-DCMAKE_MAKE_PROGRAM={environment.tool('ninja')}",
+        f"-DPython_EXECUTABLE={environment.python}",
+        f"-Dnanobind_DIR={nanobind.stdout.strip()}",
+    ]
+    with open(directory / "configure.log", "w", encoding="utf-8") as log:
+        done = subprocess.run(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, check=False)
+    if done.returncode == 0:
+        stamp.write_text(mark)
+    return done.returncode == 0
+
+
+# --- commands --------------------------------------------------------------------------------------------
+
+TOUR = (
+    ("What is in a file of ballots?", "describe examples/election.csv"),
+    ("Who wins? Ranked ballots, by the Schulze method", "rank examples/election.csv --method schulze"),
+    (
+        "Do other rules agree? The compromise candidate wins only by some of them",
+        "compare examples/election.csv --methods plurality,instant-runoff,borda,copeland,schulze",
+    ),
+    ("Which model is best? Pairwise votes with ties", "rank examples/model-votes.csv --method copeland"),
+    ("Which film is best? Ratings, with missing ones", "rank examples/ratings.csv --method borda"),
+    (
+        "Four search engines fused into one run",
+        "fuse examples/runs/engine1.run examples/runs/engine2.run examples/runs/engine3.run"
+        " examples/runs/engine4.run --method rrf --output build/demo/fused.run",
+    ),
+    (
+        "How good is the fused run?",
+        "evaluate build/demo/fused.run examples/qrels.txt --metrics ndcg@10,map,mrr",
+    ),
+    (
+        "Better than the best engine alone?",
+        "evaluate examples/runs/engine1.run examples/qrels.txt --metrics ndcg@10,map,mrr",
+    ),
+)
+
+
+def demo(_arguments: Sequence[str]) -> int:
+    """Set up and show the main commands at work on the data in examples/."""
+    environment = set_up([])
+    (ROOT / "build" / "demo").mkdir(parents=True, exist_ok=True)
+    for title, line in TOUR:
+        print(f"\n# {title}\n$ concordant {line}", flush=True)
+        code = run([environment.tool("concordant"), *shlex.split(line)])
+        if code != 0:
+            raise StepError(f"The demo stopped: concordant {line.split()[0]} ended with exit code {code}.")
+    relative = os.path.relpath(environment.tool("concordant"))
+    print(f"\nNow your own data: {relative} rank FILE   (and {relative} --help)")
+    return 0
+
+
+def test(arguments: Sequence[str]) -> int:
+    """Set up and run the tests; all arguments go to pytest."""
+    environment = set_up(["dev"])
+    return run([environment.python, "-m", "pytest", *arguments])
+
+
+def check(_arguments: Sequence[str]) -> int:
+    """Run the one-minute check: lint, format, types, import contracts, quick tests."""
+    environment = set_up(["dev"])
+    steps = (
+        [environment.tool("ruff"), "check", "."],
+        [environment.tool("ruff"), "format", "--check", "."],
+        [environment.tool("mypy")],
+        [environment.tool("lint-imports")],
+        [environment.python, "-m", "pytest", "-x", "-m", "not slow"],
+    )
+    failed = []
+    for step in steps:
+        say(shown(step))
+        start = time.perf_counter()
+        if run(step) != 0:
+            failed.append(shown(step))
+        say(f"{time.perf_counter() - start:.1f} s")
+    if failed:
+        raise StepError(f"The check failed: {'; '.join(failed)}.")
+    say("all good")
+    return 0
+
+
+def build(_arguments: Sequence[str]) -> int:
+    """Compile the kernels in place, and say which back end is active."""
+    Environment(".venv").stamp("kernels").unlink(missing_ok=True)
+    environment = set_up([])
+    question = "from concordant import kernels; print('active kernels:', kernels.active())"
+    return run([environment.python, "-c", question])
+
+
+def bench(arguments: Sequence[str]) -> int:
+    """Run benchmarks in .venv-bench: the project installed as users have it, next to its rivals."""
+    environment = Environment(".venv-bench")
+    environment.make()
+    extras = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]["bench"]
+    _install_once(environment, ".", _project_files())
+    for requirement in extras:
+        _install_once(environment, requirement, [])
+    # Without byte code every import is compiled anew, which no installed program does.
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    return run([environment.python, "-m", "benchmarks", *arguments], env)
+
+
+def _project_files() -> list[Path]:
+    patterns = ("*.py", "*.pyi", "*.cpp", "*.hpp")
+    sources = [path for pattern in patterns for path in (ROOT / "src").rglob(pattern)]
+    return [PYPROJECT, CMAKE_LISTS, *sorted(sources)]
+
+
+def _install_once(environment: Environment, requirement: str, inputs: Sequence[Path]) -> None:
+    """Install unless done before with the same inputs; a rival that cannot be installed is left out."""
+    is_project = requirement == "."
+    name = "concordant" if is_project else requirement
+    stamp = environment.stamp("".join(letter if letter.isalnum() else "-" for letter in name))
+    mark = fingerprint([environment.version, *inputs])
+    if is_stamped(stamp, mark):
+        return
+    say(f"installing {name} into {environment.path.name}")
+    try:
+        environment.pip_install(requirement)
+    except StepError:
+        if is_project:
+            raise
+        say(f"{name} cannot be installed here; its rows will say so")
+        return
+    stamp.write_text(mark)
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "demo": demo,
+    "test": test,
+    "check": check,
+    "build": build,
+    "bench": bench,
+}
+TAKES_ARGUMENTS = ("test", "bench")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command; 0 is success, 1 a failed step, 2 a command nobody knows."""
+    parser = argparse.ArgumentParser(
+        prog="dev.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="python3 dev.py COMMAND [arguments]",
+    )
+    parser.add_argument("command", choices=list(COMMANDS), help="what to do")
+    options = parser.parse_args(argv[:1] or ["--help"])
+    rest = list(argv[1:])
+    if rest and options.command not in TAKES_ARGUMENTS:
+        if rest[0] in ("-h", "--help"):
+            print(f"python3 dev.py {options.command}: {COMMANDS[options.command].__doc__}")
+            return 0
+        parser.error(f"{options.command} takes no arguments, got {shlex.join(rest)}")
+    try:
+        return COMMANDS[options.command](rest)
+    except StepError as error:
+        print(f"dev.py: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("dev.py: stopped", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

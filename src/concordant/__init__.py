@@ -1,0 +1,64 @@
+"""concordant: preferences of any form into rankings people can trust.
+
+>>> import concordant as cc
+>>> prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]])
+>>> cc.rank(prefs, "borda").items
+['a', 'b', 'c']
+"""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+
+# Public names and where they live; resolved on first use so that importing concordant costs nothing.
+_HOME = {
+    "Preferences": "preferences",
+    "Labels": "labels",
+    "Ranking": "ranking",
+    "Notice": "ranking",
+    "Method": "method",
+    "param": "params",
+    "rank": "api",
+    "fuse": "api",
+    "compare": "comparing",
+    "evaluate": "evaluation",
+    "read": "io",
+    "read_labels": "io",
+    "read_features": "io",
+    "write": "io",
+    "ConcordantError": "errors",
+    "InputError": "errors",
+    "FormatError": "errors",
+    "ParameterError": "errors",
+    "NeedError": "errors",
+    "UnknownNameError": "errors",
+}
+_MODULES = ("metrics", "views", "registry", "kernels")
+
+
+def __getattr__(name: str) -> object:
+    import importlib
+
+    if name in _HOME:
+        value: object = getattr(importlib.import_module(f"concordant.{_HOME[name]}"), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"concordant.{name}")
+    elif name[:1].isupper():
+        from concordant import registry
+
+        folded = registry.fold(name)
+        known = next((method for method in registry.modules() if registry.fold(method) == folded), None)
+        if known is None or registry.load(known).__name__ != name:
+            raise AttributeError(f"module 'concordant' has no attribute {name!r}")
+        value = registry.load(known)
+    else:
+        raise AttributeError(f"module 'concordant' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    from concordant import registry
+
+    methods = [registry.load(name).__name__ for name in registry.modules()]
+    return sorted([*globals(), *_HOME, *_MODULES, *methods])

@@ -1,0 +1,1 @@
+"""Aggregation methods: families as folders, one file per method."""

@@ -1,0 +1,1 @@
+"""Fusion of search results: ranks or scores of many engines into one list."""

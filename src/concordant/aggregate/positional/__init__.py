@@ -1,0 +1,1 @@
+"""Positional rules: every ballot gives an item points for its place."""

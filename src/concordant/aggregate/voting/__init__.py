@@ -1,0 +1,1 @@
+"""Voting rules: elections by pairwise majorities or by rounds."""

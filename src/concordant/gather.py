@@ -1,0 +1,298 @@
+"""From what users hold to the arrays of the container: rankings, pairs, rank matrices and long rows.
+
+Every function returns plain keyword arguments for ``Preferences``; the container checks them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from concordant import kernels
+from concordant.errors import InputError
+from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
+from concordant.vocabulary import Vocabulary, arrow_stream, encode, encode_together, shorten
+
+Parts = dict[str, Any]
+
+
+def gather_rankings(
+    rankings: Iterable[Sequence[object]],
+    *,
+    weight: object = None,
+    agent: object = None,
+    instance: object = None,
+    candidates: Iterable[object] | None = None,
+) -> Parts:
+    """Best first; an inner list, tuple or set is a tie. With ``candidates``, unlisted ones stay known."""
+    rankings = list(rankings)
+    for row, ranking in enumerate(rankings):
+        if isinstance(ranking, (str, bytes)) or not isinstance(ranking, Iterable):
+            raise InputError(
+                f"Ranking {row + 1} is {shorten(repr(ranking))}, not a list of items: "
+                'write it best first, like ["a", "b"].'
+            )
+    flat, sizes, tier = _flatten(rankings)
+    extra = [] if candidates is None else list(candidates)
+    codes, vocabulary = encode(flat + extra, "item")
+    indptr = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=indptr[1:])
+    parts: Parts = {"items": vocabulary, "indptr": indptr, "item": codes[: len(flat)], "tier": tier}
+    parts.update(_ballot_columns(len(sizes), weight, agent, instance))
+    if extra:
+        if instance is not None:
+            raise InputError(
+                "candidates= lists the items of a single instance: leave it out, or leave instance= out."
+            )
+        seen = set(codes[len(flat) :].tolist())
+        stranger = next((code for code in codes[: len(flat)].tolist() if code not in seen), None)
+        if stranger is not None:
+            raise InputError(
+                f"The item {shorten(vocabulary[stranger])!r} is ranked but not among the candidates: add it to them."
+            )
+        order = np.array(list(dict.fromkeys(codes[len(flat) :].tolist())), np.int32)
+        parts.update(slot_ptr=np.array([0, len(order)]), slot_item=order)
+    return parts
+
+
+def _flatten(rankings: list[Any]) -> tuple[list[object], list[int], Int32s]:
+    flat = list(chain.from_iterable(rankings))
+    kinds = set(map(type, flat))
+    if not kinds & {list, tuple, set, frozenset}:
+        sizes = [len(ranking) for ranking in rankings]
+        starts = np.cumsum([0, *sizes[:-1]]) if sizes else np.zeros(0, np.int64)
+        return flat, sizes, (np.arange(len(flat)) - np.repeat(starts, sizes)).astype(np.int32)
+    flat, sizes, tiers = [], [], []
+    for ranking in rankings:
+        start = len(flat)
+        for tier, place in enumerate(ranking):
+            if isinstance(place, (set, frozenset)):
+                place = sorted(place, key=str)  # a set has no order of its own: make the result reproducible
+            group = list(place) if isinstance(place, (list, tuple)) else [place]
+            flat.extend(group)
+            tiers.extend([tier] * len(group))
+        sizes.append(len(flat) - start)
+    return flat, sizes, np.array(tiers, np.int32)
+
+
+def gather_pairs(
+    winner: object,
+    loser: object,
+    *,
+    weight: object = None,
+    tie: object = None,
+    agent: object = None,
+    instance: object = None,
+) -> Parts:
+    """One comparison per row. Where ``tie`` is true the two drew."""
+    (win, lose), vocabulary = encode_together([winner, loser], "item")
+    n = len(win)
+    if len(lose) != n:
+        raise InputError(f"There are {n} winners and {len(lose)} losers: give two columns of the same length.")
+    item = np.empty(2 * n, np.int32)
+    item[0::2], item[1::2] = win, lose
+    tier = np.zeros(2 * n, np.int32)
+    tier[1::2] = 1 if tie is None else ~as_flags(tie, n, "tie")
+    parts: Parts = {
+        "items": vocabulary,
+        "indptr": np.arange(0, 2 * n + 1, 2, dtype=np.int64),
+        "item": item,
+        "tier": tier,
+    }
+    parts.update(_ballot_columns(n, weight, agent, instance))
+    return parts
+
+
+def gather_rows(
+    item: object,
+    value: object,
+    *,
+    scale: str,
+    agent: object = None,
+    instance: object = None,
+    weight: object = None,
+    level: object = None,
+) -> Parts:
+    """Long form: one row per (agent, instance, item) with a rank (1 best) or a rating (high good).
+
+    ``level`` orders the items where that is not the value itself (a TREC run is ordered by its rank column and
+    carries scores as values).
+    """
+    codes, vocabulary = encode(item, "item")
+    n = len(codes)
+    values = as_numbers(value, n, scale)
+    key = np.zeros(n, np.int64)
+    agents = instances = None
+    if instance is not None:
+        instance_codes, instances = _same_length(encode(instance, "instance"), n, "instance")
+        key += instance_codes
+    if agent is not None:
+        agent_codes, agents = _same_length(encode(agent, "agent"), n, "agent")
+        key *= len(agents)
+        key += agent_codes
+    sort_by = values if level is None else as_numbers(level, n, "rank")
+    if level is None and scale == "rating":
+        sort_by = -values
+    order, indptr, tier = kernels.group_rows(key, sort_by)
+    if len(order):
+        codes, values = codes[order], values[order]
+    first = indptr[:-1] if not len(order) else order[indptr[:-1]]
+    parts: Parts = {
+        "items": vocabulary,
+        "indptr": indptr,
+        "item": codes,
+        "tier": tier,
+        "value": values,
+        "scale": scale,
+        "agents": agents,
+        "instances": instances,
+        "agent": None if agents is None else agent_codes[first],
+        "instance": None if instances is None else instance_codes[first],
+    }
+    if weight is not None:
+        parts["weight"] = _weight_of_ballots(as_numbers(weight, n, "weight"), order, indptr)
+    return parts
+
+
+def gather_rank_matrix(
+    ranks: object,
+    *,
+    items: Iterable[object] | None = None,
+    agents: Iterable[object] | None = None,
+    weight: object = None,
+) -> Parts:
+    """Items x agents, NaN where an agent did not rank an item; rank 1 is best."""
+    matrix = np.asarray(ranks, np.float64)
+    if matrix.ndim != 2:
+        raise InputError(f"A rank matrix has two dimensions (items x agents), not {matrix.ndim}: reshape it.")
+    n_items, n_agents = matrix.shape
+    if np.isinf(matrix).any():
+        raise InputError("A rank is infinite: use NaN where an agent did not rank an item.")
+    _, vocabulary = _same_length(encode(range(n_items) if items is None else items), n_items, "item")
+    if len(vocabulary) != n_items:
+        raise InputError(f"The {n_items} item labels are not distinct: name each row once.")
+    by_agent = np.ascontiguousarray(matrix.T)
+    agent_of, item_of = np.nonzero(~np.isnan(by_agent))
+    order, indptr, tier = kernels.group_rows(agent_of.astype(np.int64), by_agent[agent_of, item_of])
+    if len(order):
+        agent_of, item_of = agent_of[order], item_of[order]
+    parts: Parts = {
+        "items": vocabulary,
+        "indptr": indptr,
+        "item": item_of.astype(np.int32),
+        "tier": tier,
+        "value": by_agent[agent_of, item_of],
+        "scale": "rank",
+        "slot_ptr": np.array([0, n_items]),
+        "slot_item": np.arange(n_items, dtype=np.int32),
+    }
+    present = agent_of[indptr[:-1]]
+    if agents is not None:
+        codes, parts["agents"] = _same_length(encode(agents, "agent"), n_agents, "agent")
+        parts["agent"] = codes[present]
+    if weight is not None:
+        parts["weight"] = as_numbers(weight, n_agents, "weight")[present]
+    return parts
+
+
+def gather_columns(columns: Mapping[str, object], form: str | None = None) -> Parts:
+    """Columns that carry their role as a name: winner/loser, rank, rating, with item, agent, instance, weight.
+
+    ``form`` ("pairs", "ranks" or "ratings") settles which reading is meant when the names allow several.
+    """
+    shared = {role: columns[role] for role in ("agent", "instance", "weight") if role in columns}
+    if form in (None, "pairs") and "winner" in columns and "loser" in columns:
+        return gather_pairs(columns["winner"], columns["loser"], tie=columns.get("tie"), **shared)
+    for kind, role in (("ranks", "rank"), ("ratings", "rating")):
+        if form in (None, kind) and role in columns and "item" in columns:
+            return gather_rows(columns["item"], columns[role], scale=role, **shared)
+    raise InputError(
+        "The columns do not say what the preferences are: name winner and loser, or item and rank, or item and rating."
+    )
+
+
+def as_numbers(column: object, n: int, what: str) -> Floats:
+    """Return a column as finite float64 values, or say which row is not a number."""
+    if column is None:
+        raise InputError(f"The {what} column is missing: give one number per row.")
+    if hasattr(column, "__arrow_c_stream__") or hasattr(column, "__arrow_c_array__"):
+        _, kind, parts = kernels.read_stream(arrow_stream(column))[0]
+        column = np.asarray(parts) if kind == "number" else np.asarray(_texts(parts), object)
+    try:
+        values = np.ascontiguousarray(column, np.float64)
+    except (TypeError, ValueError):
+        values = np.array([_number(v, row, what) for row, v in enumerate(column)])  # type: ignore[arg-type, var-annotated]
+    if values.ndim != 1 or len(values) != n:
+        raise InputError(f"The {what} column has {values.size} values for {n} rows: give one per row.")
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InputError(f"The {what} in row {row + 1} is {values[row]}: every {what} must be a finite number.")
+    return values
+
+
+def as_flags(column: object, n: int, what: str) -> Bools:
+    """Return a column of yes/no answers as booleans."""
+    values = np.asarray(column)
+    if values.dtype != bool:
+        numbers = as_numbers(column, n, what)
+        if not np.isin(numbers, (0.0, 1.0)).all():
+            row = int(np.flatnonzero(~np.isin(numbers, (0.0, 1.0)))[0])
+            raise InputError(f"The {what} in row {row + 1} is {numbers[row]:g}: use true/false or 1/0.")
+        values = numbers == 1.0
+    if values.shape != (n,):
+        raise InputError(f"The {what} column has {values.size} values for {n} rows: give one per row.")
+    return values
+
+
+def _number(value: object, row: int, what: str) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        shown = "missing" if value is None else shorten(repr(value))
+        raise InputError(f"The {what} in row {row + 1} is {shown}: every {what} must be a number.") from None
+
+
+def _texts(parts: Any) -> list[str | None]:
+    codes, offsets, data, _ = parts
+    raw, ends = data.tobytes(), offsets.tolist()
+    labels = [raw[a:b].decode("utf-8", "replace") for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [None if code < 0 else labels[code] for code in codes.tolist()]
+
+
+def _ballot_columns(n: int, weight: object, agent: object, instance: object) -> Parts:
+    parts: Parts = {}
+    if weight is not None:
+        parts["weight"] = as_numbers(weight, n, "weight")
+    if agent is not None:
+        parts["agent"], parts["agents"] = _same_length(encode(agent, "agent"), n, "agent")
+    if instance is not None:
+        parts["instance"], parts["instances"] = _same_length(encode(instance, "instance"), n, "instance")
+    return parts
+
+
+def _same_length(coded: tuple[Int32s, Vocabulary], n: int, what: str) -> tuple[Int32s, Vocabulary]:
+    if len(coded[0]) != n:
+        raise InputError(f"There are {len(coded[0])} {what} labels for {n} rows: give one per row.")
+    return coded
+
+
+def _weight_of_ballots(weights: Floats, order: Int64s, indptr: Int64s) -> Floats:
+    by_entry = weights[order] if len(order) else weights
+    per_ballot = by_entry[indptr[:-1]]
+    differs = by_entry != np.repeat(per_ballot, np.diff(indptr))
+    if differs.any():
+        entry = int(np.flatnonzero(differs)[0])
+        row = int(order[entry]) if len(order) else entry
+        raise InputError(
+            f"The weight in row {row + 1} differs from the other rows of its ballot: "
+            "a weight belongs to a whole ballot."
+        )
+    return per_ballot
+
+
+def segment_index(indptr: AnyArray) -> Int64s:
+    """Return the number of the segment every entry belongs to."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))

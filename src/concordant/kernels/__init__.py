@@ -1,0 +1,59 @@
+"""The hot loops: compiled where a compiler was at hand, NumPy everywhere.
+
+Every kernel is a plain function on contiguous arrays and exists twice under the same name: in C++
+(``_compiled``) and in NumPy (``twins``). The twin is the oracle of the tests and the fall-back of an
+installation without a compiler. This module is the only switch:
+
+- ``CONCORDANT_KERNELS`` unset or ``auto``: compiled if built, else NumPy
+- ``CONCORDANT_KERNELS=numpy``: always the twins
+- ``CONCORDANT_KERNELS=compiled``: an error if the build is missing
+"""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from concordant.errors import ConcordantError
+
+if TYPE_CHECKING:
+    from concordant.kernels.twins import *  # noqa: F403
+
+
+def _choose() -> ModuleType:
+    choice = os.environ.get("CONCORDANT_KERNELS", "auto").lower() or "auto"
+    if choice not in ("auto", "numpy", "compiled"):
+        raise ConcordantError(
+            f"CONCORDANT_KERNELS is {choice!r}, which names no back end: use 'auto', 'numpy' or 'compiled'."
+        )
+    if choice != "numpy":
+        try:
+            from concordant.kernels import _compiled
+
+            return _compiled  # type: ignore[no-any-return]
+        except ImportError as error:
+            if choice == "compiled":
+                raise ConcordantError(
+                    "CONCORDANT_KERNELS=compiled, but the compiled kernels are not built: "
+                    "install with a C++17 compiler, or unset the variable to use NumPy."
+                ) from error
+    from concordant.kernels import twins
+
+    return twins
+
+
+_backend = _choose()
+
+
+def active() -> str:
+    """Return the back end in use: ``"compiled"`` or ``"numpy"``."""
+    return "numpy" if _backend.__name__.endswith(".twins") else "compiled"
+
+
+def __getattr__(name: str) -> object:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    function = getattr(_backend, name)
+    globals()[name] = function
+    return function

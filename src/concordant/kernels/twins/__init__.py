@@ -1,0 +1,4 @@
+"""NumPy twins of the compiled kernels: the test oracle, and the fall-back without a compiler."""
+
+from concordant.kernels.twins.rows import *  # noqa: F403
+from concordant.kernels.twins.strings import *  # noqa: F403

@@ -1,0 +1,102 @@
+"""Known relevance: (instance, item, label), the truth rankings are evaluated against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from concordant.errors import InputError
+from concordant.gather import as_numbers
+from concordant.types import AnyArray, Floats, Int32s, Int64s
+from concordant.vocabulary import Vocabulary, encode, shorten
+
+
+class Labels:
+    """Labels per instance and item, sorted by instance; joins other data by label text.
+
+    ``ptr`` delimits the instances: instance q owns rows ptr[q]:ptr[q + 1] of ``item`` and ``label``.
+    """
+
+    def __init__(self, instance: object, item: object, label: object) -> None:
+        item_codes, self.items = encode(item, "item")
+        n = len(item_codes)
+        if instance is None:
+            self.instances: Vocabulary | None = None
+            instance_codes = np.zeros(n, np.int32)
+        else:
+            instance_codes, self.instances = encode(instance, "instance")
+            if len(instance_codes) != n:
+                raise InputError(
+                    f"There are {len(instance_codes)} instances for {n} labelled items: give one per row."
+                )
+        labels = as_numbers(label, n, "label")
+        order = np.argsort(instance_codes, kind="stable")
+        self.item: Int32s = item_codes[order]
+        self.label: Floats = labels[order]
+        n_instances = 1 if self.instances is None else len(self.instances)
+        self.ptr: Int64s = np.searchsorted(instance_codes[order], np.arange(n_instances + 1)).astype(np.int64)
+        self._aligned: tuple[Any, ...] | None = None
+        self._check_repeats()
+
+    def _check_repeats(self) -> None:
+        from concordant import kernels
+
+        instance, row = kernels.find_repeated(self.ptr, self.item, len(self.items))
+        if instance >= 0:
+            where = "" if self.instances is None else f" in instance {shorten(self.instances[instance])!r}"
+            raise InputError(
+                f"The item {shorten(self.items[self.item[row]])!r} is labelled twice{where}: keep one label."
+            )
+
+    @property
+    def n_instances(self) -> int:
+        """How many instances are labelled."""
+        return len(self.ptr) - 1
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def __repr__(self) -> str:
+        return f"Labels({len(self):,} labels, {len(self.items):,} items, {self.n_instances:,} instances)"
+
+    def aligned(self, instances: Vocabulary | None, items: Vocabulary) -> tuple[Int64s, Int32s, Floats, Int64s]:
+        """Return (ptr, item, label) in another numbering of instances and items.
+
+        Row ranges follow the other's instances (empty where an instance has no labels); items the other does not
+        know get codes from ``len(items)`` up, because they still count as relevant. Last comes the position of
+        each of the other's instances here, -1 where unlabelled. The answer for the latest partner is kept.
+        """
+        if self._aligned is None or self._aligned[0] is not instances or self._aligned[1] is not items:
+            self._aligned = (instances, items, self._align(instances, items))
+        return self._aligned[2]  # type: ignore[no-any-return]
+
+    def _align(self, instances: Vocabulary | None, items: Vocabulary) -> tuple[Int64s, Int32s, Floats, Int64s]:
+        if (instances is None) != (self.instances is None) and max(len(instances or ""), self.n_instances) > 1:
+            raise InputError(
+                "Only one of the ranking and the labels names instances: give both the same instance column."
+            )
+        if instances is None or self.instances is None:
+            mine = np.zeros(1, np.int64)
+        else:
+            mine = self.instances.codes(instances).astype(np.int64)
+        sizes = np.where(mine >= 0, np.diff(self.ptr)[mine], 0)
+        ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        rows = np.arange(ptr[-1]) + np.repeat(np.where(mine >= 0, self.ptr[mine], 0) - ptr[:-1], sizes)
+        item_code = items.codes(self.items)
+        strangers = np.flatnonzero(item_code < 0)
+        item_code[strangers] = len(items) + np.arange(len(strangers), dtype=np.int32)
+        return ptr, item_code[self.item[rows]], self.label[rows], mine
+
+    def for_items(self, instance_of: AnyArray, instances: Vocabulary | None, items: Vocabulary, item: Int32s) -> Floats:
+        """Return the label of each (instance, item) pair of another numbering, NaN where unjudged."""
+        ptr, labelled, label, _ = self.aligned(instances, items)
+        width = len(items) + len(self.items)
+        key = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * width + labelled
+        order = np.argsort(key)
+        wanted = np.asarray(instance_of, np.int64) * width + item
+        if not len(key):
+            return np.full(len(wanted), np.nan)
+        at = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
+        found = order[at]
+        return np.where(key[found] == wanted, label[found], np.nan)

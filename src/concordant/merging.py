@@ -1,0 +1,124 @@
+"""Equal ballots: finding them to merge, and comparing whole preferences by content."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from concordant.gather import segment_index
+from concordant.types import AnyArray, Int64s
+from concordant.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from concordant.preferences import Preferences
+
+
+def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s]:
+    """Group equal ballots: (first ballot of each group in input order, group of every ballot).
+
+    Equal means the same instance, agent (if kept), openness, items, tiers, values and shown order. Ballots of one
+    length are compared as rows of integers, so the work is one sort per distinct length.
+    """
+    sizes = np.diff(prefs.indptr)
+    order = _canonical_order(prefs)
+    columns = [prefs.item[order].astype(np.int64), dense_tiers(prefs)[order].astype(np.int64)]
+    if prefs.value is not None:
+        columns.append((prefs.value[order] + 0.0).view(np.int64))
+    if prefs.shown is not None:
+        columns.append(prefs.shown[order].astype(np.int64))
+    heads = [prefs.instance_of_ballot.astype(np.int64)]
+    if keep_agents and prefs.agent is not None:
+        heads.append(prefs.agent.astype(np.int64))
+    if prefs.open is not None:
+        heads.append(prefs.open.astype(np.int64))
+    representative = np.empty(prefs.n_ballots, np.int64)
+    for size in np.unique(sizes).tolist():
+        ballots = np.flatnonzero(sizes == size)
+        entries = prefs.indptr[ballots][:, None] + np.arange(size)
+        key = np.concatenate(
+            [np.stack([head[ballots] for head in heads], 1), *(column[entries] for column in columns)], 1
+        )
+        _, first, inverse = np.unique(_rows_as_scalars(key), return_index=True, return_inverse=True)
+        representative[ballots] = ballots[first][inverse.reshape(-1)]
+    kept = np.unique(representative)
+    return kept, np.searchsorted(kept, representative)
+
+
+def same_content(a: Preferences, b: Preferences) -> bool:
+    """Whether two preferences say the same, ballot by ballot, whatever the numbering of their labels."""
+    if (a.n_ballots, len(a.item), a.scale) != (b.n_ballots, len(b.item), b.scale):
+        return False
+    if not np.array_equal(np.diff(a.indptr), np.diff(b.indptr)) or not np.array_equal(a.weight, b.weight):
+        return False
+    items = _translate(b.items, a.items)
+    instances, agents = _translate(b.instances, a.instances), _translate(b.agents, a.agents)
+    if items is None or (instances is None) != (a.instances is None) or (agents is None) != (a.agents is None):
+        return False
+    for mine, theirs, table in ((a.instance, b.instance, instances), (a.agent, b.agent, agents)):
+        if mine is not None and (theirs is None or table is None or not np.array_equal(mine, table[theirs])):
+            return False
+    if not np.array_equal(_open(a), _open(b)):
+        return False
+    order_a, order_b = _canonical_order(a), _canonical_order(b, items)
+    if not np.array_equal(a.item[order_a], items[b.item[order_b]]):
+        return False
+    if not np.array_equal(dense_tiers(a)[order_a], dense_tiers(b)[order_b]):
+        return False
+    for name in ("value", "shown"):
+        mine, theirs = getattr(a, name), getattr(b, name)
+        if (mine is None) != (theirs is None):
+            return False
+        if mine is not None and not np.array_equal(mine[order_a], theirs[order_b]):
+            return False
+    slots_a = set(zip(segment_index(a.slot_ptr).tolist(), a.slot_item.tolist(), strict=True))
+    owner_b = segment_index(b.slot_ptr)
+    owner_b = owner_b if instances is None else instances[owner_b]
+    return slots_a == set(zip(owner_b.tolist(), items[b.slot_item].tolist(), strict=True))
+
+
+def dense_tiers(prefs: Preferences) -> Int64s:
+    """Return tiers renumbered 0, 1, 2, … inside each ballot; gaps say nothing."""
+    tier, indptr = prefs.tier, prefs.indptr
+    rises = np.zeros(len(tier), np.int64)
+    rises[1:] = tier[1:] != tier[:-1]
+    starts = indptr[:-1][np.diff(indptr) > 0]
+    rises[starts] = 0
+    level = np.cumsum(rises)
+    base = np.zeros(prefs.n_ballots, np.int64)
+    base[np.diff(indptr) > 0] = level[starts]
+    return level - np.repeat(base, np.diff(indptr))
+
+
+def _canonical_order(prefs: Preferences, translate: AnyArray | None = None) -> Int64s:
+    item = prefs.item if translate is None else translate[prefs.item]
+    return np.lexsort((item, prefs.tier, segment_index(prefs.indptr)))
+
+
+def _open(prefs: Preferences) -> AnyArray:
+    return np.zeros(prefs.n_ballots, bool) if prefs.open is None else prefs.open
+
+
+def _rows_as_scalars(key: AnyArray) -> AnyArray:
+    """View rows of integers as single comparable scalars, folding to one integer where the ranges allow."""
+    low = key.min(axis=0)
+    spans = [int(s) + 1 for s in (key.max(axis=0) - low).tolist()]
+    total = 1
+    for span in spans:
+        total *= span
+    if 0 < total < 2**62:
+        folded = np.zeros(len(key), np.int64)
+        for column, span in enumerate(spans):
+            folded = folded * span + (key[:, column] - low[column])
+        return folded
+    return np.ascontiguousarray(key).view(np.dtype((np.void, key.shape[1] * 8))).reshape(-1)
+
+
+def _translate(source: Vocabulary | None, target: Vocabulary | None) -> AnyArray | None:
+    """Return the target's code of each source code, None unless both hold the same labels."""
+    if source is None or target is None or len(source) != len(target):
+        return None
+    if source is target:
+        return np.arange(len(source), dtype=np.int32)
+    codes = target.codes(source)
+    return None if len(codes) and codes.min() < 0 else codes

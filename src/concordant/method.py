@@ -1,0 +1,115 @@
+"""The base of all methods: a frozen set of hyper-parameters with one function from preferences to a ranking.
+
+A method is one file ``aggregate/<family>/<name>.py`` with one class of the same name. It declares its
+hyper-parameters with ``param``, what it ``needs``, the laws it waives (each with a reason), and ``scores``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from concordant.errors import InputError, NeedError
+from concordant.params import check_params, values_of
+from concordant.preferences import Preferences
+from concordant.ranking import Notice, Ranking
+from concordant.types import Floats
+
+NEEDS = {
+    "agents": "it does not say who cast each ballot: build the preferences with agent=, or name an agent column",
+    "instances": "it has a single instance: build the preferences with instance=, or name an instance column",
+    "values": "it has no ranks or ratings behind the order: build the preferences with from_ranks or from_ratings",
+    "order": "equal ballots were merged, so the order of events is lost: use the preferences before merge()",
+    "labels": "it must first learn from labels: call fit(prefs, labels)",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method computes: a score per slot, and what else it knows."""
+
+    score: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+    agents: Mapping[str, float] | None = None
+    fit: Mapping[str, float] | None = None
+    warnings: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """Base class of every aggregation method."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """What the preferences must carry: a subset of agents, instances, values, order, labels."""
+    waives: ClassVar[Mapping[str, str]] = {}
+    """Laws this method does not satisfy, each with the reason."""
+    aliases: ClassVar[Mapping[str, Mapping[str, object]]] = {}
+    """Other names, each with the parameters it stands for."""
+
+    def __post_init__(self) -> None:
+        check_params(self)
+
+    def scores(self, prefs: Preferences) -> Floats | Outcome:
+        """Return a score per slot (higher is better), or an Outcome with more."""
+        raise TypeError(f"{type(self).__name__} does not define scores().")
+
+    def rank(self, prefs: Preferences) -> Ranking:
+        """Rank the candidates of every instance."""
+        start = time.perf_counter()
+        self.check_needs(prefs)
+        outcome = self.scores(prefs)
+        if not isinstance(outcome, Outcome):
+            outcome = Outcome(outcome)
+        if not np.isfinite(outcome.score).all():
+            raise InputError(f"{self.name} gave a score that is not finite: please report these preferences.")
+        ranking = Ranking(
+            vocabulary=prefs.items,
+            slot_ptr=prefs.slot_ptr,
+            slot_item=prefs.slot_item,
+            score=outcome.score,
+            instances=prefs.instances,
+            slot_low=outcome.low,
+            slot_high=outcome.high,
+            agents=outcome.agents,
+            fit=outcome.fit,
+            warnings=outcome.warnings,
+            method=self.name,
+            params=values_of(self),
+            seconds=time.perf_counter() - start,
+        )
+        return ranking
+
+    def check_needs(self, prefs: Preferences) -> None:
+        """Raise NeedError if the preferences lack something this method needs."""
+        if not prefs.n_slots:
+            raise InputError("There is nothing to rank: the preferences name no items.")
+        lacking = {
+            "agents": prefs.agents is None,
+            "instances": prefs.instances is None,
+            "values": prefs.value is None,
+            "order": prefs.is_merged,
+            "labels": True,
+        }
+        for need in sorted(self.needs):
+            if lacking[need]:
+                raise NeedError(f"{self.name} cannot rank this data: {NEEDS[need]}.")
+
+    @property
+    def name(self) -> str:
+        """The name on the command line: the file's name with dashes."""
+        return type(self).__module__.rpartition(".")[2].replace("_", "-")
+
+    @classmethod
+    def summary(cls) -> str:
+        """Return the first sentence of the method's documentation."""
+        text = (cls.__doc__ or "").strip().split("\n\n")[0]
+        return " ".join(text.split())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return name and hyper-parameters as plain data."""
+        return {"method": self.name, "params": values_of(self)}

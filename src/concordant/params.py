@@ -1,0 +1,119 @@
+"""One declaration of a hyper-parameter.
+
+``param(...)`` makes a dataclass field whose default, range, choices and sentence of documentation are
+written once. Checks, command-line options, docs pages and (later) web forms all read it from there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from concordant.errors import ParameterError, suggest
+
+T = TypeVar("T")
+_KINDS = {"bool": bool, "int": int, "float": float, "str": str}
+
+
+@dataclass(frozen=True)
+class Param:
+    """What is known of one hyper-parameter of a method."""
+
+    name: str
+    kind: type
+    default: object
+    doc: str
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    optional: bool = False
+
+    @property
+    def option(self) -> str:
+        """The name on the command line."""
+        return "--" + self.name.replace("_", "-")
+
+    def check(self, value: object) -> None:
+        """Raise ParameterError unless ``value`` may stand here."""
+        if value is None and self.optional:
+            return
+        shown = f"{self.name}={value!r}"
+        if self.choices:
+            if value not in self.choices:
+                hint = suggest(str(value), list(self.choices))
+                raise ParameterError(f"{shown} is not a choice: use one of {', '.join(self.choices)}.{hint}")
+            return
+        if not _is_kind(value, self.kind):
+            raise ParameterError(f"{shown} has the wrong type: give {_an(self.kind)}.")
+        if self.kind in (int, float):
+            number = float(value)  # type: ignore[arg-type]
+            below = self.low is not None and number < self.low
+            above = self.high is not None and number > self.high
+            if math.isnan(number) or below or above:
+                raise ParameterError(f"{shown} is out of range: give {_an(self.kind)} {self.range_text()}.")
+
+    def range_text(self) -> str:
+        """Describe the allowed range in words."""
+        if self.low is not None and self.high is not None:
+            return f"between {self.low:g} and {self.high:g}"
+        if self.low is not None:
+            return f"of at least {self.low:g}"
+        if self.high is not None:
+            return f"of at most {self.high:g}"
+        return "that is not NaN"
+
+
+def param(
+    default: T,
+    doc: str,
+    *,
+    choices: Sequence[str] = (),
+    low: float | None = None,
+    high: float | None = None,
+) -> T:
+    """Declare a hyper-parameter as a dataclass field with its documentation, choices and range."""
+    metadata = {"param": {"doc": doc, "choices": tuple(choices), "low": low, "high": high}}
+    return dataclasses.field(default=default, metadata=metadata)  # type: ignore[return-value]
+
+
+def params_of(cls: type) -> tuple[Param, ...]:
+    """List the hyper-parameters a dataclass declares, in order."""
+    found = []
+    for field in dataclasses.fields(cls):
+        declared = field.metadata.get("param")
+        if declared is None:
+            continue
+        words = str(field.type).replace("|", " ").split()
+        kind = next((_KINDS[word] for word in words if word in _KINDS), str)
+        found.append(
+            Param(name=field.name, kind=kind, default=field.default, optional="None" in words, **declared)
+        )
+    return tuple(found)
+
+
+def check_params(instance: object) -> None:
+    """Check every declared hyper-parameter of a dataclass instance."""
+    for declared in params_of(type(instance)):
+        declared.check(getattr(instance, declared.name))
+
+
+def values_of(instance: object) -> dict[str, Any]:
+    """Return the hyper-parameters of an instance as a plain dictionary."""
+    return {declared.name: getattr(instance, declared.name) for declared in params_of(type(instance))}
+
+
+def _is_kind(value: object, kind: type) -> bool:
+    if kind is bool:
+        return isinstance(value, bool)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, kind)
+
+
+def _an(kind: type) -> str:
+    return {int: "a whole number", float: "a number", bool: "True or False", str: "text"}[kind]

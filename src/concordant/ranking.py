@@ -1,0 +1,273 @@
+"""Ranking: what every method returns. Order, ties, scores, intervals, warnings, and where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from concordant import kernels
+from concordant.errors import ConcordantError, InputError
+from concordant.types import AnyArray, Floats, Int32s, Int64s
+from concordant.vocabulary import Vocabulary, shorten
+
+TIE_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A named warning about a result: statistical trouble that a reader must know of, with the items concerned."""
+
+    name: str
+    text: str
+    items: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.text}"
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Items in order, best first, for one instance or many.
+
+    For a single instance ``items``, ``scores``, ``ranks``, ``tiers``, ``low`` and ``high`` are aligned, best first.
+    With several instances, ``ranking["q7"]`` is the ranking of one and iteration goes through all of them.
+    """
+
+    vocabulary: Vocabulary
+    slot_ptr: Int64s
+    slot_item: Int32s
+    score: Floats
+    instances: Vocabulary | None = None
+    slot_low: Floats | None = None
+    slot_high: Floats | None = None
+    agents: Mapping[str, float] | None = None
+    fit: Mapping[str, float] | None = None
+    warnings: tuple[Notice, ...] = ()
+    method: str = ""
+    params: Mapping[str, object] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @cached_property
+    def _sorted(self) -> tuple[Int64s, Int32s]:
+        return kernels.order_segments(self.score, self.slot_ptr, TIE_TOLERANCE)
+
+    @property
+    def order(self) -> Int64s:
+        """Slots, best first inside each instance; ties in input order."""
+        return self._sorted[0]
+
+    @property
+    def rank_in_order(self) -> Int32s:
+        """The rank of each slot of ``order`` (1, 2, 2, 4)."""
+        return self._sorted[1]
+
+    @property
+    def n_instances(self) -> int:
+        """How many instances were ranked."""
+        return len(self.slot_ptr) - 1
+
+    # ---- one instance ----
+    def _single(self, name: str) -> None:
+        if self.n_instances != 1:
+            example = self.instances[0] if self.instances else "…"
+            raise ConcordantError(
+                f"This ranking holds {self.n_instances} instances, so it has no single .{name}: "
+                f"take one with ranking[{example!r}], or iterate."
+            )
+
+    @cached_property
+    def items(self) -> list[str]:
+        """The labels, best first."""
+        self._single("items")
+        return self.vocabulary.take(self.slot_item[self.order])
+
+    @property
+    def scores(self) -> Floats:
+        """The scores aligned with ``items``; higher is better."""
+        self._single("scores")
+        return self.score[self.order]
+
+    @property
+    def ranks(self) -> Int32s:
+        """The ranks aligned with ``items``: 1 is best, tied items share the better rank (1, 2, 2, 4)."""
+        self._single("ranks")
+        return self.rank_in_order
+
+    @property
+    def low(self) -> Floats | None:
+        """Lower ends of the score intervals aligned with ``items``, where the method has them."""
+        self._single("low")
+        return None if self.slot_low is None else self.slot_low[self.order]
+
+    @property
+    def high(self) -> Floats | None:
+        """Upper ends of the score intervals aligned with ``items``, where the method has them."""
+        self._single("high")
+        return None if self.slot_high is None else self.slot_high[self.order]
+
+    @property
+    def tiers(self) -> list[list[str]]:
+        """The labels as tie groups, best first."""
+        groups: dict[int, list[str]] = {}
+        for label, rank in zip(self.items, self.ranks.tolist(), strict=True):
+            groups.setdefault(rank, []).append(label)
+        return list(groups.values())
+
+    # ---- many instances ----
+    def __len__(self) -> int:
+        return self.n_instances
+
+    def __getitem__(self, instance: object) -> Ranking:
+        if self.instances is None:
+            if isinstance(instance, int) and instance == 0:
+                return self
+            raise ConcordantError("This ranking has a single, unnamed instance: use .items and .scores directly.")
+        return self._part(self.instances.code(instance, "instance"))
+
+    def __iter__(self) -> Iterator[Ranking]:
+        return (self._part(q) for q in range(self.n_instances))
+
+    def _part(self, q: int) -> Ranking:
+        if self.n_instances == 1:
+            return self
+        span = slice(int(self.slot_ptr[q]), int(self.slot_ptr[q + 1]))
+        return replace(
+            self,
+            slot_ptr=np.array([0, span.stop - span.start], np.int64),
+            slot_item=self.slot_item[span],
+            score=self.score[span],
+            instances=None if self.instances is None else Vocabulary([self.instances[q]]),
+            slot_low=None if self.slot_low is None else self.slot_low[span],
+            slot_high=None if self.slot_high is None else self.slot_high[span],
+        )
+
+    @property
+    def instance(self) -> str | None:
+        """The label of the only instance, None when it has no name."""
+        self._single("instance")
+        return None if self.instances is None else self.instances[0]
+
+    # ---- export ----
+    def columns(self) -> dict[str, Any]:
+        """Return the whole ranking as columns: instance, rank, item, score, low, high (absent ones left out)."""
+        out: dict[str, Any] = {}
+        order = self.order
+        if self.instances is not None:
+            labels = np.array(self.instances.labels, object)
+            out["instance"] = np.repeat(labels, np.diff(self.slot_ptr)).tolist()
+        out["rank"] = self.rank_in_order
+        out["item"] = self.vocabulary.take(self.slot_item[order])
+        out["score"] = self.score[order]
+        for name, values in (("low", self.slot_low), ("high", self.slot_high)):
+            if values is not None:
+                out[name] = values[order]
+        return out
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a DataFrame, one row per instance and item; ``backend`` is pandas, polars or pyarrow."""
+        import importlib.util
+
+        import narwhals as nw
+
+        known = ("pandas", "polars", "pyarrow")
+        chosen = backend or next((name for name in known if importlib.util.find_spec(name)), None)
+        if chosen is None:
+            raise ConcordantError("No DataFrame library is installed: pip install pandas, polars or pyarrow.")
+        if chosen not in known:
+            raise InputError(f"backend={chosen!r} is not a choice: use one of {', '.join(known)}.")
+        return nw.from_dict(self.columns(), backend=chosen).to_native()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain data, ready for JSON; the same keys for every method, absent parts None."""
+        order, ranks = self.order, self.rank_in_order.tolist()
+        labels = self.vocabulary.take(self.slot_item[order])
+        scores, low, high = (_listed(values, order) for values in (self.score, self.slot_low, self.slot_high))
+        ptr = self.slot_ptr.tolist()
+        instances = [
+            {
+                "instance": None if self.instances is None else self.instances[q],
+                "items": [
+                    {"item": labels[k], "rank": ranks[k], "score": scores[k], "low": low[k], "high": high[k]}
+                    for k in range(ptr[q], ptr[q + 1])
+                ],
+            }
+            for q in range(self.n_instances)
+        ]
+        return {
+            "method": self.method,
+            "params": dict(self.params),
+            "instances": instances,
+            "agents": None
+            if self.agents is None
+            else [{"agent": agent, "weight": weight} for agent, weight in self.agents.items()],
+            "fit": None if self.fit is None else dict(self.fit),
+            "warnings": [
+                {"name": notice.name, "text": notice.text, "items": list(notice.items)}
+                for notice in self.warnings
+            ],
+            "seconds": self.seconds,
+        }
+
+    # ---- display ----
+    def __repr__(self) -> str:
+        head = f"Ranking by {self.method}" if self.method else "Ranking"
+        if self.n_instances != 1:
+            return f"{head}: {self.n_instances:,} instances, {len(self.score):,} candidates"
+        return head + "\n" + self.to_text(limit=20)
+
+    def to_text(self, limit: int | None = None) -> str:
+        """Return aligned plain text, one line per item, at most ``limit`` items per instance."""
+        return "\n\n".join(part._text(limit) for part in self)
+
+    def _text(self, limit: int | None) -> str:
+        n = len(self.items) if limit is None else min(limit, len(self.items))
+        rows = [["rank", "item", "score"]]
+        if self.low is not None and self.high is not None:
+            rows[0].append("interval")
+        for k in range(n):
+            row = [str(self.ranks[k]), shorten(self.items[k]), format_number(self.scores[k])]
+            if self.low is not None and self.high is not None:
+                row.append(f"{format_number(self.low[k])} … {format_number(self.high[k])}")
+            rows.append(row)
+        lines = align(rows, right={0, 2})
+        if n < len(self.items):
+            lines.append(f"… {len(self.items) - n:,} more")
+        if self.instances is not None:
+            lines.insert(0, f"[{self.instances[0]}]")
+        return "\n".join(lines + [f"warning: {notice}" for notice in self.warnings])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        if self.n_instances != 1:
+            return f"<p>{escape(repr(self))}</p>"
+        rows = "".join(
+            f"<tr><td>{rank}</td><td>{escape(shorten(item))}</td><td>{format_number(score)}</td></tr>"
+            for rank, item, score in zip(self.ranks[:50], self.items[:50], self.scores[:50], strict=True)
+        )
+        notices = "".join(f"<p>{escape(str(notice))}</p>" for notice in self.warnings)
+        head = "<tr><th>rank</th><th>item</th><th>score</th></tr>"
+        return f"<table><caption>{escape(self.method)}</caption>{head}{rows}</table>{notices}"
+
+
+def format_number(value: float) -> str:
+    """Write a score the way people read it: whole numbers plain, others with six significant digits."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+
+
+def align(rows: Sequence[Sequence[str]], right: set[int]) -> list[str]:
+    """Return rows of cells as lines with aligned columns; the columns in ``right`` are flush right."""
+    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(row, widths, strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def _listed(values: Floats | None, order: AnyArray) -> list[Any]:
+    return [None] * len(order) if values is None else values[order].tolist()

@@ -1,0 +1,250 @@
+"""Pure functions of ballots: positions, pairs, stages, net wins and win matrices, over all instances at once.
+
+Conventions, the same everywhere:
+
+- ``missing="ignore"``: an item a ballot does not mention is not compared by it
+- ``missing="last"``: unmentioned candidates of the instance share the last place, tied with each other
+- ``missing="last-free"``: the same, but the unmentioned ones are not compared with each other
+- the last tier of an *open* ballot means "the rest, order unsaid": nothing is counted inside it
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import kernels
+from concordant.errors import InputError, ParameterError
+from concordant.gather import segment_index
+from concordant.preferences import Preferences
+from concordant.types import Bools, Floats, Int32s, Int64s
+
+MISSING = ("ignore", "last", "last-free")
+LARGEST_MATRIX = 500_000_000  # entries of all pairwise matrices together: 4 GB
+
+
+def instance_of_slot(prefs: Preferences) -> Int64s:
+    """Return the instance every slot belongs to."""
+    return segment_index(prefs.slot_ptr)
+
+
+def ballot_of_entry(prefs: Preferences) -> Int64s:
+    """Return the ballot every entry belongs to."""
+    return segment_index(prefs.indptr)
+
+
+def weight_of_entry(prefs: Preferences) -> Floats:
+    """Return the weight of the ballot every entry stands in."""
+    return np.repeat(prefs.weight, np.diff(prefs.indptr))
+
+
+def resolve_missing(prefs: Preferences, missing: str) -> str:
+    """Turn ``"auto"`` into a convention: pairs say nothing of other items, rankings put the unnamed last."""
+    if missing == "auto":
+        return "ignore" if prefs.form == "pairs" else "last"
+    if missing not in MISSING:
+        raise ParameterError(f"missing={missing!r} is not a choice: use auto, {', '.join(MISSING)}.")
+    return missing
+
+
+@dataclass(frozen=True)
+class Tiers:
+    """The tie groups of all ballots, one after the other: tier t owns entries ptr[t]:ptr[t + 1]."""
+
+    ptr: Int64s
+    ballot: Int64s
+    of_entry: Int64s
+    is_open: Bools
+
+    @property
+    def size(self) -> Int64s:
+        """How many items stand in each tier."""
+        return np.diff(self.ptr)
+
+
+def tiers(prefs: Preferences) -> Tiers:
+    """Return the tie groups of every ballot; ``is_open`` marks the last tier of an open ballot."""
+    n = len(prefs.item)
+    starts = np.ones(n, bool)
+    starts[1:] = prefs.tier[1:] != prefs.tier[:-1]
+    starts[prefs.indptr[:-1][np.diff(prefs.indptr) > 0]] = True
+    first = np.flatnonzero(starts)
+    owner = ballot_of_entry(prefs)[first]
+    is_open = np.zeros(len(first), bool)
+    if prefs.open is not None and len(first):
+        is_last = np.append(owner[1:] != owner[:-1], True)
+        is_open = is_last & prefs.open[owner]
+    return Tiers(np.append(first, n), owner, np.cumsum(starts) - 1, is_open)
+
+
+def positions(prefs: Preferences) -> Floats:
+    """Return the position of every entry inside its ballot, 1 best; tied items share their mean position."""
+    groups = tiers(prefs)
+    start = prefs.indptr[groups.ballot]
+    mean = (groups.ptr[:-1] - start + groups.ptr[1:] - start + 1) / 2
+    return np.asarray(mean[groups.of_entry])
+
+
+def competition_ranks(prefs: Preferences) -> Int64s:
+    """Return 1 + the number of items in better tiers of the ballot, for every entry (1, 2, 2, 4)."""
+    groups = tiers(prefs)
+    return (groups.ptr[:-1] - prefs.indptr[groups.ballot] + 1)[groups.of_entry]
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The choices of a stagewise model: at each stage a tier is chosen from all that remain.
+
+    Stage t chooses entries start[t]:stop[t] from start[t]:end[t].
+    """
+
+    start: Int64s
+    stop: Int64s
+    end: Int64s
+    ballot: Int64s
+
+
+def stages(prefs: Preferences) -> Stages:
+    """Return the stages of every ballot, without the last tier, which nothing is left to choose against."""
+    groups = tiers(prefs)
+    end = prefs.indptr[groups.ballot + 1]
+    is_choice = groups.ptr[1:] < end
+    return Stages(
+        groups.ptr[:-1][is_choice], groups.ptr[1:][is_choice], end[is_choice], groups.ballot[is_choice]
+    )
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Every pair some ballot compares: ``better`` and ``worse`` are slots; where ``is_tie`` neither is better."""
+
+    better: Int64s
+    worse: Int64s
+    is_tie: Bools
+    ballot: Int64s
+
+
+def pairs(prefs: Preferences) -> Pairs:
+    """List all compared pairs of all ballots (missing items ignored); O(length²) per ballot, so for short ones."""
+    groups = tiers(prefs)
+    sizes = np.diff(prefs.indptr)
+    entry = np.arange(len(prefs.item))
+    later = np.repeat(prefs.indptr[1:], sizes) - entry - 1
+    first = np.repeat(entry, later)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+    same = groups.of_entry[first] == groups.of_entry[second]
+    keep = ~(same & groups.is_open[groups.of_entry[first]]) if prefs.open is not None else np.ones(len(first), bool)
+    first, second, same = first[keep], second[keep], same[keep]
+    return Pairs(prefs.entry_slot[first], prefs.entry_slot[second], same, ballot_of_entry(prefs)[first])
+
+
+def wins_and_losses(prefs: Preferences, missing: str = "ignore") -> tuple[Floats, Floats, Floats]:
+    """Return the weighted wins, losses and ties of every slot over all pairs its ballots compare; linear time."""
+    groups = tiers(prefs)
+    start, end = prefs.indptr[groups.ballot], prefs.indptr[groups.ballot + 1]
+    unranked = _unranked(prefs)[groups.ballot] if missing != "ignore" else np.zeros(len(groups.ballot), np.int64)
+    won = (end - groups.ptr[1:] + unranked)[groups.of_entry]
+    lost = (groups.ptr[:-1] - start)[groups.of_entry]
+    tied = np.where(groups.is_open, 0, groups.size - 1)[groups.of_entry]
+    weight, n = weight_of_entry(prefs), prefs.n_slots
+    wins, losses, draws = (
+        np.bincount(prefs.entry_slot, weights=weight * count, minlength=n) for count in (won, lost, tied)
+    )
+    if missing != "ignore":
+        sizes = np.diff(prefs.indptr)
+        by_instance = [
+            np.bincount(prefs.instance_of_ballot, weights=prefs.weight * count, minlength=prefs.n_instances)
+            for count in (sizes, np.maximum(_unranked(prefs) - 1, 0))
+        ]
+        owner = instance_of_slot(prefs)
+        losses += by_instance[0][owner] - np.bincount(
+            prefs.entry_slot, weights=np.repeat(prefs.weight * sizes, sizes), minlength=n
+        )
+        if missing == "last":
+            inner = prefs.weight * np.maximum(_unranked(prefs) - 1, 0)
+            draws += by_instance[1][owner] - np.bincount(
+                prefs.entry_slot, weights=np.repeat(inner, sizes), minlength=n
+            )
+    return wins, losses, draws
+
+
+def net_wins(prefs: Preferences, missing: str = "ignore") -> Floats:
+    """Return weighted wins minus losses of every slot."""
+    wins, losses, _ = wins_and_losses(prefs, missing)
+    return wins - losses
+
+
+@dataclass(frozen=True)
+class WinMatrices:
+    """Pairwise counts of every instance, row-major one after the other.
+
+    ``wins`` of instance q, as a square matrix over its slots, is ``matrix(q)``: entry (i, j) is the weight of
+    ballots that put i before j. ``ties`` holds the weight of ballots that tie them.
+    """
+
+    ptr: Int64s
+    size: Int64s
+    wins: Floats
+    ties: Floats
+
+    def matrix(self, instance: int = 0) -> Floats:
+        """Return the wins of one instance as a square matrix."""
+        size = int(self.size[instance])
+        return self.wins[self.ptr[instance] : self.ptr[instance + 1]].reshape(size, size)
+
+    def tie_matrix(self, instance: int = 0) -> Floats:
+        """Return the ties of one instance as a square matrix."""
+        size = int(self.size[instance])
+        return self.ties[self.ptr[instance] : self.ptr[instance + 1]].reshape(size, size)
+
+
+def win_matrices(prefs: Preferences, missing: str = "ignore") -> WinMatrices:
+    """Count, for every pair of candidates of every instance, the weight of ballots that prefer one to the other."""
+    size = np.diff(prefs.slot_ptr)
+    total = int((size.astype(np.float64) ** 2).sum())
+    if total > LARGEST_MATRIX:
+        raise InputError(
+            f"Pairwise counts of {int(size.max()):,} candidates would take {total * 8 / 1e9:.0f} GB: "
+            "use a method without a pairwise matrix (borda, rrf), or select fewer items."
+        )
+    is_open = np.zeros(prefs.n_ballots, np.uint8) if prefs.open is None else prefs.open.astype(np.uint8)
+    mode = MISSING.index(resolve_missing(prefs, missing))
+    ptr, wins, ties = kernels.pair_counts(
+        prefs.slot_ptr,
+        prefs.instance_of_ballot,
+        prefs.indptr,
+        prefs.entry_slot,
+        prefs.tier,
+        prefs.weight,
+        is_open,
+        mode,
+    )
+    return WinMatrices(ptr, size, wins, ties)
+
+
+def _unranked(prefs: Preferences) -> Int64s:
+    """Return how many candidates of its instance each ballot does not mention."""
+    return np.diff(prefs.slot_ptr)[prefs.instance_of_ballot] - np.diff(prefs.indptr)
+
+
+def total_weight(prefs: Preferences) -> Floats:
+    """Return the weight of all ballots of each instance."""
+    return np.bincount(prefs.instance_of_ballot, weights=prefs.weight, minlength=prefs.n_instances)
+
+
+def ranked_weight(prefs: Preferences) -> Floats:
+    """Return the weight of the ballots that mention each slot."""
+    return np.bincount(prefs.entry_slot, weights=weight_of_entry(prefs), minlength=prefs.n_slots)
+
+
+def missing_positions(prefs: Preferences) -> Floats:
+    """Return, per ballot, the mean of the free positions: where each unmentioned candidate stands."""
+    sizes = np.diff(prefs.indptr)
+    candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
+    return np.asarray((sizes + 1 + candidates) / 2)
+
+
+def entry_instances(prefs: Preferences) -> Int32s:
+    """Return the instance of every entry."""
+    return np.repeat(prefs.instance_of_ballot, np.diff(prefs.indptr))

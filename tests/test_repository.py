@@ -1,0 +1,124 @@
+"""Promises about the source tree as a whole."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "concordant"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+HEAVY = {
+    "scipy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "duckdb",
+    "narwhals",
+    "rich",
+    "matplotlib",
+    "highspy",
+    "sklearn",
+}
+UNSAFE = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+MOST_LINES = 520  # "about 500": a longer module is two ideas
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def has_no_numpy(path: Path) -> bool:
+    """Modules that load before a command knows what it will do."""
+    names = {"__init__.py", "errors.py", "params.py", "registry.py"}
+    return (path.parent == SOURCE and path.name in names) or SOURCE / "cli" in path.parents
+
+
+def imports_on_load(node: ast.AST) -> Iterator[str]:
+    """Packages imported while the module loads: not inside functions, not for type checkers only."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            continue
+        yield from imported(child)
+        yield from imports_on_load(child)
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name.split(".")[0] for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield node.module.split(".")[0]
+
+
+def written_files() -> list[Path]:
+    """Files people write here: not what builds, environments and caches leave behind."""
+    folders = ("src", "tests", "benchmarks", "examples", "docs", ".ci")
+    kinds = {".py", ".pyi", ".cpp", ".hpp", ".md", ".toml", ".txt", ".csv", ".rst", ".run", ".toc", ""}
+    inside = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    found = [path for path in [*ROOT.iterdir(), *inside] if path.is_file() and path.suffix in kinds]
+    skipped = {"__pycache__", "results", "_build"}
+    return sorted(path for path in found if not skipped & set(path.relative_to(ROOT).parts))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_heavy_libraries_load_only_where_they_are_used(path: Path) -> None:
+    loaded = set(imports_on_load(ast.parse(path.read_text(encoding="utf-8"))))
+    forbidden = HEAVY | {"numpy"} if has_no_numpy(path) else HEAVY
+    assert not loaded & forbidden
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_nothing_is_ever_unpickled(path: Path) -> None:
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    assert not {name for node in nodes for name in imported(node)} & UNSAFE
+    switches = [node for node in nodes if isinstance(node, ast.keyword) and node.arg == "allow_pickle"]
+    assert all(isinstance(node.value, ast.Constant) and node.value.value is False for node in switches)
+
+
+def test_importing_concordant_loads_no_numpy() -> None:
+    question = "import sys, concordant; print(*sorted(sys.modules))"
+    answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in answer.stdout.split()}
+    assert not loaded & (HEAVY | {"numpy", "click"})
+
+
+def test_no_module_is_too_long() -> None:
+    code = [path for path in written_files() if path.suffix in {".py", ".cpp", ".hpp"}]
+    lines = {relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in code}
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_no_file_names_a_place_on_one_machine() -> None:
+    place = re.compile(
+        r"(?<![\w.~-])/(?:home|Users|root|work|opt)/\w|[A-Z]:\\\\?Users|--(?:extra-)?index-url"
+    )
+    found = [
+        f"{relative(path)}:{number}: {line.strip()[:100]}"
+        for path in written_files()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if place.search(line)
+    ]
+    assert found == []
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [relative(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
+    assert silent == []
+
+
+def test_every_compiled_kernel_has_a_twin_of_the_same_name() -> None:
+    compiled = pytest.importorskip("concordant.kernels._compiled", reason="the kernels are not compiled here")
+    from concordant.kernels import twins
+
+    kernels = {name for name in vars(compiled) if not name.startswith("_")}
+    twin_names = {name for name in vars(twins) if callable(getattr(twins, name)) and not name.startswith("_")}
+    assert kernels <= twin_names

@@ -143,7 +143,7 @@ def set_up(extras: Sequence[str]) -> Environment:
         stamp.unlink(missing_ok=True)
         environment.pip_install(*build_requirements(), "cmake>=3.26", "ninja")
         # The kernels are built by build_kernels, where a change of one C++ file recompiles one file.
-        environment.pip_install("--no-build-isolation", "-C", "wheel.cmake=false", "-e", f".{brackets}")
+        environment.pip_install("--no-build-isolation", "--config-settings", "wheel.cmake=false", "-e", f".{brackets}")
         stamp.write_text(mark)
     build_kernels(environment)
     return environment
@@ -170,14 +170,16 @@ def build_kernels(environment: Environment) -> None:
     sources = sorted([*KERNELS.glob("*.cpp"), *KERNELS.glob("*.hpp")])
     mark = fingerprint([environment.version, CMAKE_LISTS, *(path.name for path in sources), *sources])
     stamp = environment.stamp("kernels")
-    if is_stamped(stamp, mark) and any(KERNELS.glob("_compiled*")):
+    built = [path for path in KERNELS.glob("_compiled*") if path.suffix in {".so", ".pyd"}]
+    if is_stamped(stamp, mark) and built:
         return
     directory = ROOT / "build" / f"dev-{environment.version.split()[0]}"
     start = time.perf_counter()
     if not _configure(environment, directory):
-        say("no working C++ compiler: going on with the NumPy kernels (same answers, slower)")
-        for stale in KERNELS.glob("_compiled*"):
-            stale.unlink()
+        log = (directory / "configure.log").relative_to(ROOT)
+        say(f"no working C++ compiler: going on with the NumPy kernels, same answers, slower (see {log})")
+        for outdated in built:
+            outdated.unlink()
         return
     say("compiling the kernels")
     run_quietly(
@@ -230,12 +232,10 @@ TOUR = (
         " examples/runs/engine4.run --method rrf --output build/demo/fused.run",
     ),
     (
-        "How good is the fused run?",
-        "evaluate build/demo/fused.run examples/qrels.txt --metrics ndcg@10,map,mrr",
-    ),
-    (
-        "Better than the best engine alone?",
-        "evaluate examples/runs/engine1.run examples/qrels.txt --metrics ndcg@10,map,mrr",
+        "Is the fused run better than each engine alone?",
+        "evaluate build/demo/fused.run examples/runs/engine1.run examples/runs/engine2.run"
+        " examples/runs/engine3.run examples/runs/engine4.run --labels examples/qrels.txt"
+        " --metric ndcg@10 --metric map",
     ),
 )
 

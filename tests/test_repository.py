@@ -28,7 +28,7 @@ HEAVY = {
     "sklearn",
 }
 UNSAFE = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
-MOST_LINES = 520  # "about 500": a longer module is two ideas
+MOST_LINES = 550  # "about 500": a longer module is two ideas
 
 
 def relative(path: Path) -> str:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from concordant import kernels, registry
 from concordant.errors import InputError
@@ -63,23 +60,14 @@ def fuse(lists: Iterable[Sequence[str]], method: str = "rrf", **params: object) 
     The same as ``rank(Preferences.from_rankings(lists), method)``, but as fast as a hand-written loop.
     """
     lists = list(lists)
-    flat = list(chain.from_iterable(lists))
-    codes, first, bad = kernels.encode_objects(flat)
-    if bad >= 0 or str in map(type, lists):
+    codes, labels, indptr, tier, bad = kernels.encode_lists(lists)
+    if bad != -1:
         return rank(Preferences.from_rankings(lists), method, **params)
-    if not flat:
+    if not labels:
         raise InputError("There is nothing to fuse: every list is empty.")
-    sizes = [len(results) for results in lists]
-    indptr = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum(sizes, out=indptr[1:])
-    tier = np.concatenate([_counting(size) for size in sizes])
-    ballot, entry = kernels.find_repeated(indptr, codes, len(first))
+    ballot, entry = kernels.find_repeated(indptr, codes, len(labels))
     if ballot >= 0:
-        raise InputError(f"List {ballot + 1} names {shorten(flat[entry])!r} twice: each item stands once in a list.")
-    prefs = Preferences._trusted(Vocabulary([flat[k] for k in first.tolist()]), indptr, codes, tier)
+        twice = shorten(labels[codes[entry]])
+        raise InputError(f"List {ballot + 1} names {twice!r} twice: each item stands once in a list.")
+    prefs = Preferences._trusted(Vocabulary(labels), indptr, codes, tier)
     return _made(method, tuple(sorted(params.items()))).rank(prefs)
-
-
-@lru_cache(maxsize=128)
-def _counting(n: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    return np.arange(n, dtype=np.int32)

@@ -6,7 +6,7 @@ Every function returns plain keyword arguments for ``Preferences``; the containe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,53 +29,49 @@ def gather_rankings(
 ) -> Parts:
     """Best first; an inner list, tuple or set is a tie. With ``candidates``, unlisted ones stay known."""
     rankings = list(rankings)
+    extra = [] if candidates is None else list(candidates)
+    codes, labels, indptr, tier, bad = kernels.encode_lists(rankings)
+    vocabulary, n = Vocabulary(labels), len(codes)
+    if bad != -1 or extra:
+        flat, indptr, tier = _flatten(rankings)
+        n = len(flat)
+        codes, vocabulary = encode(flat + extra, "item")
+    parts: Parts = {"items": vocabulary, "indptr": indptr, "item": codes[:n], "tier": tier}
+    parts.update(_ballot_columns(len(rankings), weight, agent, instance))
+    if extra:
+        if instance is not None:
+            raise InputError("candidates= lists the items of a single instance: leave it out, or leave instance= out.")
+        seen = set(codes[n:].tolist())
+        stranger = next((code for code in codes[:n].tolist() if code not in seen), None)
+        if stranger is not None:
+            raise InputError(
+                f"The item {shorten(vocabulary[stranger])!r} is ranked but not among the candidates: add it to them."
+            )
+        order = np.array(list(dict.fromkeys(codes[n:].tolist())), np.int32)
+        parts.update(slot_ptr=np.array([0, len(order)]), slot_item=order)
+    return parts
+
+
+def _flatten(rankings: list[Any]) -> tuple[list[object], Int64s, Int32s]:
+    """Return the items of all rankings one after the other, with the ballots' bounds and tiers."""
+    flat: list[object] = []
+    tiers: list[int] = []
+    indptr = np.zeros(len(rankings) + 1, np.int64)
     for row, ranking in enumerate(rankings):
         if isinstance(ranking, (str, bytes)) or not isinstance(ranking, Iterable):
             raise InputError(
                 f"Ranking {row + 1} is {shorten(repr(ranking))}, not a list of items: "
                 'write it best first, like ["a", "b"].'
             )
-    flat, sizes, tier = _flatten(rankings)
-    extra = [] if candidates is None else list(candidates)
-    codes, vocabulary = encode(flat + extra, "item")
-    indptr = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=indptr[1:])
-    parts: Parts = {"items": vocabulary, "indptr": indptr, "item": codes[: len(flat)], "tier": tier}
-    parts.update(_ballot_columns(len(sizes), weight, agent, instance))
-    if extra:
-        if instance is not None:
-            raise InputError(
-                "candidates= lists the items of a single instance: leave it out, or leave instance= out."
-            )
-        seen = set(codes[len(flat) :].tolist())
-        stranger = next((code for code in codes[: len(flat)].tolist() if code not in seen), None)
-        if stranger is not None:
-            raise InputError(
-                f"The item {shorten(vocabulary[stranger])!r} is ranked but not among the candidates: add it to them."
-            )
-        order = np.array(list(dict.fromkeys(codes[len(flat) :].tolist())), np.int32)
-        parts.update(slot_ptr=np.array([0, len(order)]), slot_item=order)
-    return parts
-
-
-def _flatten(rankings: list[Any]) -> tuple[list[object], list[int], Int32s]:
-    flat = list(chain.from_iterable(rankings))
-    kinds = set(map(type, flat))
-    if not kinds & {list, tuple, set, frozenset}:
-        sizes = [len(ranking) for ranking in rankings]
-        starts = np.cumsum([0, *sizes[:-1]]) if sizes else np.zeros(0, np.int64)
-        return flat, sizes, (np.arange(len(flat)) - np.repeat(starts, sizes)).astype(np.int32)
-    flat, sizes, tiers = [], [], []
-    for ranking in rankings:
-        start = len(flat)
         for tier, place in enumerate(ranking):
             if isinstance(place, (set, frozenset)):
-                place = sorted(place, key=str)  # a set has no order of its own: make the result reproducible
-            group = list(place) if isinstance(place, (list, tuple)) else [place]
+                group = sorted(place, key=str)  # a set has no order of its own: make the result reproducible
+            else:
+                group = list(place) if isinstance(place, (list, tuple)) else [place]
             flat.extend(group)
             tiers.extend([tier] * len(group))
-        sizes.append(len(flat) - start)
-    return flat, sizes, np.array(tiers, np.int32)
+        indptr[row + 1] = len(flat)
+    return flat, indptr, np.array(tiers, np.int32)
 
 
 def gather_pairs(
@@ -221,6 +217,10 @@ def as_numbers(column: object, n: int, what: str) -> Floats:
     if hasattr(column, "__arrow_c_stream__") or hasattr(column, "__arrow_c_array__"):
         _, kind, parts = kernels.read_stream(arrow_stream(column))[0]
         column = np.asarray(parts) if kind == "number" else np.asarray(_texts(parts), object)
+    if isinstance(column, list):
+        values, bad = kernels.list_numbers(column)
+        if bad < 0:
+            column = values
     try:
         values = np.ascontiguousarray(column, np.float64)
     except (TypeError, ValueError):
@@ -258,7 +258,7 @@ def _number(value: object, row: int, what: str) -> float:
 def _texts(parts: Any) -> list[str | None]:
     codes, offsets, data, _ = parts
     raw, ends = data.tobytes(), offsets.tolist()
-    labels = [raw[a:b].decode("utf-8", "replace") for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    labels = [raw[a:b].decode("utf-8", "replace") for a, b in pairwise(ends)]
     return [None if code < 0 else labels[code] for code in codes.tolist()]
 
 
@@ -291,6 +291,11 @@ def _weight_of_ballots(weights: Floats, order: Int64s, indptr: Int64s) -> Floats
             "a weight belongs to a whole ballot."
         )
     return per_ballot
+
+
+def sum_by(index: AnyArray, weights: AnyArray, n: int) -> Floats:
+    """Return the sum of the weights that go to each of ``n`` places."""
+    return np.bincount(index, weights=weights, minlength=n)  # type: ignore[return-value]
 
 
 def segment_index(indptr: AnyArray) -> Int64s:

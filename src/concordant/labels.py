@@ -27,9 +27,7 @@ class Labels:
         else:
             instance_codes, self.instances = encode(instance, "instance")
             if len(instance_codes) != n:
-                raise InputError(
-                    f"There are {len(instance_codes)} instances for {n} labelled items: give one per row."
-                )
+                raise InputError(f"There are {len(instance_codes)} instances for {n} labelled items: give one per row.")
         labels = as_numbers(label, n, "label")
         order = np.argsort(instance_codes, kind="stable")
         self.item: Int32s = item_codes[order]

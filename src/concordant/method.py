@@ -67,7 +67,7 @@ class Method:
             outcome = Outcome(outcome)
         if not np.isfinite(outcome.score).all():
             raise InputError(f"{self.name} gave a score that is not finite: please report these preferences.")
-        ranking = Ranking(
+        return Ranking(
             vocabulary=prefs.items,
             slot_ptr=prefs.slot_ptr,
             slot_item=prefs.slot_item,
@@ -82,7 +82,6 @@ class Method:
             params=values_of(self),
             seconds=time.perf_counter() - start,
         )
-        return ranking
 
     def check_needs(self, prefs: Preferences) -> None:
         """Raise NeedError if the preferences lack something this method needs."""

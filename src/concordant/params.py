@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from concordant.errors import ParameterError, suggest
@@ -76,9 +78,10 @@ def param(
 ) -> T:
     """Declare a hyper-parameter as a dataclass field with its documentation, choices and range."""
     metadata = {"param": {"doc": doc, "choices": tuple(choices), "low": low, "high": high}}
-    return dataclasses.field(default=default, metadata=metadata)  # type: ignore[return-value]
+    return dataclasses.field(default=default, metadata=metadata)
 
 
+@cache
 def params_of(cls: type) -> tuple[Param, ...]:
     """List the hyper-parameters a dataclass declares, in order."""
     found = []
@@ -88,9 +91,7 @@ def params_of(cls: type) -> tuple[Param, ...]:
             continue
         words = str(field.type).replace("|", " ").split()
         kind = next((_KINDS[word] for word in words if word in _KINDS), str)
-        found.append(
-            Param(name=field.name, kind=kind, default=field.default, optional="None" in words, **declared)
-        )
+        found.append(Param(name=field.name, kind=kind, default=field.default, optional="None" in words, **declared))
     return tuple(found)
 
 
@@ -109,9 +110,9 @@ def _is_kind(value: object, kind: type) -> bool:
     if kind is bool:
         return isinstance(value, bool)
     if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if kind is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
+        return isinstance(value, numbers.Real) and not isinstance(value, bool)
     return isinstance(value, kind)
 
 

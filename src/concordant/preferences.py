@@ -24,6 +24,9 @@ from concordant.vocabulary import Vocabulary, shorten
 SCALES = (None, "rank", "rating")
 
 
+_NO_META: Mapping[str, object] = MappingProxyType({})
+
+
 class Preferences:
     """Ballots over items, by agents, in instances. Make one with a ``from_…`` constructor or ``cc.read``."""
 
@@ -90,6 +93,8 @@ class Preferences:
             self._given_slots: tuple[Int64s, Int32s] | None = given
         else:
             self._given_slots = None
+        self._known_slots: tuple[Int64s, Int32s, Int64s] | None = None
+        self._unit_weights: bool | None = None
         self._check(weight is not None)
 
     @classmethod
@@ -98,9 +103,10 @@ class Preferences:
         self = cls.__new__(cls)
         self.items, self.indptr, self.item, self.tier = items, indptr, item, tier
         self.agents = self.instances = self.value = self.scale = None
-        self.agent = self.instance = self.open = self.shown = self._given_slots = None
+        self.agent = self.instance = self.open = self.shown = self._given_slots = self._known_slots = None
         self.weight = np.ones(len(indptr) - 1)
-        self.is_merged, self.notes, self.meta = False, (), MappingProxyType({})
+        self.is_merged, self.notes, self.meta = False, (), _NO_META
+        self._unit_weights = True
         return self
 
     # ---- checks ----
@@ -166,6 +172,7 @@ class Preferences:
                 self._given_slots = self._find_slots()[:2]
             dropped = int((~keep).sum())
             self._keep_ballots(keep)
+            self._known_slots = None
             self.notes += (f"{dropped} ballot{'s' * (dropped > 1)} of weight zero dropped",)
 
     def _keep_ballots(self, keep: Bools) -> None:
@@ -213,9 +220,11 @@ class Preferences:
             return ptr, np.arange(len(self.items), dtype=np.int32), self.item.astype(np.int64)
         return kernels.assign_slots(self.instance, self.indptr, self.item, self.n_instances, len(self.items))
 
-    @cached_property
+    @property
     def _slots(self) -> tuple[Int64s, Int32s, Int64s]:
-        return self._find_slots()
+        if self._known_slots is None:
+            self._known_slots = self._find_slots()
+        return self._known_slots
 
     @property
     def slot_ptr(self) -> Int64s:
@@ -252,6 +261,13 @@ class Preferences:
     def n_instances(self) -> int:
         """How many instances there are; 1 when they are not named."""
         return 1 if self.instances is None else len(self.instances)
+
+    @property
+    def has_unit_weights(self) -> bool:
+        """Whether every ballot counts once."""
+        if self._unit_weights is None:
+            self._unit_weights = bool((self.weight == 1.0).all())
+        return self._unit_weights
 
     @property
     def n_slots(self) -> int:
@@ -292,9 +308,7 @@ class Preferences:
     ) -> Preferences:
         """Make preferences from lists, best first; an inner list or set is a tie."""
         return cls(
-            **gather.gather_rankings(
-                rankings, weight=weight, agent=agent, instance=instance, candidates=candidates
-            )
+            **gather.gather_rankings(rankings, weight=weight, agent=agent, instance=instance, candidates=candidates)
         )
 
     @classmethod
@@ -309,9 +323,7 @@ class Preferences:
         instance: object = None,
     ) -> Preferences:
         """Make preferences from one comparison per row; where ``tie`` is true the two drew."""
-        return cls(
-            **gather.gather_pairs(winner, loser, weight=weight, tie=tie, agent=agent, instance=instance)
-        )
+        return cls(**gather.gather_pairs(winner, loser, weight=weight, tie=tie, agent=agent, instance=instance))
 
     @classmethod
     def from_ratings(
@@ -324,9 +336,7 @@ class Preferences:
         weight: object = None,
     ) -> Preferences:
         """Make preferences from ratings, one row per (agent, item); a high rating is good."""
-        return cls(
-            **gather.gather_rows(item, rating, scale="rating", agent=agent, instance=instance, weight=weight)
-        )
+        return cls(**gather.gather_rows(item, rating, scale="rating", agent=agent, instance=instance, weight=weight))
 
     @classmethod
     def from_ranks(
@@ -339,9 +349,7 @@ class Preferences:
         weight: object = None,
     ) -> Preferences:
         """Make preferences from ranks, one row per (agent, instance, item); rank 1 is best, equal is a tie."""
-        return cls(
-            **gather.gather_rows(item, rank, scale="rank", agent=agent, instance=instance, weight=weight)
-        )
+        return cls(**gather.gather_rows(item, rank, scale="rank", agent=agent, instance=instance, weight=weight))
 
     @classmethod
     def from_rank_matrix(
@@ -356,16 +364,24 @@ class Preferences:
         return cls(**gather.gather_rank_matrix(ranks, items=items, agents=agents, weight=weight))
 
     @classmethod
-    def from_frame(cls, frame: Any, **roles: str) -> Preferences:
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        form: str | None = None,
+        strict: bool = False,
+        skip_bad_rows: bool = False,
+        **roles: object,
+    ) -> Preferences:
         """Make preferences from any DataFrame (pandas, polars, pyarrow, …).
 
-        Column roles (winner, loser, tie, item, rank, rating, agent, instance, weight) are guessed from the column
-        names; ``rating="stars"`` says that the column ``stars`` holds the ratings.
+        Column roles (winner, loser, tie, item, rank, rating, agent, instance, weight, …) are guessed from the column
+        names; ``rating="stars"`` says that the column ``stars`` holds the ratings. ``form`` settles which reading is
+        meant when the names allow several.
         """
-        from concordant.frames import columns_of_frame
+        from concordant.frames import parts_of_frame
 
-        columns, form, notes = columns_of_frame(frame, roles)
-        return cls(**gather.gather_columns(columns, form), notes=notes)
+        return cls(**parts_of_frame(frame, roles, form=form, strict=strict, skip_bad_rows=skip_bad_rows))
 
     # ---- other views of the same data ----
     def select(
@@ -420,7 +436,8 @@ class Preferences:
         if self.instances is not None:
             used, code = _compact(instance_of_slot, len(self.instances))
             parts.update(
-                instances=Vocabulary(self.instances.take(used)), instance=code[self.instance_of_ballot[ballots]]
+                instances=Vocabulary(self.instances.take(used)),
+                instance=code[self.instance_of_ballot[ballots]],
             )
             parts["slot_ptr"] = np.searchsorted(code[instance_of_slot], np.arange(len(used) + 1))
         else:
@@ -439,12 +456,12 @@ class Preferences:
 
         keep_agents = agents and self.agents is not None
         representative, group = equal_ballots(self, keep_agents)
-        weight = np.bincount(group, weights=self.weight, minlength=len(representative))
+        weight = gather.sum_by(group, self.weight, len(representative))
         keep = np.zeros(self.n_ballots, bool)
         keep[representative] = True
         merged = self._subset(keep, np.ones(self.n_slots, bool))
         merged.weight = weight[np.diff(self.indptr)[representative] > 0]
-        merged.is_merged = True
+        merged.is_merged, merged._unit_weights = True, None
         if not keep_agents:
             merged.agents = merged.agent = None
         return merged

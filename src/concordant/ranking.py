@@ -65,6 +65,11 @@ class Ranking:
         """The rank of each slot of ``order`` (1, 2, 2, 4)."""
         return self._sorted[1]
 
+    @cached_property
+    def ranked_item(self) -> Int32s:
+        """The item codes in order: best first inside each instance."""
+        return self.slot_item[self.order]
+
     @property
     def n_instances(self) -> int:
         """How many instances were ranked."""
@@ -83,7 +88,7 @@ class Ranking:
     def items(self) -> list[str]:
         """The labels, best first."""
         self._single("items")
-        return self.vocabulary.take(self.slot_item[self.order])
+        return self.vocabulary.take(self.ranked_item)
 
     @property
     def scores(self) -> Floats:
@@ -160,7 +165,7 @@ class Ranking:
             labels = np.array(self.instances.labels, object)
             out["instance"] = np.repeat(labels, np.diff(self.slot_ptr)).tolist()
         out["rank"] = self.rank_in_order
-        out["item"] = self.vocabulary.take(self.slot_item[order])
+        out["item"] = self.vocabulary.take(self.ranked_item)
         out["score"] = self.score[order]
         for name, values in (("low", self.slot_low), ("high", self.slot_high)):
             if values is not None:
@@ -179,12 +184,13 @@ class Ranking:
             raise ConcordantError("No DataFrame library is installed: pip install pandas, polars or pyarrow.")
         if chosen not in known:
             raise InputError(f"backend={chosen!r} is not a choice: use one of {', '.join(known)}.")
-        return nw.from_dict(self.columns(), backend=chosen).to_native()
+        frame: Any = nw.from_dict(self.columns(), backend=chosen)  # type: ignore[arg-type]
+        return frame.to_native()
 
     def to_dict(self) -> dict[str, object]:
         """Return plain data, ready for JSON; the same keys for every method, absent parts None."""
         order, ranks = self.order, self.rank_in_order.tolist()
-        labels = self.vocabulary.take(self.slot_item[order])
+        labels = self.vocabulary.take(self.ranked_item)
         scores, low, high = (_listed(values, order) for values in (self.score, self.slot_low, self.slot_high))
         ptr = self.slot_ptr.tolist()
         instances = [
@@ -206,8 +212,7 @@ class Ranking:
             else [{"agent": agent, "weight": weight} for agent, weight in self.agents.items()],
             "fit": None if self.fit is None else dict(self.fit),
             "warnings": [
-                {"name": notice.name, "text": notice.text, "items": list(notice.items)}
-                for notice in self.warnings
+                {"name": notice.name, "text": notice.text, "items": list(notice.items)} for notice in self.warnings
             ],
             "seconds": self.seconds,
         }
@@ -264,7 +269,9 @@ def align(rows: Sequence[Sequence[str]], right: set[int]) -> list[str]:
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
     lines = []
     for row in rows:
-        cells = [cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(row, widths, strict=True))]
+        cells = [
+            cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
         lines.append("  ".join(cells).rstrip())
     return lines
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from concordant.errors import ParameterError, UnknownNameError, suggest
@@ -42,7 +42,7 @@ def modules() -> Mapping[str, str]:
     return dict(sorted(found.items()))
 
 
-@lru_cache(maxsize=None)
+@cache
 def load(name: str) -> type[Method]:
     """Return the class of a method by its exact built-in name or its entry point."""
     if name in modules():
@@ -72,7 +72,7 @@ def names() -> list[str]:
     return sorted({*modules(), *_entry_points()})
 
 
-@lru_cache(maxsize=None)
+@cache
 def resolve(name: str) -> tuple[str, Mapping[str, object]]:
     """Return (method name, preset parameters) for a name in any spelling, or raise UnknownNameError."""
     wanted = fold(name)

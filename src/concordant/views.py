@@ -16,7 +16,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.errors import InputError, ParameterError
-from concordant.gather import segment_index
+from concordant.gather import segment_index, sum_by
 from concordant.preferences import Preferences
 from concordant.types import Bools, Floats, Int32s, Int64s
 
@@ -36,6 +36,8 @@ def ballot_of_entry(prefs: Preferences) -> Int64s:
 
 def weight_of_entry(prefs: Preferences) -> Floats:
     """Return the weight of the ballot every entry stands in."""
+    if prefs.has_unit_weights:
+        return np.ones(len(prefs.item))
     return np.repeat(prefs.weight, np.diff(prefs.indptr))
 
 
@@ -80,16 +82,12 @@ def tiers(prefs: Preferences) -> Tiers:
 
 def positions(prefs: Preferences) -> Floats:
     """Return the position of every entry inside its ballot, 1 best; tied items share their mean position."""
-    groups = tiers(prefs)
-    start = prefs.indptr[groups.ballot]
-    mean = (groups.ptr[:-1] - start + groups.ptr[1:] - start + 1) / 2
-    return np.asarray(mean[groups.of_entry])
+    return kernels.tier_positions(prefs.indptr, prefs.tier, True)
 
 
-def competition_ranks(prefs: Preferences) -> Int64s:
+def competition_ranks(prefs: Preferences) -> Floats:
     """Return 1 + the number of items in better tiers of the ballot, for every entry (1, 2, 2, 4)."""
-    groups = tiers(prefs)
-    return (groups.ptr[:-1] - prefs.indptr[groups.ballot] + 1)[groups.of_entry]
+    return kernels.tier_positions(prefs.indptr, prefs.tier, False)
 
 
 @dataclass(frozen=True)
@@ -110,9 +108,7 @@ def stages(prefs: Preferences) -> Stages:
     groups = tiers(prefs)
     end = prefs.indptr[groups.ballot + 1]
     is_choice = groups.ptr[1:] < end
-    return Stages(
-        groups.ptr[:-1][is_choice], groups.ptr[1:][is_choice], end[is_choice], groups.ballot[is_choice]
-    )
+    return Stages(groups.ptr[:-1][is_choice], groups.ptr[1:][is_choice], end[is_choice], groups.ballot[is_choice])
 
 
 @dataclass(frozen=True)
@@ -148,24 +144,18 @@ def wins_and_losses(prefs: Preferences, missing: str = "ignore") -> tuple[Floats
     lost = (groups.ptr[:-1] - start)[groups.of_entry]
     tied = np.where(groups.is_open, 0, groups.size - 1)[groups.of_entry]
     weight, n = weight_of_entry(prefs), prefs.n_slots
-    wins, losses, draws = (
-        np.bincount(prefs.entry_slot, weights=weight * count, minlength=n) for count in (won, lost, tied)
-    )
+    wins, losses, draws = (sum_by(prefs.entry_slot, weight * count, n) for count in (won, lost, tied))
     if missing != "ignore":
         sizes = np.diff(prefs.indptr)
         by_instance = [
-            np.bincount(prefs.instance_of_ballot, weights=prefs.weight * count, minlength=prefs.n_instances)
+            sum_by(prefs.instance_of_ballot, prefs.weight * count, prefs.n_instances)
             for count in (sizes, np.maximum(_unranked(prefs) - 1, 0))
         ]
         owner = instance_of_slot(prefs)
-        losses += by_instance[0][owner] - np.bincount(
-            prefs.entry_slot, weights=np.repeat(prefs.weight * sizes, sizes), minlength=n
-        )
+        losses += by_instance[0][owner] - sum_by(prefs.entry_slot, np.repeat(prefs.weight * sizes, sizes), n)
         if missing == "last":
             inner = prefs.weight * np.maximum(_unranked(prefs) - 1, 0)
-            draws += by_instance[1][owner] - np.bincount(
-                prefs.entry_slot, weights=np.repeat(inner, sizes), minlength=n
-            )
+            draws += by_instance[1][owner] - sum_by(prefs.entry_slot, np.repeat(inner, sizes), n)
     return wins, losses, draws
 
 
@@ -230,12 +220,12 @@ def _unranked(prefs: Preferences) -> Int64s:
 
 def total_weight(prefs: Preferences) -> Floats:
     """Return the weight of all ballots of each instance."""
-    return np.bincount(prefs.instance_of_ballot, weights=prefs.weight, minlength=prefs.n_instances)
+    return sum_by(prefs.instance_of_ballot, prefs.weight, prefs.n_instances)
 
 
 def ranked_weight(prefs: Preferences) -> Floats:
     """Return the weight of the ballots that mention each slot."""
-    return np.bincount(prefs.entry_slot, weights=weight_of_entry(prefs), minlength=prefs.n_slots)
+    return sum_by(prefs.entry_slot, weight_of_entry(prefs), prefs.n_slots)
 
 
 def missing_positions(prefs: Preferences) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -136,7 +137,7 @@ def vocabulary_of_bytes(offsets: Int64s, data: Bytes) -> Vocabulary:
 
     def decode() -> list[str]:
         raw, ends = data.tobytes(), offsets.tolist()
-        return [raw[a:b].decode("utf-8", "replace") for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [raw[a:b].decode("utf-8", "replace") for a, b in pairwise(ends)]
 
     return Vocabulary.lazy(len(offsets) - 1, decode)
 
@@ -156,12 +157,12 @@ def _encode(column: object, what: str) -> tuple[Int32s, Vocabulary, Int64s]:
         if column.dtype.kind == "f":
             return _encode_floats(column, what)
         column = column.tolist()
-    codes, first, bad = kernels.encode_objects(column)
+    values: list[Any] = column  # type: ignore[assignment]
+    codes, first, bad = kernels.encode_objects(values)
     if bad >= 0:
-        column = _as_texts(column, what)
-        codes, first, _ = kernels.encode_objects(column)
-    rows, values = first, column
-    return codes, Vocabulary.lazy(len(first), lambda: [str(values[k]) for k in rows.tolist()]), first
+        values = _as_texts(values, what)
+        codes, first, _ = kernels.encode_objects(values)
+    return codes, Vocabulary.lazy(len(first), lambda: [str(values[k]) for k in first.tolist()]), first
 
 
 def _encode_coded(codes: AnyArray, vocabulary: Vocabulary, what: str) -> tuple[Int32s, Vocabulary, Int64s]:
@@ -193,7 +194,7 @@ def _encode_floats(column: AnyArray, what: str) -> tuple[Int32s, Vocabulary, Int
 
 
 def _encode_arrow(column: Any, what: str) -> tuple[Int32s, Vocabulary, Int64s]:
-    name, kind, parts = kernels.read_stream(arrow_stream(column))[0]
+    _, kind, parts = kernels.read_stream(arrow_stream(column))[0]
     if kind == "number":
         return _encode_floats(np.asarray(parts), what)
     codes, offsets, data, first = parts
@@ -219,9 +220,7 @@ def _as_texts(values: list[Any], what: str) -> list[str]:
     for row, value in enumerate(values):
         if isinstance(value, str):
             text = str(value)
-        elif isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_)):
-            text = str(int(value))
-        elif isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value).is_integer():
+        elif _is_whole(value):
             text = str(int(value))
         elif value is None or value != value:
             raise InputError(f"The {what} in row {row + 1} is missing: drop the row or name the {what}.")
@@ -237,3 +236,9 @@ def _as_texts(values: list[Any], what: str) -> list[str]:
             )
         texts.append(text)
     return texts
+
+
+def _is_whole(value: Any) -> bool:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        return False
+    return isinstance(value, numbers.Integral) or float(value).is_integer()

@@ -31,7 +31,7 @@ def _choose() -> ModuleType:
         try:
             from concordant.kernels import _compiled
 
-            return _compiled  # type: ignore[no-any-return]
+            return _compiled
         except ImportError as error:
             if choice == "compiled":
                 raise ConcordantError(

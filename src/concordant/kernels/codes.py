@@ -1,8 +1,8 @@
 """Numbers by which Python, the compiled kernels and their NumPy twins name the same choice.
 
-A retrieval metric reaches the kernels as one row ``(measure, cutoff, empty, first, second)`` of a float64 table:
-``cutoff`` 0 means the whole list, ``empty`` is the value of a query without anything relevant, and the last two
-depend on the measure (see :class:`Measure`). The same numbers stand in retrieval.cpp and distance.cpp.
+A retrieval metric reaches the kernels as one row ``(measure, cutoff, empty, first, second)`` of a float64
+table: ``cutoff`` 0 means the whole list, ``empty`` is the value of a query without anything relevant, and the
+last two depend on the measure (see :class:`Measure`). The same numbers stand in retrieval.cpp and distance.cpp.
 """
 
 from __future__ import annotations

@@ -3,9 +3,19 @@
 
 void bind_strings(nb::module_ &m);
 void bind_rows(nb::module_ &m);
+void bind_retrieval(nb::module_ &m);
+void bind_distance(nb::module_ &m);
+void bind_pairs(nb::module_ &m);
+void bind_votes(nb::module_ &m);
+void bind_fields(nb::module_ &m);
 
 NB_MODULE(_compiled, m) {
     m.doc() = "Compiled kernels; every function has a NumPy twin of the same name in concordant.kernels.twins.";
     bind_strings(m);
     bind_rows(m);
+    bind_retrieval(m);
+    bind_distance(m);
+    bind_pairs(m);
+    bind_votes(m);
+    bind_fields(m);
 }

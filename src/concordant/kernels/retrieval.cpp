@@ -12,7 +12,17 @@
 
 namespace {
 
-enum Measure { ndcg, precision, average_precision, expected_reciprocal_rank, reciprocal_rank, recall, hit, r_precision };
+// Numbered as in codes.py.
+enum Measure {
+    ndcg,
+    precision,
+    average_precision,
+    expected_reciprocal_rank,
+    reciprocal_rank,
+    recall,
+    hit,
+    r_precision
+};
 
 struct Metric {
     Measure measure;
@@ -151,6 +161,15 @@ inline bool comes_first(const Scored &a, const Scored &b) {
     return a.score > b.score || (a.score == b.score && a.row < b.row);
 }
 
+// How many documents stand before row: a higher score anywhere, or an equal one in an earlier row.
+SIMD_CLONES int64_t count_better(const double *score, int64_t n, int64_t row) {
+    int64_t count = 0;
+    double own = score[row];
+    for (int64_t k = 0; k < row; ++k) count += score[k] >= own;
+    for (int64_t k = row + 1; k < n; ++k) count += score[k] > own;
+    return count;
+}
+
 // How many of the sorted positives stand before this document. The halving has no branch to mispredict; equal scores,
 // where the row decides, are rare and searched apart.
 inline size_t count_before(const std::vector<Scored> &sorted, const std::vector<double> &scores, const Scored &one) {
@@ -167,6 +186,35 @@ inline size_t count_before(const std::vector<Scored> &sorted, const std::vector<
     return before;
 }
 
+// Finds the positions of the positives of a list without sorting the list.
+class Finder {
+  public:
+    void find(const double *score, const double *label, int64_t n, std::vector<Positive> &found) {
+        positives_.clear();
+        for (int64_t k = 0; k < n; ++k)
+            if (label[k] > 0) positives_.push_back({score[k], k});
+        std::sort(positives_.begin(), positives_.end(), comes_first);
+        found.clear();
+        if (positives_.size() <= few) {
+            for (const Scored &p : positives_) found.push_back({count_better(score, n, p.row) + 1, label[p.row]});
+            return;
+        }
+        scores_.clear();
+        for (const Scored &p : positives_) scores_.push_back(p.score);
+        passed_.assign(positives_.size() + 1, 0);
+        for (int64_t k = 0; k < n; ++k) ++passed_[count_before(positives_, scores_, {score[k], k})];
+        int64_t position = 0; // a positive counts itself: exactly r positives stand before the r-th
+        for (size_t r = 0; r < positives_.size(); ++r)
+            found.push_back({position += passed_[r], label[positives_[r].row]});
+    }
+
+  private:
+    static constexpr size_t few = 64; // up to here comparing with everything, four at a time, beats halving
+    std::vector<Scored> positives_;
+    std::vector<double> scores_;
+    std::vector<int64_t> passed_;
+};
+
 // Values (queries x metrics) from scores and labels in input order, grouped by ptr; equal scores stand in row order.
 Out2<double> evaluate_scores(In<double> score, In<double> label, In<int64_t> ptr, In2<double> table,
                              bool skip_unjudged) {
@@ -175,35 +223,22 @@ Out2<double> evaluate_scores(In<double> score, In<double> label, In<int64_t> ptr
     Buffer<double> values(queries * metrics.size());
     {
         nb::gil_scoped_release release;
-        const double *scores = score.data(), *labels = label.data();
         Query query;
-        std::vector<Scored> positives;
-        std::vector<double> positive_scores;
-        std::vector<int64_t> passed;
+        Finder finder;
+        std::vector<double> judged_scores, judged_labels;
         for (size_t q = 0; q < queries; ++q) {
-            int64_t from = ptr.data()[q], to = ptr.data()[q + 1];
-            positives.clear();
-            for (int64_t k = from; k < to; ++k)
-                if (labels[k] > 0) positives.push_back({scores[k], k});
-            std::sort(positives.begin(), positives.end(), comes_first);
-            positive_scores.clear();
-            for (const Scored &p : positives) positive_scores.push_back(p.score);
-            passed.assign(positives.size() + 1, 0);
-            query.length = 0;
-            if (!positives.empty() || skip_unjudged)
-                for (int64_t k = from; k < to; ++k) {
-                    if (skip_unjudged && std::isnan(labels[k])) continue;
-                    ++query.length;
-                    if (!positives.empty()) ++passed[count_before(positives, positive_scores, {scores[k], k})];
-                }
-            else query.length = to - from;
-            query.found.clear();
-            int64_t position = 0; // a positive counts itself: nothing else can stand exactly where it does
-            for (size_t r = 0; r < positives.size(); ++r) {
-                position += passed[r];
-                query.found.push_back({position, labels[positives[r].row]});
+            const double *scores = score.data() + ptr.data()[q], *labels = label.data() + ptr.data()[q];
+            int64_t n = ptr.data()[q + 1] - ptr.data()[q];
+            if (skip_unjudged) {
+                judged_scores.clear(), judged_labels.clear();
+                for (int64_t k = 0; k < n; ++k)
+                    if (!std::isnan(labels[k])) judged_scores.push_back(scores[k]), judged_labels.push_back(labels[k]);
+                scores = judged_scores.data(), labels = judged_labels.data();
+                n = static_cast<int64_t>(judged_scores.size());
             }
-            query.take_ideal(labels, from, to);
+            query.length = n;
+            finder.find(scores, labels, n, query.found);
+            query.take_ideal(labels, 0, n);
             for (size_t m = 0; m < metrics.size(); ++m) values[q * metrics.size() + m] = value_of(metrics[m], query);
         }
     }
@@ -221,7 +256,9 @@ Out<double> join_labels(In<int64_t> rank_ptr, In<int32_t> ranked_item, In<int64_
         const int32_t *ranked = ranked_item.data(), *judged = label_item.data();
         constexpr uint32_t filter_bits = 1u << 15;
         std::vector<uint64_t> filter(filter_bits / 64, 0);
-        auto word = [&](int32_t item) -> uint64_t & { return filter[(static_cast<uint32_t>(item) % filter_bits) / 64]; };
+        auto word = [&](int32_t item) -> uint64_t & {
+            return filter[(static_cast<uint32_t>(item) % filter_bits) / 64];
+        };
         auto bit = [](int32_t item) { return uint64_t{1} << (static_cast<uint32_t>(item) % 64); };
         // Never cleared: an entry below the query's first one belongs to an earlier query.
         std::vector<int64_t> entry_of_item(static_cast<size_t>(n_items), -1);
@@ -243,48 +280,45 @@ Out<double> join_labels(In<int64_t> rank_ptr, In<int32_t> ranked_item, In<int64_
     return joined.give();
 }
 
-// Rows of equal keys together, groups by first appearance, rows in input order: (order, ptr). The order is empty when
-// the rows already stand that way.
+// Where every row goes when rows of equal keys come together, groups by first appearance, rows in input order:
+// (place, ptr). The places are empty when the rows already stand that way.
 nb::tuple group_keys(In<int64_t> keys) {
     size_t n = keys.size();
     const int64_t *key = keys.data();
     std::vector<int64_t> sizes, ptr{0};
-    std::vector<int32_t> group(n);
-    std::unique_ptr<Buffer<int64_t>> order;
+    Buffer<int64_t> place(n); // first the group, then the place
+    bool grouped = true;
     {
         nb::gil_scoped_release release;
-        int64_t low = n ? *std::min_element(key, key + n) : 0, high = n ? *std::max_element(key, key + n) : 0;
+        int64_t low = n ? key[0] : 0, high = low;
+        for (size_t k = 0; k < n; ++k) low = std::min(low, key[k]), high = std::max(high, key[k]);
         uint64_t span = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
-        std::vector<int32_t> table(span < 4 * n + 1024 ? span + 1 : 0, -1);
-        std::unordered_map<int64_t, int32_t> seen;
-        bool grouped = true;
+        std::vector<int64_t> table(span < 4 * n + 1024 ? span + 1 : 0, -1);
+        std::unordered_map<int64_t, int64_t> seen;
         for (size_t k = 0; k < n; ++k) {
             if (k && key[k] == key[k - 1]) {
-                group[k] = group[k - 1];
+                place[k] = place[k - 1];
             } else {
-                int32_t fresh = static_cast<int32_t>(sizes.size());
-                int32_t &known = table.empty() ? seen.emplace(key[k], -1).first->second
+                int64_t &known = table.empty() ? seen.emplace(key[k], -1).first->second
                                                : table[static_cast<uint64_t>(key[k]) - static_cast<uint64_t>(low)];
-                if (known < 0) {
-                    known = fresh;
-                    sizes.push_back(0);
-                } else {
+                if (known >= 0) {
                     grouped = false;
+                } else {
+                    known = static_cast<int64_t>(sizes.size());
+                    sizes.push_back(0);
                 }
-                group[k] = known;
+                place[k] = known;
             }
-            ++sizes[static_cast<size_t>(group[k])];
+            ++sizes[place[k]];
         }
         for (int64_t size : sizes) ptr.push_back(ptr.back() + size);
-        order = std::make_unique<Buffer<int64_t>>(grouped ? 0 : n);
-        if (!grouped) {
-            std::vector<int64_t> next(ptr.begin(), ptr.end() - 1);
-            for (size_t k = 0; k < n; ++k) (*order)[static_cast<size_t>(next[static_cast<size_t>(group[k])]++)] = static_cast<int64_t>(k);
-        }
+        std::vector<int64_t> next(ptr.begin(), ptr.end() - 1);
+        if (!grouped)
+            for (size_t k = 0; k < n; ++k) place[k] = next[place[k]]++;
     }
     Buffer<int64_t> ptr_out(ptr.size());
     std::copy(ptr.begin(), ptr.end(), ptr_out.get());
-    return nb::make_tuple(order->give(), ptr_out.give());
+    return nb::make_tuple(place.give_first(grouped ? 0 : n), ptr_out.give());
 }
 
 } // namespace

@@ -162,6 +162,28 @@ nb::tuple find_repeated(In<int64_t> indptr, In<int32_t> item, int64_t n_items) {
     return nb::make_tuple(ballot, entry);
 }
 
+// For every entry 1 + the number of items in better tiers of its ballot (1, 2, 2, 4), or with `mean` the mean
+// position of its tier (1, 2.5, 2.5, 4).
+Out<double> tier_positions(In<int64_t> indptr, In<int32_t> tier, bool mean) {
+    Buffer<double> position(tier.size());
+    {
+        nb::gil_scoped_release release;
+        const int64_t *ptr = indptr.data();
+        const int32_t *t = tier.data();
+        for (size_t b = 0; b + 1 < indptr.size(); ++b) {
+            for (int64_t first = ptr[b]; first < ptr[b + 1];) {
+                int64_t last = first + 1;
+                while (last < ptr[b + 1] && t[last] == t[first]) ++last;
+                double best = static_cast<double>(first - ptr[b] + 1), worst = static_cast<double>(last - ptr[b]);
+                double here = mean ? (best + worst) / 2 : best;
+                for (int64_t k = first; k < last; ++k) position[k] = here;
+                first = last;
+            }
+        }
+    }
+    return position.give();
+}
+
 inline uint64_t descending_bits(double score) {
     uint64_t bits;
     score += 0.0; // -0.0 and 0.0 are one score
@@ -253,5 +275,6 @@ void bind_rows(nb::module_ &m) {
     m.def("find_slots", &find_slots, "slot_ptr"_a.noconvert(), "slot_item"_a.noconvert(),
           "instance_of_ballot"_a.noconvert(), "indptr"_a.noconvert(), "item"_a.noconvert(), "n_items"_a);
     m.def("find_repeated", &find_repeated, "indptr"_a.noconvert(), "item"_a.noconvert(), "n_items"_a);
+    m.def("tier_positions", &tier_positions, "indptr"_a.noconvert(), "tier"_a.noconvert(), "mean"_a);
     m.def("order_segments", &order_segments, "score"_a.noconvert(), "ptr"_a.noconvert(), "tolerance"_a);
 }

@@ -1,10 +1,11 @@
 // Labels to codes: lists of str, integer arrays and Arrow streams become int32 codes in order of first appearance.
 //
 // Strings are the hot path of real data, so this is the one family that sees Python objects. Every encoder keeps
-// an open-addressing table of (hash, code); rows go through in blocks so that table lines are prefetched before
-// they are needed: a vocabulary larger than the cache costs one overlapped miss per row instead of a stall.
+// an open-addressing table with short labels inside its entries; rows go through in blocks so that table lines are
+// prefetched before they are needed: a vocabulary larger than the cache costs one overlapped miss per row.
 #include "common.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -22,181 +23,232 @@ namespace {
 
 constexpr size_t BLOCK = 64;
 
-struct Entry {
-    uint64_t hash;
-    int32_t code; // -1 = free
-};
-
-class Table {
-  public:
-    explicit Table(size_t expected = 256) {
-        size_t size = 512;
-        while (size < 2 * expected) size *= 2;
-        resize(size);
-    }
-    void prefetch(uint64_t hash) const { PREFETCH(&entries_[hash & mask_]); }
-    int32_t peek(uint64_t hash) const {
-        const Entry &entry = entries_[hash & mask_];
-        return entry.hash == hash ? entry.code : -1;
-    }
-
-    // The code of the key with this hash, or a new one (= count) if `same(code)` holds for none.
-    template <typename Same> int32_t find_or_add(uint64_t hash, Same same) {
-        size_t at = hash & mask_;
-        while (entries_[at].code >= 0) {
-            if (entries_[at].hash == hash && same(entries_[at].code)) return entries_[at].code;
-            at = (at + 1) & mask_;
-        }
-        if (count_ == std::numeric_limits<int32_t>::max()) throw std::length_error("more than 2^31 distinct labels");
-        entries_[at] = {hash, static_cast<int32_t>(count_)};
-        int32_t code = static_cast<int32_t>(count_++);
-        if (2 * count_ > mask_) resize(4 * (mask_ + 1));
-        return code;
-    }
-    size_t count() const { return count_; }
-
-  private:
-    std::vector<Entry> entries_;
-    size_t mask_ = 0, count_ = 0;
-
-    void resize(size_t size) {
-        std::vector<Entry> old(size, Entry{0, -1});
-        old.swap(entries_);
-        mask_ = size - 1;
-        for (const Entry &entry : old) {
-            if (entry.code < 0) continue;
-            size_t at = entry.hash & mask_;
-            while (entries_[at].code >= 0) at = (at + 1) & mask_;
-            entries_[at] = entry;
-        }
-    }
-};
-
 inline uint64_t mix(uint64_t a, uint64_t b) {
 #if defined(__SIZEOF_INT128__)
     __uint128_t product = static_cast<__uint128_t>(a ^ 0x9E3779B97F4A7C15ull) * (b ^ 0xD6E8FEB86659FD93ull);
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 #else
     a = (a ^ b) * 0x9E3779B97F4A7C15ull;
-    return a ^ (a >> 32);
+    return (a ^ (a >> 32)) * 0xD6E8FEB86659FD93ull;
 #endif
 }
 
-inline uint64_t read_word(const char *p, size_t n) {
-    uint64_t word = 0;
-    std::memcpy(&word, p, n);
-    return word;
+struct Text {
+    const char *data;
+    size_t size;
+};
+
+// A label as three words: up to 22 bytes stand in the key itself (then length and character width in the top bytes),
+// longer ones are represented by length and two hashes and compared in full where those agree.
+struct Key {
+    uint64_t word[3];
+    bool operator==(const Key &other) const {
+        return word[0] == other.word[0] && word[1] == other.word[1] && word[2] == other.word[2];
+    }
+};
+constexpr size_t SHORT = 22;
+constexpr uint64_t LONG = 255ull << 56;
+
+inline bool is_short(const Key &key) { return (key.word[2] & LONG) != LONG; }
+
+template <typename T> inline uint64_t load(const char *p) {
+    T value;
+    std::memcpy(&value, p, sizeof(T));
+    return value;
 }
 
-inline uint64_t hash_bytes(const char *p, size_t n) {
-    uint64_t state = mix(n, 0x2545F4914F6CDD1Dull);
-    while (n > 8) {
-        state = mix(state, read_word(p, 8));
-        p += 8;
-        n -= 8;
+// The n <= 8 bytes at p as one word, zeros above (byte order as on every machine we build for: little endian).
+inline uint64_t load_up_to_8(const char *p, size_t n) {
+    if (n == 8) return load<uint64_t>(p);
+    if (n >= 4) return load<uint32_t>(p) | load<uint32_t>(p + n - 4) << (8 * (n - 4));
+    if (n >= 2) return load<uint16_t>(p) | load<uint16_t>(p + n - 2) << (8 * (n - 2));
+    return n ? load<uint8_t>(p) : 0;
+}
+
+inline bool same_bytes(const char *a, const char *b, size_t n) {
+    if (n <= 8) return load_up_to_8(a, n) == load_up_to_8(b, n);
+    return load<uint64_t>(a) == load<uint64_t>(b) && std::memcmp(a + 8, b + 8, n - 8) == 0;
+}
+
+inline Key make_key(Text text, int width) {
+    const char *p = text.data;
+    size_t n = text.size;
+    if (n <= SHORT) {
+        uint64_t top = static_cast<uint64_t>(n) << 56 | static_cast<uint64_t>(width) << 48;
+        if (n <= 8) return {{load_up_to_8(p, n), 0, top}};
+        if (n <= 16) return {{load<uint64_t>(p), load<uint64_t>(p + n - 8) >> (8 * (16 - n)), top}};
+        return {{load<uint64_t>(p), load<uint64_t>(p + 8), load<uint64_t>(p + n - 8) >> (8 * (24 - n)) | top}};
     }
-    return mix(state, read_word(p, n));
+    uint64_t one = n, two = static_cast<uint64_t>(width);
+    for (; n > 8; p += 8, n -= 8) {
+        uint64_t word = load<uint64_t>(p);
+        one = mix(one, word);
+        two = mix(word, two + 0xA0761D6478BD642Full);
+    }
+    uint64_t last = load_up_to_8(p, n);
+    return {{mix(one, last), mix(last, two), LONG | (text.size & ~LONG)}};
+}
+
+inline uint64_t hash_key(const Key &key) { return mix(mix(key.word[0], key.word[1]), key.word[2]); }
+
+// Open addressing with the whole short label inside the entry: one cache line per look-up, prefetched a block ahead.
+class Table {
+  public:
+    struct Entry {
+        Key key;
+        int32_t code; // -1 = free
+    };
+    Table() : entries_(64, Entry{{{0, 0, 0}}, -1}) {}
+    void prefetch(uint64_t hash) const { PREFETCH(&entries_[hash & (entries_.size() - 1)]); }
+
+    // The code of this key, or a new one (= count). `same(code)` settles long labels.
+    template <typename Same> int32_t find_or_add(const Key &key, uint64_t hash, Same same) {
+        size_t mask = entries_.size() - 1, at = hash & mask;
+        while (entries_[at].code >= 0) {
+            if (entries_[at].key == key && (is_short(key) || same(entries_[at].code))) return entries_[at].code;
+            at = (at + 1) & mask;
+        }
+        if (count_ == std::numeric_limits<int32_t>::max()) throw std::length_error("more than 2^31 distinct labels");
+        entries_[at] = {key, count_};
+        if (2 * static_cast<size_t>(++count_) > mask) grow();
+        return count_ - 1;
+    }
+
+  private:
+    std::vector<Entry> entries_;
+    int32_t count_ = 0;
+
+    void grow() {
+        std::vector<Entry> old(2 * entries_.size(), Entry{{{0, 0, 0}}, -1});
+        old.swap(entries_);
+        size_t mask = entries_.size() - 1;
+        for (const Entry &entry : old) {
+            if (entry.code < 0) continue;
+            size_t at = hash_key(entry.key) & mask;
+            while (entries_[at].code >= 0) at = (at + 1) & mask;
+            entries_[at] = entry;
+        }
+    }
+};
+
+inline Text text_of(PyObject *object, int *width) {
+    *width = static_cast<int>(PyUnicode_KIND(object));
+    return {static_cast<const char *>(PyUnicode_DATA(object)),
+            static_cast<size_t>(PyUnicode_GET_LENGTH(object)) * static_cast<size_t>(*width)};
 }
 
 bool same_text(PyObject *a, PyObject *b) {
-    if (a == b) return true;
-    Py_ssize_t n = PyUnicode_GET_LENGTH(a);
-    if (n != PyUnicode_GET_LENGTH(b)) return false;
-    int kind = PyUnicode_KIND(a);
-    if (kind != static_cast<int>(PyUnicode_KIND(b))) return false;
-    return std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), static_cast<size_t>(n) * kind) == 0;
+    int width_a, width_b;
+    Text one = text_of(a, &width_a), two = text_of(b, &width_b);
+    return width_a == width_b && one.size == two.size && std::memcmp(one.data, two.data, one.size) == 0;
 }
 
-// Codes of a list of str. Stops at the first element that is not a str: its index is returned last, else -1.
-//
-// Columns often repeat the same str object (query ids, pooled labels), so a small table of object addresses is
-// asked first; it is given up when the first rows show that every row is an object of its own.
-nb::tuple encode_objects(nb::list values) {
-    size_t n = nb::len(values);
-    Buffer<int32_t> codes(n);
-    std::vector<int64_t> first;
-    std::vector<PyObject *> labels;
-    Table by_text;
-    struct Address {
-        PyObject *object;
-        int32_t code;
-    };
-    std::vector<Address> by_address(1024, Address{nullptr, -1});
-    size_t address_mask = by_address.size() - 1, addresses = 0, hits = 0, asked = 0;
-    bool use_addresses = true;
-    PyObject *previous = nullptr;
-    int32_t previous_code = -1;
+// Codes of n str objects in order of first appearance. Returns the index of the first element that is no str, else -1.
+int64_t encode_pointers(PyObject *const *objects, size_t n, int32_t *codes, std::vector<int64_t> &first) {
+    Table table;
+    Key keys[BLOCK], previous{{0, 0, ~0ull}};
     uint64_t hashes[BLOCK];
-    PyObject *pending[BLOCK];
     size_t rows[BLOCK];
-    auto slot_of = [&](PyObject *object) {
-        return mix(reinterpret_cast<uintptr_t>(object) >> 4, 0xA0761D6478BD642Full) & address_mask;
-    };
-    auto remember = [&](PyObject *object, int32_t code) {
-        if (2 * (addresses + 1) > by_address.size()) {
-            std::vector<Address> old(4 * by_address.size(), Address{nullptr, -1});
-            old.swap(by_address);
-            address_mask = by_address.size() - 1;
-            for (const Address &entry : old) {
-                if (!entry.object) continue;
-                size_t at = slot_of(entry.object);
-                while (by_address[at].object) at = (at + 1) & address_mask;
-                by_address[at] = entry;
-            }
-        }
-        size_t at = slot_of(object);
-        while (by_address[at].object && by_address[at].object != object) at = (at + 1) & address_mask;
-        if (!by_address[at].object) ++addresses;
-        by_address[at] = {object, code};
-    };
+    int32_t previous_code = -1;
     for (size_t start = 0; start < n; start += BLOCK) {
         size_t stop = start + BLOCK < n ? start + BLOCK : n, waiting = 0;
-        if (use_addresses && asked > 8192 && 2 * hits < asked) use_addresses = false;
         for (size_t k = start; k < stop; ++k) {
-            PyObject *object = PyList_GET_ITEM(values.ptr(), static_cast<Py_ssize_t>(k));
-            if (object == previous) {
-                codes[k] = previous_code;
-                continue;
+            if (k > 0 && objects[k] == objects[k - 1]) continue; // sorted columns repeat their label row after row
+            if (k + BLOCK < n) {
+                PREFETCH(objects[k + BLOCK]);
+                PREFETCH(reinterpret_cast<const char *>(objects[k + BLOCK]) + sizeof(PyASCIIObject));
             }
-            if (use_addresses) {
-                ++asked;
-                size_t at = slot_of(object);
-                while (by_address[at].object && by_address[at].object != object) at = (at + 1) & address_mask;
-                if (by_address[at].object) {
-                    ++hits;
-                    previous = object;
-                    previous_code = codes[k] = by_address[at].code;
-                    continue;
-                }
-            }
-            if (!PyUnicode_Check(object))
-                return nb::make_tuple(codes.give(), Buffer<int64_t>(0).give(), static_cast<int64_t>(k));
-            uint64_t hash = mix(static_cast<uint64_t>(PyObject_Hash(object)), 1);
-            by_text.prefetch(hash);
-            hashes[waiting] = hash;
-            rows[waiting] = k;
-            pending[waiting++] = object;
+            if (!PyUnicode_Check(objects[k])) return static_cast<int64_t>(k);
+            int width;
+            Text text = text_of(objects[k], &width);
+            Key key = make_key(text, width);
+            keys[waiting] = key;
+            hashes[waiting] = hash_key(key);
+            table.prefetch(hashes[waiting]);
+            rows[waiting++] = k;
         }
+        size_t next = start;
         for (size_t w = 0; w < waiting; ++w) {
-            int32_t likely = by_text.peek(hashes[w]);
-            if (likely >= 0) PREFETCH(labels[likely]);
-        }
-        for (size_t w = 0; w < waiting; ++w) {
-            PyObject *object = pending[w];
-            int32_t code = by_text.find_or_add(hashes[w], [&](int32_t c) { return same_text(labels[c], object); });
-            if (static_cast<size_t>(code) == labels.size()) {
-                labels.push_back(object);
-                first.push_back(static_cast<int64_t>(rows[w]));
+            size_t k = rows[w];
+            for (; next < k; ++next) codes[next] = previous_code;
+            if (!(keys[w] == previous && is_short(previous))) {
+                previous_code = table.find_or_add(
+                    keys[w], hashes[w], [&](int32_t c) { return same_text(objects[first[c]], objects[k]); });
+                if (static_cast<size_t>(previous_code) == first.size()) first.push_back(static_cast<int64_t>(k));
+                previous = keys[w];
             }
-            codes[rows[w]] = code;
-            if (use_addresses) remember(object, code);
-            previous = object;
-            previous_code = code;
+            codes[next++] = previous_code;
+        }
+        for (; next < stop; ++next) codes[next] = previous_code;
+    }
+    return -1;
+}
+
+// Hand a vector to NumPy without copying it.
+template <typename T> Out<T> to_numpy(std::vector<T> values) {
+    auto *kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return Out<T>(kept->data(), {kept->size()}, owner);
+}
+
+nb::tuple encode_objects(nb::list values) {
+    Buffer<int32_t> codes(nb::len(values));
+    std::vector<int64_t> first;
+    int64_t bad = encode_pointers(PySequence_Fast_ITEMS(values.ptr()), codes.size, codes.get(), first);
+    return nb::make_tuple(codes.give(), to_numpy(std::move(first)), bad);
+}
+
+// Ballots from a list of lists of str, best first: (codes, labels, indptr, tier, bad), where bad is the flat index of
+// the first element that is no str, -2 if a member is neither list nor tuple, else -1.
+nb::tuple encode_lists(nb::list lists) {
+    size_t ballots = nb::len(lists);
+    PyObject *const *members = PySequence_Fast_ITEMS(lists.ptr());
+    std::vector<PyObject *> flat;
+    Buffer<int64_t> indptr(ballots + 1);
+    indptr[0] = 0;
+    bool are_lists = true;
+    for (size_t b = 0; b < ballots && are_lists; ++b) {
+        are_lists = PyList_Check(members[b]) || PyTuple_Check(members[b]);
+        if (!are_lists) break;
+        PyObject **items = PySequence_Fast_ITEMS(members[b]);
+        flat.insert(flat.end(), items, items + PySequence_Fast_GET_SIZE(members[b]));
+        indptr[b + 1] = static_cast<int64_t>(flat.size());
+    }
+    Buffer<int32_t> codes(flat.size()), tier(flat.size());
+    std::vector<int64_t> first;
+    int64_t bad = are_lists ? encode_pointers(flat.data(), flat.size(), codes.get(), first) : -2;
+    nb::list labels;
+    if (bad == -1) {
+        for (size_t b = 0; b < ballots; ++b)
+            for (int64_t k = indptr[b]; k < indptr[b + 1]; ++k) tier[k] = static_cast<int32_t>(k - indptr[b]);
+        for (int64_t k : first) labels.append(nb::borrow(flat[k]));
+    } else {
+        std::fill(indptr.get(), indptr.get() + ballots + 1, 0);
+    }
+    return nb::make_tuple(codes.give(), labels, indptr.give(), tier.give(), bad);
+}
+
+// Numbers of a list of int, float and bool; the index of the first other element (or huge int) comes last, else -1.
+nb::tuple list_numbers(nb::list values) {
+    size_t n = nb::len(values);
+    Buffer<double> out(n);
+    PyObject *const *objects = PySequence_Fast_ITEMS(values.ptr());
+    int64_t bad = -1;
+    for (size_t k = 0; k < n && bad < 0; ++k) {
+        PREFETCH(objects[k + BLOCK < n ? k + BLOCK : k]);
+        if (PyFloat_CheckExact(objects[k])) {
+            out[k] = PyFloat_AS_DOUBLE(objects[k]);
+        } else if (PyLong_Check(objects[k])) {
+            out[k] = PyLong_AsDouble(objects[k]);
+            if (out[k] == -1.0 && PyErr_Occurred()) {
+                PyErr_Clear();
+                bad = static_cast<int64_t>(k);
+            }
+        } else {
+            bad = static_cast<int64_t>(k);
         }
     }
-    Buffer<int64_t> where(first.size());
-    std::copy(first.begin(), first.end(), where.get());
-    return nb::make_tuple(codes.give(), where.give(), static_cast<int64_t>(-1));
+    return nb::make_tuple(out.give(), bad);
 }
 
 // Codes of an integer column: a direct table when the range is modest, hashing otherwise.
@@ -226,16 +278,14 @@ nb::tuple encode_ints(In<int64_t> values) {
         } else {
             Table table;
             for (size_t k = 0; k < n; ++k) {
-                uint64_t hash = mix(static_cast<uint64_t>(v[k]), 2);
-                int32_t code = table.find_or_add(hash, [&](int32_t c) { return v[first[c]] == v[k]; });
+                Key key{{static_cast<uint64_t>(v[k]), 0, 0}};
+                int32_t code = table.find_or_add(key, hash_key(key), [](int32_t) { return true; });
                 if (static_cast<size_t>(code) == first.size()) first.push_back(static_cast<int64_t>(k));
                 codes[k] = code;
             }
         }
     }
-    Buffer<int64_t> where(first.size());
-    std::copy(first.begin(), first.end(), where.get());
-    return nb::make_tuple(codes.give(), where.give());
+    return nb::make_tuple(codes.give(), to_numpy(std::move(first)));
 }
 
 // ---- Arrow C data interface (the published ABI: three structs) ----
@@ -263,45 +313,51 @@ struct ArrowArrayStream {
     void *private_data;
 };
 
-struct Text {
-    const char *data;
-    size_t size;
-};
-
 // Distinct strings of one column with their bytes kept end to end.
 class TextEncoder {
   public:
     std::vector<int32_t> codes;
     std::vector<int64_t> offsets{0}, first;
-    std::vector<char> bytes;
+    std::vector<uint8_t> bytes;
 
     template <typename Get> void append(size_t n, Get get) {
         size_t base = codes.size();
         codes.resize(base + n);
+        Key keys[BLOCK];
         uint64_t hashes[BLOCK];
-        Text texts[BLOCK];
+        Text texts[BLOCK], previous{nullptr, 0};
+        size_t rows[BLOCK];
+        int32_t previous_code = -1;
         for (size_t start = 0; start < n; start += BLOCK) {
-            size_t stop = start + BLOCK < n ? start + BLOCK : n;
+            size_t stop = start + BLOCK < n ? start + BLOCK : n, waiting = 0;
             for (size_t k = start; k < stop; ++k) {
-                Text text = texts[k - start] = get(k);
-                if (!text.data) continue;
-                hashes[k - start] = hash_bytes(text.data, text.size);
-                table_.prefetch(hashes[k - start]);
+                Text text = get(k);
+                bool repeats = text.size == previous.size && k > 0 && !text.data == !previous.data &&
+                               (!text.data || same_bytes(text.data, previous.data, text.size));
+                previous = text;
+                if (repeats) continue; // sorted columns repeat their label row after row
+                texts[waiting] = text;
+                rows[waiting] = k;
+                if (text.data) {
+                    keys[waiting] = make_key(text, 1);
+                    hashes[waiting] = hash_key(keys[waiting]);
+                    table_.prefetch(hashes[waiting]);
+                }
+                ++waiting;
             }
-            for (size_t k = start; k < stop; ++k) {
-                if (!texts[k - start].data) continue;
-                int32_t likely = table_.peek(hashes[k - start]);
-                if (likely >= 0) PREFETCH(bytes.data() + offsets[likely]);
+            size_t next = start;
+            for (size_t w = 0; w < waiting; ++w) {
+                for (; next < rows[w]; ++next) codes[base + next] = previous_code;
+                int64_t row = static_cast<int64_t>(base + rows[w]);
+                previous_code = texts[w].data ? add(texts[w], keys[w], hashes[w], row) : -1;
+                codes[base + next++] = previous_code;
             }
-            for (size_t k = start; k < stop; ++k)
-                codes[base + k] = add(texts[k - start], hashes[k - start], static_cast<int64_t>(base + k));
+            for (; next < stop; ++next) codes[base + next] = previous_code;
         }
     }
-    int32_t add(Text text, uint64_t hash, int64_t row) {
-        if (!text.data) return -1;
-        int32_t code = table_.find_or_add(hash, [&](int32_t c) {
-            size_t size = static_cast<size_t>(offsets[c + 1] - offsets[c]);
-            return size == text.size && std::memcmp(bytes.data() + offsets[c], text.data, size) == 0;
+    int32_t add(Text text, const Key &key, uint64_t hash, int64_t row) {
+        int32_t code = table_.find_or_add(key, hash, [&](int32_t c) {
+            return std::memcmp(bytes.data() + offsets[c], text.data, text.size) == 0; // the key holds the length
         });
         if (static_cast<size_t>(code) == first.size()) {
             bytes.insert(bytes.end(), text.data, text.data + text.size);
@@ -310,7 +366,11 @@ class TextEncoder {
         }
         return code;
     }
-    int32_t add(Text text, int64_t row) { return add(text, text.data ? hash_bytes(text.data, text.size) : 0, row); }
+    int32_t add(Text text, int64_t row) {
+        if (!text.data) return -1;
+        Key key = make_key(text, 1);
+        return add(text, key, hash_key(key), row);
+    }
 
   private:
     Table table_;
@@ -361,8 +421,12 @@ template <typename Visit> void visit_texts(const ArrowArray &array, const char *
 
 template <typename T> void copy_numbers(const ArrowArray &array, std::vector<double> &out) {
     const T *values = static_cast<const T *>(array.buffers[1]) + array.offset;
-    for (size_t k = 0; k < static_cast<size_t>(array.length); ++k)
-        out.push_back(is_valid(array, k) ? static_cast<double>(values[k]) : std::nan(""));
+    size_t base = out.size(), n = static_cast<size_t>(array.length);
+    out.resize(base + n);
+    for (size_t k = 0; k < n; ++k) out[base + k] = static_cast<double>(values[k]);
+    if (array.null_count == 0 || !array.buffers[0]) return;
+    for (size_t k = 0; k < n; ++k)
+        if (!is_valid(array, k)) out[base + k] = std::nan("");
 }
 
 bool append_numbers(const ArrowArray &array, const char *format, std::vector<double> &out) {
@@ -437,12 +501,6 @@ void append(Column &column, const ArrowArray &array) {
     }
 }
 
-template <typename T> Out<T> to_numpy(const std::vector<T> &values) {
-    Buffer<T> out(values.size());
-    std::copy(values.begin(), values.end(), out.get());
-    return out.give();
-}
-
 // Read a whole Arrow stream (or a single array given as a stream): one (name, kind, parts) per column, where text
 // is (codes, offsets, bytes, first row of each label) with -1 for null, and numbers are float64 with NaN for null.
 nb::list read_stream(nb::object capsule) {
@@ -492,13 +550,12 @@ nb::list read_stream(nb::object capsule) {
     nb::list out;
     for (Column &column : columns) {
         if (column.text) {
-            Buffer<uint8_t> bytes(column.texts.bytes.size());
-            if (bytes.size) std::memcpy(bytes.get(), column.texts.bytes.data(), bytes.size);
+            TextEncoder &texts = column.texts;
             out.append(nb::make_tuple(column.name.c_str(), "text",
-                                      nb::make_tuple(to_numpy(column.texts.codes), to_numpy(column.texts.offsets),
-                                                     bytes.give(), to_numpy(column.texts.first))));
+                                      nb::make_tuple(to_numpy(std::move(texts.codes)), to_numpy(std::move(texts.offsets)),
+                                                     to_numpy(std::move(texts.bytes)), to_numpy(std::move(texts.first)))));
         } else {
-            out.append(nb::make_tuple(column.name.c_str(), "number", to_numpy(column.numbers)));
+            out.append(nb::make_tuple(column.name.c_str(), "number", to_numpy(std::move(column.numbers))));
         }
     }
     return out;
@@ -508,6 +565,8 @@ nb::list read_stream(nb::object capsule) {
 
 void bind_strings(nb::module_ &m) {
     m.def("encode_objects", &encode_objects, "values"_a);
+    m.def("encode_lists", &encode_lists, "lists"_a);
+    m.def("list_numbers", &list_numbers, "values"_a);
     m.def("encode_ints", &encode_ints, "values"_a.noconvert());
     m.def("read_stream", &read_stream, "capsule"_a);
 }

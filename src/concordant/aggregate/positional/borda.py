@@ -4,9 +4,10 @@ With m candidates the item in position r of a ballot gets m - r points; tied ite
 positions. An item's score is its total over all ballots, weighted. It is the oldest rule that uses whole ballots,
 costs one pass over the data, and is the right first answer for complete or nearly complete rankings.
 
-Candidates a ballot does not mention stand, all tied, behind the mentioned ones (``missing="last"``). With
-``missing="ignore"`` an item's score is the share of its comparisons it wins, ties counting half: the form that
-suits pairwise votes, where silence says nothing. ``"auto"`` ignores for pairs and puts last otherwise.
+Candidates a ballot does not mention share the mean of the free positions (``missing="last"``), as do those it puts
+in an open last tier, "the rest". With ``missing="ignore"`` an item's score is the share of its comparisons it wins,
+ties counting half: the form that suits pairwise votes, where silence says nothing. ``"auto"`` ignores for pairs and
+puts last otherwise.
 
 Cost: linear in the ballots. Reference: J.-C. de Borda, Mémoire sur les élections au scrutin, 1781.
 """
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
+from concordant.aggregate._shared import has_whole_weights, snap, sum_by
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -28,6 +30,8 @@ from concordant.types import Floats
 class Borda(Method):
     """Total points: one for every candidate a ballot puts below, half for every tie."""
 
+    waives = {"condorcet_consistency": "many second places can be worth more than a majority of first places"}
+
     missing: str = param(
         "auto",
         "what a ballot says of candidates it does not mention",
@@ -37,9 +41,28 @@ class Borda(Method):
     def scores(self, prefs: Preferences) -> Floats:
         """Return the points (or, ignoring missing items, the share of comparisons won) of every slot."""
         missing = views.resolve_missing(prefs, self.missing)
-        wins, losses, ties = views.wins_and_losses(prefs, missing)
-        points = wins + ties / 2
-        if missing == "last":
-            return points
-        compared = wins + losses + ties
-        return np.divide(points, compared, out=np.full(len(points), 0.5), where=compared > 0)
+        return _points(prefs) if missing == "last" else _share_won(prefs)
+
+
+def _points(prefs: Preferences) -> Floats:
+    """Give everyone the points of a candidate left out, then add to the mentioned what their position is better."""
+    candidates = np.diff(prefs.slot_ptr)
+    left_out = views.missing_positions(prefs)
+    points_left_out = prefs.weight * (candidates[prefs.instance_of_ballot] - left_out)
+    base = sum_by(prefs.instance_of_ballot, points_left_out, prefs.n_instances)
+    sizes = np.diff(prefs.indptr)
+    better = np.repeat(left_out, sizes) - views.positions(prefs)
+    if (prefs.weight != 1).any():
+        better *= np.repeat(prefs.weight, sizes)
+    points = np.repeat(base, candidates) + sum_by(prefs.entry_slot, better, prefs.n_slots)
+    if has_whole_weights(prefs):
+        return points
+    return snap(points, views.instance_of_slot(prefs), views.total_weight(prefs) * candidates)
+
+
+def _share_won(prefs: Preferences) -> Floats:
+    wins, losses, ties = views.wins_and_losses(prefs, "ignore")
+    compared = wins + losses + ties
+    share = np.full(len(wins), 0.5)
+    np.divide(wins + ties / 2, compared, out=share, where=compared > 0)
+    return share

@@ -1,4 +1,9 @@
 """NumPy twins of the compiled kernels: the test oracle, and the fall-back without a compiler."""
 
+from concordant.kernels.twins.distance import *  # noqa: F403
+from concordant.kernels.twins.fields import *  # noqa: F403
+from concordant.kernels.twins.pairs import *  # noqa: F403
+from concordant.kernels.twins.retrieval import *  # noqa: F403
 from concordant.kernels.twins.rows import *  # noqa: F403
 from concordant.kernels.twins.strings import *  # noqa: F403
+from concordant.kernels.twins.votes import *  # noqa: F403

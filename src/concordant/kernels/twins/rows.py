@@ -6,7 +6,7 @@ import numpy as np
 
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 
-__all__ = ["assign_slots", "find_repeated", "find_slots", "group_rows", "order_segments"]
+__all__ = ["assign_slots", "find_repeated", "find_slots", "group_rows", "order_segments", "tier_positions"]
 
 
 def group_rows(keys: Int64s, values: Floats) -> tuple[Int64s, Int64s, Int32s]:
@@ -74,6 +74,19 @@ def find_repeated(indptr: Int64s, item: Int32s, n_items: int) -> tuple[int, int]
         return -1, -1
     entry = int(repeated.min())
     return int(ballot[entry]), entry
+
+
+def tier_positions(indptr: Int64s, tier: Int32s, mean: bool) -> Floats:
+    """Return for every entry 1 + the number of items in better tiers, or the mean position of its tier."""
+    sizes = np.diff(indptr)
+    starts = _starts(len(tier), indptr)
+    starts[1:] |= tier[1:] != tier[:-1]
+    first = np.flatnonzero(starts)
+    last = np.append(first[1:], len(tier))
+    start_of_ballot = np.repeat(indptr[:-1], sizes)[first] if len(first) else first
+    best = (first - start_of_ballot + 1).astype(np.float64)
+    here = (best + (last - start_of_ballot)) / 2 if mean else best
+    return np.repeat(here, last - first)
 
 
 def order_segments(score: Floats, ptr: Int64s, tolerance: float) -> tuple[Int64s, Int32s]:

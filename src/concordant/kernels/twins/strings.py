@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from concordant.types import Bytes, Floats, Int32s, Int64s
 
-__all__ = ["encode_ints", "encode_objects", "read_stream"]
+__all__ = ["encode_ints", "encode_lists", "encode_objects", "list_numbers", "read_stream"]
 
 TextColumn = tuple[Int32s, Int64s, Bytes, Int64s]
 StreamColumn = tuple[str, str, TextColumn | Floats]
@@ -32,6 +33,37 @@ def encode_objects(values: list[Any]) -> tuple[Int32s, Int64s, int]:
             first.append(row)
         codes[row] = code
     return codes, np.array(first, np.int64), -1
+
+
+def encode_lists(lists: list[Any]) -> tuple[Int32s, list[str], Int64s, Int32s, int]:
+    """Make ballots from a list of lists of str, best first: (codes, labels, indptr, tier, bad).
+
+    ``bad`` is the flat index of the first element that is no str, -2 if a member is neither list nor tuple, else -1.
+    """
+    indptr = np.zeros(len(lists) + 1, np.int64)
+    if not all(isinstance(member, (list, tuple)) for member in lists):
+        return np.empty(0, np.int32), [], indptr, np.empty(0, np.int32), -2
+    flat = list(chain.from_iterable(lists))
+    codes, first, bad = encode_objects(flat)
+    if bad >= 0:
+        return codes, [], indptr, np.zeros(len(flat), np.int32), bad
+    sizes = np.array([len(member) for member in lists], np.int64)
+    np.cumsum(sizes, out=indptr[1:])
+    tier = (np.arange(len(flat)) - np.repeat(indptr[:-1], sizes)).astype(np.int32)
+    return codes, [flat[k] for k in first.tolist()], indptr, tier, -1
+
+
+def list_numbers(values: list[Any]) -> tuple[Floats, int]:
+    """Return the numbers of a list of int, float and bool, and the index of the first other element or -1."""
+    out = np.empty(len(values))
+    for k, value in enumerate(values):
+        if type(value) is not float and not isinstance(value, int):
+            return out, k
+        try:
+            out[k] = value
+        except OverflowError:
+            return out, k
+    return out, -1
 
 
 def encode_ints(values: Int64s) -> tuple[Int32s, Int64s]:

@@ -1,0 +1,69 @@
+"""Fusing the result lists of one query, as a search service does on every request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.core import Answer, Inputs, Size, Task, Work, is_same_ranking
+
+if TYPE_CHECKING:
+    from concordant.ranking import Ranking
+
+
+def make(size: Size, seed: int) -> Inputs:
+    """Draw lists that share about half of their documents."""
+    rng = np.random.default_rng(seed)
+    pool = np.array([f"d{document}" for document in range(2 * size["length"])], object)
+    return {"lists": [rng.permutation(pool)[: size["length"]].tolist() for _ in range(size["lists"])]}
+
+
+def ours(inputs: Inputs) -> Task:
+    """Fuse by the public interface, down to the list of labels."""
+    import concordant as cc
+
+    def fuse() -> Ranking:
+        ranking = cc.fuse(inputs["lists"], "rrf")
+        _ = ranking.items
+        return ranking
+
+    return Task(fuse, answer)
+
+
+def answer(ranking: Ranking) -> Answer:
+    """Read item and score in order."""
+    item = np.array([int(label[1:]) for label in ranking.items])
+    return {"instance": np.zeros(len(item)), "item": item, "score": np.asarray(ranking.scores)}
+
+
+WORKS = (
+    Work(
+        name="fuse",
+        doc="reciprocal rank fusion of one query",
+        sizes={
+            "tiny": {"lists": 3, "length": 5},
+            "small": {"lists": 10, "length": 100},
+            "full": {"lists": 10, "length": 100},
+        },
+        make=make,
+        ours=ours,
+        rivals=("plain_python",),
+        agree=is_same_ranking,
+        goals={"plain_python": 1 / 1.5},
+    ),
+    Work(
+        name="fuse-short",
+        doc="the same for short lists",
+        sizes={
+            "tiny": {"lists": 2, "length": 3},
+            "small": {"lists": 3, "length": 10},
+            "full": {"lists": 3, "length": 10},
+        },
+        make=make,
+        ours=ours,
+        rivals=("plain_python",),
+        agree=is_same_ranking,
+        budget=60e-6,
+    ),
+)

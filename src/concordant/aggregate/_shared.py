@@ -1,0 +1,74 @@
+"""What methods of several families share: sums and medians by slot, and ties that are ties in spite of rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant import views
+from concordant.preferences import Preferences
+from concordant.ranking import TIE_TOLERANCE
+from concordant.types import AnyArray, Bools, Floats, Int64s
+
+
+def is_named(prefs: Preferences) -> Bools:
+    """Say of every entry whether its ballot names it, and not only as one of "the rest" in an open last tier."""
+    if prefs.open is None:
+        return np.ones(len(prefs.item), bool)
+    groups = views.tiers(prefs)
+    return np.asarray(~groups.is_open[groups.of_entry])
+
+
+def sum_by(index: AnyArray, values: AnyArray, n: int) -> Floats:
+    """Add up the values of each index."""
+    return np.asarray(np.bincount(index, weights=values, minlength=n), np.float64)
+
+
+def has_whole_weights(prefs: Preferences) -> bool:
+    """Say whether all weights are whole numbers, so that sums of them are exact."""
+    return bool((prefs.weight == np.floor(prefs.weight)).all())
+
+
+def snap(values: Floats, instance: Int64s, scale: Floats) -> Floats:
+    """Make values of one instance equal that differ only by rounding, and 0 those that are nothing else.
+
+    ``scale`` (per instance) is the size of the sums the values come from: what lies within 1e-12 of it is rounding.
+    """
+    tolerance = TIE_TOLERANCE * scale[instance]
+    values = np.where(np.abs(values) <= tolerance, 0.0, values)
+    order = np.lexsort((values, instance))
+    ordered = values[order]
+    starts = np.ones(len(values), bool)
+    starts[1:] = (np.diff(ordered) > tolerance[order[1:]]) | (np.diff(instance[order]) != 0)
+    snapped = np.empty_like(values)
+    snapped[order] = ordered[np.maximum.accumulate(np.where(starts, np.arange(len(values)), 0))]
+    return snapped
+
+
+def weighted_median(group: Int64s, value: Floats, weight: Floats, n_groups: int) -> Floats:
+    """Return the weighted median of every group, NaN for a group without weight.
+
+    It is the mean of the lower median (the least value that at least half the weight does not exceed) and the upper
+    one (the least value that more than half does not exceed). Weights may be negative to take a value out again.
+    """
+    result = np.full(n_groups, np.nan)
+    if not len(group):
+        return result
+    order = np.lexsort((value, group))
+    group, value, weight = group[order], value[order], weight[order]
+    starts = np.ones(len(group), bool)
+    starts[1:] = (np.diff(group) != 0) | (np.diff(value) != 0)
+    first = np.flatnonzero(starts)
+    group, value, weight = group[first], value[first], np.add.reduceat(weight, first)
+    total = np.bincount(group, weights=weight, minlength=n_groups)
+    present, start = np.unique(group, return_index=True)
+    before = np.concatenate([[0.0], np.cumsum(weight)])[start]
+    reached = np.cumsum(weight) - np.repeat(before, np.diff(np.append(start, len(group))))
+    slack = TIE_TOLERANCE * np.maximum(np.abs(before).max(), np.abs(total).max())
+    last = np.append(start[1:], len(group)) - 1
+    lower, upper = (
+        value[np.minimum(start + np.add.reduceat(is_below, start, dtype=np.int64), last)]
+        for is_below in (reached < total[group] / 2 - slack, reached <= total[group] / 2 + slack)
+    )
+    result[present] = (lower + upper) / 2
+    result[total <= slack] = np.nan
+    return result

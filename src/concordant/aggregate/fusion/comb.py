@@ -1,0 +1,135 @@
+"""Comb: combine the scores the lists give an item (CombSUM, CombMNZ and their kin).
+
+Scores of different engines are first made comparable inside each list (``normalise``), then combined:
+
+========  =========================================================================
+sum       the sum (``combsum``)
+mnz       the sum times the number of lists that contain the item (``combmnz``)
+anz       the mean over the lists that contain the item (``combanz``)
+med       their median (``combmed``)
+min, max  their least and greatest (``combmin``, ``combmax``)
+========  =========================================================================
+
+Normalisations of a list with scores x of n items: ``min-max`` (x - min) / (max - min), 1 where all are equal; ``max``
+x / max |x|; ``sum`` (x - min) / sum (x - min); ``z-score`` (x - mean) / deviation, 0 where all are equal; ``none``; and
+two that use only the order: ``rank`` 1 - (r - 1) / n with r the place in the list, ``borda`` (m - r + 1) / m with m the
+candidates of the instance. Where the values are ranks, the score is the list's largest rank + 1 - rank.
+
+Lists that do not contain an item, or only in an open last tier ("the rest"), contribute nothing. An item in no list
+scores 0, or as low as the lowest item where that is less. A ballot of weight w counts as w lists.
+
+Cost: linear in the entries (med: a sort). References: J. A. Shaw and E. A. Fox, Combination of multiple searches,
+TREC-2, 1994; M. Montague and J. A. Aslam, Relevance score normalization for metasearch, CIKM 2001.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate._shared import is_named, sum_by, weighted_median
+from concordant.method import Method
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.types import Floats, Int64s
+
+BY_ORDER = ("rank", "borda")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comb(Method):
+    """Combination of the normalised scores of the lists that contain the item."""
+
+    needs = frozenset({"values"})
+    waives = {"condorcet_consistency": "how far scores lie apart counts for more than how many lists agree"}
+    aliases = {f"comb{how}": {"combine": how} for how in ("sum", "mnz", "anz", "med", "min", "max")}
+
+    combine: str = param(
+        "sum", "how the scores of one item are combined", choices=("sum", "mnz", "anz", "med", "min", "max")
+    )
+    normalise: str = param(
+        "min-max",
+        "how the scores of one list are made comparable; rank and borda use only the order",
+        choices=("min-max", "max", "sum", "z-score", "none", *BY_ORDER),
+    )
+
+    def check_needs(self, prefs: Preferences) -> None:
+        """Raise NeedError unless there are values, or the normalisation uses only the order."""
+        if self.normalise not in BY_ORDER or prefs.value is not None:
+            super().check_needs(prefs)
+
+    def scores(self, prefs: Preferences) -> Floats:
+        """Return the combined score of every slot."""
+        is_listed = is_named(prefs)
+        ballot = views.ballot_of_entry(prefs)[is_listed]
+        slot, weight = prefs.entry_slot[is_listed], prefs.weight[ballot]
+        score = _by_order(prefs, self.normalise)[is_listed] if self.normalise in BY_ORDER else None
+        if score is None:
+            score = _normalise(_raw_scores(prefs)[is_listed], ballot, self.normalise)
+        lists = sum_by(slot, weight, prefs.n_slots)
+        combined = _combine(self.combine, slot, score, weight, lists)
+        if (lists == 0).any():
+            lowest = np.zeros(prefs.n_instances)
+            owner = views.instance_of_slot(prefs)
+            np.minimum.at(lowest, owner[lists > 0], combined[lists > 0])
+            combined[lists == 0] = lowest[owner[lists == 0]]
+        return combined
+
+
+def _raw_scores(prefs: Preferences) -> Floats:
+    assert prefs.value is not None  # check_needs saw to it
+    if prefs.scale == "rating" or not len(prefs.value):
+        return prefs.value
+    ballot = views.ballot_of_entry(prefs)
+    largest = np.full(prefs.n_ballots, -np.inf)
+    np.maximum.at(largest, ballot, prefs.value)
+    return np.asarray(largest[ballot] + 1 - prefs.value)
+
+
+def _by_order(prefs: Preferences, how: str) -> Floats:
+    better = views.competition_ranks(prefs) - 1
+    count = np.diff(prefs.indptr) if how == "rank" else np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
+    return np.asarray(1 - better / count[views.ballot_of_entry(prefs)])
+
+
+def _normalise(score: Floats, ballot: Int64s, how: str) -> Floats:
+    """Make the scores of each ballot comparable; ``ballot`` rises."""
+    if how == "none" or not len(score):
+        return score
+    start = np.flatnonzero(np.diff(ballot, prepend=-1))
+    size = np.diff(np.append(start, len(score)))
+    if how == "max":
+        largest = np.repeat(np.maximum.reduceat(np.abs(score), start), size)
+        return _divide(score, largest, np.zeros(len(score)))
+    if how == "z-score":
+        centred = score - np.repeat(np.add.reduceat(score, start) / size, size)
+        spread = np.repeat(np.sqrt(np.add.reduceat(centred**2, start) / size), size)
+        is_flat = np.repeat(np.maximum.reduceat(score, start) == np.minimum.reduceat(score, start), size)
+        return _divide(centred, np.where(is_flat, 0.0, spread), np.zeros(len(score)))
+    raised = score - np.repeat(np.minimum.reduceat(score, start), size)
+    reduce = np.add if how == "sum" else np.maximum
+    total = np.repeat(reduce.reduceat(raised, start), size)
+    flat = 1.0 / size if how == "sum" else np.ones(len(size))
+    return _divide(raised, total, np.repeat(flat, size))
+
+
+def _divide(above: Floats, below: Floats, otherwise: Floats) -> Floats:
+    """Divide where the divisor is positive."""
+    np.divide(above, below, out=otherwise, where=below > 0)
+    return otherwise
+
+
+def _combine(how: str, slot: Int64s, score: Floats, weight: Floats, lists: Floats) -> Floats:
+    if how == "med":
+        return np.nan_to_num(weighted_median(slot, score, weight, len(lists)), nan=0.0)
+    if how in ("min", "max"):
+        reduce, worst = (np.minimum, np.inf) if how == "min" else (np.maximum, -np.inf)
+        extreme = np.full(len(lists), worst)
+        reduce.at(extreme, slot, score)
+        return np.where(lists > 0, extreme, 0.0)
+    total = sum_by(slot, weight * score, len(lists))
+    if how == "mnz":
+        return total * lists
+    return total if how == "sum" else _divide(total, lists, np.zeros(len(total)))

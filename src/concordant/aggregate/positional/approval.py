@@ -1,0 +1,49 @@
+"""Approval: the weight of the ballots that approve of an item.
+
+Without a ``cutoff`` a ballot approves of everything above its last tier: of a two-tier ballot {a, b} > {c, d} that
+is a and b, of a ranking everything but its last item. A ballot with a single tier approves of all it names (unless
+that tier is open, "the rest"). With a ``cutoff`` a ballot approves of ratings of at least the cutoff; of ranks, or
+of places in the ballot (1 plus the number of items in better tiers), up to the cutoff. Candidates a ballot does not
+mention are not approved. The natural rule for yes/no ballots and for choosing several winners.
+
+Cost: linear in the ballots. Reference: S. J. Brams and P. C. Fishburn, Approval voting, 1978.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate._shared import sum_by
+from concordant.aggregate.positional._helpers import is_within
+from concordant.method import Method
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.types import Bools, Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approval(Method):
+    """Weight of the ballots that approve of the item."""
+
+    waives = {"condorcet_consistency": "it does not look at the order among approved items"}
+
+    cutoff: float | None = param(
+        None, "least approved rating, or last approved rank; none: approve above the ballot's last tier"
+    )
+
+    def scores(self, prefs: Preferences) -> Floats:
+        """Return the approvals of every slot."""
+        approved = _above_last_tier(prefs) if self.cutoff is None else is_within(prefs, self.cutoff)
+        weight = np.where(approved, views.weight_of_entry(prefs), 0.0)
+        return sum_by(prefs.entry_slot, weight, prefs.n_slots)
+
+
+def _above_last_tier(prefs: Preferences) -> Bools:
+    groups = views.tiers(prefs)
+    is_first = groups.ptr[:-1] == prefs.indptr[groups.ballot]
+    is_last = groups.ptr[1:] == prefs.indptr[groups.ballot + 1]
+    is_approved = ~is_last | (is_first & is_last & ~groups.is_open)
+    return np.asarray(is_approved[groups.of_entry])

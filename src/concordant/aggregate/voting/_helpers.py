@@ -1,0 +1,126 @@
+"""What the pairwise rules share: majorities over all instances at once, and exact ties.
+
+Row s of the flat matrices holds slot s against every candidate of its instance, so a sum or maximum over opponents
+is one ``reduceat``. Whole weights are counted exactly. Sums of fractional weights carry rounding errors, so values
+that lie within 1e-12 of the instance's total weight are made equal before anything is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from concordant import kernels, views
+from concordant.aggregate._shared import has_whole_weights, snap
+from concordant.aggregate.positional.borda import Borda
+from concordant.preferences import Preferences
+from concordant.ranking import TIE_TOLERANCE, Notice
+from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
+
+MISSING_CHOICES = ("auto", "last", "last-free", "ignore")
+MISSING_DOC = "what a ballot says of candidates it does not mention"
+
+
+@dataclass(frozen=True)
+class Majorities:
+    """Pairwise support of every instance: ``support`` of row over column, ``opposition`` of column over row."""
+
+    slot_ptr: Int64s
+    support: Floats
+    opposition: Floats
+    total: Floats | None
+    """The weight of each instance where weights are fractional, None where counts are exact."""
+
+    @cached_property
+    def row_start(self) -> Int64s:
+        """Where the row of every slot starts."""
+        size = np.diff(self.slot_ptr)
+        lengths = np.repeat(size, size)
+        return np.asarray(np.cumsum(lengths) - lengths)
+
+    @cached_property
+    def margin(self) -> Floats:
+        """Support minus opposition; exactly 0 where the two are equal."""
+        margin = self.support - self.opposition
+        return margin if self.total is None else np.copysign(self.snap(np.abs(margin)), margin)
+
+    def snap(self, values: Floats) -> Floats:
+        """Make values (one per pair) equal that differ only by rounding."""
+        if self.total is None:
+            return values
+        instance = np.repeat(np.arange(len(self.total)), np.diff(self.slot_ptr) ** 2)
+        return snap(values, instance, self.total)
+
+    def count_rows(self, flags: Bools) -> Floats:
+        """Count, for each slot, the opponents a flag is set for."""
+        return np.asarray(np.add.reduceat(flags, self.row_start, dtype=np.int64).astype(np.float64))
+
+    @cached_property
+    def defeats(self) -> Floats:
+        """How many opponents each slot beats."""
+        return self.count_rows(self.margin > 0)
+
+    @cached_property
+    def draws(self) -> Floats:
+        """How many opponents each slot neither beats nor loses to."""
+        return self.count_rows(self.margin == 0) - 1
+
+
+def majorities(prefs: Preferences, missing: str) -> Majorities:
+    """Count the pairwise support of all candidates of all instances."""
+    wins = views.win_matrices(prefs, missing).wins
+    total = None if has_whole_weights(prefs) else views.total_weight(prefs)
+    wins = Majorities(prefs.slot_ptr, wins, wins, total).snap(wins)
+    return Majorities(prefs.slot_ptr, wins, kernels.transpose_matrices(prefs.slot_ptr, wins), total)
+
+
+def strength(found: Majorities, kind: str) -> Floats:
+    """Return the strength of every majority (0 where there is none): its margin or the votes for it."""
+    return np.where(found.margin > 0, found.margin if kind == "margins" else found.support, 0.0)
+
+
+def smith_tiers(found: Majorities) -> Int64s:
+    """Return the tier of every slot: 0 for the Smith set, 1 for the Smith set of the others, and so on.
+
+    A set beats everyone outside exactly if it is a beginning of the Copeland order and its k members have together
+    the most points they can have: k(k-1)/2 among themselves and k(m-k) against the others.
+    """
+    points = found.defeats + found.draws / 2
+    ptr, size = found.slot_ptr, np.diff(found.slot_ptr)
+    order, _ = kernels.order_segments(points, ptr, 0.0)
+    first = np.repeat(ptr[:-1], size)
+    gathered = np.cumsum(points[order])
+    before = np.concatenate([[0.0], gathered])[first]
+    k = np.arange(len(points)) - first + 1
+    is_end = gathered - before == k * (k - 1) / 2 + k * (np.repeat(size, size) - k)
+    ended = np.cumsum(is_end) - is_end
+    tier = np.empty(len(points), np.int64)
+    tier[order] = ended - ended[first]
+    return tier
+
+
+def borda_levels(prefs: Preferences, missing: str) -> Int32s:
+    """Return whole numbers that rise with the Borda score of every slot, equal where scores are tied."""
+    score = Borda(missing="last" if missing == "last-free" else missing).scores(prefs)
+    order, rank = kernels.order_segments(score, prefs.slot_ptr, TIE_TOLERANCE)
+    level = np.empty(len(score), np.int32)
+    level[order] = -rank
+    return level
+
+
+def name_instances(prefs: Preferences, affected: Sequence[int]) -> str:
+    """Say in which instances something happened: the empty string when there is only one."""
+    if prefs.instances is None:
+        return ""
+    shown = ", ".join(prefs.instances[q] for q in affected[:3])
+    more = f" and {len(affected) - 3} more" if len(affected) > 3 else ""
+    return f" (in {shown}{more})"
+
+
+def tie_notice(prefs: Preferences, is_tied: AnyArray, text: str) -> tuple[Notice, ...]:
+    """Return a notice that ties remain, where they do."""
+    affected = np.flatnonzero(is_tied).tolist()
+    return (Notice("unbroken-ties", text + name_instances(prefs, affected)),) if affected else ()

@@ -1,0 +1,66 @@
+"""Condorcet: the candidate that beats every other by majority, or the smallest set that does.
+
+The Smith set is the smallest group whose members all beat everyone outside; a Condorcet winner is a Smith set of
+one. ``output="smith"`` ranks by iterated Smith sets: the Smith set first, then the Smith set of the others, and so
+on; members of one set form a cycle and stay tied. ``output="winner"`` puts the Condorcet winner first and leaves
+everyone else tied. The score is minus the number of sets above. Use it to see what majorities really decide, before
+a rule such as Schulze or ranked pairs resolves cycles.
+
+Where no candidate beats all others a warning names the Smith set. ``fit`` tells the share of instances with a
+Condorcet winner and the mean size of the Smith set.
+
+Cost: the pairwise counts; the sets come from one sort of the Copeland points. References: Condorcet, Essai sur
+l'application de l'analyse, 1785; J. H. Smith, Aggregation of preferences with variable electorate, 1973.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant.aggregate.voting._helpers import (
+    MISSING_CHOICES,
+    MISSING_DOC,
+    majorities,
+    name_instances,
+    smith_tiers,
+)
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import Notice
+from concordant.types import Int64s
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condorcet(Method):
+    """Smallest sets of candidates that beat all others by majority, as tiers."""
+
+    output: str = param(
+        "smith", "rank by iterated Smith sets, or only put a Condorcet winner first", choices=("smith", "winner")
+    )
+    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return minus the number of sets above every slot."""
+        tier = smith_tiers(majorities(prefs, self.missing))
+        size = np.diff(prefs.slot_ptr)
+        instance = np.repeat(np.arange(len(size)), size)
+        smith_size = np.bincount(instance[tier == 0], minlength=len(size))
+        if self.output == "winner":
+            tier = np.where(smith_size[instance] == 1, np.minimum(tier, 1), 0)
+        filled = smith_size[size > 0]
+        fit = {"condorcet_winners": float((filled == 1).mean()), "smith_set_size": float(filled.mean())}
+        return Outcome(0.0 - tier.astype(np.float64), fit=fit, warnings=_no_winner(prefs, tier, smith_size))
+
+
+def _no_winner(prefs: Preferences, tier: Int64s, smith_size: Int64s) -> tuple[Notice, ...]:
+    affected = np.flatnonzero(smith_size > 1).tolist()
+    if not affected:
+        return ()
+    span = slice(int(prefs.slot_ptr[affected[0]]), int(prefs.slot_ptr[affected[0] + 1]))
+    smith_set = prefs.items.take(prefs.slot_item[span][tier[span] == 0])
+    where = name_instances(prefs, affected)
+    text = f"no candidate beats all others by majority{where}; the Smith set stands first, tied"
+    return (Notice("no-condorcet-winner", text, tuple(smith_set)),)

@@ -1,0 +1,44 @@
+"""Minimax: the candidate whose worst defeat is least bad (Simpson-Kramer).
+
+The score is minus the worst an opponent does to the item. ``strength`` says how a defeat is measured: by its margin
+(default; negative when the item beats everyone), by the votes of the winning side ("winning-votes", 0 without a
+defeat), or by the votes against, defeat or not ("opposition", which may pass over a Condorcet winner). Simple to
+explain; unlike Schulze and ranked pairs it may elect a candidate outside the Smith set.
+
+Cost: the pairwise counts. References: P. B. Simpson, On defining areas of voter choice, 1969; G. H. Kramer, A
+dynamical model of political equilibrium, 1977.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant.aggregate.voting._helpers import MISSING_CHOICES, MISSING_DOC, majorities
+from concordant.method import Method
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.types import Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Minimax(Method):
+    """Smallest worst defeat against any single opponent."""
+
+    strength: str = param("margins", "how a defeat is measured", choices=("margins", "winning-votes", "opposition"))
+    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+
+    def scores(self, prefs: Preferences) -> Floats:
+        """Return minus the worst defeat of every slot."""
+        found = majorities(prefs, self.missing)
+        if self.strength == "margins":
+            suffered = -found.margin
+        elif self.strength == "opposition":
+            suffered = found.opposition.copy()
+        else:
+            suffered = np.where(found.margin < 0, found.opposition, 0.0)
+        size = np.diff(prefs.slot_ptr)
+        own = found.row_start + np.arange(len(found.row_start)) - np.repeat(prefs.slot_ptr[:-1], size)
+        suffered[own] = np.where(np.repeat(size, size) > 1, -np.inf, 0.0)  # nobody is their own opponent
+        return np.asarray(0.0 - np.maximum.reduceat(suffered, found.row_start))

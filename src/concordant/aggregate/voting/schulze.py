@@ -1,0 +1,39 @@
+"""Schulze: the strongest chains of majorities decide.
+
+A path from one candidate to another goes through majorities; it is as strong as its weakest link. One candidate
+stands above another if the strongest path to it is stronger than the strongest path back. This relation has no
+cycles; the score counts the candidates below, with half for those on a level. The winner is always in the Smith
+set, clones of a candidate do no harm, and it is the most widely used rule of its kind. ``strength`` measures a
+majority by the votes for it ("winning-votes", as Schulze advises) or by its margin.
+
+Cost: the pairwise counts, then candidates³. Reference: M. Schulze, A new monotonic, clone-independent, reversal
+symmetric, and Condorcet-consistent single-winner election method, Social Choice and Welfare, 2011.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from concordant import kernels
+from concordant.aggregate.voting._helpers import MISSING_CHOICES, MISSING_DOC, majorities, strength
+from concordant.method import Method
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.types import Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schulze(Method):
+    """Number of opponents beaten through the strongest chains of majorities."""
+
+    strength: str = param(
+        "winning-votes", "how the strength of a majority is measured", choices=("winning-votes", "margins")
+    )
+    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+
+    def scores(self, prefs: Preferences) -> Floats:
+        """Return how many candidates every slot stands above, half for those on a level."""
+        found = majorities(prefs, self.missing)
+        path = kernels.strongest_paths(prefs.slot_ptr, strength(found, self.strength))
+        back = kernels.transpose_matrices(prefs.slot_ptr, path)
+        return found.count_rows(path > back) + (found.count_rows(path == back) - 1) / 2

@@ -1,0 +1,139 @@
+"""Entry point of the ``concordant`` command: lists commands without importing them, turns errors into sentences.
+
+Exit codes: 0 done, 1 the data or the parameters were refused (one sentence on standard error), 2 the command was
+typed wrongly.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+# One BLAS thread unless the user chose otherwise: starting more costs more than any table here saves.
+for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
+COMMANDS = {
+    "rank": "Rank items from preferences of any form.",
+    "compare": "Rank by several methods and show how far they agree.",
+    "describe": "Say what a data set is: sizes, form, ties, connectivity, cycles.",
+    "convert": "Convert preferences from one format to another.",
+    "fuse": "Fuse TREC runs into one run.",
+    "evaluate": "Evaluate runs or rankings against relevance labels.",
+    "methods": "List the methods, or explain one.",
+    "metrics": "List the metrics and their conventions.",
+    "reproduce": "Run a published experiment and compare with its figures.",
+    "completion": "Print the script that completes commands in your shell.",
+}
+
+EPILOG = """\b
+Examples:
+  concordant rank votes.csv
+  concordant rank ballots.csv --method schulze --json
+  concordant fuse bm25.run dense.run --method rrf -o fused.run
+  concordant evaluate fused.run --labels qrels.txt --metric ndcg@10 --metric map
+"""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and help, and imports a command when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the command names in the order a user meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        import importlib
+
+        module = importlib.import_module(f"concordant.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, suggesting the nearest name for an unknown one."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from concordant.errors import suggest
+
+            raise click.UsageError(
+                f"There is no command {args[0]!r}.{suggest(args[0], list(COMMANDS))} See 'concordant --help'."
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the table, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    from concordant import __version__, kernels
+
+    click.echo(f"concordant {__version__} ({kernels.active()} kernels)")
+    ctx.exit()
+
+
+@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version.",
+)
+def cli() -> None:
+    """Turn preferences of any form into rankings people can trust."""
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the command line; never a traceback for something the user can mend."""
+    try:
+        code = cli.main(args=None if args is None else list(args), prog_name="concordant", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        code = 2
+    except click.UsageError as error:
+        error.show()
+        code = 2
+    except click.ClickException as error:
+        error.show()
+        code = 1
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped.", err=True)
+        code = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader left (head, less): nothing more to say
+        code = 0
+    except Exception as error:
+        code = _explain(error)
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _explain(error: Exception) -> int:
+    from concordant.errors import ConcordantError
+
+    if isinstance(error, ConcordantError):
+        click.echo(f"Error: {error}", err=True)
+    elif isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"Error: {where}{error.strerror or error}.", err=True)
+    elif isinstance(error, MemoryError):
+        click.echo("Error: this needs more memory than there is: select fewer items or another method.", err=True)
+    else:
+        raise error
+    return 1
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""What several commands share: options that say how to read data, output in three forms, progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from concordant.params import Param
+
+if TYPE_CHECKING:
+    from concordant.preferences import Preferences
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+ROLES = {
+    "winner": "column of the preferred item",
+    "loser": "column of the other item",
+    "tie": "column that is true where the two drew",
+    "left": "column of the first item compared",
+    "right": "column of the second item compared",
+    "outcome": "column that says which of left and right won",
+    "agent": "column of the voter, judge, user or engine",
+    "item": "column of the item ranked or rated",
+    "rank": "column of the rank (1 is best)",
+    "rating": "column of the rating (high is good)",
+    "instance": "column of the query, topic or election",
+    "weight": "column of the number of times a row counts",
+}
+FORMS = ("pairs", "ranks", "ratings", "places", "ranking", "rank-matrix")
+
+
+def reading_options(command: F) -> F:
+    """Add the options that say how to read preferences."""
+    options: list[Callable[[F], F]] = [
+        click.option("--format", "-f", "format", metavar="NAME", help="File format; recognised if not given."),
+        click.option("--form", type=click.Choice(FORMS), help="What the rows of a table are; guessed if not given."),
+    ]
+    options += [
+        click.option(f"--{role}", f"role_{role}", metavar="COLUMN", help=f"The {text}.") for role, text in ROLES.items()
+    ]
+    options += [
+        click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and say how many."),
+        click.option("--strict", is_flag=True, help="Refuse whatever had to be guessed or repaired."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def read_preferences(path: str | Sequence[str], options: dict[str, Any]) -> Preferences:
+    """Read preferences as the reading options say; takes those options out of ``options``."""
+    from concordant.io import read
+
+    roles = {role: options.pop(f"role_{role}") for role in ROLES}
+    return read(
+        path,
+        format=options.pop("format"),
+        form=options.pop("form"),
+        strict=options.pop("strict"),
+        skip_bad_rows=options.pop("skip_bad_rows"),
+        **{role: column for role, column in roles.items() if column is not None},
+    )
+
+
+def output_options(command: F) -> F:
+    """Add --json, --csv and --output."""
+    for option in (
+        click.option("--output", "-o", default="-", metavar="FILE", help="Write here instead of the terminal."),
+        click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    ):
+        command = option(command)
+    return command
+
+
+def method_options(params: Iterable[Param]) -> list[click.Option]:
+    """Make command-line options from the declared hyper-parameters of a method."""
+    return [_option(declared) for declared in params]
+
+
+def _option(declared: Param) -> click.Option:
+    text = declared.doc[:1].upper() + declared.doc[1:]
+    names = [declared.option, f"param_{declared.name}"]
+    shown = f"{text}.  [{declared.name}; default: {declared.default}]"
+    if declared.kind is bool:
+        names[0] = f"{declared.option}/--no-{declared.name.replace('_', '-')}"
+        return click.Option(names, default=None, help=shown)
+    if declared.choices:
+        return click.Option(names, type=click.Choice(declared.choices), default=None, help=shown)
+    return click.Option(names, type=declared.kind, default=None, help=shown)
+
+
+class MethodCommand(click.Command):
+    """A command whose options depend on the method named on its line."""
+
+    default_method: str | None = None
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Look the method up first, then add its options."""
+        from concordant import registry
+        from concordant.errors import ConcordantError
+        from concordant.params import params_of
+
+        name = _named_method(args) or self.default_method
+        fixed = [p for p in self.params if not (p.name or "").startswith("param_")]
+        self.params = fixed
+        if name:
+            try:
+                found = registry.load(registry.resolve(name)[0])
+            except ConcordantError as error:
+                raise click.UsageError(str(error), ctx) from None
+            taken = {name for option in fixed for name in option.opts}
+            self.params = fixed + [
+                option for option in method_options(params_of(found)) if not taken.intersection(option.opts)
+            ]
+        return super().parse_args(ctx, args)
+
+
+def _named_method(args: Sequence[str]) -> str | None:
+    for k, arg in enumerate(args):
+        if arg in ("-m", "--method"):
+            return args[k + 1] if k + 1 < len(args) else None
+        if arg.startswith("--method="):
+            return arg.partition("=")[2]
+        if arg.startswith("-m") and not arg.startswith("--"):
+            return arg[2:]
+    return None
+
+
+def taken_params(options: dict[str, Any]) -> dict[str, object]:
+    """Take the method's hyper-parameters that were given out of ``options``."""
+    given = {key: options.pop(key) for key in list(options) if key.startswith("param_")}
+    return {key.removeprefix("param_"): value for key, value in given.items() if value is not None}
+
+
+def complete_methods(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the name of a method in the shell."""
+    from concordant import registry
+
+    return [name for name in registry.modules() if name.startswith(incomplete)]
+
+
+def write_text(text: str, output: str) -> None:
+    """Write to a file, or to the terminal for "-"."""
+    if output == "-":
+        stream = click.get_text_stream("stdout")
+        stream.write(text if text.endswith("\n") else text + "\n")
+        stream.flush()
+    else:
+        with open(output, "w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
+            stream.write(text if text.endswith("\n") else text + "\n")
+
+
+def to_json(data: object) -> str:
+    """Return data as indented JSON; never NaN or infinity."""
+    import json
+
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def to_csv(columns: Mapping[str, Sequence[object]]) -> str:
+    """Return columns as comma-separated text with a header."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(_plain(column) for column in columns.values()), strict=True))
+    return text.getvalue()
+
+
+def _plain(column: Any) -> Sequence[object]:
+    return list(column.tolist() if hasattr(column, "tolist") else column)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "") -> str:
+    """Return a table: drawn with rich on a terminal, aligned plain text elsewhere."""
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+
+        drawn = Table(title=title or None, title_justify="left", header_style="bold")
+        for c, name in enumerate(header):
+            drawn.add_column(name, justify="right" if c in right else "left", overflow="fold")
+        for row in rows:
+            drawn.add_row(*(cell.replace("[", "\\[") for cell in row))
+        console = Console()
+        with console.capture() as capture:
+            console.print(drawn)
+        return capture.get()
+    from concordant.ranking import align
+
+    return "\n".join(([title] if title else []) + align([list(header), *map(list, rows)], right))
+
+
+def tell(lines: Iterable[object], prefix: str) -> None:
+    """Say something beside the result, on standard error."""
+    for line in lines:
+        click.echo(f"{prefix}{line}", err=True)
+
+
+@contextmanager
+def progress(total: int, label: str) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar on standard error when somebody watches; yields the function that advances it."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total)
+
+        def advance(description: str) -> None:
+            bar.update(task, advance=1, description=description)
+
+        yield advance

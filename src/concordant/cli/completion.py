@@ -1,0 +1,25 @@
+"""``concordant completion``: shell completion."""
+
+from __future__ import annotations
+
+import click
+
+EPILOG = """\b
+Examples:
+  concordant completion bash >> ~/.bashrc
+  concordant completion zsh >> ~/.zshrc
+  concordant completion fish > ~/.config/fish/completions/concordant.fish
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print the script that completes commands, options and method names in your shell."""
+    from click.shell_completion import get_completion_class
+
+    from concordant.cli.__main__ import cli
+
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(cli, {}, "concordant", "_CONCORDANT_COMPLETE").source())

@@ -1,0 +1,26 @@
+"""``concordant describe``: what a data set is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from concordant.cli import _shared as shared
+
+EPILOG = """\b
+Examples:
+  concordant describe votes.csv
+  concordant describe ratings.csv --json
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("file", nargs=-1, required=True, metavar="FILE…")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@shared.reading_options
+def command(file: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Say what a data set is: sizes, form, ties, connectivity, cycles."""
+    prefs = shared.read_preferences(file[0] if len(file) == 1 else file, options)
+    found = prefs.describe()
+    shared.write_text(shared.to_json(found.to_dict()) if as_json else str(found), "-")

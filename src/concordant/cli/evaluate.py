@@ -1,0 +1,156 @@
+"""``concordant evaluate``: runs or rankings against relevance labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from concordant.cli import _shared as shared
+
+EPILOG = """\b
+Examples:
+  concordant evaluate fused.run --labels qrels.txt
+  concordant evaluate runs/*.run --labels qrels.txt --metric ndcg@10 --metric map --baseline bm25
+  concordant evaluate ranking.csv --labels labels.csv --metric ndcg@5:letor --per-instance --csv
+
+Runs are ordered by score, then by document id, as trec_eval does. Metrics: concordant metrics
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@click.option("--labels", "-l", "labels_path", required=True, metavar="FILE", help="Labels: TREC qrels or a table.")
+@click.option("--metric", "-k", "wanted", multiple=True, metavar="NAME", help="Metric, repeatable.  [ndcg@10, map]")
+@click.option("--unjudged", type=click.Choice(["zero", "skip"]), default="zero", show_default=True,
+              help="Count unjudged items as irrelevant, or leave them out.")  # fmt: skip
+@click.option("--per-instance", is_flag=True, help="Show every instance, not only the means.")
+@click.option("--baseline", metavar="NAME", help="Test every system against this one.")
+@click.option("--test", type=click.Choice(["t", "randomisation"]), default="t", show_default=True,
+              help="Paired test used with several systems.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the randomisation test.")
+@shared.output_options
+def command(
+    runs: tuple[str, ...],
+    labels_path: str,
+    wanted: tuple[str, ...],
+    unjudged: str,
+    per_instance: bool,
+    baseline: str | None,
+    test: str,
+    seed: int,
+    output: str,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Evaluate runs or rankings against relevance labels.
+
+    Each RUN is a TREC run or a table with instance, item and score or rank; several systems are compared with a
+    paired test over the instances, corrected after Holm.
+    """
+    from concordant.evaluation import evaluate
+    from concordant.io import read_labels
+
+    labels = read_labels(labels_path)
+    metrics = list(wanted) or ["ndcg@10", "map"]
+    results = {name: evaluate(ranking, labels, metrics, unjudged=unjudged) for name, ranking in _systems(runs)}
+    tests = _tests(results, baseline, test, seed)
+    if as_json:
+        data: dict[str, Any] = {
+            "systems": [
+                {"system": name, **(result.to_dict() if per_instance else {"means": result.means})}
+                for name, result in results.items()
+            ],
+            "tests": tests,
+        }
+        shared.write_text(shared.to_json(data), output)
+        return
+    header, rows = _rows(results, per_instance)
+    if as_csv:
+        shared.write_text(shared.to_csv(dict(zip(header, zip(*rows, strict=True), strict=True))), output)
+        return
+    text = [shared.table(header, rows, set(range(1 + per_instance, len(header))))]
+    if tests:
+        cells = [[t["metric"], t["system"], f"{t['difference']:+.4f}", f"{t['p']:.4f}", f"{t['p_holm']:.4f}",
+                  "yes" if t["significant"] else "no"] for t in tests]  # fmt: skip
+        head = ["metric", "system", "difference", "p", "p (Holm)", "significant"]
+        text.append(shared.table(head, cells, {2, 3, 4}, f"against {tests[0]['baseline']}, paired {test} test"))
+    shared.write_text("\n\n".join(text), output)
+
+
+def _systems(runs: tuple[str, ...]) -> list[tuple[str, Any]]:
+    from concordant.evaluation import ranking_of_run
+    from concordant.io import read
+
+    systems = []
+    for path in runs:
+        prefs = read(path)
+        if prefs.agents is None:
+            systems.append((path, ranking_of_run(prefs)))
+        else:
+            systems += [(agent, ranking_of_run(prefs.select(agents=agent))) for agent in prefs.agents]
+    names = [name for name, _ in systems]
+    if len(set(names)) < len(names):
+        raise click.ClickException(
+            "Two runs have the same name: give each its own tag (last column), or evaluate them one by one."
+        )
+    return systems
+
+
+def _rows(results: dict[str, Any], per_instance: bool) -> tuple[list[str], list[list[str]]]:
+    first = next(iter(results.values()))
+    metrics = list(first.per_instance)
+    header, rows = ["system", *metrics], []
+    for name, result in results.items():
+        if per_instance:
+            labels = [""] if result.instances is None else result.instances.labels
+            for q, label in enumerate(labels):
+                values = [result.per_instance[m][q] for m in metrics]
+                rows.append([name, label, *("skipped" if v != v else f"{v:.4f}" for v in values)])
+        mean = ["mean"] * per_instance
+        rows.append([name, *mean, *(f"{result.means[m]:.4f}" for m in metrics)])
+    return (["system", "instance", *metrics] if per_instance else header), rows
+
+
+def _tests(results: dict[str, Any], baseline: str | None, test: str, seed: int) -> list[dict[str, Any]]:
+    from concordant import metrics
+
+    if baseline is not None and baseline not in results:
+        from concordant.errors import suggest
+
+        raise click.ClickException(f"There is no system {baseline!r} here.{suggest(baseline, list(results))}")
+    if len(results) < 2:
+        return []
+    compared = []
+    for metric in next(iter(results.values())).per_instance:
+        by_system = _paired(results, metric)
+        table = metrics.compare_systems(by_system, baseline=baseline, test=test, seed=seed)
+        compared += [
+            {
+                "metric": metric,
+                "baseline": table.baseline,
+                "system": row.system,
+                "difference": row.difference,
+                "p": row.p,
+                "p_holm": row.p_holm,
+                "significant": row.significant,
+            }
+            for row in table.rows
+            if row.system != table.baseline
+        ]
+    return compared
+
+
+def _paired(results: dict[str, Any], metric: str) -> dict[str, Any]:
+    """Return values of the instances all systems answered, in one order."""
+    import numpy as np
+
+    valued = {}
+    for name, result in results.items():
+        labels = [""] if result.instances is None else result.instances.labels
+        pairs = zip(labels, result.per_instance[metric].tolist(), strict=True)
+        valued[name] = {label: value for label, value in pairs if value == value}
+    shared_labels = [label for label in next(iter(valued.values())) if all(label in v for v in valued.values())]
+    if not shared_labels:
+        raise click.ClickException("The systems share no instance with a value, so they cannot be compared.")
+    return {name: np.array([values[label] for label in shared_labels]) for name, values in valued.items()}

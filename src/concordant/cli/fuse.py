@@ -1,0 +1,44 @@
+"""``concordant fuse``: TREC runs in, one TREC run out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from concordant.cli import _shared as shared
+
+EPILOG = """\b
+Examples:
+  concordant fuse bm25.run dense.run > fused.run
+  concordant fuse runs/*.run --method combmnz --normalise min-max -o fused.run
+  concordant fuse runs/*.run --method rrf --k 20 --depth 100 --tag mine -o fused.run
+"""
+
+
+class FuseCommand(shared.MethodCommand):
+    """The fuse command, whose method is RRF unless another is named."""
+
+    default_method = "rrf"
+
+
+@click.command(cls=FuseCommand, epilog=EPILOG)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@click.option(
+    "--method", "-m", default="rrf", show_default=True, metavar="NAME", shell_complete=shared.complete_methods,
+    help="Method that fuses.",
+)  # fmt: skip
+@click.option("--depth", type=click.IntRange(1), default=1000, show_default=True, help="Documents kept per topic.")
+@click.option("--tag", default=None, help="Name of the fused run; by default concordant-METHOD.")
+@click.option("--output", "-o", default="-", metavar="FILE", help="Write the run here instead of the terminal.")
+def command(runs: tuple[str, ...], method: str, depth: int, tag: str | None, output: str, **options: Any) -> None:
+    """Fuse TREC runs (topic Q0 document rank score tag) into one run."""
+    from concordant import api
+    from concordant.io import read, write
+
+    params = shared.taken_params(options)
+    prefs = read(list(runs), format="trec-run")
+    ranking = api.rank(prefs, method, **params)
+    write(ranking, output, format="trec-run", tag=tag or f"concordant-{ranking.method}", depth=depth)
+    shared.tell(prefs.notes, "note: ")
+    shared.tell(ranking.warnings, "warning: ")

@@ -1,0 +1,99 @@
+"""``concordant rank``: preferences in, ranking out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from concordant.cli import _shared as shared
+
+EPILOG = """\b
+Examples:
+  concordant rank votes.csv
+  concordant rank arena.csv --left model_a --right model_b --outcome winner
+  concordant rank ratings.csv --agent user --item film --rating stars --top 10
+  concordant rank ballots.csv --method borda --missing ignore --json
+  cat votes.csv | concordant rank - --csv > ranking.csv
+
+The options of a method appear with:  concordant rank --method NAME --help
+"""
+
+
+@click.command(cls=shared.MethodCommand, epilog=EPILOG)
+@click.argument("file", nargs=-1, required=True, metavar="FILE…")
+@click.option(
+    "--method",
+    "-m",
+    metavar="NAME",
+    shell_complete=shared.complete_methods,
+    help="Method; by default one that fits.",
+)
+@click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the N best of each instance.")
+@click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
+@shared.output_options
+@shared.reading_options
+def command(file: tuple[str, ...], method: str | None, top: int | None, seed: int | None, **options: Any) -> None:
+    """Rank items from preferences of any form.
+
+    FILE is a table (csv, tsv, jsonl, parquet, arrow) of pairs, ranks, ratings or whole ballots, a LETOR aggregation
+    file or one or more TREC runs, compressed or not; "-" is standard input.
+    """
+    from concordant import api, registry
+    from concordant.params import params_of
+
+    output, as_json, as_csv = options.pop("output"), options.pop("as_json"), options.pop("as_csv")
+    params = shared.taken_params(options)
+    prefs = shared.read_preferences(file[0] if len(file) == 1 else file, options)
+    name = method or api.default_method(prefs)
+    if seed is not None and any(p.name == "seed" for p in params_of(registry.load(registry.resolve(name)[0]))):
+        params["seed"] = seed
+    ranking = api.rank(prefs, name, **params)
+    if as_json:
+        shared.write_text(shared.to_json(_cut(ranking.to_dict(), top)), output)
+    elif as_csv:
+        shared.write_text(shared.to_csv(_cut_columns(ranking, top)), output)
+    else:
+        shared.tell(prefs.notes, "note: ")
+        shared.write_text("\n\n".join(_tables(ranking, top)), output)
+    if not as_json:
+        shared.tell(ranking.warnings, "warning: ")
+
+
+def _cut(data: dict[str, Any], top: int | None) -> dict[str, Any]:
+    for instance in data["instances"]:
+        instance["items"] = instance["items"][:top]
+    return data
+
+
+def _cut_columns(ranking: Any, top: int | None) -> dict[str, Any]:
+    columns: dict[str, Any] = ranking.columns()
+    if top is None:
+        return columns
+    import numpy as np
+
+    place = np.arange(len(ranking.score)) - np.repeat(ranking.slot_ptr[:-1], np.diff(ranking.slot_ptr))
+    keep = np.flatnonzero(place < top).tolist()
+    return {name: [column[k] for k in keep] for name, column in columns.items()}
+
+
+def _tables(ranking: Any, top: int | None) -> list[str]:
+    from concordant.ranking import format_number
+    from concordant.vocabulary import shorten
+
+    drawn = []
+    for part in ranking:
+        header, right = ["rank", "item", "score"], {0, 2}
+        columns = [
+            [str(rank) for rank in part.ranks[:top].tolist()],
+            [shorten(item) for item in part.items[:top]],
+            [format_number(score) for score in part.scores[:top].tolist()],
+        ]
+        if part.low is not None and part.high is not None:
+            header.append("interval")
+            ends = zip(part.low[:top].tolist(), part.high[:top].tolist(), strict=True)
+            columns.append([f"{format_number(low)} … {format_number(high)}" for low, high in ends])
+        named = part.instances is not None
+        title = f"{ranking.method}, {part.instance}" if named else ranking.method
+        drawn.append(shared.table(header, list(zip(*columns, strict=True)), right, title))
+    return drawn

@@ -1,0 +1,173 @@
+"""What preferences are, in numbers and plain words: sizes, form, density, ties, connectivity, cycles."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from concordant import views
+from concordant.preferences import Preferences
+from concordant.types import AnyArray, Int32s
+from concordant.vocabulary import shorten
+
+LARGEST_FOR_CYCLES = 2_000  # candidates of one instance: cyclic triads cost a matrix product
+NAMED = 10  # how many items a finding names
+
+
+@dataclass(frozen=True)
+class Description:
+    """The findings about one data set; prints as text, converts to plain data."""
+
+    form: str
+    n_items: int
+    n_agents: int | None
+    n_instances: int
+    n_ballots: int
+    total_weight: float
+    n_entries: int
+    density: float
+    n_unranked_slots: int
+    tied_share: float
+    length_min: int
+    length_mean: float
+    length_max: int
+    n_components: int
+    is_connected: bool
+    is_strongly_connected: bool
+    never_lost: tuple[str, ...]
+    never_won: tuple[str, ...]
+    n_never_lost: int
+    n_never_won: int
+    cyclic_triads: int | None
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data, ready for JSON."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return (what, finding) pairs for display."""
+        lines = [
+            ("form", self.form),
+            ("items", f"{self.n_items:,}"),
+            ("agents", "not named" if self.n_agents is None else f"{self.n_agents:,}"),
+            ("instances", f"{self.n_instances:,}"),
+            ("ballots", f"{self.n_ballots:,} (total weight {self.total_weight:,.6g})"),
+            (
+                "items per ballot",
+                f"{self.length_min} to {self.length_max}, {self.length_mean:.3g} on average",
+            ),
+            ("density", f"{self.density:.1%} of the candidates stand on the average ballot"),
+            ("ties", f"{self.tied_share:.1%} of the compared pairs"),
+        ]
+        if self.n_unranked_slots:
+            lines.append(("never ranked", f"{self.n_unranked_slots:,} candidates are on no ballot"))
+        parts = f"no: {self.n_components:,} groups never compared" if not self.is_connected else "yes"
+        lines.append(("connected", parts))
+        strong = "yes" if self.is_strongly_connected else "no: some items are only ever above, or below, others"
+        lines.append(("wins and losses chain", strong))
+        for what, labels, count in (
+            ("never lost", self.never_lost, self.n_never_lost),
+            ("never won", self.never_won, self.n_never_won),
+        ):
+            if count:
+                more = f" and {count - len(labels):,} more" if count > len(labels) else ""
+                lines.append((what, ", ".join(shorten(label, 30) for label in labels) + more))
+        cycles = "not counted (too many items)" if self.cyclic_triads is None else f"{self.cyclic_triads:,}"
+        lines.append(("cyclic triads", cycles))
+        return lines + [("note", note) for note in self.notes]
+
+    def __str__(self) -> str:
+        width = max(len(what) for what, _ in self.rows())
+        return "\n".join(f"{what.ljust(width)}  {finding}" for what, finding in self.rows())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        cells = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in self.rows())
+        return f"<table>{cells}</table>"
+
+
+def describe(prefs: Preferences) -> Description:
+    """Describe preferences; the graph findings are over slots, so instances do not mix."""
+    sizes = np.diff(prefs.indptr)
+    candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
+    wins, losses, ties = views.wins_and_losses(prefs)
+    compared = wins.sum() + losses.sum() + ties.sum()
+    n_components, n_strong = _components(prefs)
+    seen = np.bincount(prefs.entry_slot, minlength=prefs.n_slots) > 0
+    judged = (wins + losses + ties) > 0
+    undefeated = prefs.slot_item[judged & (losses == 0) & (wins > 0)]
+    winless = prefs.slot_item[judged & (wins == 0) & (losses > 0)]
+    n_instances_seen = int((np.diff(prefs.slot_ptr) > 0).sum())
+    return Description(
+        form=prefs.form,
+        n_items=prefs.n_items,
+        n_agents=prefs.n_agents,
+        n_instances=prefs.n_instances,
+        n_ballots=prefs.n_ballots,
+        total_weight=float(prefs.weight.sum()),
+        n_entries=len(prefs.item),
+        density=float(sizes.sum() / candidates.sum()) if candidates.sum() else 0.0,
+        n_unranked_slots=int((~seen).sum()),
+        tied_share=float(ties.sum() / compared) if compared else 0.0,
+        length_min=int(sizes.min()) if len(sizes) else 0,
+        length_mean=float(sizes.mean()) if len(sizes) else 0.0,
+        length_max=int(sizes.max()) if len(sizes) else 0,
+        n_components=n_components,
+        is_connected=n_components <= n_instances_seen,
+        is_strongly_connected=n_strong <= n_instances_seen,
+        never_lost=_labels(prefs, undefeated),
+        never_won=_labels(prefs, winless),
+        n_never_lost=len(undefeated),
+        n_never_won=len(winless),
+        cyclic_triads=_cyclic_triads(prefs),
+        notes=prefs.notes,
+    )
+
+
+def _labels(prefs: Preferences, items: Int32s) -> tuple[str, ...]:
+    return tuple(prefs.items.take(list(dict.fromkeys(items.tolist()))[:NAMED]))
+
+
+def _components(prefs: Preferences) -> tuple[int, int]:
+    """Count the groups of slots linked by any comparison, and by chains of wins (ties link both ways).
+
+    A node per tier stands between the items of that tier and the next, so a ballot costs as many edges as it has
+    entries, not as many as it has pairs: item -> boundary after its tier -> items of the next tier.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    groups = views.tiers(prefs)
+    slot, tier = prefs.entry_slot, groups.of_entry
+    n, n_nodes = prefs.n_slots, prefs.n_slots + len(groups.ballot)
+    boundary = n + tier
+    has_previous = np.zeros(len(groups.ballot), bool)
+    has_previous[1:] = groups.ballot[1:] == groups.ballot[:-1]
+    follows = has_previous[tier]
+    tied = np.flatnonzero((tier[1:] == tier[:-1]) & ~groups.is_open[tier[1:]])
+    source = np.concatenate([slot, boundary[follows] - 1, slot[tied], slot[tied + 1]])
+    target = np.concatenate([boundary, slot[follows], slot[tied + 1], slot[tied]])
+    graph = coo_array((np.ones(len(source), np.int8), (source, target)), shape=(n_nodes, n_nodes)).tocsr()
+    weak = connected_components(graph, directed=True, connection="weak")[1][:n]
+    strong = connected_components(graph, directed=True, connection="strong")[1][:n]
+    return len(np.unique(weak)), len(np.unique(strong))
+
+
+def _cyclic_triads(prefs: Preferences) -> int | None:
+    """Count triples a > b > c > a in the strict majority graph of each instance."""
+    size = np.diff(prefs.slot_ptr)
+    if len(size) and (size.max() > LARGEST_FOR_CYCLES or (size.astype(float) ** 2).sum() > 5e7):
+        return None
+    matrices = views.win_matrices(prefs)
+    return sum(_cycles(matrices.matrix(q)) for q in np.flatnonzero(size > 2).tolist())
+
+
+def _cycles(wins: AnyArray) -> int:
+    beats = (wins > wins.T).astype(np.float32)
+    return round(float(((beats @ beats) * beats.T).sum(dtype=np.float64)) / 3)

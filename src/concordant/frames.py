@@ -1,0 +1,125 @@
+"""Any DataFrame (pandas, polars, pyarrow, …) as a table of preferences, through narwhals.
+
+Text that already lies in Arrow memory is numbered there and never becomes Python objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from concordant import kernels
+from concordant.errors import InputError
+from concordant.gather import Parts
+from concordant.tables import Coded, coded_of_stream, parts_of_table
+from concordant.types import Bools, Floats
+from concordant.vocabulary import arrow_stream, encode
+
+
+def parts_of_frame(
+    frame: Any,
+    given: Mapping[str, object],
+    *,
+    form: str | None = None,
+    strict: bool = False,
+    skip_bad_rows: bool = False,
+    name: str = "the frame",
+) -> Parts:
+    """Read a DataFrame as preferences: keyword arguments for ``Preferences``."""
+    table = FrameTable(frame, name)
+    return parts_of_table(table, given, form=form, strict=strict, skip_bad_rows=skip_bad_rows)
+
+
+class FrameTable:
+    """A DataFrame that hands out columns by name; rows are counted from 1 as people do."""
+
+    has_header = True
+
+    def __init__(self, frame: Any, name: str = "the frame") -> None:
+        import narwhals as nw
+
+        try:
+            native = nw.from_native(frame, allow_series=False)
+        except TypeError:
+            raise InputError(
+                f"A {type(frame).__name__} is no DataFrame: give one of pandas, polars or pyarrow."
+            ) from None
+        self.frame: Any = native.collect() if isinstance(native, nw.LazyFrame) else native
+        self.name = name
+        names = list(self.frame.columns)
+        self.columns = [str(column) for column in names]
+        self._original = dict(zip(self.columns, names, strict=True))
+        self.notes: list[str] = []
+
+    def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
+        """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
+        return (
+            {column: self._text(column) for column in texts},
+            {column: self._numbers(column) for column in numbers},
+        )
+
+    def _text(self, column: str) -> Coded:
+        series = self.frame[self._original[column]]
+        native = series.to_native()
+        dtype = str(series.dtype)
+        if dtype in ("String", "Categorical", "Enum") and hasattr(native, "__arrow_c_stream__"):
+            _, kind, parts = kernels.read_stream(arrow_stream(native))[0]
+            if kind == "text":
+                return coded_of_stream(parts)
+        if dtype == "Boolean":
+            series = series.cast(_text_type())
+        missing = _missing(series)
+        if not missing.any():
+            return encode(series.to_numpy() if _is_number(dtype) else series.to_list(), column)
+        present, vocabulary = encode(series.filter((~missing).tolist()).to_list(), column)
+        codes = np.full(len(missing), -1, np.int32)
+        codes[~missing] = present
+        return codes, vocabulary
+
+    def _numbers(self, column: str) -> Floats:
+        series = self.frame[self._original[column]]
+        if _is_number(str(series.dtype)) or str(series.dtype) == "Boolean":
+            values = (
+                [np.nan if v is None else v for v in series.to_list()] if series.null_count() else series.to_numpy()
+            )
+            return np.ascontiguousarray(values, np.float64)
+        return np.array([_number(value) for value in series.to_list()], np.float64)
+
+    def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
+        """Return what stands in a column at a few rows, None where nothing does."""
+        series = self.frame[self._original[column]]
+        found = [series[row] for row in rows]
+        return [None if value is None or value != value else str(value) for value in found]
+
+    def error(self, row: int, message: str) -> InputError:
+        """Make the error that names this row."""
+        where = self.name if row < 0 else f"{self.name}, row {row + 1}"
+        return InputError(f"{where}: {message}")
+
+    def place(self, row: int) -> str:
+        """Say where a row stands."""
+        return f"row {row + 1}"
+
+
+def _text_type() -> Any:
+    import narwhals as nw
+
+    return nw.String
+
+
+def _is_number(dtype: str) -> bool:
+    return dtype.startswith(("Int", "UInt", "Float"))
+
+
+def _missing(series: Any) -> Bools:
+    values = series.to_list()
+    return np.array([value is None or value != value or value == "" for value in values], bool)
+
+
+def _number(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return float("nan")

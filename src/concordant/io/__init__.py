@@ -1,0 +1,152 @@
+"""Readers and writers: files of any known form in, preferences, labels or features out, and back.
+
+The format is recognised by name and content, compression (gz, xz, bz2, zst, zip) by content; column roles are guessed
+from names. What was understood is said in the ``notes`` of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING, Any
+
+from concordant.errors import InputError
+from concordant.io._formats import FORMATS, Format, named, recognise
+from concordant.io._options import Options
+from concordant.io._source import MAX_BYTES, MAX_RATIO, PathLike, Source
+
+if TYPE_CHECKING:
+    from concordant.labels import Labels
+    from concordant.preferences import Preferences
+    from concordant.ranking import Ranking
+    from concordant.types import AnyArray, Floats, Int64s
+
+__all__ = ["Format", "formats", "read", "read_features", "read_labels", "write"]
+
+Paths = PathLike | IO[Any] | Sequence[PathLike]
+
+
+def read(
+    path: Paths,
+    *,
+    format: str | None = None,
+    form: str | None = None,
+    strict: bool = False,
+    skip_bad_rows: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    max_bytes: int = MAX_BYTES,
+    max_ratio: float = MAX_RATIO,
+    **roles: object,
+) -> Preferences:
+    """Read preferences from a file (``"-"`` is standard input); several TREC runs or LETOR files at once.
+
+    ``roles`` name columns of a table: ``winner="chosen"``, ``item=2`` (a position), ``places=["c1", "c2"]``.
+    ``form`` says how the table is meant where its columns allow several readings. The first row that cannot be used
+    is an error with its line; ``skip_bad_rows`` leaves such rows out and counts them in the notes, ``strict`` refuses
+    also what is otherwise tolerated with a note. ``max_bytes`` and ``max_ratio`` bound what a compressed file may
+    unpack into.
+    """
+    options = Options(form, strict, skip_bad_rows, delimiter, header, roles)
+    return _read("preferences", path, format, options, encoding, max_bytes, max_ratio)  # type: ignore[no-any-return]
+
+
+def read_labels(
+    path: Paths,
+    *,
+    format: str | None = None,
+    strict: bool = False,
+    skip_bad_rows: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    max_bytes: int = MAX_BYTES,
+    max_ratio: float = MAX_RATIO,
+    **roles: object,
+) -> Labels:
+    """Read known relevance: qrels, the labels of LETOR files, or a table with item, label and perhaps instance."""
+    options = Options(None, strict, skip_bad_rows, delimiter, header, roles)
+    return _read("labels", path, format, options, encoding, max_bytes, max_ratio)  # type: ignore[no-any-return]
+
+
+def read_features(
+    path: Paths,
+    *,
+    format: str | None = None,
+    n_features: int | None = None,
+    dtype: str = "float64",
+    strict: bool = False,
+    skip_bad_rows: bool = False,
+    max_bytes: int = MAX_BYTES,
+    max_ratio: float = MAX_RATIO,
+) -> tuple[AnyArray, Floats, Int64s]:
+    """Read LETOR or svmlight feature rows: (X dense, y, query code of every row in order of appearance).
+
+    Absent features are 0, ``NULL`` is NaN. ``n_features`` fixes the width, so that parts of a set agree.
+    """
+    options = Options(None, strict, skip_bad_rows)
+    more = {"n_features": n_features, "dtype": dtype}
+    return _read("features", path, format, options, None, max_bytes, max_ratio, **more)  # type: ignore[no-any-return]
+
+
+def write(
+    data: Preferences | Ranking | Labels,
+    path: PathLike | IO[Any],
+    *,
+    format: str | None = None,
+    form: str | None = None,
+    tag: str | None = None,
+) -> list[str]:
+    """Write preferences, a ranking or labels; the format and compression follow the name, ``"-"`` is standard output.
+
+    Tables take the form that carries everything (pairs, ranks, ratings or rankings), or the ``form`` asked for.
+    The file appears whole or not at all. Returned are sentences on what the format cannot carry.
+    """
+    from concordant.io._write import write as write_data
+
+    return write_data(data, path, format=format, form=form, tag=tag)
+
+
+def formats() -> list[Format]:
+    """List the formats: name, endings, doc, can_read, can_write."""
+    return list(FORMATS)
+
+
+def _read(
+    what: str,
+    path: Paths,
+    format: str | None,
+    options: Options,
+    encoding: str | None,
+    max_bytes: int,
+    max_ratio: float,
+    **more: object,
+) -> Any:
+    paths = list(path) if isinstance(path, (list, tuple)) else [path]
+    if not paths:
+        raise InputError("No file was named: give at least one path.")
+    with ExitStack() as stack:
+        sources = [
+            stack.enter_context(Source(one, encoding=encoding, max_bytes=max_bytes, max_ratio=max_ratio))
+            for one in paths
+        ]
+        kinds = [named(format) if format is not None else recognise(source) for source in sources]
+        kind = kinds[0]
+        for source, other in zip(sources, kinds, strict=True):
+            if other is not kind:
+                raise source.error(f"this looks like {other.name}, the first file like {kind.name}: say format=.")
+        if what not in kind.reads:
+            raise sources[0].error(_redirect(what, kind))
+        module = kind.load()
+        if kind.module == "table":
+            more["kind"] = kind.name
+        reader = getattr(module, {"preferences": "read"}.get(what, f"read_{what}"))
+        return reader(sources, options, **more)
+
+
+def _redirect(what: str, kind: Format) -> str:
+    if not kind.reads:
+        return f"the format {kind.name} cannot be read: write another one."
+    other = {"preferences": "read", "labels": "read_labels", "features": "read_features"}[kind.reads[0]]
+    return f"this looks like {kind.name} ({kind.doc}), which holds no {what}: read it with {other}, or say format=."

@@ -1,0 +1,151 @@
+"""What a csv file looks like, found on its first lines: delimiter, header, column names.
+
+Only the head is looked at here, to decide how DuckDB, the one parser, reads the file. The lines of records are
+counted again only when a message has to name one.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from concordant.errors import InputError
+from concordant.io._source import HEAD, Source
+from concordant.roles import is_known_name, normalise
+
+DELIMITERS = ",\t;|"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a csv file is written."""
+
+    delimiter: str
+    has_header: bool
+    columns: tuple[str, ...]
+    spaces_after_delimiter: bool = False
+
+
+def sniff(source: Source, *, delimiter: str | None, header: bool | None, wanted: Collection[str]) -> Dialect:
+    """Look at the head of a csv file; ``wanted`` are column names the user spoke of."""
+    text = _head_text(source)
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise source.error("the file is empty: there is nothing to read.")
+    if "\0" in text:
+        raise source.error("it holds NUL bytes, so it is no text: check the file, or name its encoding=.")
+    if delimiter is None:
+        delimiter = _delimiter(lines, source)
+    elif len(delimiter) != 1:
+        raise InputError(f"delimiter={delimiter!r} is not a single character: give one, like ';'.")
+    rows = [row for row in csv.reader(text.splitlines(keepends=True)[:200], delimiter=delimiter) if any(row)]
+    if len(source.head) >= HEAD and len(rows) > 1:
+        rows.pop()  # the head may cut the last line
+    has_header = _has_header(rows, wanted) if header is None else header
+    width = len(rows[0]) if has_header else max(map(len, rows))
+    spaced = len(rows[0]) > 1 and all(cell[:1] == " " for row in rows[:20] for cell in row[1:])
+    names = [cell.strip() for cell in rows[0]] if has_header else [f"column {k + 1}" for k in range(width)]
+    return Dialect(delimiter, has_header, tuple(_distinct(names)), spaced)
+
+
+def record_lines(path: str, dialect: Dialect, rejected: Collection[int] = ()) -> Iterator[int]:
+    """Yield the line on which every record begins, the header and rejected records left out."""
+    skip_header = dialect.has_header
+    quote_opens = dialect.delimiter + '"'
+    in_quotes, start = False, 1
+    with open(path, encoding="utf-8-sig", errors="replace", newline=None) as file:
+        for number, line in enumerate(file, 1):
+            if not in_quotes:
+                start = number
+                if line == "\n" and len(dialect.columns) > 1:
+                    continue
+            in_quotes = _ends_in_quotes(line, in_quotes, dialect.delimiter, quote_opens)
+            if in_quotes:
+                continue
+            if skip_header:
+                skip_header = False
+            elif start not in rejected:
+                yield start
+
+
+def _ends_in_quotes(line: str, in_quotes: bool, delimiter: str, quote_opens: str) -> bool:
+    if not in_quotes and not (line.startswith('"') or quote_opens in line):
+        return False
+    at_start, previous = not in_quotes, ""
+    for sign in line:
+        if in_quotes:
+            in_quotes = sign != '"'
+            at_start = False
+        elif sign == '"' and (at_start or previous == '"'):  # a doubled quote stays inside the field
+            in_quotes = True
+        else:
+            at_start = sign == delimiter
+        previous = sign
+    return in_quotes
+
+
+def _head_text(source: Source) -> str:
+    try:
+        return source.head.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        if problem.start >= len(source.head) - 3:  # the head ends inside a character
+            return source.head[: problem.start].decode("utf-8")
+        raise source.not_utf_8(source.head.count(b"\n", 0, problem.start) + 1) from None
+
+
+def _delimiter(lines: Sequence[str], source: Source) -> str:
+    """Return the sign that splits the first lines into the same number of fields, the most fields winning."""
+    if source.ending in (".tsv", ".tab") and "\t" in lines[0]:
+        return "\t"
+    best, most = ",", 0.0
+    for delimiter in DELIMITERS:
+        counts = [len(row) for row in csv.reader(lines[:20], delimiter=delimiter) if row]
+        if counts[0] < 2:
+            continue
+        agreement = sum(count == counts[0] for count in counts) / len(counts)
+        if agreement + counts[0] / 1000 > most:
+            best, most = delimiter, agreement + counts[0] / 1000
+    return best
+
+
+def _has_header(rows: Sequence[Sequence[str]], wanted: Collection[str]) -> bool:
+    """Decide whether the first row names columns.
+
+    It does when the user spoke of one of its cells, when a cell is a word for a role that does not come again
+    below it, or when it is text above numbers; it does not when its cells come again as data.
+    """
+    first, rest = rows[0], rows[1:]
+    if {normalise(str(name)) for name in wanted if not str(name).isdigit()} & {normalise(cell) for cell in first}:
+        return True
+    if not rest:
+        return any(is_known_name(cell) for cell in first)
+    below = [{row[k].strip() for row in rest if k < len(row)} for k in range(len(first))]
+    if any(is_known_name(cell) and cell.strip() not in below[k] for k, cell in enumerate(first)):
+        return True
+    for k, cell in enumerate(first):
+        numeric_below = all(_is_number(text) for text in below[k] if text)
+        if numeric_below != _is_number(cell) and below[k] - {""}:
+            return True
+        if _is_number(cell):
+            return False
+    everything = set().union(*below)
+    return not any(cell.strip() in everything for cell in first) and (len(first) != 2 or len(rest) > 2)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    seen: dict[str, int] = {}
+    out = []
+    for position, name in enumerate(names, 1):
+        label = name or f"column {position}"
+        seen[label] = seen.get(label, 0) + 1
+        out.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+    return out

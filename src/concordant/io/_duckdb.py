@@ -1,0 +1,423 @@
+"""Tables through DuckDB, the one parser of csv, json and parquet, and the only module that knows it.
+
+Every csv and json column is read as text; numbers are made by TRY_CAST, so that a cell that is none becomes a
+message with its line and never a guess. Results leave DuckDB as an Arrow stream that the kernels number without
+making Python strings. Extensions are never downloaded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from concordant import kernels
+from concordant.errors import FormatError, InputError
+from concordant.io import _csv
+from concordant.io._source import Source
+from concordant.tables import Coded, coded_of_stream
+from concordant.types import Floats
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+SMALL = 4 << 20  # a file this small is read faster by one thread
+LONGEST_LINE = 64 << 20
+
+
+@contextmanager
+def connect(*, small: bool = False) -> Iterator[DuckDBPyConnection]:
+    """Open an in-memory database that downloads nothing, and close it whatever happens."""
+    import duckdb
+
+    config: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    if small:
+        config["threads"] = 1
+    connection = duckdb.connect(":memory:", config=config)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def quoted(text: str) -> str:
+    """Return a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """Return a name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+class DuckTable:
+    """A file DuckDB can scan. Subclasses say how, and where a row stands."""
+
+    has_header = True
+
+    def __init__(self, source: Source, *, skip_bad_rows: bool = False) -> None:
+        self.source, self.name, self.skip = source, source.name, skip_bad_rows
+        self.notes: list[str] = []
+        self.columns: list[str] = []
+
+    # ---- what a subclass says ----
+    def scan(self) -> str:
+        """Return the table function call that scans the file."""
+        raise NotImplementedError
+
+    def text_of(self, column: str) -> str:
+        """Return the SQL expression of a column as text."""
+        return identifier(column)
+
+    def number_of(self, column: str) -> str:
+        """Return the SQL expression of a column as a number, NULL where it is none."""
+        return f"TRY_CAST({self.text_of(column)} AS DOUBLE)"
+
+    def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
+        """Turn DuckDB's complaint into one sentence with a line."""
+        raise NotImplementedError
+
+    def line(self, row: int) -> int | None:
+        """Return the line of a row, None where the format has no lines."""
+        raise NotImplementedError
+
+    # ---- the table ----
+    def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
+        """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
+        wanted = [*map(self.text_of, texts), *map(self.number_of, numbers)]
+        columns = self._query(", ".join(wanted))
+        found_texts = {name: coded_of_stream(parts) for name, parts in zip(texts, columns, strict=False)}
+        found_numbers = dict(zip(numbers, map(np.asarray, columns[len(texts) :]), strict=True))
+        return found_texts, found_numbers
+
+    def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
+        """Return what stands in a column at a few rows, None where nothing does."""
+        codes, vocabulary = coded_of_stream(self._query(self.text_of(column))[0])
+        return [None if codes[row] < 0 else vocabulary[int(codes[row])] for row in rows]
+
+    def error(self, row: int, message: str) -> InputError:
+        """Make the error that names this row's place."""
+        line = None if row < 0 else self.line(row)
+        where = f"{self.place(row)}: " if line is None and row >= 0 else ""
+        return FormatError(where + message, path=self.name, line=line)
+
+    def place(self, row: int) -> str:
+        """Say where a row stands."""
+        line = self.line(row)
+        return f"row {row + 1}" if line is None else f"line {line}"
+
+    def _query(self, select: str) -> list[Any]:
+        import duckdb
+
+        with connect(small=os.path.getsize(self.source.plain_path()) < SMALL) as connection:
+            try:
+                return self._run(connection, select)
+            except (duckdb.Error, RuntimeError) as error:
+                raise self.problem(connection, error) from None
+
+    def _run(self, connection: DuckDBPyConnection, select: str) -> list[Any]:
+        relation = connection.sql(f"SELECT {select} FROM {self.scan()}")
+        return [parts for _, _, parts in kernels.read_stream(relation.__arrow_c_stream__())]
+
+
+class CsvTable(DuckTable):
+    """A csv or tsv file."""
+
+    def __init__(
+        self, source: Source, dialect: _csv.Dialect, *, skip_bad_rows: bool = False, pad_short_rows: bool = False
+    ) -> None:
+        super().__init__(source, skip_bad_rows=skip_bad_rows)
+        self.dialect, self.has_header = dialect, dialect.has_header
+        self.columns = list(dialect.columns)
+        self._pad = pad_short_rows
+        self._tolerant = False
+        self._rejected: set[int] = set()
+        self._position = {name: f"c{k}" for k, name in enumerate(self.columns)}
+        self._lines: list[int] | None = None
+
+    def scan(self) -> str:
+        """Return the read_csv call, every option said, so that nothing is guessed twice."""
+        size = os.path.getsize(self.source.plain_path())
+        longest = min(max(2 * size, 2_000_000), LONGEST_LINE)
+        names = ", ".join(f"{name}: 'VARCHAR'" for name in self._position.values())
+        options = {
+            "columns": "{" + names + "}",
+            "auto_detect": "false",
+            "header": str(self.has_header).lower(),
+            "delim": quoted(self.dialect.delimiter),
+            "quote": "'\"'",
+            "escape": "'\"'",
+            "nullstr": "''",
+            "compression": "'none'",
+            "max_line_size": str(longest),
+            "buffer_size": str(max(2 * longest, 8 << 20)),
+            "strict_mode": str(not self._tolerant).lower(),
+        }
+        if self._pad:
+            options |= {"null_padding": "true", "parallel": "false"}
+        if self.skip:
+            options["store_rejects"] = "true"
+        return f"read_csv({quoted(_scannable(self.source))}, {', '.join(f'{k}={v}' for k, v in options.items())})"
+
+    def text_of(self, column: str) -> str:
+        """Return the column, without the space a writer put after every delimiter."""
+        name = self._position[column]
+        return f"nullif(trim({name}), '')" if self.dialect.spaces_after_delimiter else name
+
+    def number_of(self, column: str) -> str:
+        """Return the column as a number; where fields end at semicolons, a comma may be the decimal point."""
+        text = self.text_of(column)
+        if self.dialect.delimiter == ";":
+            text = f"replace({text}, ',', '.')"
+        return f"TRY_CAST({text} AS DOUBLE)"
+
+    def _run(self, connection: DuckDBPyConnection, select: str) -> list[Any]:
+        import duckdb
+
+        try:
+            columns = super()._run(connection, select)
+        except (duckdb.Error, RuntimeError) as error:
+            if self._tolerant or "invalid state" not in str(error):
+                raise
+            self._tolerant = True  # lines that end in different ways are no reason to stop
+            columns = super()._run(connection, select)
+        if self.skip:
+            self._note_rejects(connection)
+        return columns
+
+    def _note_rejects(self, connection: DuckDBPyConnection) -> None:
+        found = self._rejects(connection)
+        if found and not self._rejected:
+            self._rejected = {line for line, _, _ in found}
+            reasons: dict[str, list[int]] = {}
+            for line, kind, message in found:
+                reasons.setdefault(_rejection(kind, message), []).append(line)
+            self.notes += [
+                f"left out {len(lines):,} row{'s' * (len(lines) > 1)}: {reason} (first: line {lines[0]})"
+                for reason, lines in reasons.items()
+            ]
+
+    def _rejects(self, connection: DuckDBPyConnection) -> list[tuple[int, str, str]]:
+        """Return (line, kind, message) of the rows DuckDB could not use; it counts records, people count lines."""
+        import duckdb
+
+        try:
+            found = connection.execute(
+                "SELECT byte_position, error_type, error_message FROM reject_errors "
+                "QUALIFY row_number() OVER (PARTITION BY line) = 1 ORDER BY byte_position"
+            ).fetchall()
+        except duckdb.Error:
+            return []
+        lines, at, line = [], 0, 1
+        with open(self.source.plain_path(), "rb") as file:
+            for position, kind, message in found:
+                skipped = file.read(max(position - 1 - at, 0))
+                line += skipped.count(b"\n") if b"\n" in skipped else skipped.count(b"\r")
+                at += len(skipped)
+                lines.append((line, str(kind), str(message)))
+        return lines
+
+    def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
+        """Run once more, collecting what DuckDB rejects, and name the first line."""
+        import duckdb
+
+        self.skip = True
+        try:
+            connection.execute(f"SELECT count(*) FROM {self.scan()}").fetchall()
+        except duckdb.Error as again:
+            return _translated(self.source, again)
+        found = self._rejects(connection)
+        self.skip = False
+        if not found:
+            return _translated(self.source, error)
+        line, kind, message = found[0]
+        if "UNICODE" in kind:
+            return self.source.not_utf_8(line)
+        hint = "use --skip-bad-rows (skip_bad_rows=True) to leave such rows out"
+        return self.source.error(f"{_rejection(kind, message)}: correct the row, or {hint}.", line)
+
+    def line(self, row: int) -> int | None:
+        """Return the line on which a record begins."""
+        if self._lines is None:
+            self._lines = list(_csv.record_lines(self.source.plain_path(), self.dialect, self._rejected))
+        return self._lines[row] if row < len(self._lines) else None
+
+
+class JsonTable(DuckTable):
+    """Objects, one per line (jsonl) or in one list (json)."""
+
+    def __init__(self, source: Source, *, skip_bad_rows: bool = False) -> None:
+        super().__init__(source, skip_bad_rows=skip_bad_rows)
+        start = source.head.lstrip()[:1]
+        if start not in (b"{", b"["):
+            raise source.error("this is no JSON: a file holds one object per line, or one list of objects.")
+        self._is_list = start == b"["
+        self.columns = self._names()
+
+    def _names(self) -> list[str]:
+        import duckdb
+
+        with connect(small=True) as connection:
+            try:
+                # Depth one: only the keys matter here, their values are read as text later.
+                columns = connection.sql(f"SELECT * FROM {self._call('maximum_depth=1')}").columns
+            except duckdb.Error as error:
+                raise self.problem(connection, error) from None
+        if columns == ["json"]:
+            raise self.source.error("the JSON values are not objects: write one object with named fields per ballot.")
+        return list(columns)
+
+    def _call(self, more: str) -> str:
+        kind = "array" if self._is_list else "newline_delimited"
+        ignore = ", ignore_errors=true" if self.skip and not self._is_list else ""
+        size = max(1 << 24, min(2 * os.path.getsize(self.source.plain_path()), 1 << 30))
+        return (
+            f"read_json({quoted(_scannable(self.source))}, format='{kind}', compression='none', "
+            f"maximum_object_size={size}{ignore}, {more})"
+        )
+
+    def scan(self) -> str:
+        """Return the read_json call with every field as text."""
+        fields = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in self.columns)
+        return self._call(f"columns={{{fields}}}")
+
+    def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
+        """Find the first line that is no JSON object; DuckDB's own count differs by one now and then."""
+        import json
+
+        if not self._is_list:
+            with open(self.source.plain_path(), encoding="utf-8", errors="surrogateescape") as file:
+                for number, text in enumerate(file, 1):
+                    if not text.isascii():
+                        try:
+                            text.encode("utf-8")
+                        except UnicodeEncodeError:
+                            return self.source.not_utf_8(number)
+                    try:
+                        if text.strip() and not isinstance(json.loads(text), dict):
+                            return self.source.error(
+                                "this is no JSON object with named fields: correct the line.", number
+                            )
+                    except (ValueError, RecursionError) as problem:
+                        why = str(problem).split(":")[0] if isinstance(problem, ValueError) else "nested too deeply"
+                        return self.source.error(f"this is no valid JSON ({why}): correct the line.", number)
+        return _translated(self.source, error)
+
+    def line(self, row: int) -> int | None:
+        """Return the line of an object; in a list objects may share lines."""
+        if self._is_list:
+            return None
+        with open(self.source.plain_path(), "rb") as file:
+            filled = (number for number, text in enumerate(file, 1) if text.strip())
+            return next((number for k, number in enumerate(filled) if k == row), None)
+
+
+class ParquetTable(DuckTable):
+    """A parquet file: columns have types of their own."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        import duckdb
+
+        with connect(small=True) as connection:
+            try:
+                relation = connection.sql(f"SELECT * FROM {self.scan()}")
+                self.columns = list(relation.columns)
+                self._type = {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}
+            except duckdb.Error as error:
+                raise self.problem(connection, error) from None
+
+    def scan(self) -> str:
+        """Return the read_parquet call."""
+        return f"read_parquet({quoted(_scannable(self.source))})"
+
+    def text_of(self, column: str) -> str:
+        """Return a column as text: whole numbers without a point, lists as JSON."""
+        name, kind = identifier(column), self._type[column]
+        if kind in ("DOUBLE", "FLOAT"):
+            return f"nullif(regexp_replace(CAST({name} AS VARCHAR), '\\.0$', ''), 'nan')"
+        if kind.endswith("]") or kind.startswith("STRUCT"):
+            return f"CAST(to_json({name}) AS VARCHAR)"
+        return name if kind == "VARCHAR" else f"CAST({name} AS VARCHAR)"
+
+    def number_of(self, column: str) -> str:
+        """Return a column as a number."""
+        return f"TRY_CAST({identifier(column)} AS DOUBLE)"
+
+    def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
+        """Say that the file is damaged."""
+        return _translated(self.source, error)
+
+    def line(self, row: int) -> int | None:
+        """Return None: parquet has rows, not lines."""
+        return None
+
+
+def _scannable(source: Source) -> str:
+    """Return a path DuckDB takes literally: signs of a pattern in a file's name would match other files."""
+    path = source.plain_path()
+    return source.alias() if re.search(r"[*?\[\]{}]", path) else path
+
+
+def _rejection(kind: str, message: str) -> str:
+    if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+        return f"the row has {found[2]} field{'s' * (found[2] != '1')}, the table has {found[1]}"
+    return {
+        "UNQUOTED VALUE": "a quotation mark is opened and not closed, or text follows a closed one",
+        "LINE SIZE OVER MAXIMUM": f"the line is longer than {LONGEST_LINE:,} bytes",
+        "INVALID ENCODING": "the text is not UTF-8",
+        "INVALID UNICODE": "the text is not UTF-8",
+    }.get(kind, f"the row cannot be read ({message.splitlines()[0]})")
+
+
+def _translated(source: Source, error: Exception) -> FormatError:
+    """Return DuckDB's first sentence as ours."""
+    first = str(error).splitlines()[0].replace(source.plain_path(), source.name)
+    first = re.sub(r"^(\w+ )+Error: ", "", first).rstrip(". ")
+    if "nicode" in str(error) or "utf-8" in str(error).lower():
+        return source.not_utf_8(None)
+    return source.error(f"the file cannot be read ({first}): check that it is what its name says.")
+
+
+# ---- zstd without a package for it ----
+class _Lines:
+    """A reader over the lines of a zstd file that DuckDB unpacks."""
+
+    def __init__(self, path: str, name: str) -> None:
+        self._chunks = _zstd_lines(path, name)
+
+    def read(self, _size: int = -1) -> bytes:
+        return next(self._chunks, b"")
+
+    def __enter__(self) -> _Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._chunks.close()
+
+
+def open_zstd_lines(path: str, name: str) -> Any:
+    """Open a zstd file of text through DuckDB, line by line."""
+    return _Lines(path, name)
+
+
+def _zstd_lines(path: str, name: str) -> Any:
+    import duckdb
+
+    scan = (
+        f"read_csv({quoted(os.path.abspath(path))}, columns={{line: 'VARCHAR'}}, auto_detect=false, header=false, "
+        f"delim='\x1f', quote='', escape='', strict_mode=false, compression='zstd', max_line_size={LONGEST_LINE // 4})"
+    )
+    with connect(small=True) as connection:
+        try:
+            cursor = connection.execute(f"SELECT line FROM {scan}")
+            while rows := cursor.fetchmany(10_000):
+                yield "".join(f"{line or ''}\n" for (line,) in rows).encode()
+        except duckdb.Error:
+            raise FormatError(
+                "the zstd data cannot be unpacked here: check the file, or pip install zstandard.", path=name
+            ) from None

@@ -1,0 +1,78 @@
+"""Text files of lines, one or several read as one: their bytes, and the way back from a row to file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from concordant import kernels
+from concordant.errors import FormatError, InputError
+from concordant.io._source import Source
+from concordant.tables import Coded
+from concordant.types import AnyArray, Bytes, Floats, Int64s
+from concordant.vocabulary import vocabulary_of_bytes
+
+
+class Lines:
+    """The joined text of some files, and where each of its rows stands once ``line`` is known."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = list(sources)
+        contents = [source.read_text_bytes() for source in self.sources]
+        for source, content in zip(self.sources, contents, strict=True):
+            if not content.strip():
+                raise source.error("the file is empty: there is nothing to read.")
+        joined = contents[0] if len(contents) == 1 else b"\n".join(contents)
+        self.data: Bytes = np.frombuffer(joined, np.uint8)
+        self._first_line = np.cumsum([0, *(content.count(b"\n") + 1 for content in contents[:-1])])
+        self.line: Int64s = np.empty(0, np.int64)
+
+    @property
+    def name(self) -> str:
+        """The file, or how many they are."""
+        return self.sources[0].name if len(self.sources) == 1 else f"{len(self.sources)} files"
+
+    def file_of_rows(self) -> Int64s:
+        """Return the position of the file every row stands in."""
+        return np.searchsorted(self._first_line, self.line - 1, side="right") - 1
+
+    def at_line(self, line: int, message: str) -> FormatError:
+        """Make the error that names a line of the joined text."""
+        file = int(np.searchsorted(self._first_line, line - 1, side="right")) - 1
+        return self.sources[file].error(message, line - int(self._first_line[file]))
+
+    def error(self, row: int, message: str) -> InputError:
+        """Make the error that names this row's file and line."""
+        if row < 0:
+            return FormatError(message, path=self.name)
+        return self.at_line(int(self.line[row]), message)
+
+    def place(self, row: int) -> str:
+        """Say where a row stands."""
+        file = int(self.file_of_rows()[row])
+        line = f"line {int(self.line[row]) - int(self._first_line[file])}"
+        return line if len(self.sources) == 1 else f"{self.sources[file].name}, {line}"
+
+    def text(self, start: AnyArray, end: AnyArray) -> Coded:
+        """Number the labels in these spans."""
+        codes, offsets, data, _ = kernels.encode_spans(
+            self.data, np.ascontiguousarray(start, np.int64), np.ascontiguousarray(end, np.int64)
+        )
+        return codes, vocabulary_of_bytes(offsets, data)
+
+    def numbers(self, start: AnyArray, end: AnyArray) -> Floats:
+        """Parse the numbers in these spans, NaN where there is none."""
+        return kernels.parse_numbers(
+            self.data, np.ascontiguousarray(start, np.int64), np.ascontiguousarray(end, np.int64)
+        )
+
+    def cell(self, start: int, end: int) -> str:
+        """Return the text of one span."""
+        return self.data[start:end].tobytes().decode("utf-8", "replace")
+
+
+def earlier_equal(key: AnyArray) -> Int64s:
+    """Return for every row the first row with the same key."""
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    return first[inverse.reshape(-1)].astype(np.int64)

@@ -1,0 +1,332 @@
+"""Where bytes come from: a path, standard input or an open file; compressed or not; in any common encoding.
+
+Compression is recognised by its first bytes, never by the name. What comes out is bounded: a small file that
+unpacks into terabytes is refused with one sentence.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from concordant.errors import FormatError, InputError
+
+HEAD = 1 << 16
+CHUNK = 1 << 20
+MAX_BYTES = 16 << 30
+MAX_RATIO = 200.0
+RATIO_FROM = 64 << 20  # below this much output any ratio is harmless
+
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
+_MAGIC = (
+    (b"\x1f\x8b", "gzip"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"PK\x03\x04", "zip"),
+    (b"PK\x05\x06", "zip"),
+)
+
+PathLike = str | os.PathLike[str]
+
+
+class Source(AbstractContextManager["Source"]):
+    """One input: its name for messages, its first bytes, its whole content as bytes or as a plain file."""
+
+    def __init__(
+        self,
+        path: PathLike | IO[Any],
+        *,
+        encoding: str | None = None,
+        max_bytes: int = MAX_BYTES,
+        max_ratio: float = MAX_RATIO,
+    ) -> None:
+        self.encoding, self.max_bytes, self.max_ratio = encoding, max_bytes, max_ratio
+        self._temporary: list[str] = []
+        self._plain: str | None = None
+        self._content: bytes | None = None
+        try:
+            self._path = self._locate(path)
+            with open(self._path, "rb") as file:
+                start = file.read(HEAD)
+            self.compression = next((kind for magic, kind in _MAGIC if start.startswith(magic)), None)
+            self.head = start if self.compression is None else _first(self._unpacked())
+            if self.encoding is None:
+                self.encoding = _utf_16(self.head)
+            if self.encoding is not None:
+                self.head = _first(self._chunks())
+        except BaseException:
+            self.close()
+            raise
+        self.head = self.head.removeprefix(b"\xef\xbb\xbf")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the temporary files."""
+        for path in self._temporary:
+            Path(path).unlink(missing_ok=True)
+
+    @property
+    def stem(self) -> str:
+        """The file's name without folders and endings of compression and format."""
+        name = Path(self.name).name
+        for ending in COMPRESSIONS:
+            name = name.removesuffix(ending)
+        return name
+
+    @property
+    def ending(self) -> str:
+        """The ending of the name that says the format, lower case, compression aside."""
+        return os.path.splitext(self.stem.lower())[1]
+
+    @property
+    def size(self) -> int:
+        """The size of the file as it is stored."""
+        return os.path.getsize(self._path)
+
+    def error(self, message: str, line: int | None = None) -> FormatError:
+        """Make the error that names this input."""
+        return FormatError(message, path=self.name, line=line)
+
+    # ---- content ----
+    def read_bytes(self) -> bytes:
+        """Return the whole content, unpacked, as UTF-8 without a byte order mark."""
+        if self._content is None:
+            content = b"".join(self._chunks())
+            self._content = content.removeprefix(b"\xef\xbb\xbf")
+        return self._content
+
+    def read_text_bytes(self) -> bytes:
+        """Return the whole content, checked to be UTF-8 text; else say which line is not."""
+        content = self.read_bytes()
+        if content.isascii():
+            return content
+        try:
+            content.decode("utf-8")
+        except UnicodeDecodeError as problem:
+            raise self.not_utf_8(content.count(b"\n", 0, problem.start) + 1) from None
+        return content
+
+    def not_utf_8(self, line: int | None) -> FormatError:
+        """Make the error for text in another encoding."""
+        return self.error("the text is not UTF-8: name its encoding, for example encoding='latin-1'.", line)
+
+    def plain_path(self) -> str:
+        """Return the path of an unpacked UTF-8 file, a temporary one where the input is not that already."""
+        if self._plain is None:
+            if self.compression is None and self.encoding is None:
+                self._plain = os.path.abspath(self._path)
+            else:
+                self._plain = self._temporary_file(self._chunks())
+        return self._plain
+
+    def alias(self) -> str:
+        """Return another path of the plain file, without signs that mean a pattern to DuckDB."""
+        import shutil
+        import tempfile
+
+        handle, path = tempfile.mkstemp(prefix="concordant-")
+        os.close(handle)
+        self._temporary.append(path)
+        shutil.copyfile(self.plain_path(), path)
+        self._plain = path
+        return path
+
+    def _chunks(self) -> Iterator[bytes]:
+        if self.encoding is None:
+            yield from self._unpacked()
+            return
+        import codecs
+
+        try:
+            decoder = codecs.getincrementaldecoder(self.encoding)()
+        except LookupError:
+            raise InputError(
+                f"There is no encoding {self.encoding!r}: use a name Python knows, like 'latin-1'."
+            ) from None
+        try:
+            for chunk in self._unpacked():
+                yield decoder.decode(chunk).encode("utf-8")
+            yield decoder.decode(b"", True).encode("utf-8")
+        except UnicodeError:
+            raise self.error(f"the text is not in the encoding {self.encoding}: name another encoding=.") from None
+
+    def _unpacked(self) -> Iterator[bytes]:
+        """Yield the unpacked bytes, bounded in size and in ratio to the packed ones."""
+        packed, total = self.size, 0
+        try:
+            with self._open() as file:
+                while chunk := file.read(CHUNK):
+                    total += len(chunk)
+                    self._check_limits(total, packed)
+                    yield chunk
+        except FormatError:
+            raise
+        except EOFError:
+            raise self.error(
+                f"the {self.compression} data end too early: the file is cut off, fetch it again."
+            ) from None
+        except _unpacking_errors() as problem:
+            raise self.error(f"the {self.compression} data are damaged ({problem}): fetch the file again.") from None
+
+    def _check_limits(self, total: int, packed: int) -> None:
+        if total > self.max_bytes:
+            raise self.error(
+                f"it holds more than max_bytes = {self.max_bytes:,} bytes: raise max_bytes= if you trust the file."
+            )
+        if self.compression is not None and total > RATIO_FROM and total > self.max_ratio * packed:
+            raise self.error(
+                f"{packed:,} bytes unpack into more than {self.max_ratio:g} times as many: "
+                "raise max_ratio= if you trust the file."
+            )
+
+    def _open(self) -> IO[bytes]:
+        if self.compression is None:
+            return open(self._path, "rb")
+        return _OPENERS[self.compression](self)
+
+    # ---- files ----
+    def _locate(self, path: PathLike | IO[Any]) -> str:
+        if not isinstance(path, (str, os.PathLike)):
+            self.name = str(getattr(path, "name", "the open file"))
+            return self._spool(path)
+        if os.fspath(path) == "-":
+            self.name = "standard input"
+            return self._spool(sys.stdin.buffer)
+        self.name = os.fspath(path)
+        return self._existing(self.name)
+
+    def _existing(self, path: str) -> str:
+        if os.path.isdir(path):
+            raise self.error("this is a folder: name a file in it.")
+        if not os.path.exists(path):
+            raise self.error(f"there is no such file: check the name (the current folder is {os.getcwd()}).")
+        if not os.access(path, os.R_OK):
+            raise self.error("the file may not be read: check its permissions.")
+        if not os.path.isfile(path):  # a pipe can be read once only
+            with open(path, "rb") as pipe:
+                return self._spool(pipe)
+        return path
+
+    def _spool(self, file: IO[Any]) -> str:
+        def chunks() -> Iterator[bytes]:
+            total = 0
+            while chunk := file.read(CHUNK):
+                raw = chunk.encode("utf-8") if isinstance(chunk, str) else chunk
+                total += len(raw)
+                if total > self.max_bytes:
+                    raise self.error(f"it holds more than max_bytes = {self.max_bytes:,} bytes: raise max_bytes=.")
+                yield raw
+
+        return self._temporary_file(chunks())
+
+    def _temporary_file(self, chunks: Iterator[bytes]) -> str:
+        import tempfile
+
+        handle, path = tempfile.mkstemp(prefix="concordant-")
+        self._temporary.append(path)
+        with open(handle, "wb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+        return path
+
+
+def _open_gzip(source: Source) -> IO[bytes]:
+    import gzip
+
+    return gzip.open(source._path, "rb")  # type: ignore[return-value]
+
+
+def _open_bzip2(source: Source) -> IO[bytes]:
+    import bz2
+
+    return bz2.open(source._path, "rb")
+
+
+def _open_xz(source: Source) -> IO[bytes]:
+    import lzma
+
+    return lzma.open(source._path, "rb")
+
+
+def _open_zstd(source: Source) -> IO[bytes]:
+    """Python has zstd from 3.14 on; before that a package may, and DuckDB always can, line by line."""
+    import importlib
+
+    for module in ("compression.zstd", "backports.zstd", "zstandard"):
+        try:
+            opened: IO[bytes] = importlib.import_module(module).open(source._path, "rb")
+            return opened
+        except ImportError:
+            continue
+    from concordant.io._duckdb import open_zstd_lines
+
+    lines: IO[bytes] = open_zstd_lines(source._path, source.name)
+    return lines
+
+
+def _open_zip(source: Source) -> IO[bytes]:
+    import zipfile
+
+    archive = zipfile.ZipFile(source._path)
+    members = [
+        info.filename for info in archive.infolist() if not info.is_dir() and not info.filename.startswith("__MACOSX/")
+    ]
+    if len(members) != 1:
+        shown = ", ".join(members[:5]) + (", …" if len(members) > 5 else "")
+        what = f"holds {len(members)} files ({shown})" if members else "is empty"
+        raise source.error(f"the zip archive {what}: unpack it and name the file to read.")
+    try:
+        return archive.open(members[0])
+    except (RuntimeError, NotImplementedError) as problem:
+        raise source.error(f"the zip archive cannot be opened ({problem}): unpack it yourself.") from None
+
+
+_OPENERS: dict[str, Callable[[Source], IO[bytes]]] = {
+    "gzip": _open_gzip,
+    "bzip2": _open_bzip2,
+    "xz": _open_xz,
+    "zstd": _open_zstd,
+    "zip": _open_zip,
+}
+
+
+def _unpacking_errors() -> tuple[type[Exception], ...]:
+    """Return what the unpackers loaded so far may raise; only those already imported can."""
+    kinds: list[type[Exception]] = []
+    for module, names in (
+        ("zlib", ("error",)),
+        ("gzip", ("BadGzipFile",)),
+        ("lzma", ("LZMAError",)),
+        ("zipfile", ("BadZipFile",)),
+        ("zstandard", ("ZstdError",)),
+        ("compression.zstd", ("ZstdError",)),
+        ("backports.zstd", ("ZstdError",)),
+    ):
+        if module in sys.modules:
+            kinds += [getattr(sys.modules[module], name) for name in names]
+    return (*kinds, OSError, ValueError)
+
+
+def _first(chunks: Iterator[bytes]) -> bytes:
+    head = b""
+    for chunk in chunks:
+        head += chunk
+        if len(head) >= HEAD:
+            break
+    return head[:HEAD]
+
+
+def _utf_16(head: bytes) -> str | None:
+    if head.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
+        return "utf-32"
+    return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else None

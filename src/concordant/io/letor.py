@@ -1,0 +1,205 @@
+"""LETOR files: rank aggregation (``label qid:q 1:rank 2:NULL … #docid = d``) and feature rows (svmlight).
+
+An aggregation file holds one document per line with its rank in each of K lists: agents ``1`` … ``K``, the query is
+the instance, every document is a candidate whether somebody ranked it or not. Without a ``docid`` a document is
+named by its position in its query. Feature files have the same layout with real values; gaps are zero.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from concordant import gather, kernels
+from concordant.io._lines import Lines, earlier_equal
+from concordant.io._options import Options
+from concordant.io._source import Source
+from concordant.labels import Labels
+from concordant.preferences import Preferences
+from concordant.screening import Screen
+from concordant.tables import Coded, renumber
+from concordant.types import AnyArray, Floats, Int32s, Int64s
+from concordant.vocabulary import Vocabulary, shorten
+
+_ROW = re.compile(rb"[-+.\deE]+\s+(?:qid:\S+\s+)?\d+:\S+(?:\s|$)")
+_TROUBLES = {
+    1: "the row does not begin with a label that is a number",
+    2: "a field is not of the form index:value",
+    3: "the index before a colon is not a whole number",
+    4: "the value after a colon is neither a number nor NULL",
+}
+MAX_CELLS = 1 << 32
+
+
+def looks_like_letor(head: bytes) -> bool:
+    """Whether the first row is of the form ``label qid:q index:value``."""
+    lines = (line.strip() for line in head.split(b"\n"))
+    first = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    return _ROW.match(first) is not None
+
+
+def read(sources: Sequence[Source], options: Options) -> Preferences:
+    """Read aggregation files as preferences."""
+    options.refuse_roles("LETOR files")
+    rows = _Letor(sources, options)
+    rows.refuse_what_is_no_rank()
+    query, document = rows.queries(), rows.documents()
+    rows.refuse_repeats(query, document)
+    good = rows.good
+    instance, item = renumber(query[0][good], query[1]), renumber(document[0][good], document[1])
+    kept = np.flatnonzero(np.repeat(good, np.diff(rows.ptr)) & ~np.isnan(rows.value))
+    row = np.full(len(good), -1, np.int64)
+    row[good] = np.arange(len(instance[0]))
+    row_of_entry = row[gather.segment_index(rows.ptr)[kept]]
+    agents = Vocabulary([str(k) for k in range(1, int(rows.index.max(initial=0)) + 1)])
+    parts = gather.gather_rows(
+        (item[0][row_of_entry], item[1]),
+        rows.value[kept],
+        scale="rank",
+        agent=(rows.index[kept] - 1, agents),
+        instance=(instance[0][row_of_entry], instance[1]),
+    )
+    by_instance = np.argsort(instance[0], kind="stable")
+    parts["slot_item"] = item[0][by_instance]
+    parts["slot_ptr"] = np.searchsorted(instance[0][by_instance], np.arange(len(instance[1]) + 1))
+    unranked = int((np.bincount(row_of_entry, minlength=rows.count) == 0).sum())
+    note = f"{rows.lines.name}: {rows.count:,} documents of {len(instance[1]):,} queries in {len(agents)} lists"
+    also = [f"{unranked:,} documents stand in no list; they remain candidates"] if unranked else []
+    return Preferences(**parts, notes=[note, *also, *rows.notes()])
+
+
+def read_labels(sources: Sequence[Source], options: Options) -> Labels:
+    """Read the labels of aggregation or feature files, with the same document names as ``read``."""
+    options.refuse_roles("LETOR files")
+    rows = _Letor(sources, options)
+    query, document = rows.queries(), rows.documents()
+    rows.refuse_repeats(query, document)
+    return Labels(
+        renumber(query[0][rows.good], query[1]), renumber(document[0][rows.good], document[1]), rows.label[rows.good]
+    )
+
+
+def read_features(
+    sources: Sequence[Source], options: Options, *, n_features: int | None, dtype: str
+) -> tuple[AnyArray, Floats, Int64s]:
+    """Read feature rows: (X dense, y, query code of every row); absent features are 0, NULL is NaN."""
+    rows = _Letor(sources, options)
+    good = rows.good
+    base = 0 if (rows.index == 0).any() else 1  # svmlight counts from 1; a file that has an index 0 does not
+    width = int(rows.index.max(initial=base - 1)) - base + 1
+    row = gather.segment_index(rows.ptr)
+    if n_features is not None and width > n_features:
+        at = int(row[np.argmax(rows.index)])
+        raise rows.lines.error(
+            at, f"feature {width - 1 + base} is beyond n_features = {n_features}: raise n_features=."
+        )
+    width = width if n_features is None else n_features
+    if len(good) * width > MAX_CELLS:
+        at = int(row[np.argmax(rows.index)])
+        raise rows.lines.error(at, f"feature {width - 1 + base} makes the dense matrix too large: check the index.")
+    rows.refuse_repeated_features(row)
+    X = np.zeros((len(good), width), dtype)
+    X[row, rows.index - base] = rows.value
+    query = rows.queries(required=False)
+    if query is None:
+        return X[rows.good], rows.label[rows.good], np.zeros(rows.count, np.int64)
+    return X[rows.good], rows.label[rows.good], renumber(query[0][rows.good], query[1])[0].astype(np.int64)
+
+
+class _Letor(Screen):
+    """The parsed rows of some LETOR files."""
+
+    def __init__(self, sources: Sequence[Source], options: Options) -> None:
+        self.lines = Lines(sources)
+        parsed = kernels.parse_letor(self.lines.data)
+        self.label: Floats = parsed[0]
+        self._query, self._document = (parsed[1], parsed[2]), (parsed[3], parsed[4])
+        self.ptr: Int64s = parsed[5]
+        self.index: Int32s = parsed[6]
+        self.value: Floats = parsed[7]
+        self.lines.line = parsed[8]
+        super().__init__(self.lines, len(self.label), strict=options.strict, skip_bad_rows=options.skip_bad_rows)
+        self._bad = self._report(parsed[9], parsed[10])
+        if not len(self.label):
+            raise self.lines.error(-1, "there are no rows of data: check that this is the right file.")
+        self.refuse(~np.isfinite(self.label), "the label is not a finite number")
+
+    def _report(self, line: Int64s, kind: Int32s) -> list[str]:
+        """Stop at the first line that could not be parsed, or count such lines by reason."""
+        if len(line) and not self.skip:
+            raise self.lines.at_line(
+                int(line[0]),
+                f"{_TROUBLES[int(kind[0])]}: correct the row, or use --skip-bad-rows (skip_bad_rows=True).",
+            )
+        return [
+            f"left out {int((kind == k).sum()):,} rows: {_TROUBLES[k]} (first: line {line[kind == k][0]})"
+            for k in np.unique(kind).tolist()
+        ]
+
+    def notes(self) -> list[str]:
+        return self._bad + super().notes()
+
+    def queries(self, required: bool = True) -> Any:
+        start, end = self._query
+        if not required and (start < 0).all():
+            return None
+        self.refuse(start < 0, "the row has no qid")
+        return self.lines.text(np.maximum(start, 0), np.maximum(end, 0))
+
+    def documents(self) -> Coded:
+        """Return the document of every row; a position in its query where no docid is given."""
+        start, end = self._document
+        if (start >= 0).all():
+            return self.lines.text(start, end)
+        self.refuse((start < 0) & (start >= 0).any(), "the row has no docid, others have one")
+        query = self.queries()[0]
+        order = np.argsort(query, kind="stable")
+        begin = np.searchsorted(query[order], query[order])
+        position = np.empty(len(query), np.int64)
+        position[order] = np.arange(len(query)) - begin + 1
+        codes, first = kernels.encode_ints(position)
+        return codes, Vocabulary([str(k) for k in position[first].tolist()])
+
+    def refuse_what_is_no_rank(self) -> None:
+        odd = ~np.isnan(self.value) & ((self.value < 0) | (self.value != np.floor(self.value)))
+        zero = self.index == 0
+        row = gather.segment_index(self.ptr)
+        bad = np.zeros(len(self.good), bool)
+        bad[row[odd | zero]] = True
+
+        def explain(at: int) -> str:
+            entry = int(np.flatnonzero((odd | zero) & (row == at))[0])
+            if zero[entry]:
+                return "a list has the number 0, lists are numbered from 1"
+            return (
+                f"field {self.index[entry]} is {self.value[entry]:g}, which is no rank; feature rows are read with "
+                "read_features, labels with read_labels"
+            )
+
+        self.refuse(bad, "a value is no rank", explain)
+
+    def refuse_repeats(self, query: Coded, document: Coded) -> None:
+        rows = np.flatnonzero(self.good)
+        earlier = earlier_equal((query[0].astype(np.int64) * len(document[1]) + document[0])[rows])
+        bad = np.zeros(len(self.good), bool)
+        bad[rows[earlier != np.arange(len(rows))]] = True
+
+        def explain(row: int) -> str:
+            first = int(rows[earlier[np.searchsorted(rows, row)]])
+            label = shorten(document[1][int(document[0][row])])
+            return f"the document {label!r} stands twice in its query (first in {self.lines.place(first)})"
+
+        self.refuse(bad, "a document stands twice in its query", explain)
+
+    def refuse_repeated_features(self, row: Int64s) -> None:
+        falls = np.flatnonzero((np.diff(self.index) <= 0) & (np.diff(row) == 0))
+        if not len(falls):
+            return
+        order = np.lexsort((self.index, row))
+        again = (np.diff(self.index[order]) == 0) & (np.diff(row[order]) == 0)
+        bad = np.zeros(len(self.good), bool)
+        bad[row[order][1:][again]] = True
+        self.refuse(bad, "a feature is given twice")

@@ -1,0 +1,141 @@
+"""Elections from pairwise majorities or by rounds in NumPy (twin of votes.cpp)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
+
+__all__ = ["lock_pairs", "majority_path", "runoff_rounds", "strongest_paths"]
+
+WEIGHT_TOLERANCE = 1e-12
+
+
+def strongest_paths(slot_ptr: Int64s, strength: Floats) -> Floats:
+    """Return the strength of the strongest path between all candidates: a path is as strong as its weakest link."""
+    paths = strength.copy()
+    for _, path in _blocks(slot_ptr, paths):
+        for k in range(len(path)):
+            np.maximum(path, np.minimum(path[:, k : k + 1], path[k]), out=path)
+        np.fill_diagonal(path, 0)
+    return paths
+
+
+def lock_pairs(
+    slot_ptr: Int64s, pair_ptr: Int64s, winner: Int64s, loser: Int64s, group: Int64s
+) -> tuple[Int64s, Int64s, Int64s]:
+    """Lock pairs in the order given unless they contradict earlier ones.
+
+    Pairs of one group have no order among themselves: those that contradict each other are all left out. Returns
+    how many candidates stand above and below each one, and how many pairs per instance were left out for a tie.
+    """
+    n_slots, n_instances = int(slot_ptr[-1]), len(slot_ptr) - 1
+    above, below, dropped = (np.zeros(n, np.int64) for n in (n_slots, n_slots, n_instances))
+    for q in range(n_instances):
+        base, m = int(slot_ptr[q]), int(slot_ptr[q + 1] - slot_ptr[q])
+        order = np.zeros((m, m), bool)
+        span = slice(pair_ptr[q], pair_ptr[q + 1])
+        bounds = np.flatnonzero(np.diff(group[span])) + 1
+        for links in np.split(np.column_stack([winner[span], loser[span]]) - base, bounds):
+            dropped[q] += _lock_group(order, [(u, v) for u, v in links.tolist()])
+        above[base : base + m], below[base : base + m] = order.sum(0), order.sum(1)
+    return above, below, dropped
+
+
+def _lock_group(order: Bools, links: list[tuple[int, int]]) -> int:
+    links = [(u, v) for u, v in links if not order[v, u] and not order[u, v]]
+    together = order.copy()
+    for u, v in links:
+        _add(together, u, v)
+    kept = [(u, v) for u, v in links if not together[v, u]]
+    for u, v in kept:
+        _add(order, u, v)
+    return len(links) - len(kept)
+
+
+def _add(order: Bools, upper: int, lower: int) -> None:
+    gained = order[lower].copy()
+    gained[lower] = True
+    reaches = order[:, upper].copy()
+    reaches[upper] = True
+    order[reaches] |= gained
+
+
+def majority_path(slot_ptr: Int64s, margin: Floats, start: Int64s) -> Int64s:
+    """Insert slots in the order given, each moving up as long as the majority prefers it to the one ahead."""
+    path = start.copy()
+    for base, matrix in _blocks(slot_ptr, margin):
+        order: list[int] = []
+        for i in (path[base : base + len(matrix)] - base).tolist():
+            place = len(order)
+            while place and matrix[i, order[place - 1]] > 0:
+                place -= 1
+            order.insert(place, i)
+        path[base : base + len(matrix)] = np.array(order, np.int64) + base
+    return path
+
+
+def runoff_rounds(
+    slot_ptr: Int64s,
+    instance_of_ballot: Int32s,
+    indptr: Int64s,
+    entry_slot: Int64s,
+    tier: Int32s,
+    weight: Floats,
+    is_open: Bytes,
+    fallback: Int32s,
+) -> tuple[Int32s, Bytes]:
+    """Return the round in which each slot goes out of the runoff, and for each instance whether some went together.
+
+    Out goes who has the fewest votes; then the fewest in earlier rounds, the latest first; then the lowest fallback.
+    """
+    rounds, is_tied = np.zeros(slot_ptr[-1], np.int32), np.zeros(len(slot_ptr) - 1, np.uint8)
+    by_instance = np.argsort(instance_of_ballot, kind="stable")
+    first = np.searchsorted(instance_of_ballot[by_instance], np.arange(len(slot_ptr)))
+    for q in range(len(slot_ptr) - 1):
+        span = slice(slot_ptr[q], slot_ptr[q + 1])
+        ballots = []
+        for b in by_instance[first[q] : first[q + 1]].tolist():
+            tiers = _ballot_tiers(entry_slot[indptr[b] : indptr[b + 1]] - slot_ptr[q], tier[indptr[b] : indptr[b + 1]])
+            ballots.append((tiers[:-1] if is_open[b] else tiers, float(weight[b])))
+        rounds[span], is_tied[q] = _run_off(ballots, fallback[span])
+    return rounds, is_tied
+
+
+def _ballot_tiers(place: Int64s, tier: Int32s) -> list[list[int]]:
+    if not len(place):
+        return []
+    return [group.tolist() for group in np.split(place, np.flatnonzero(np.diff(tier)) + 1)]
+
+
+def _run_off(ballots: list[tuple[list[list[int]], float]], fallback: Int32s) -> tuple[Int32s, bool]:
+    m = len(fallback)
+    tolerance = WEIGHT_TOLERANCE * sum(weight for _, weight in ballots)
+    rounds, is_in, is_tied = np.zeros(m, np.int32), np.ones(m, bool), False
+    history: list[Floats] = []
+    for current in range(m):
+        if not is_in.any():
+            break
+        votes = np.zeros(m)
+        for tiers, weight in ballots:
+            top = next((left for group in tiers if (left := [i for i in group if is_in[i]])), [])
+            votes[top] += weight / max(len(top), 1)
+        history.append(votes)
+        out = np.flatnonzero(is_in)
+        for earlier in reversed(history):
+            out = out[earlier[out] - earlier[out].min() <= tolerance]
+        out = out[fallback[out] == fallback[out].min()]
+        is_tied |= len(out) > 1
+        rounds[out] = current
+        is_in[out] = False
+    return rounds, is_tied
+
+
+def _blocks(slot_ptr: Int64s, matrices: Floats) -> Iterator[tuple[int, Floats]]:
+    """Go through the square blocks: the first slot of each instance, and a view of its matrix."""
+    start = 0
+    for base, m in zip(slot_ptr[:-1].tolist(), np.diff(slot_ptr).tolist(), strict=True):
+        yield base, matrices[start : start + m * m].reshape(m, m)
+        start += m * m

@@ -1,0 +1,317 @@
+"""The laws every method must satisfy, for our own tests and for those of other packages.
+
+>>> from concordant import laws
+>>> laws.check("borda")
+[]
+
+A law is a function of a method, preferences and a random generator; it returns None where the law holds, or a
+sentence that says how it is broken. Laws compare ranks with their ties, never the order inside a tie. A method may
+waive some of them in its ``waives``, each with a reason (``WAIVABLE``); the others hold for everyone (``ALWAYS``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from concordant import kernels, registry, views
+from concordant.errors import ConcordantError
+from concordant.gather import segment_index
+from concordant.method import NEEDS, Method
+from concordant.params import params_of
+from concordant.preferences import Preferences
+from concordant.types import AnyArray, Int64s
+
+Law = Callable[[Method, Preferences, np.random.Generator], str | None]
+Ranks = dict[tuple[str, str], int]
+
+
+# ---- laws a method may waive ----
+def neutrality(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:
+    """Names and the order of candidates do not matter."""
+    new_code = rng.permutation(prefs.n_items)
+    old_code = np.argsort(new_code)
+    slots = _shuffle_segments(prefs.slot_ptr, rng)
+    entries = _shuffle_tiers(prefs, rng)
+    shuffled = rebuild(
+        prefs,
+        items=prefs.items.take(old_code),
+        item=new_code[prefs.item[entries]],
+        value=None if prefs.value is None else prefs.value[entries],
+        shown=None if prefs.shown is None else prefs.shown[entries],
+        slot_item=new_code[prefs.slot_item[slots]],
+    )
+    return _differ(method, prefs, shuffled, "with the candidates in another order")
+
+
+def anonymity(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:
+    """Who cast a ballot, and when, does not matter."""
+    shuffled = take_ballots(prefs, rng.permutation(prefs.n_ballots))
+    if prefs.agent is not None and prefs.agents is not None:
+        shuffled = rebuild(shuffled, agent=rng.permutation(len(prefs.agents))[shuffled.agent])
+    return _differ(method, prefs, shuffled, "with the ballots in another order")
+
+
+def weight_is_repetition(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:
+    """A ballot of weight three is three ballots."""
+    times = rng.integers(1, 4, prefs.n_ballots)
+    weighted = rebuild(prefs, weight=times.astype(np.float64))
+    once = rebuild(prefs, weight=np.ones(prefs.n_ballots))
+    repeated = take_ballots(once, np.repeat(np.arange(prefs.n_ballots), times))
+    return _differ(method, weighted, repeated, "when ballots are repeated instead of weighted")
+
+
+def unanimity(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:
+    """An item that every ballot of its instance puts before another is not ranked behind it."""
+    alone = take_ballots(prefs, rng.permutation(prefs.n_ballots)[:1])
+    for part in (prefs, alone):
+        if not part.n_ballots:
+            continue
+        counts = views.win_matrices(part, "ignore")
+        total = views.total_weight(part)
+        rank = rank_by_slot(method, part)
+        for q in np.flatnonzero(total > 0).tolist():
+            own = rank[part.slot_ptr[q] : part.slot_ptr[q + 1]]
+            all_prefer = counts.matrix(q) >= total[q] * (1 - 1e-9)
+            broken = np.argwhere(all_prefer & (own[:, None] > own[None, :]))
+            if len(broken):
+                better, worse = (part.items[part.slot_item[part.slot_ptr[q] + i]] for i in broken[0])
+                return f"every ballot puts {better!r} before {worse!r}, the ranking does not"
+    return None
+
+
+def condorcet_consistency(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
+    """A candidate that beats every other by majority stands alone at the top."""
+    counts = views.win_matrices(prefs, str(getattr(method, "missing", "auto")))
+    rank = rank_by_slot(method, prefs)
+    for q in range(prefs.n_instances):
+        wins = counts.matrix(q)
+        beats = (wins > wins.T * (1 + 1e-9)).sum(axis=1)
+        own = rank[prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]]
+        for winner in np.flatnonzero(beats == len(wins) - 1).tolist():
+            if own[winner] != 1 or (own == 1).sum() > 1:
+                label = prefs.items[prefs.slot_item[prefs.slot_ptr[q] + winner]]
+                return f"{label!r} beats every other candidate but is not alone at the top"
+    return None
+
+
+# ---- laws for everyone ----
+def is_finite(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
+    """Every candidate gets a finite score and a rank."""
+    ranking = method.rank(prefs)
+    for name, values in (("score", ranking.score), ("low", ranking.slot_low), ("high", ranking.slot_high)):
+        if values is not None and (values.shape != (prefs.n_slots,) or not np.isfinite(values).all()):
+            return f"{name} is not one finite number per candidate"
+    return None
+
+
+def backends_agree(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
+    """Compiled kernels and NumPy twins give the same ranks, and scores equal up to rounding."""
+    results = []
+    for backend in _backends():
+        with using_kernels(backend):
+            fresh = rebuild(prefs)
+            results.append((rank_by_slot(method, fresh), method.rank(fresh).score))
+    for rank, score in results[1:]:
+        if not np.array_equal(rank, results[0][0]):
+            return "the kernel back ends rank differently"
+        if not np.allclose(score, results[0][1], rtol=1e-9, atol=1e-9):
+            return "the kernel back ends score differently"
+    return None
+
+
+def instances_are_independent(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
+    """Ranking many instances together is ranking each alone."""
+    if prefs.instances is None:
+        return None
+    if getattr(method, "missing", None) == "auto":  # "auto" looks at the form of all ballots together
+        method = dataclasses.replace(method, **{"missing": views.resolve_missing(prefs, "auto")})
+    together = _ranks(method, prefs)
+    alone: Ranks = {}
+    for label in prefs.instances.labels:
+        part = _select_instance(prefs, label)
+        if part.n_slots:
+            alone.update(_ranks(method, part))
+    return None if together == alone else "an instance is ranked differently together with others"
+
+
+def is_documented(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
+    """The file, the class and every parameter say what they are; defaults, needs, waivers and aliases are valid."""
+    import sys
+
+    cls = type(method)
+    text = sys.modules[cls.__module__].__doc__ or ""
+    if len(text) < 200 or "Cost:" not in text:
+        return f"the docstring of {cls.__module__} must say what the method does and what it costs (Cost: …)"
+    if "__doc__" not in vars(cls) or cls.summary().startswith(f"{cls.__name__}(") or not cls.summary().endswith("."):
+        return "the class docstring must be one sentence"
+    for declared in params_of(cls):
+        if not declared.doc:
+            return f"the parameter {declared.name} has no documentation"
+    undeclared = {field.name for field in dataclasses.fields(cls)} - {declared.name for declared in params_of(cls)}
+    if undeclared:
+        return f"{sorted(undeclared)[0]} is not declared with param()"
+    for need in cls.needs - set(NEEDS):
+        return f"it needs {need!r}, which nobody knows"
+    for name, reason in cls.waives.items():
+        if name not in WAIVABLE or not reason:
+            return f"it waives {name!r}, which is no law that can be waived, or gives no reason"
+    try:
+        for preset in ({}, *cls.aliases.values()):
+            cls(**preset)
+    except (ConcordantError, TypeError) as error:
+        return f"a default or an alias is refused: {error}"
+    return None
+
+
+WAIVABLE: Mapping[str, Law] = {
+    law.__name__: law for law in (neutrality, anonymity, weight_is_repetition, unanimity, condorcet_consistency)
+}
+ALWAYS: Mapping[str, Law] = {
+    law.__name__: law for law in (is_finite, backends_agree, instances_are_independent, is_documented)
+}
+
+
+def check(method: str | Method | type[Method], *, runs: int = 40, seed: int = 0) -> list[str]:
+    """Try every law the method does not waive on random preferences; return one sentence per broken law."""
+    if isinstance(method, str):
+        method = registry.make(method)
+    elif isinstance(method, type):
+        method = method()
+    broken: dict[str, str] = {}
+    rng = np.random.default_rng(seed)
+    for _ in range(runs):
+        prefs = random_preferences(rng, method.needs)
+        for name, law in {**WAIVABLE, **ALWAYS}.items():
+            if name not in method.waives and name not in broken:
+                answer = law(method, prefs, rng)
+                if answer is not None:
+                    broken[name] = f"{method.name} breaks {name}: {answer}."
+    return list(broken.values())
+
+
+# ---- random preferences ----
+def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozenset()) -> Preferences:
+    """Return small random preferences: ties, gaps, weights, open ballots, agents, instances, values as needed."""
+    n_items, n_ballots = int(rng.integers(1, 7)), int(rng.integers(1, 9))
+    n_instances = int(rng.integers(1, 4)) if "instances" in needs or rng.random() < 0.5 else 0
+    is_strict, is_complete = rng.random(2) < 0.4
+    sizes = np.full(n_ballots, n_items) if is_complete else rng.integers(1, n_items + 1, n_ballots)
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    item = np.concatenate([rng.permutation(n_items)[:size] for size in sizes])
+    steps = np.ones(len(item), np.int64) if is_strict else rng.integers(0, 3, len(item))
+    tier = np.concatenate([np.cumsum(steps[a:b]) for a, b in zip(indptr[:-1], indptr[1:], strict=True)])
+    parts: dict[str, Any] = {}
+    if "values" in needs or rng.random() < 0.3:
+        parts["scale"] = str(rng.choice(["rank", "rating"]))
+        parts["value"] = tier + 1.0 if parts["scale"] == "rank" else 10.0 - tier
+    if "agents" in needs or rng.random() < 0.5:
+        parts["agents"] = [f"agent {k}" for k in range(n_ballots)]
+        parts["agent"] = rng.permutation(n_ballots)
+    if n_instances:
+        parts["instances"] = [f"instance {k}" for k in range(n_instances)]
+        parts["instance"] = rng.integers(0, n_instances, n_ballots)
+    if rng.random() < 0.3:
+        parts["open"] = rng.random(n_ballots) < 0.5
+    if rng.random() < 0.5:
+        parts["weight"] = rng.integers(1, 5, n_ballots) / rng.choice([1, 1, 10])
+    return Preferences([f"item {k}" for k in range(n_items)], indptr, item, tier, **parts)
+
+
+# ---- helpers ----
+def rank_by_slot(method: Method, prefs: Preferences) -> Int64s:
+    """Return the rank of every slot."""
+    ranking = method.rank(prefs)
+    rank = np.empty(prefs.n_slots, np.int64)
+    rank[ranking.order] = ranking.rank_in_order
+    return rank
+
+
+def rebuild(prefs: Preferences, **changes: Any) -> Preferences:
+    """Return the same preferences with some arrays changed; the candidates stay."""
+    names = ("items", "indptr", "item", "tier", "value", "scale", "weight", "agents", "agent", "instances", "instance")
+    names += ("open", "shown", "slot_ptr", "slot_item", "is_merged")
+    return Preferences(**{**{name: getattr(prefs, name) for name in names}, **changes})
+
+
+def take_ballots(prefs: Preferences, ballots: AnyArray) -> Preferences:
+    """Return these ballots in this order, repeated where an index is repeated; the candidates stay."""
+    sizes = np.diff(prefs.indptr)[ballots]
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    entry = np.repeat(prefs.indptr[:-1][ballots] - indptr[:-1], sizes) + np.arange(indptr[-1])
+    changes: dict[str, Any] = {"indptr": indptr}
+    for names, index in (
+        (("item", "tier", "value", "shown"), entry),
+        (("weight", "agent", "instance", "open"), ballots),
+    ):
+        for name in names:
+            array = getattr(prefs, name)
+            changes[name] = None if array is None else array[index]
+    return rebuild(prefs, **changes)
+
+
+@contextmanager
+def using_kernels(backend: ModuleType) -> Iterator[None]:
+    """Run with this module's kernels (``kernels.twins`` or ``kernels._compiled``); not for threads."""
+    from concordant.kernels import twins
+
+    names = [name for name in dir(twins) if not name.startswith("_") and callable(getattr(twins, name))]
+    saved = {name: vars(kernels)[name] for name in names if name in vars(kernels)}
+    vars(kernels).update({name: getattr(backend, name) for name in names})
+    try:
+        yield
+    finally:
+        for name in names:
+            vars(kernels).pop(name, None)
+        vars(kernels).update(saved)
+
+
+def _backends() -> list[ModuleType]:
+    from concordant.kernels import twins
+
+    try:
+        from concordant.kernels import _compiled
+    except ImportError:
+        return [twins]
+    return [twins, _compiled]
+
+
+def _ranks(method: Method, prefs: Preferences) -> Ranks:
+    instance = segment_index(prefs.slot_ptr).tolist()
+    labels = prefs.items.take(prefs.slot_item)
+    names = [""] if prefs.instances is None else prefs.instances.labels
+    ranks = rank_by_slot(method, prefs).tolist()
+    return {(names[q], label): rank for q, label, rank in zip(instance, labels, ranks, strict=True)}
+
+
+def _differ(method: Method, one: Preferences, other: Preferences, when: str) -> str | None:
+    return None if _ranks(method, one) == _ranks(method, other) else f"the ranking changes {when}"
+
+
+def _select_instance(prefs: Preferences, label: str) -> Preferences:
+    """Return one instance with its candidates, also those nobody ranked."""
+    assert prefs.instances is not None
+    q = prefs.instances.code(label, "instance")
+    span = slice(int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1]))
+    part = take_ballots(prefs, np.flatnonzero(prefs.instance_of_ballot == q)) if prefs.n_instances > 1 else prefs
+    return rebuild(
+        part,
+        instances=[label],
+        instance=np.zeros(part.n_ballots, np.int32),
+        slot_ptr=np.array([0, span.stop - span.start]),
+        slot_item=prefs.slot_item[span],
+    )
+
+
+def _shuffle_segments(ptr: Int64s, rng: np.random.Generator) -> Int64s:
+    return np.lexsort((rng.random(int(ptr[-1])), segment_index(ptr)))
+
+
+def _shuffle_tiers(prefs: Preferences, rng: np.random.Generator) -> Int64s:
+    """Return an order of entries that differs only inside tiers."""
+    return _shuffle_segments(views.tiers(prefs).ptr, rng)

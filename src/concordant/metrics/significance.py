@@ -1,0 +1,190 @@
+"""Is one system better than another, or was it luck? Paired tests over queries.
+
+The paired t-test asks whether the mean difference is far from 0 on the scale of its standard error. The
+paired randomisation test asks how often the mean difference would be as large if, on every query, a coin had
+decided which system got which value; up to 12 queries all coins are enumerated, above that they are drawn.
+Several systems against one baseline are several chances to be lucky: Holm's correction multiplies the k-th
+smallest of m p-values by m - k + 1 and keeps them rising.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from concordant.errors import InputError, ParameterError, UnknownNameError, suggest
+from concordant.types import Floats
+
+_EXACT_QUERIES = 12
+_CHUNK = 4_000_000
+# A spread this small beside the values themselves is rounding, not evidence.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class SystemRow:
+    """One system against the baseline."""
+
+    system: str
+    mean: float
+    difference: float
+    p: float
+    p_holm: float
+    significant: bool
+
+
+@dataclass(frozen=True)
+class SystemComparison(Sequence[SystemRow]):
+    """Every system against the baseline, the baseline first; prints as a table."""
+
+    rows: tuple[SystemRow, ...]
+    baseline: str
+    test: str
+    alpha: float
+
+    @overload
+    def __getitem__(self, index: int) -> SystemRow: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[SystemRow, ...]: ...
+    def __getitem__(self, index: int | slice) -> SystemRow | tuple[SystemRow, ...]:
+        return self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[SystemRow]:
+        return iter(self.rows)
+
+    def __str__(self) -> str:
+        width = max(len("system"), *(len(row.system) for row in self.rows))
+        lines = [f"{'system':<{width}}  {'mean':>8}  {'diff':>8}  {'p':>8}  {'p Holm':>8}"]
+        for row in self.rows:
+            mark = " *" if row.significant else ""
+            numbers = f"{row.mean:8.4f}  {row.difference:+8.4f}  {row.p:8.4f}  {row.p_holm:8.4f}"
+            lines.append(f"{row.system:<{width}}  {numbers}{mark}")
+        return "\n".join([*lines, f"* differs from {self.baseline} ({self.test} test, Holm, level {self.alpha:g})"])
+
+
+def compare_systems(
+    values: Mapping[str, ArrayLike],
+    baseline: str | None = None,
+    test: str = "t",
+    seed: int | np.random.Generator = 0,
+    *,
+    alpha: float = 0.05,
+    rounds: int = 10_000,
+) -> SystemComparison:
+    """Compare the per-query values of several systems with a baseline (the first system unless named).
+
+    Queries a metric skipped (NaN in either system) are left out of that comparison.
+    """
+    by_system = {name: _per_query(name, given) for name, given in values.items()}
+    if len(by_system) < 2:
+        raise InputError("There is nothing to compare: give the values of at least two systems.")
+    baseline = next(iter(by_system)) if baseline is None else baseline
+    if baseline not in by_system:
+        hint = suggest(baseline, list(by_system)) or f" Use one of {', '.join(by_system)}."
+        raise UnknownNameError(f"There is no system named {baseline!r} to be the baseline.{hint}")
+    for name, given in by_system.items():
+        if len(given) != len(by_system[baseline]):
+            raise InputError(
+                f"System {name!r} has {len(given)} values but {baseline!r} has {len(by_system[baseline])}: "
+                "give one value per query, in the same order."
+            )
+    _check_test(test, alpha, rounds)
+    # One seed for all systems: a p-value does not depend on which other systems are compared.
+    drawn = int(np.random.default_rng(seed).integers(2**63))
+    others = [name for name in by_system if name != baseline]
+    differences = {name: _differences(by_system[name], by_system[baseline]) for name in others}
+    p_values = [
+        paired_t_test(differences[name]) if test == "t" else randomisation_test(differences[name], drawn, rounds=rounds)
+        for name in others
+    ]
+    rows = [SystemRow(baseline, _mean(by_system[baseline]), 0.0, 1.0, 1.0, False)]
+    for name, p, corrected in zip(others, p_values, holm(p_values), strict=True):
+        rows.append(SystemRow(name, _mean(by_system[name]), _mean(differences[name]), p, corrected, corrected < alpha))
+    return SystemComparison(tuple(rows), baseline, test, alpha)
+
+
+def paired_t_test(differences: ArrayLike) -> float:
+    """Return the two-sided p-value of the paired t-test; 1 below two queries or if all differences are equal."""
+    difference = np.asarray(differences, np.float64)
+    n = len(difference)
+    if n < 2:
+        return 1.0
+    spread = float(difference.std(ddof=1))
+    if spread <= _ROUNDING * max(float(np.abs(difference).max()), 1e-300):
+        return 1.0
+    from scipy.special import stdtr
+
+    t = abs(float(difference.mean())) / (spread / np.sqrt(n))
+    return min(1.0, 2 * float(stdtr(n - 1, -t)))
+
+
+def randomisation_test(differences: ArrayLike, seed: int | np.random.Generator = 0, *, rounds: int = 10_000) -> float:
+    """Return the two-sided p-value of the paired randomisation test; exact up to 12 queries."""
+    difference = np.asarray(differences, np.float64)
+    n = len(difference)
+    if n < 2:
+        return 1.0
+    # Sums in another order differ in the last digits; a sum that close is as extreme as the one observed.
+    least = abs(float(difference.sum())) - _ROUNDING * float(np.abs(difference).sum())
+    if n <= _EXACT_QUERIES:
+        coins = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+        return float((_flipped(difference, coins) >= least).mean())
+    random = np.random.default_rng(seed)
+    step = max(_CHUNK // n, 1)
+    extreme = 0
+    for start in range(0, rounds, step):
+        size = (min(step, rounds - start), n)
+        extreme += int((_flipped(difference, random.integers(0, 2, size, np.int8)) >= least).sum())
+    return (1 + extreme) / (1 + rounds)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values for having several of them (Holm)."""
+    given = np.asarray(p_values, np.float64)
+    order = np.argsort(given, kind="stable")
+    corrected = np.empty(len(given))
+    corrected[order] = np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1))
+    return [float(p) for p in np.minimum(corrected, 1.0)]
+
+
+def _flipped(difference: Floats, coins: np.ndarray) -> Floats:
+    flipped: Floats = np.abs(difference.sum() - 2 * (coins @ difference))
+    return flipped
+
+
+def _differences(one: Floats, other: Floats) -> Floats:
+    difference = one - other
+    difference = difference[~np.isnan(difference)]
+    # Differences that are only rounding of the values are no differences.
+    scale = max(float(np.nanmax(np.abs(one), initial=0.0)), float(np.nanmax(np.abs(other), initial=0.0)))
+    return np.where(np.abs(difference) <= _ROUNDING * scale, 0.0, difference)
+
+
+def _per_query(name: str, given: ArrayLike) -> Floats:
+    values = np.asarray(given, np.float64)
+    if values.ndim != 1 or not len(values):
+        raise InputError(f"System {name!r} has no values per query: give a one-dimensional array of them.")
+    if np.isinf(values).any():
+        raise InputError(f"System {name!r} has an infinite value: give finite values, or NaN for a skipped query.")
+    return values
+
+
+def _check_test(test: str, alpha: float, rounds: int) -> None:
+    if test not in ("t", "randomisation"):
+        raise ParameterError(f"test={test!r} is not a choice: use 't' or 'randomisation'.")
+    if not 0 < alpha < 1:
+        raise ParameterError(f"alpha={alpha!r} is out of range: give a number between 0 and 1.")
+    if rounds < 1:
+        raise ParameterError(f"rounds={rounds!r} is out of range: give a whole number of at least 1.")
+
+
+def _mean(values: Floats) -> float:
+    kept = values[~np.isnan(values)]
+    return float(kept.mean()) if len(kept) else float("nan")

@@ -1,0 +1,177 @@
+"""A metric is a small value: frozen, printable, parseable.
+
+``parse("ndcg@10:letor")`` makes one, ``str`` writes it back. The grammar is ``name[@cutoff][:option…]`` where an
+option is a word that names a convention (``letor``, ``skip``, ``last-free``, ``normalised``) or ``key=value``
+(``threshold=2``); a comma may stand between options too. Everything comes from the one declaration of the metric:
+a frozen dataclass whose fields are declared with ``param`` and whose first docstring sentence describes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from concordant.errors import ParameterError, UnknownNameError, suggest
+from concordant.params import Param, check_params, params_of, values_of
+
+_KNOWN: dict[str, type[Metric]] = {}
+_FORM = re.compile(r"\s*(?P<name>[a-z][a-z0-9-]*)\s*(?:@\s*(?P<cutoff>[^:,\s]*))?\s*(?::(?P<options>.*))?", re.DOTALL)
+_SPELLINGS = {"normalized": "normalised"}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What every metric can do: check itself, print itself."""
+
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    kind: ClassVar[str]
+    higher_is_better: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Check every option against its declaration."""
+        check_params(self)
+
+    def __str__(self) -> str:
+        values = values_of(self)
+        cutoff = values.pop("cutoff", None)
+        head = self.name if cutoff is None else f"{self.name}@{cutoff}"
+        options = [
+            _written(declared, values[declared.name])
+            for declared in _declared(type(self))
+            if declared.name in values and values[declared.name] != declared.default
+        ]
+        return ":".join([head, *options])
+
+
+MetricClass = TypeVar("MetricClass", bound=type[Metric])
+
+
+def known(cls: MetricClass) -> MetricClass:
+    """Register a metric class under its name and aliases."""
+    for name in (cls.name, *cls.aliases):
+        _KNOWN[name] = cls
+    return cls
+
+
+class Description(NamedTuple):
+    """What a list of metrics shows of one of them."""
+
+    name: str
+    kind: str
+    doc: str
+    options: tuple[Param, ...]
+
+
+def describe() -> list[Description]:
+    """Describe every metric: name, kind ("retrieval" or "distance"), one line of doc, declared options."""
+    classes = dict.fromkeys(_KNOWN.values())
+    return [Description(cls.name, cls.kind, _first_sentence(cls), _declared(cls)) for cls in classes]
+
+
+def names() -> dict[str, str]:
+    """Return the one-line description of every metric by its name."""
+    return {described.name: described.doc for described in describe()}
+
+
+def parse(text: str | Metric) -> Metric:
+    """Read a metric from text such as ``"ndcg@10:letor"``; a metric is returned as it is."""
+    if isinstance(text, Metric):
+        return text
+    if not isinstance(text, str):
+        raise ParameterError(f"{text!r} is no metric: give its name as text, for example 'ndcg@10'.")
+    form = _FORM.fullmatch(text.lower().replace("_", "-"))
+    if form is None:
+        raise UnknownNameError(f"{text!r} is no metric: write name@cutoff:option, for example 'ndcg@10:letor'.")
+    cls = _KNOWN.get(form["name"])
+    if cls is None:
+        hint = suggest(form["name"], list(_KNOWN)) or f" Use one of {', '.join(names())}."
+        raise UnknownNameError(f"There is no metric named {form['name']!r}.{hint}")
+    declared = {one.name: one for one in _declared(cls)}
+    values: dict[str, Any] = {}
+    if form["cutoff"] is not None:
+        if "cutoff" not in declared:
+            raise ParameterError(f"{cls.name} takes no cutoff: write {cls.name!r} without '@{form['cutoff']}'.")
+        values["cutoff"] = _number(cls, declared["cutoff"], form["cutoff"])
+    for word in re.split("[:,]", form["options"] or ""):
+        if word.strip():
+            name, value = _read_option(cls, declared, word.strip())
+            if name in values:
+                raise ParameterError(f"{text!r} gives {name} twice: keep one of the two.")
+            values[name] = value
+    return cls(**values)
+
+
+def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
+    """Read one metric or several; text may hold several separated by spaces."""
+    if isinstance(metrics, Metric):
+        return [metrics]
+    if isinstance(metrics, str):
+        metrics = metrics.split()
+    found = list(dict.fromkeys(parse(metric) for metric in metrics))
+    if not found:
+        raise ParameterError("No metric is given: name at least one, for example 'ndcg@10'.")
+    return found
+
+
+def _declared(cls: type) -> tuple[Param, ...]:
+    return params_of(cls)
+
+
+def _read_option(cls: type[Metric], declared: dict[str, Param], word: str) -> tuple[str, object]:
+    key, equals, text = (part.strip() for part in word.partition("="))
+    key = _SPELLINGS.get(key, key)
+    if not equals:
+        for one in declared.values():
+            if key in one.choices:
+                return one.name, key
+            if one.kind is bool and key == one.name:
+                return one.name, True
+    elif key in declared:
+        one = declared[key]
+        if one.choices:
+            one.check(text)
+            return key, text
+        if one.kind is bool:
+            if text not in ("true", "false"):
+                raise ParameterError(f"{key}={text} of {cls.name} is neither true nor false: write one of them.")
+            return key, text == "true"
+        return key, _number(cls, one, text)
+    words = _option_words(declared)
+    hint = suggest(key, words) or (f" Use one of {', '.join(words)}." if words else " It takes none.")
+    raise ParameterError(f"{cls.name} has no option {word!r}.{hint}")
+
+
+def _number(cls: type[Metric], declared: Param, text: str) -> int | float:
+    try:
+        return int(text) if declared.kind is int else float(text)
+    except ValueError:
+        wanted = "a whole number" if declared.kind is int else "a number"
+        raise ParameterError(f"{declared.name} {text!r} of {cls.name} is no number: give {wanted}.") from None
+
+
+def _option_words(declared: dict[str, Param]) -> list[str]:
+    words: list[str] = []
+    for one in declared.values():
+        if one.choices:
+            words.extend(one.choices)
+        elif one.kind is bool:
+            words.append(one.name)
+        elif one.name != "cutoff":
+            words.append(f"{one.name}=")
+    return words
+
+
+def _written(declared: Param, value: object) -> str:
+    if declared.choices:
+        return str(value)
+    if declared.kind is bool:
+        return declared.name if value else f"{declared.name}=false"
+    number = f"{value:g}"
+    return f"{declared.name}={number if float(number) == value else repr(value)}"
+
+
+def _first_sentence(cls: type[Metric]) -> str:
+    return " ".join((cls.__doc__ or "").split("\n\n")[0].split())

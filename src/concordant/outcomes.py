@@ -1,0 +1,73 @@
+"""Words people write for the outcome of a comparison and for yes and no, understood once per distinct word."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.types import Bools, Floats, Int32s
+from concordant.vocabulary import Vocabulary
+
+YES = {"true", "t", "yes", "y", "1", "1.0", "tie", "tied", "draw", "d"}
+NO = {"false", "f", "no", "n", "0", "0.0", ""}
+
+LEFT = {"left", "l", "a", "first", "win", "won", "w", ">", "1-0", "model_a", "model a"}
+RIGHT = {"right", "r", "b", "second", "loss", "lost", "lose", "<", "0-1", "model_b", "model b"}
+TIE = {"tie", "tied", "draw", "drawn", "d", "equal", "even", "both", "=", "1/2-1/2", "½-½", "both bad", "bothbad"}
+
+
+def read_flags(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
+    """Return (flags, unknown) of a yes/no column; a missing cell means no."""
+    plain = [word.strip().lower() for word in words.labels]
+    yes = np.array([*(word in YES for word in plain), False])
+    known = np.array([*(word in YES or word in NO for word in plain), True])
+    return yes[codes], ~known[codes]
+
+
+def decide_outcomes(
+    codes: Int32s,
+    words: Vocabulary,
+    left: Int32s,
+    right: Int32s,
+    items: Vocabulary,
+    names: tuple[str, str],
+) -> Floats:
+    """Return 1 where the left item won, -1 where the right one did, 0 for a tie, NaN where nothing is understood.
+
+    The outcome may be the label of one of the two items, the name of its column, a word, or a number. Numbers are
+    read from the left's view: 1 / 0 / 0.5; or 1 / -1 / 0 when a -1 occurs; or 1 / 2 / 0 when a 2 occurs.
+    """
+    number_means = _numbers([word.strip() for word in words.labels])
+    side_of_word = np.array([*(_side(word, names, number_means) for word in words.labels), np.nan])
+    side = side_of_word[codes]
+    item = np.append(items.codes(words.labels), np.int32(-1))[codes]
+    side[item == right] = -1.0
+    side[item == left] = 1.0
+    return side
+
+
+def _side(word: str, names: tuple[str, str], number_means: dict[float, float]) -> float:
+    plain = word.strip().lower()
+    if plain == names[0].strip().lower() or plain in LEFT:
+        return 1.0
+    if plain == names[1].strip().lower() or plain in RIGHT:
+        return -1.0
+    if plain in TIE or plain.startswith("tie "):  # "tie (bothbad)" in model comparison files
+        return 0.0
+    try:
+        return number_means.get(float(plain), np.nan)
+    except ValueError:
+        return float("nan")
+
+
+def _numbers(words: list[str]) -> dict[float, float]:
+    seen = set()
+    for word in words:
+        try:
+            seen.add(float(word))
+        except ValueError:
+            continue
+    if -1.0 in seen:
+        return {1.0: 1.0, -1.0: -1.0, 0.0: 0.0}
+    if 2.0 in seen:
+        return {1.0: 1.0, 2.0: -1.0, 0.0: 0.0}
+    return {1.0: 1.0, 0.0: -1.0, 0.5: 0.0}

@@ -1,0 +1,286 @@
+"""Retrieval metrics against their definitions, hand-computed answers and awkward input."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from concordant import kernels, metrics
+from concordant.errors import InputError, ParameterError
+
+EVERY_METRIC = [
+    "ndcg", "ndcg@1", "ndcg@3", "ndcg@3:letor", "ndcg:letor:linear", "ndcg@5:one", "ndcg@2:skip",
+    "p", "p@1", "p@4", "p@3:threshold=2", "map", "map@3", "map:skip:threshold=2", "err", "err@2", "err:one:lmax=4",
+    "mrr", "mrr@2", "mrr:threshold=3", "recall", "recall@2", "hit", "hit@2", "rprec", "rprec:threshold=2",
+]  # fmt: skip
+
+
+def by_definition(metric, ranked, judged, largest):
+    """The value of one query from labels best first and all judged labels, as the formulas are written."""
+    metric = metrics.parse(metric)
+    ranked = [0.0 if math.isnan(label) else max(label, 0.0) for label in ranked]
+    judged = [max(label, 0.0) for label in judged if not math.isnan(label)]
+    threshold = getattr(metric, "threshold", None)
+    relevant = sum(label >= threshold if threshold else label > 0 for label in judged)
+    if not relevant:
+        return {"zero": 0.0, "one": 1.0, "skip": math.nan}[metric.empty]
+    cutoff = getattr(metric, "cutoff", None)
+    top = ranked[:cutoff]
+    if metric.name == "ndcg":
+
+        def gain(labels):
+            total = 0.0
+            for i, label in enumerate(labels, start=1):
+                amount = label if metric.gain == "linear" else 2**label - 1
+                total += amount / (math.log2(i + 1) if metric.discount == "log2" else math.log2(max(i, 2)))
+            return total
+
+        return gain(top) / gain(sorted(judged, reverse=True)[:cutoff])
+    if metric.name == "err":
+        value, unsatisfied = 0.0, 1.0
+        for i, label in enumerate(top, start=1):
+            stop = (2**label - 1) / 2 ** (largest if metric.lmax is None else metric.lmax)
+            value += unsatisfied * stop / i
+            unsatisfied *= 1 - stop
+        return value
+    hits = [label >= threshold for label in top]
+    if metric.name == "p":
+        return sum(hits) / (cutoff or len(ranked)) if ranked else 0.0
+    if metric.name == "map":
+        return sum(sum(hits[: i + 1]) / (i + 1) for i in range(len(hits)) if hits[i]) / relevant
+    if metric.name == "mrr":
+        return next((1 / (i + 1) for i in range(len(hits)) if hits[i]), 0.0)
+    if metric.name == "recall":
+        return sum(hits) / relevant
+    if metric.name == "hit":
+        return float(any(hits))
+    return sum(hits[:relevant]) / relevant
+
+
+labels_with_holes = st.one_of(st.sampled_from([0.0, 1.0, 2.0, 3.0]), st.just(math.nan), st.just(-1.0), st.just(0.5))
+queries = st.lists(
+    st.tuples(
+        st.lists(labels_with_holes, max_size=8),
+        st.lists(st.sampled_from([-2.0, 0.0, 1.0, 2.0, 3.0, math.nan]), max_size=4),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+def pointers(lists):
+    return np.concatenate([[0], np.cumsum([len(one) for one in lists])])
+
+
+def joined(lists):
+    return np.array([label for one in lists for label in one], float)
+
+
+@settings(max_examples=100, deadline=None)
+@given(queries, st.sampled_from(["zero", "skip"]))
+def test_ranked_lists_score_as_defined(given_queries, unjudged):
+    ranked = [list(one) for one, _ in given_queries]
+    judged = [list(one) + extra for one, extra in given_queries]
+    values = metrics.evaluate_ranked(
+        joined(ranked), pointers(ranked), joined(judged), pointers(judged), EVERY_METRIC, unjudged=unjudged
+    )
+    largest = max([0.0, *(label for one in judged for label in one if not math.isnan(label))])
+    for name in EVERY_METRIC:
+        expected = [
+            by_definition(name, [x for x in one if unjudged == "zero" or not math.isnan(x)], all_of_it, largest)
+            for one, all_of_it in zip(ranked, judged, strict=True)
+        ]
+        np.testing.assert_allclose(values[name], expected, rtol=1e-12, atol=1e-15, err_msg=name)
+
+
+rows = st.lists(
+    st.tuples(st.sampled_from([-1.5, 0.0, 0.25, 1.0, math.inf]), labels_with_holes, st.integers(0, 3)),
+    min_size=1,
+    max_size=30,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows, st.sampled_from(["zero", "skip"]), st.sampled_from([int, str, float]))
+def test_unsorted_rows_score_as_their_sorted_lists(given_rows, unjudged, group_type):
+    groups = list(dict.fromkeys(group for _, _, group in given_rows))
+    ranked = []
+    for wanted in groups:
+        of_group = [(score, label) for score, label, group in given_rows if group == wanted]
+        ranked.append([label for _, label in sorted(of_group, key=lambda row: -row[0])])
+    score, label, group = (np.array(column) for column in zip(*given_rows, strict=True))
+    values = metrics.evaluate_arrays(score, label, group.astype(group_type), EVERY_METRIC, unjudged=unjudged)
+    expected = metrics.evaluate_ranked(
+        joined(ranked), pointers(ranked), joined(ranked), pointers(ranked), EVERY_METRIC, unjudged=unjudged
+    )
+    for name in EVERY_METRIC:
+        np.testing.assert_allclose(values[name], expected[name], rtol=1e-12, atol=1e-15, err_msg=name)
+
+
+@pytest.mark.parametrize("positives", [3, 64, 65, 400])
+def test_many_positives_among_tied_scores_find_their_places(positives):
+    random = np.random.default_rng(positives)
+    score = random.integers(0, 40, 500).astype(float)
+    label = np.zeros(500)
+    label[random.choice(500, positives, replace=False)] = random.integers(1, 4, positives)
+    order = np.argsort(-score, kind="stable")
+    found = metrics.evaluate_arrays(score, label, None, EVERY_METRIC)
+    expected = metrics.evaluate_ranked(label[order], [0, 500], label, [0, 500], EVERY_METRIC)
+    for name in EVERY_METRIC:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-12, err_msg=name)
+
+
+def test_known_values_by_hand():
+    # labels best first: 0 2 1, nothing else judged
+    values = metrics.evaluate_arrays(
+        [0.9, 0.5, 0.1], [0, 2, 1], None, ["ndcg", "ndcg:letor", "ndcg@2:linear", "map", "p@2", "p@10", "err", "mrr"]
+    )
+    assert values["ndcg"][0] == pytest.approx((3 / math.log2(3) + 1 / 2) / (3 + 1 / math.log2(3)))
+    assert values["ndcg:letor"][0] == pytest.approx((3 + 1 / math.log2(3)) / (3 + 1))
+    assert values["ndcg@2:linear"][0] == pytest.approx((2 / math.log2(3)) / (2 + 1 / math.log2(3)))
+    assert values["map"][0] == pytest.approx((1 / 2 + 2 / 3) / 2)
+    assert values["p@2"][0] == 0.5
+    assert values["p@10"][0] == 0.2  # divides by T even when the list is shorter
+    assert values["err"][0] == pytest.approx(3 / 4 / 2 + (1 - 3 / 4) * (1 / 4) / 3)
+    assert values["mrr"][0] == 0.5
+
+
+def test_the_first_two_places_weigh_the_same_in_the_letor_convention():
+    first = metrics.evaluate_arrays([2, 1], [1, 0], None, "ndcg@2:letor")["ndcg@2:letor"]
+    second = metrics.evaluate_arrays([2, 1], [0, 1], None, "ndcg@2:letor")["ndcg@2:letor"]
+    assert first == second == 1.0
+
+
+def test_the_largest_label_of_err_is_the_data_sets():
+    alone = metrics.evaluate_arrays([1.0], [1], [0], "err")["err"]
+    beside = metrics.evaluate_arrays([1.0, 1.0], [1, 3], [0, 1], "err")["err"]
+    assert alone[0] == 1 / 2
+    assert beside[0] == 1 / 8
+
+
+def test_a_query_without_anything_relevant_is_an_explicit_choice():
+    values = metrics.evaluate_arrays([1, 2, 1], [1, 0, 0], [7, 8, 8], ["map", "map:one", "map:skip", "ndcg@5:skip"])
+    np.testing.assert_array_equal(values["map"], [1, 0])
+    np.testing.assert_array_equal(values["map:one"], [1, 1])
+    np.testing.assert_array_equal(values["map:skip"], [1, np.nan])
+    assert metrics.mean(values["map"]) == 0.5
+    assert metrics.mean(values["map:skip"]) == metrics.mean(values["ndcg@5:skip"]) == 1.0
+    assert math.isnan(metrics.mean([np.nan]))
+
+
+def test_equal_scores_keep_row_order():
+    values = metrics.evaluate_arrays([1, 1, 1], [0, 1, 0], None, "mrr")
+    assert values["mrr"][0] == 0.5
+
+
+def test_groups_come_in_order_of_first_appearance():
+    values = metrics.evaluate_arrays([3, 2, 1, 0], [0, 1, 1, 0], ["z", "a", "z", "a"], "mrr")
+    np.testing.assert_array_equal(values["mrr"], [0.5, 1.0])
+    far_apart = metrics.evaluate_arrays([3, 2, 1, 0], [0, 1, 1, 0], [2**62, -(2**62), 2**62, -(2**62)], "mrr")
+    np.testing.assert_array_equal(far_apart["mrr"], [0.5, 1.0])
+
+
+def test_relevant_documents_that_were_not_retrieved_lower_recall_and_map():
+    values = metrics.evaluate_ranked([1.0], [0, 1], [1.0, 1.0], [0, 2], ["recall", "map", "ndcg"])
+    assert values["recall"][0] == values["map"][0] == 0.5
+    assert values["ndcg"][0] == pytest.approx(1 / (1 + 1 / math.log2(3)))
+
+
+def test_a_query_with_an_empty_list_scores_zero():
+    values = metrics.evaluate_ranked([], [0, 0], [2.0], [0, 1], EVERY_METRIC)
+    assert all(value[0] == 0 for name, value in values.items() if "threshold=3" not in name)
+
+
+def test_labels_join_rankings_by_item():
+    nan = np.nan
+    label = kernels.join_labels(
+        np.array([0, 3, 3, 5]),
+        np.array([4, 0, 2, 4, 40_000], np.int32),
+        np.array([0, 2, 3, 4]),
+        np.array([2, 4, 0, 4], np.int32),
+        np.array([1.0, 2.0, 3.0, 0.0]),
+        50_000,
+    )
+    np.testing.assert_array_equal(label, [2, nan, 1, 0, nan])
+    none = kernels.join_labels(
+        np.array([0, 1]), np.array([0], np.int32), np.array([0, 0]), np.empty(0, np.int32), np.empty(0), 1
+    )
+    np.testing.assert_array_equal(none, [nan])
+
+
+items = st.one_of(st.integers(0, 12), st.integers(32_768, 32_780), st.integers(0, 70_000))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.lists(items), st.lists(st.integers(0, 9), unique=True)), min_size=1))
+def test_joining_agrees_with_a_dictionary(groups):
+    ranked = [one for one, _ in groups]
+    judged = [one for _, one in groups]
+    label = kernels.join_labels(
+        pointers(ranked), joined(ranked).astype(np.int32), pointers(judged), joined(judged).astype(np.int32),
+        joined(judged) * 10, 70_001,
+    )  # fmt: skip
+    expected = [
+        10.0 * item if item in known else np.nan for one, known in zip(ranked, judged, strict=True) for item in one
+    ]
+    np.testing.assert_array_equal(label, expected)
+
+
+def test_text_groups_and_integer_groups_agree():
+    random = np.random.default_rng(0)
+    group = random.integers(0, 20, 300)
+    score, label = random.random(300), random.integers(0, 3, 300)
+    by_number = metrics.evaluate_arrays(score, label, group, "map ndcg")
+    by_text = metrics.evaluate_arrays(score, label, [f"q{one}" for one in group], "map ndcg")
+    np.testing.assert_array_equal(by_number["map"], by_text["map"])
+
+
+@pytest.mark.parametrize(
+    ("score", "label", "group", "words"),
+    [
+        ([1.0, np.nan], [1, 0], [0, 0], "row 1 is NaN"),
+        ([1.0, 2.0], [1], [0, 0], "2 scores but 1 labels"),
+        ([1.0, 2.0], [1, 0], [0], "one group per score"),
+        ([1.0, 2.0], [1, np.inf], [0, 0], "row 1 is infinite"),
+        ([1.0, 2.0], [-np.inf, 1], [0, 0], "row 0 is infinite"),
+        ([], [], [], "nothing to evaluate"),
+        ([1.0], [2000], [0], "overflows"),
+        (["x"], [1], [0], "no number"),
+        ([[1.0]], [[1]], [0], "one-dimensional"),
+        (1.0, 1.0, 0, "one-dimensional"),
+    ],
+)
+def test_bad_rows_are_refused_in_one_sentence(score, label, group, words):
+    with pytest.raises(InputError, match=words) as error:
+        metrics.evaluate_arrays(score, label, group, "ndcg")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("ptr", "judged_ptr", "words"),
+    [
+        ([0, 1, 2], [0, 2], "2 ranked lists but 1"),
+        ([0, 3], [0, 2], "rise from 0 to 2"),
+        ([0, 2, 1, 2], [0, 2, 2, 2], "rise from 0"),
+        ([0], [0, 2], "names no query"),
+        ([1, 2], [0, 2], "rise from 0"),
+    ],
+)
+def test_bad_pointers_are_refused(ptr, judged_ptr, words):
+    with pytest.raises(InputError, match=words):
+        metrics.evaluate_ranked([1.0, 0.0], ptr, [1.0, 0.0], judged_ptr, "ndcg")
+
+
+def test_large_labels_work_with_linear_gain():
+    assert metrics.evaluate_arrays([1, 0], [2000, 1999], None, "ndcg:linear")["ndcg:linear"][0] == 1.0
+
+
+def test_metrics_that_do_not_fit_are_refused():
+    with pytest.raises(ParameterError, match="compare_ranks"):
+        metrics.evaluate_arrays([1.0], [1], None, "kendall")
+    with pytest.raises(ParameterError, match="below the largest label"):
+        metrics.evaluate_arrays([1.0], [3], None, "err:lmax=2")
+    with pytest.raises(ParameterError, match="'zero' or 'skip'"):
+        metrics.evaluate_arrays([1.0], [3], None, "ndcg", unjudged="drop")

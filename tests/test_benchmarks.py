@@ -1,0 +1,96 @@
+"""Every benchmark runs, at a size that takes no time, and its answers agree with a plain computation."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("resource", reason="the benchmarks measure CPU time the POSIX way")
+
+from benchmarks.__main__ import main
+from benchmarks.child import SEED, measure
+from benchmarks.core import LeftOutError, Task, Work, families, find, is_same_ranking, rival_task, select
+
+WORKS = [work for works in families().values() for work in works]
+PAIRS = [(work, rival) for work in WORKS for rival in work.rivals]
+
+
+@pytest.mark.parametrize(("work", "rival"), PAIRS, ids=lambda value: getattr(value, "name", value))
+def test_answers_agree(work: Work, rival: str) -> None:
+    if work.name == "rrf-arrow":
+        pytest.importorskip("pyarrow")
+    inputs = work.make(work.sizes["tiny"], SEED)
+    try:
+        theirs = rival_task(rival, work, inputs)
+    except LeftOutError as error:
+        pytest.skip(str(error))
+    ours = work.ours(inputs)
+    assert work.agree is not None
+    assert work.agree(ours.answer(ours.call()), theirs.answer(theirs.call()))
+
+
+@pytest.mark.parametrize("work", [work for work in WORKS if not work.rivals], ids=lambda work: work.name)
+def test_works_without_rivals_run(work: Work) -> None:
+    task = work.ours(work.make(work.sizes["tiny"], SEED))
+    assert all(np.isfinite(column).all() for column in task.answer(task.call()).values())
+
+
+def test_the_command_prints_a_row_and_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "figures.json"
+    code = main(["fuse-short", "--size", "tiny", "--rivals", "plain_python", "--json", str(path)])
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    assert code == 0
+    assert [row["rival"] for row in rows] == ["plain_python", "budget"]
+    assert rows[0]["agree"] is True
+    assert rows[0]["ours_seconds"] > 0
+    assert "plain_python" in capsys.readouterr().out
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["nonsense"])
+    assert "rrf-arrow" in capsys.readouterr().err
+
+
+def test_the_list_names_every_work(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--list"])
+    listed = capsys.readouterr().out
+    assert all(work.name in listed for work in WORKS)
+
+
+def test_a_family_stands_for_its_works() -> None:
+    assert [work.name for work in select(["rrf", "kendall", "rrf"])] == ["rrf", "rrf-arrow", "kendall", "kendall-long"]
+
+
+def test_a_missing_library_is_left_out_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pytrec_eval", None)
+    work = find("retrieval")
+    with pytest.raises(LeftOutError, match="pytrec_eval is not installed"):
+        rival_task("pytrec_eval", work, work.make(work.sizes["tiny"], SEED))
+
+
+def test_every_size_is_declared() -> None:
+    assert all(set(work.sizes) == {"tiny", "small", "full"} for work in WORKS)
+
+
+def test_the_same_seed_makes_the_same_inputs() -> None:
+    work = find("borda")
+    assert work.make(work.sizes["tiny"], 5) == work.make(work.sizes["tiny"], 5)
+
+
+def test_rankings_that_differ_only_inside_ties_agree() -> None:
+    ours = {"instance": np.zeros(3), "item": np.array([1, 2, 3]), "score": np.array([2.0, 1.0, 1.0])}
+    theirs = {"instance": np.zeros(3), "item": np.array([1, 3, 2]), "score": np.array([2.0, 1.0, 1.0])}
+    wrong = {"instance": np.zeros(3), "item": np.array([2, 1, 3]), "score": np.array([2.0, 1.0, 1.0])}
+    assert is_same_ranking(ours, theirs)
+    assert not is_same_ranking(ours, wrong)
+
+
+def test_a_measurement_has_five_samples() -> None:
+    figures, result = measure(Task(lambda: sum(range(1000))))
+    assert result == 499500
+    assert len(figures["samples"]) == 5

@@ -225,7 +225,7 @@ TOUR = (
         "compare examples/election.csv --methods plurality,instant-runoff,borda,copeland,schulze",
     ),
     ("Which model is best? Pairwise votes with ties", "rank examples/model-votes.csv --method copeland"),
-    ("Which film is best? Ratings, with missing ones", "rank examples/ratings.csv --method borda"),
+    ("Which film is best? Ratings, with missing ones", "rank examples/ratings.csv --method borda --missing ignore"),
     (
         "Four search engines fused into one run",
         "fuse examples/runs/engine1.run examples/runs/engine2.run examples/runs/engine3.run"

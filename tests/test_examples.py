@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import re
+import shlex
+import subprocess
+import sys
 from collections import Counter
 from itertools import permutations
 from pathlib import Path
@@ -12,6 +16,9 @@ from types import ModuleType
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+COMMANDS = sorted(set(re.findall(r"`(concordant [^`]+)`", (EXAMPLES / "README.md").read_text(encoding="utf-8"))))
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +38,7 @@ def ballots() -> list[tuple[int, list[str]]]:
 
 
 def test_the_script_makes_exactly_these_files(make: ModuleType) -> None:
-    assert {
-        name for name, text in make.files().items() if (EXAMPLES / name).read_bytes() != text.encode()
-    } == set()
+    assert {name for name, text in make.files().items() if (EXAMPLES / name).read_bytes() != text.encode()} == set()
 
 
 def test_every_data_file_is_small_and_described(make: ModuleType) -> None:
@@ -69,3 +74,18 @@ def test_plurality_and_instant_runoff_miss_her(ballots: list[tuple[int, list[str
         standing.remove(min(firsts, key=lambda name: firsts[name]))
     assert winners[0] == "Ada Marsh"
     assert standing == {"Ben Okoro"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_of_the_readme_run(command: str) -> None:
+    words = [word for text in shlex.split(command)[1:] for word in matching(text)]
+    module = [sys.executable, "-m", "concordant.cli", *words]
+    done = subprocess.run(module, cwd=EXAMPLES.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def matching(word: str) -> list[str]:
+    """Expand a pattern as a shell does."""
+    found = sorted(path.as_posix() for path in EXAMPLES.parent.glob(word)) if "*" in word else []
+    return found or [word]

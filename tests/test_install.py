@@ -18,9 +18,7 @@ NO_BUILD = "the build requirements are not installed (dev.py installs them)"
 
 
 def run(*command: str, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, check=False
-    )
+    return subprocess.run(command, cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, check=False)
 
 
 def wheel_files(folder: Path, **env: str) -> list[str]:

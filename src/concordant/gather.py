@@ -120,19 +120,16 @@ def gather_rows(
     codes, vocabulary = encode(item, "item")
     n = len(codes)
     values = as_numbers(value, n, scale)
-    key = np.zeros(n, np.int64)
     agents = instances = None
+    instance_codes = agent_codes = np.empty(0, np.int32)
     if instance is not None:
         instance_codes, instances = _same_length(encode(instance, "instance"), n, "instance")
-        key += instance_codes
     if agent is not None:
         agent_codes, agents = _same_length(encode(agent, "agent"), n, "agent")
-        key *= len(agents)
-        key += agent_codes
     sort_by = values if level is None else as_numbers(level, n, "rank")
     if level is None and scale == "rating":
         sort_by = -values
-    order, indptr, tier = kernels.group_rows(key, sort_by)
+    order, indptr, tier = kernels.group_rows(instance_codes, agent_codes, sort_by)
     if len(order):
         codes, values = codes[order], values[order]
     first = indptr[:-1] if not len(order) else order[indptr[:-1]]
@@ -172,7 +169,9 @@ def gather_rank_matrix(
         raise InputError(f"The {n_items} item labels are not distinct: name each row once.")
     by_agent = np.ascontiguousarray(matrix.T)
     agent_of, item_of = np.nonzero(~np.isnan(by_agent))
-    order, indptr, tier = kernels.group_rows(agent_of.astype(np.int64), by_agent[agent_of, item_of])
+    order, indptr, tier = kernels.group_rows(
+        np.empty(0, np.int32), agent_of.astype(np.int32), by_agent[agent_of, item_of]
+    )
     if len(order):
         agent_of, item_of = agent_of[order], item_of[order]
     parts: Parts = {
@@ -227,7 +226,8 @@ def as_numbers(column: object, n: int, what: str) -> Floats:
         values = np.array([_number(v, row, what) for row, v in enumerate(column)])  # type: ignore[arg-type, var-annotated]
     if values.ndim != 1 or len(values) != n:
         raise InputError(f"The {what} column has {values.size} values for {n} rows: give one per row.")
-    if not np.isfinite(values).all():
+    # The sum is finite unless a value is not, or the values are astronomical: one pass without a temporary.
+    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise InputError(f"The {what} in row {row + 1} is {values[row]}: every {what} must be a finite number.")
     return values

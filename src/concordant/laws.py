@@ -12,8 +12,11 @@ waive some of them in its ``waives``, each with a reason (``WAIVABLE``); the oth
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -130,7 +133,7 @@ def instances_are_independent(method: Method, prefs: Preferences, rng: np.random
     if prefs.instances is None:
         return None
     if getattr(method, "missing", None) == "auto":  # "auto" looks at the form of all ballots together
-        method = dataclasses.replace(method, **{"missing": views.resolve_missing(prefs, "auto")})
+        method = dataclasses.replace(method, missing=views.resolve_missing(prefs, "auto"))
     together = _ranks(method, prefs)
     alone: Ranks = {}
     for label in prefs.instances.labels:
@@ -142,18 +145,17 @@ def instances_are_independent(method: Method, prefs: Preferences, rng: np.random
 
 def is_documented(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
     """The file, the class and every parameter say what they are; defaults, needs, waivers and aliases are valid."""
-    import sys
-
     cls = type(method)
     text = sys.modules[cls.__module__].__doc__ or ""
     if len(text) < 200 or "Cost:" not in text:
         return f"the docstring of {cls.__module__} must say what the method does and what it costs (Cost: …)"
     if "__doc__" not in vars(cls) or cls.summary().startswith(f"{cls.__name__}(") or not cls.summary().endswith("."):
         return "the class docstring must be one sentence"
-    for declared in params_of(cls):
+    declared_params = params_of(cls)
+    for declared in declared_params:
         if not declared.doc:
             return f"the parameter {declared.name} has no documentation"
-    undeclared = {field.name for field in dataclasses.fields(cls)} - {declared.name for declared in params_of(cls)}
+    undeclared = {field.name for field in dataclasses.fields(cls)} - {declared.name for declared in declared_params}
     if undeclared:
         return f"{sorted(undeclared)[0]} is not declared with param()"
     for need in cls.needs - set(NEEDS):
@@ -205,7 +207,7 @@ def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozens
     indptr = np.concatenate([[0], np.cumsum(sizes)])
     item = np.concatenate([rng.permutation(n_items)[:size] for size in sizes])
     steps = np.ones(len(item), np.int64) if is_strict else rng.integers(0, 3, len(item))
-    tier = np.concatenate([np.cumsum(steps[a:b]) for a, b in zip(indptr[:-1], indptr[1:], strict=True)])
+    tier = np.concatenate([np.cumsum(steps[a:b]) for a, b in pairwise(indptr.tolist())])
     parts: dict[str, Any] = {}
     if "values" in needs or rng.random() < 0.3:
         parts["scale"] = str(rng.choice(["rank", "rating"]))
@@ -224,6 +226,22 @@ def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozens
 
 
 # ---- helpers ----
+_BY_ENTRY = ("item", "tier", "value", "shown")
+_BY_BALLOT = ("weight", "agent", "instance", "open")
+_PARTS = (
+    *_BY_ENTRY,
+    *_BY_BALLOT,
+    "items",
+    "agents",
+    "instances",
+    "indptr",
+    "scale",
+    "slot_ptr",
+    "slot_item",
+    "is_merged",
+)
+
+
 def rank_by_slot(method: Method, prefs: Preferences) -> Int64s:
     """Return the rank of every slot."""
     ranking = method.rank(prefs)
@@ -234,9 +252,7 @@ def rank_by_slot(method: Method, prefs: Preferences) -> Int64s:
 
 def rebuild(prefs: Preferences, **changes: Any) -> Preferences:
     """Return the same preferences with some arrays changed; the candidates stay."""
-    names = ("items", "indptr", "item", "tier", "value", "scale", "weight", "agents", "agent", "instances", "instance")
-    names += ("open", "shown", "slot_ptr", "slot_item", "is_merged")
-    return Preferences(**{**{name: getattr(prefs, name) for name in names}, **changes})
+    return Preferences(**{**{name: getattr(prefs, name) for name in _PARTS}, **changes})
 
 
 def take_ballots(prefs: Preferences, ballots: AnyArray) -> Preferences:
@@ -245,10 +261,7 @@ def take_ballots(prefs: Preferences, ballots: AnyArray) -> Preferences:
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     entry = np.repeat(prefs.indptr[:-1][ballots] - indptr[:-1], sizes) + np.arange(indptr[-1])
     changes: dict[str, Any] = {"indptr": indptr}
-    for names, index in (
-        (("item", "tier", "value", "shown"), entry),
-        (("weight", "agent", "instance", "open"), ballots),
-    ):
+    for names, index in ((_BY_ENTRY, entry), (_BY_BALLOT, ballots)):
         for name in names:
             array = getattr(prefs, name)
             changes[name] = None if array is None else array[index]
@@ -275,10 +288,9 @@ def _backends() -> list[ModuleType]:
     from concordant.kernels import twins
 
     try:
-        from concordant.kernels import _compiled
+        return [twins, importlib.import_module("concordant.kernels._compiled")]
     except ImportError:
         return [twins]
-    return [twins, _compiled]
 
 
 def _ranks(method: Method, prefs: Preferences) -> Ranks:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from concordant.errors import InputError, NeedError
 from concordant.params import check_params, values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
-from concordant.types import Floats
+from concordant.types import AnyArray, Floats
 
 NEEDS = {
     "agents": "it does not say who cast each ballot: build the preferences with agent=, or name an agent column",
@@ -30,7 +30,11 @@ NEEDS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method computes: a score per slot, and what else it knows."""
+    """What a method computes: a score per slot, and what else it knows.
+
+    ``details`` holds further arrays with one value per slot (``stderr``, ``rank_low``, ``rank_high``, ``p_best``);
+    ``model`` is the fitted model for questions a table cannot answer (the chance that a beats b).
+    """
 
     score: Floats
     low: Floats | None = None
@@ -38,6 +42,8 @@ class Outcome:
     agents: Mapping[str, float] | None = None
     fit: Mapping[str, float] | None = None
     warnings: tuple[Notice, ...] = ()
+    details: Mapping[str, AnyArray] = field(default_factory=dict)
+    model: object = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +87,8 @@ class Method:
             method=self.name,
             params=values_of(self),
             seconds=time.perf_counter() - start,
+            details=outcome.details,
+            model=outcome.model,
         )
 
     def check_needs(self, prefs: Preferences) -> None:

@@ -89,7 +89,8 @@ def params_of(cls: type) -> tuple[Param, ...]:
         declared = field.metadata.get("param")
         if declared is None:
             continue
-        words = str(field.type).replace("|", " ").split()
+        kind_text = field.type.__name__ if isinstance(field.type, type) else str(field.type)
+        words = kind_text.replace("|", " ").split()
         kind = next((_KINDS[word] for word in words if word in _KINDS), str)
         found.append(Param(name=field.name, kind=kind, default=field.default, optional="None" in words, **declared))
     return tuple(found)

@@ -34,6 +34,7 @@ class Ranking:
     """Items in order, best first, for one instance or many.
 
     For a single instance ``items``, ``scores``, ``ranks``, ``tiers``, ``low`` and ``high`` are aligned, best first.
+    ``details`` holds further arrays with one value per slot, in slot order; ``detail(name)`` aligns one with ``items``.
     With several instances, ``ranking["q7"]`` is the ranking of one and iteration goes through all of them.
     """
 
@@ -50,6 +51,8 @@ class Ranking:
     method: str = ""
     params: Mapping[str, object] = field(default_factory=dict)
     seconds: float = 0.0
+    details: Mapping[str, AnyArray] = field(default_factory=dict)
+    model: object = None
 
     @cached_property
     def _sorted(self) -> tuple[Int64s, Int32s]:
@@ -114,6 +117,14 @@ class Ranking:
         self._single("high")
         return None if self.slot_high is None else self.slot_high[self.order]
 
+    def detail(self, name: str) -> AnyArray:
+        """Return a further column of the result (``stderr``, ``rank_low``, …) aligned with ``items``."""
+        self._single(f"detail({name!r})")
+        if name not in self.details:
+            known = ", ".join(self.details) or "none"
+            raise ConcordantError(f"{self.method} gives no {name!r} (it gives: {known}).")
+        return self.details[name][self.order]
+
     @property
     def tiers(self) -> list[list[str]]:
         """The labels as tie groups, best first."""
@@ -148,6 +159,7 @@ class Ranking:
             instances=None if self.instances is None else Vocabulary([self.instances[q]]),
             slot_low=None if self.slot_low is None else self.slot_low[span],
             slot_high=None if self.slot_high is None else self.slot_high[span],
+            details={name: values[span] for name, values in self.details.items()},
         )
 
     @property

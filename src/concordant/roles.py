@@ -144,7 +144,13 @@ def normalise(name: str) -> str:
 def is_known_name(name: str) -> bool:
     """Whether a cell looks like a column name of this vocabulary and not like data."""
     plain = normalise(name)
-    return len(plain) > 1 and any(_stems(plain) & set(words) for words in SYNONYMS.values())
+    if plain.isdigit() or len(plain) < 2:
+        return False
+    return (
+        plain.split(" ")[0] in _ORDINALS
+        or _PLACE.fullmatch(plain) is not None
+        or any(_stems(plain) & set(words) for words in SYNONYMS.values())
+    )
 
 
 def _known_form(form: str | None) -> str | None:
@@ -205,7 +211,7 @@ def _guess(free: Sequence[str], said: set[str], form: str | None) -> dict[str, l
     plain = {name: normalise(name) for name in free}
     guesses: dict[str, list[str]] = {}
     for role, words in SYNONYMS.items():
-        if role in said or (role == "label") != (form == "labels"):
+        if role in said or (role == "label" and form != "labels"):
             continue
         exact = [name for name in free if plain[name] == role]
         by_word = [name for name in free if _stems(plain[name]) & set(words)]

@@ -308,7 +308,7 @@ def _places(rows: _Rows) -> Parts:
     filled = code >= 0
     empty: Bools = np.logical_not(filled.any(axis=1))
     rows.tolerate(empty, "an empty ballot, left out")
-    gap: Bools = np.logical_and(~filled[:, :-1], filled[:, 1:]).any(axis=1)
+    gap: Bools = np.any(~filled[:, :-1] & filled[:, 1:], axis=1)
     rows.tolerate(gap, "a place left empty before a filled one")
     return _ballots(rows, code, filled, np.broadcast_to(np.arange(code.shape[1]), code.shape), vocabulary, empty)
 

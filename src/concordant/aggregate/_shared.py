@@ -63,7 +63,8 @@ def weighted_median(group: Int64s, value: Floats, weight: Floats, n_groups: int)
     present, start = np.unique(group, return_index=True)
     before = np.concatenate([[0.0], np.cumsum(weight)])[start]
     reached = np.cumsum(weight) - np.repeat(before, np.diff(np.append(start, len(group))))
-    slack = TIE_TOLERANCE * np.maximum(np.abs(before).max(), np.abs(total).max())
+    is_whole = bool((weight == np.floor(weight)).all())
+    slack = 0.0 if is_whole else TIE_TOLERANCE * max(np.abs(before).max(), np.abs(total).max())
     last = np.append(start[1:], len(group)) - 1
     lower, upper = (
         value[np.minimum(start + np.add.reduceat(is_below, start, dtype=np.int64), last)]

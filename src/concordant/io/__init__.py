@@ -123,7 +123,7 @@ def _read(
     max_ratio: float,
     **more: object,
 ) -> Any:
-    paths = list(path) if isinstance(path, (list, tuple)) else [path]
+    paths: list[Any] = list(path) if isinstance(path, (list, tuple)) else [path]
     if not paths:
         raise InputError("No file was named: give at least one path.")
     with ExitStack() as stack:

@@ -7,8 +7,11 @@ counted again only when a message has to name one.
 from __future__ import annotations
 
 import csv
+import io
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from concordant.errors import InputError
 from concordant.io._source import HEAD, Source
@@ -30,7 +33,7 @@ class Dialect:
 def sniff(source: Source, *, delimiter: str | None, header: bool | None, wanted: Collection[str]) -> Dialect:
     """Look at the head of a csv file; ``wanted`` are column names the user spoke of."""
     text = _head_text(source)
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in re.split("\r?\n|\r", text) if line.strip()]
     if not lines:
         raise source.error("the file is empty: there is nothing to read.")
     if "\0" in text:
@@ -39,12 +42,13 @@ def sniff(source: Source, *, delimiter: str | None, header: bool | None, wanted:
         delimiter = _delimiter(lines, source)
     elif len(delimiter) != 1:
         raise InputError(f"delimiter={delimiter!r} is not a single character: give one, like ';'.")
-    rows = [row for row in csv.reader(text.splitlines(keepends=True)[:200], delimiter=delimiter) if any(row)]
+    parsed = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    rows = [row for row in islice(parsed, 200) if any(row)]
     if len(source.head) >= HEAD and len(rows) > 1:
         rows.pop()  # the head may cut the last line
     has_header = _has_header(rows, wanted) if header is None else header
     width = len(rows[0]) if has_header else max(map(len, rows))
-    spaced = len(rows[0]) > 1 and all(cell[:1] == " " for row in rows[:20] for cell in row[1:])
+    spaced = has_header and len(rows[0]) > 1 and all(cell[:1] == " " for cell in rows[0][1:])
     names = [cell.strip() for cell in rows[0]] if has_header else [f"column {k + 1}" for k in range(width)]
     return Dialect(delimiter, has_header, tuple(_distinct(names)), spaced)
 

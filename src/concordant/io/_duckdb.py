@@ -170,7 +170,8 @@ class CsvTable(DuckTable):
 
     def number_of(self, column: str) -> str:
         """Return the column as a number; where fields end at semicolons, a comma may be the decimal point."""
-        text = self.text_of(column)
+        # Through trim, because DuckDB takes a bare cast into its csv reader, where it fails instead of giving NULL.
+        text = f"trim({self.text_of(column)})"
         if self.dialect.delimiter == ";":
             text = f"replace({text}, ',', '.')"
         return f"TRY_CAST({text} AS DOUBLE)"
@@ -268,7 +269,9 @@ class JsonTable(DuckTable):
             except duckdb.Error as error:
                 raise self.problem(connection, error) from None
         if columns == ["json"]:
-            raise self.source.error("the JSON values are not objects: write one object with named fields per ballot.")
+            raise self._not_objects() or self.source.error(
+                "the JSON values are not objects: write one object with named fields per ballot."
+            )
         return list(columns)
 
     def _call(self, more: str) -> str:
@@ -286,26 +289,28 @@ class JsonTable(DuckTable):
         return self._call(f"columns={{{fields}}}")
 
     def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
-        """Find the first line that is no JSON object; DuckDB's own count differs by one now and then."""
+        """Name the first line that is no JSON object."""
+        return self._not_objects() or _translated(self.source, error)
+
+    def _not_objects(self) -> FormatError | None:
+        """Find the first line that holds no JSON object; DuckDB's own count differs by one now and then."""
         import json
 
-        if not self._is_list:
-            with open(self.source.plain_path(), encoding="utf-8", errors="surrogateescape") as file:
-                for number, text in enumerate(file, 1):
-                    if not text.isascii():
-                        try:
-                            text.encode("utf-8")
-                        except UnicodeEncodeError:
-                            return self.source.not_utf_8(number)
-                    try:
-                        if text.strip() and not isinstance(json.loads(text), dict):
-                            return self.source.error(
-                                "this is no JSON object with named fields: correct the line.", number
-                            )
-                    except (ValueError, RecursionError) as problem:
-                        why = str(problem).split(":")[0] if isinstance(problem, ValueError) else "nested too deeply"
-                        return self.source.error(f"this is no valid JSON ({why}): correct the line.", number)
-        return _translated(self.source, error)
+        if self._is_list:
+            return None
+        with open(self.source.plain_path(), encoding="utf-8", errors="surrogateescape") as file:
+            for number, text in enumerate(file, 1):
+                if any("\udc80" <= sign <= "\udcff" for sign in text):
+                    return self.source.not_utf_8(number)
+                try:
+                    if text.strip() and not isinstance(json.loads(text), dict):
+                        return self.source.error("this is no JSON object with named fields: correct the line.", number)
+                except ValueError as problem:
+                    why = str(problem).split(":")[0]
+                    return self.source.error(f"this is no valid JSON ({why}): correct the line.", number)
+                except RecursionError:
+                    return self.source.error("the JSON is nested too deeply: correct the line.", number)
+        return None
 
     def line(self, row: int) -> int | None:
         """Return the line of an object; in a list objects may share lines."""
@@ -421,3 +426,36 @@ def _zstd_lines(path: str, name: str) -> Any:
             raise FormatError(
                 "the zstd data cannot be unpacked here: check the file, or pip install zstandard.", path=name
             ) from None
+
+
+# ---- writing ----
+def write_parquet(columns: dict[str, Any], path: str) -> None:
+    """Write columns of text and numbers as a parquet file."""
+    table = {
+        name: np.array(column, object) if isinstance(column, list) else np.asarray(column)
+        for name, column in columns.items()
+    }
+    with connect(small=True) as connection:
+        connection.register("columns_to_write", table)
+        connection.execute(f"COPY columns_to_write TO {quoted(path)} (FORMAT parquet)")
+
+
+def zstd_compress_lines(content: bytes) -> bytes:
+    """Pack text with zstd, line by line through DuckDB, where Python has no zstd of its own."""
+    import tempfile
+    from pathlib import Path
+
+    if b"\r" in content or b"\x1f" in content or not content.endswith(b"\n"):
+        raise InputError("This content cannot be packed with zstd here: pip install zstandard, or choose .gz or .xz.")
+    with tempfile.TemporaryDirectory(prefix="concordant-") as folder, connect(small=True) as connection:
+        plain, packed = os.path.join(folder, "plain"), os.path.join(folder, "packed")
+        Path(plain).write_bytes(content)
+        lines = (
+            f"read_csv({quoted(plain)}, columns={{line: 'VARCHAR'}}, auto_detect=false, header=false, delim='\x1f', "
+            f"quote='', escape='', strict_mode=false, max_line_size={LONGEST_LINE // 4})"
+        )
+        connection.execute(
+            f"COPY (SELECT coalesce(line, '') FROM {lines}) TO {quoted(packed)} "
+            "(FORMAT csv, HEADER false, DELIMITER '\x1f', QUOTE '', ESCAPE '', COMPRESSION zstd)"
+        )
+        return Path(packed).read_bytes()

@@ -60,8 +60,8 @@ FORMATS = (
         "letor",
     ),
 )
-_BY_NAME = {format.name: format for format in FORMATS}
-_BY_ENDING = {ending: format for format in FORMATS for ending in format.endings}
+_BY_NAME = {one.name: one for one in FORMATS}
+_BY_ENDING = {ending: one for one in FORMATS for ending in one.endings}
 
 
 def named(name: str) -> Format:

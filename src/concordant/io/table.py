@@ -83,7 +83,7 @@ def _arrow(source: Source) -> Table:
         elif find_spec("polars"):
             import polars
 
-            frame = polars.read_ipc(source.plain_path(), memory_map=False)
+            frame = polars.read_ipc(source.plain_path())
         else:
             raise source.error("Arrow files need a library to read them: pip install pyarrow or polars.")
     except FormatError:

@@ -1,6 +1,7 @@
 // The extension module: every family binds its functions here.
 #include "common.hpp"
 
+void bind_arrow(nb::module_ &m);
 void bind_strings(nb::module_ &m);
 void bind_rows(nb::module_ &m);
 void bind_retrieval(nb::module_ &m);
@@ -11,6 +12,7 @@ void bind_fields(nb::module_ &m);
 
 NB_MODULE(_compiled, m) {
     m.doc() = "Compiled kernels; every function has a NumPy twin of the same name in concordant.kernels.twins.";
+    bind_arrow(m);
     bind_strings(m);
     bind_rows(m);
     bind_retrieval(m);

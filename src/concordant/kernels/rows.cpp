@@ -9,12 +9,15 @@
 
 namespace {
 
-// Group rows (group key, value) into ballots: equal keys together in order of first appearance, rows of a ballot
-// by value (ascending), ties in input order. Returns (order, indptr, tier); order is empty when the rows already
+// Group rows (instance, agent, value) into ballots: equal (instance, agent) together in order of first appearance, rows
+// of a ballot by value (ascending), ties in input order. An empty instance or agent column means there is only one. Returns (order, indptr, tier); order is empty when the rows already
 // stand that way, which is the common case and costs one pass.
-nb::tuple group_rows(In<int64_t> keys, In<double> values) {
-    size_t n = keys.size();
-    const int64_t *key = keys.data();
+nb::tuple group_rows(In<int32_t> instance, In<int32_t> agent, In<double> values) {
+    size_t n = values.size();
+    const int32_t *q = instance.size() ? instance.data() : nullptr, *a = agent.size() ? agent.data() : nullptr;
+    auto key = [&](size_t k) {
+        return (static_cast<int64_t>(q ? q[k] : 0) << 32) | static_cast<int64_t>(a ? a[k] : 0);
+    };
     const double *value = values.data();
     std::vector<int64_t> starts, group_of_run;
     std::vector<int64_t> order;
@@ -23,14 +26,14 @@ nb::tuple group_rows(In<int64_t> keys, In<double> values) {
     {
         nb::gil_scoped_release release;
         for (size_t k = 0; k < n; ++k)
-            if (k == 0 || key[k] != key[k - 1]) starts.push_back(static_cast<int64_t>(k));
+            if (k == 0 || (q && q[k] != q[k - 1]) || (a && a[k] != a[k - 1])) starts.push_back(static_cast<int64_t>(k));
         size_t runs = starts.size();
         starts.push_back(static_cast<int64_t>(n));
         std::unordered_map<int64_t, int64_t> seen;
         seen.reserve(runs);
         group_of_run.resize(runs);
         for (size_t r = 0; r < runs; ++r)
-            group_of_run[r] = seen.emplace(key[starts[r]], static_cast<int64_t>(seen.size())).first->second;
+            group_of_run[r] = seen.emplace(key(static_cast<size_t>(starts[r])), static_cast<int64_t>(seen.size())).first->second;
         size_t groups = seen.size();
         indptr.assign(groups + 1, 0);
         for (size_t r = 0; r < runs; ++r) indptr[group_of_run[r] + 1] += starts[r + 1] - starts[r];
@@ -197,30 +200,41 @@ struct Keyed {
     int64_t slot;
 };
 
-// Stable sort of one segment: by comparison when short, by bytes (least significant first, constant bytes
-// skipped) when long.
+// Stable sort of one segment: by comparison when short; when long by the upper four bytes (least significant first,
+// constant bytes skipped), after which only runs that agree in all four are left to compare.
 void sort_segment(std::vector<Keyed> &keyed, std::vector<Keyed> &spare) {
+    auto less = [](const Keyed &a, const Keyed &b) { return a.key < b.key; };
     size_t n = keyed.size();
-    if (n < 256) {
-        std::stable_sort(keyed.begin(), keyed.end(), [](const Keyed &a, const Keyed &b) { return a.key < b.key; });
+    if (n < 128) {
+        std::stable_sort(keyed.begin(), keyed.end(), less);
         return;
     }
     spare.resize(n);
-    static thread_local size_t counts[8][256];
-    std::memset(counts, 0, sizeof(counts));
+    size_t counts[4][256] = {};
     for (const Keyed &k : keyed)
-        for (int d = 0; d < 8; ++d) ++counts[d][(k.key >> (8 * d)) & 255];
-    for (int d = 0; d < 8; ++d) {
+        for (int d = 0; d < 4; ++d) ++counts[d][(k.key >> (32 + 8 * d)) & 255];
+    for (int d = 0; d < 4; ++d) {
+        int shift = 32 + 8 * d;
         size_t *count = counts[d];
-        if (count[(keyed[0].key >> (8 * d)) & 255] == n) continue;
+        if (count[(keyed[0].key >> shift) & 255] == n) continue;
         size_t sum = 0;
         for (int c = 0; c < 256; ++c) {
             size_t here = count[c];
             count[c] = sum;
             sum += here;
         }
-        for (const Keyed &k : keyed) spare[count[(k.key >> (8 * d)) & 255]++] = k;
+        for (const Keyed &k : keyed) spare[count[(k.key >> shift) & 255]++] = k;
         keyed.swap(spare);
+    }
+    for (size_t first = 0; first < n;) {
+        size_t last = first + 1;
+        bool sorted = true;
+        for (; last < n && keyed[last].key >> 32 == keyed[first].key >> 32; ++last)
+            sorted = sorted && keyed[last - 1].key <= keyed[last].key;
+        if (!sorted)
+            std::stable_sort(keyed.begin() + static_cast<std::ptrdiff_t>(first),
+                             keyed.begin() + static_cast<std::ptrdiff_t>(last), less);
+        first = last;
     }
 }
 
@@ -269,7 +283,7 @@ nb::tuple order_segments(In<double> score, In<int64_t> ptr, double tolerance) {
 } // namespace
 
 void bind_rows(nb::module_ &m) {
-    m.def("group_rows", &group_rows, "keys"_a.noconvert(), "values"_a.noconvert());
+    m.def("group_rows", &group_rows, "instance"_a.noconvert(), "agent"_a.noconvert(), "values"_a.noconvert());
     m.def("assign_slots", &assign_slots, "instance_of_ballot"_a.noconvert(), "indptr"_a.noconvert(),
           "item"_a.noconvert(), "n_instances"_a, "n_items"_a);
     m.def("find_slots", &find_slots, "slot_ptr"_a.noconvert(), "slot_item"_a.noconvert(),

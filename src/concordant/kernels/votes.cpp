@@ -56,7 +56,20 @@ class Order {
 };
 
 struct Link {
-    size_t winner, loser;
+    double strength, opposition;
+    int32_t winner_level, loser_level;
+    uint32_t winner, loser;
+
+    bool same_place(const Link &other) const {
+        return strength == other.strength && opposition == other.opposition && winner_level == other.winner_level &&
+               loser_level == other.loser_level;
+    }
+    bool operator<(const Link &other) const {
+        if (strength != other.strength) return strength > other.strength;
+        if (opposition != other.opposition) return opposition < other.opposition;
+        if (winner_level != other.winner_level) return winner_level > other.winner_level;
+        return loser_level < other.loser_level;
+    }
 };
 
 // Lock the pairs of one group, which have no order among themselves: those that contradict earlier groups are left
@@ -81,25 +94,30 @@ int64_t lock_group(Order &order, std::vector<Link> &links) {
     return dropped;
 }
 
-nb::tuple lock_pairs(In<int64_t> slot_ptr, In<int64_t> pair_ptr, In<int64_t> winner, In<int64_t> loser,
-                     In<int64_t> group) {
+nb::tuple lock_pairs(In<int64_t> slot_ptr, In<double> strength, In<double> opposition, In<int32_t> fallback) {
     size_t instances = slot_ptr.size() - 1, slots = static_cast<size_t>(slot_ptr.data()[instances]);
     Buffer<int64_t> above(slots, 0), below(slots, 0), dropped(instances, 0);
     {
         nb::gil_scoped_release release;
-        std::vector<Link> links;
+        const double *power = strength.data(), *against = opposition.data();
+        std::vector<Link> links, group;
         for (size_t q = 0; q < instances; ++q) {
             int64_t base = slot_ptr.data()[q];
             size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - base);
+            const int32_t *level = fallback.data() + base;
+            links.clear();
+            for (size_t i = 0; i < m; ++i)
+                for (size_t j = 0; j < m; ++j, ++power, ++against)
+                    if (*power > 0)
+                        links.push_back({*power, *against, level[i], level[j], static_cast<uint32_t>(i),
+                                         static_cast<uint32_t>(j)});
+            std::sort(links.begin(), links.end());
             Order order(m);
-            int64_t end = pair_ptr.data()[q + 1];
-            for (int64_t k = pair_ptr.data()[q]; k < end;) {
-                links.clear();
-                int64_t first = k;
-                for (; k < end && group.data()[k] == group.data()[first]; ++k)
-                    links.push_back({static_cast<size_t>(winner.data()[k] - base),
-                                     static_cast<size_t>(loser.data()[k] - base)});
-                dropped[q] += lock_group(order, links);
+            for (size_t k = 0; k < links.size();) {
+                group.clear();
+                for (size_t first = k; k < links.size() && links[k].same_place(links[first]); ++k)
+                    group.push_back(links[k]);
+                dropped[q] += lock_group(order, group);
             }
             for (size_t i = 0; i < m; ++i)
                 for (size_t j = 0; j < m; ++j)
@@ -245,8 +263,8 @@ nb::tuple runoff_rounds(In<int64_t> slot_ptr, In<int32_t> instance_of_ballot, In
 
 void bind_votes(nb::module_ &m) {
     m.def("strongest_paths", &strongest_paths, "slot_ptr"_a.noconvert(), "strength"_a.noconvert());
-    m.def("lock_pairs", &lock_pairs, "slot_ptr"_a.noconvert(), "pair_ptr"_a.noconvert(), "winner"_a.noconvert(),
-          "loser"_a.noconvert(), "group"_a.noconvert());
+    m.def("lock_pairs", &lock_pairs, "slot_ptr"_a.noconvert(), "strength"_a.noconvert(), "opposition"_a.noconvert(),
+          "fallback"_a.noconvert());
     m.def("majority_path", &majority_path, "slot_ptr"_a.noconvert(), "margin"_a.noconvert(), "start"_a.noconvert());
     m.def("runoff_rounds", &runoff_rounds, "slot_ptr"_a.noconvert(), "instance_of_ballot"_a.noconvert(),
           "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "tier"_a.noconvert(), "weight"_a.noconvert(),

@@ -65,8 +65,10 @@ class Comb(Method):
         is_listed = is_named(prefs)
         ballot = views.ballot_of_entry(prefs)[is_listed]
         slot, weight = prefs.entry_slot[is_listed], prefs.weight[ballot]
-        score = _by_order(prefs, self.normalise)[is_listed] if self.normalise in BY_ORDER else None
-        if score is None:
+        if self.normalise in BY_ORDER:
+            better = views.competition_ranks(prefs)[is_listed] - 1
+            score = 1 - better / _count(prefs, ballot, self.normalise)[ballot]
+        else:
             score = _normalise(_raw_scores(prefs)[is_listed], ballot, self.normalise)
         lists = sum_by(slot, weight, prefs.n_slots)
         combined = _combine(self.combine, slot, score, weight, lists)
@@ -88,10 +90,11 @@ def _raw_scores(prefs: Preferences) -> Floats:
     return np.asarray(largest[ballot] + 1 - prefs.value)
 
 
-def _by_order(prefs: Preferences, how: str) -> Floats:
-    better = views.competition_ranks(prefs) - 1
-    count = np.diff(prefs.indptr) if how == "rank" else np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
-    return np.asarray(1 - better / count[views.ballot_of_entry(prefs)])
+def _count(prefs: Preferences, ballot: Int64s, how: str) -> Int64s:
+    """Return how many items each list holds, or how many candidates its instance has."""
+    if how == "rank":
+        return np.bincount(ballot, minlength=prefs.n_ballots)
+    return np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
 
 
 def _normalise(score: Floats, ballot: Int64s, how: str) -> Floats:

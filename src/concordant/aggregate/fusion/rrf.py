@@ -33,14 +33,16 @@ class RRF(Method):
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the fused score of every slot."""
-        ranks = views.competition_ranks(prefs) if prefs.value is None or prefs.scale != "rank" else prefs.value
-        below = self.k + ranks
-        if prefs.scale == "rank" and len(below) and below.min() <= 0:
+        ranks = prefs.value if prefs.scale == "rank" else None
+        if ranks is None:
+            ranks = views.competition_ranks(prefs)
+        elif len(ranks) and self.k + ranks.min() <= 0:
             raise InputError(
                 f"rrf divides by k + rank, and with k={self.k:g} the rank {ranks.min():g} makes that "
-                f"{below.min():g}: give a larger k, or ranks that start at 1."
+                f"{self.k + ranks.min():g}: give a larger k, or ranks that start at 1."
             )
-        gain = np.repeat(prefs.weight, np.diff(prefs.indptr)) / below
+        gain = self.k + ranks
+        np.divide(1.0 if prefs.has_unit_weights else views.weight_of_entry(prefs), gain, out=gain)
         if prefs.open is not None:
             gain[~is_named(prefs)] = 0.0
         return sum_by(prefs.entry_slot, gain, prefs.n_slots)

@@ -52,7 +52,7 @@ def _points(prefs: Preferences) -> Floats:
     base = sum_by(prefs.instance_of_ballot, points_left_out, prefs.n_instances)
     sizes = np.diff(prefs.indptr)
     better = np.repeat(left_out, sizes) - views.positions(prefs)
-    if (prefs.weight != 1).any():
+    if not prefs.has_unit_weights:
         better *= np.repeat(prefs.weight, sizes)
     points = np.repeat(base, candidates) + sum_by(prefs.entry_slot, better, prefs.n_slots)
     if has_whole_weights(prefs):

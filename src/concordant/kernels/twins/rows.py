@@ -9,12 +9,17 @@ from concordant.types import AnyArray, Floats, Int32s, Int64s
 __all__ = ["assign_slots", "find_repeated", "find_slots", "group_rows", "order_segments", "tier_positions"]
 
 
-def group_rows(keys: Int64s, values: Floats) -> tuple[Int64s, Int64s, Int32s]:
+def group_rows(instance: Int32s, agent: Int32s, values: Floats) -> tuple[Int64s, Int64s, Int32s]:
     """Group rows into ballots: (order, indptr, tier).
 
-    Equal keys come together in order of first appearance, the rows of a ballot by value (ascending), ties in input
-    order. ``order`` is empty when the rows already stand that way.
+    An empty instance or agent column means there is only one. Equal (instance, agent) come together in order of first
+    appearance, the rows of a ballot by value (ascending), ties in input order. ``order`` is empty when the rows
+    already stand that way.
     """
+    keys = np.zeros(len(values), np.int64)
+    for column in (instance, agent):
+        if len(column):
+            keys = (keys << 32) + column
     _, first, inverse, sizes = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
     by_appearance = np.argsort(first, kind="stable")
     group_of = np.empty(len(first), np.int64)

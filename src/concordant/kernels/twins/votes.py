@@ -24,22 +24,27 @@ def strongest_paths(slot_ptr: Int64s, strength: Floats) -> Floats:
 
 
 def lock_pairs(
-    slot_ptr: Int64s, pair_ptr: Int64s, winner: Int64s, loser: Int64s, group: Int64s
+    slot_ptr: Int64s, strength: Floats, opposition: Floats, fallback: Int32s
 ) -> tuple[Int64s, Int64s, Int64s]:
-    """Lock pairs in the order given unless they contradict earlier ones.
+    """Lock pairs of positive strength, the strongest first, unless they contradict earlier ones.
 
-    Pairs of one group have no order among themselves: those that contradict each other are all left out. Returns
-    how many candidates stand above and below each one, and how many pairs per instance were left out for a tie.
+    Of equal ones comes first the pair with less opposition, then with the higher fallback of its winner, then with
+    the lower fallback of its loser. Those equal in all this are taken together, and left out where they contradict
+    each other. Returns how many candidates stand above and below each one, and how many pairs were left out so.
     """
     n_slots, n_instances = int(slot_ptr[-1]), len(slot_ptr) - 1
     above, below, dropped = (np.zeros(n, np.int64) for n in (n_slots, n_slots, n_instances))
-    for q in range(n_instances):
-        base, m = int(slot_ptr[q]), int(slot_ptr[q + 1] - slot_ptr[q])
+    blocks = zip(_blocks(slot_ptr, strength), _blocks(slot_ptr, opposition), strict=True)
+    for q, ((base, power), (_, against)) in enumerate(blocks):
+        m = len(power)
+        level = fallback[base : base + m]
+        winner, loser = np.nonzero(power > 0)
+        keys = (level[loser], -level[winner], against[winner, loser], -power[winner, loser])
+        sorting = np.lexsort(keys)
+        is_new = np.any([np.diff(key[sorting]) != 0 for key in keys], axis=0)
         order = np.zeros((m, m), bool)
-        span = slice(pair_ptr[q], pair_ptr[q + 1])
-        bounds = np.flatnonzero(np.diff(group[span])) + 1
-        for links in np.split(np.column_stack([winner[span], loser[span]]) - base, bounds):
-            dropped[q] += _lock_group(order, [(u, v) for u, v in links.tolist()])
+        for group in np.split(sorting, np.flatnonzero(is_new) + 1):
+            dropped[q] += _lock_group(order, list(zip(winner[group].tolist(), loser[group].tolist(), strict=True)))
         above[base : base + m], below[base : base + m] = order.sum(0), order.sum(1)
     return above, below, dropped
 

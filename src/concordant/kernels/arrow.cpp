@@ -1,0 +1,306 @@
+// Tables in Arrow memory: text columns become codes and the bytes of their labels, numbers become float64.
+#include "encoding.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace {
+
+// ---- Arrow C data interface (the published ABI: three structs) ----
+struct ArrowSchema {
+    const char *format, *name, *metadata;
+    int64_t flags, n_children;
+    ArrowSchema **children;
+    ArrowSchema *dictionary;
+    void (*release)(ArrowSchema *);
+    void *private_data;
+};
+struct ArrowArray {
+    int64_t length, null_count, offset, n_buffers, n_children;
+    const void **buffers;
+    ArrowArray **children;
+    ArrowArray *dictionary;
+    void (*release)(ArrowArray *);
+    void *private_data;
+};
+struct ArrowArrayStream {
+    int (*get_schema)(ArrowArrayStream *, ArrowSchema *);
+    int (*get_next)(ArrowArrayStream *, ArrowArray *);
+    const char *(*get_last_error)(ArrowArrayStream *);
+    void (*release)(ArrowArrayStream *);
+    void *private_data;
+};
+
+// Distinct strings of one column with their bytes kept end to end.
+class TextEncoder {
+  public:
+    std::vector<int32_t> codes;
+    std::vector<int64_t> offsets{0}, first;
+    std::vector<uint8_t> bytes;
+
+    template <typename Get> void append(size_t n, Get get) {
+        size_t base = codes.size();
+        codes.resize(base + n);
+        Key keys[BLOCK];
+        uint64_t hashes[BLOCK];
+        Text texts[BLOCK], previous{nullptr, 0};
+        size_t rows[BLOCK];
+        int32_t previous_code = -1;
+        for (size_t start = 0; start < n; start += BLOCK) {
+            size_t stop = start + BLOCK < n ? start + BLOCK : n, waiting = 0;
+            if (start > 0 && previous.data && get.all_repeat(start, stop)) {
+                std::fill(codes.begin() + static_cast<std::ptrdiff_t>(base + start),
+                          codes.begin() + static_cast<std::ptrdiff_t>(base + stop), previous_code);
+                continue;
+            }
+            for (size_t k = start; k < stop; ++k) {
+                Text text = get(k);
+                bool repeats = text.size == previous.size && k > 0 && !text.data == !previous.data &&
+                               (!text.data || same_bytes(text.data, previous.data, text.size));
+                previous = text;
+                if (repeats) continue; // sorted columns repeat their label row after row
+                texts[waiting] = text;
+                rows[waiting] = k;
+                if (text.data) {
+                    keys[waiting] = make_key(text, 1);
+                    hashes[waiting] = hash_key(keys[waiting]);
+                    table_.prefetch(hashes[waiting]);
+                }
+                ++waiting;
+            }
+            size_t next = start;
+            for (size_t w = 0; w < waiting; ++w) {
+                for (; next < rows[w]; ++next) codes[base + next] = previous_code;
+                int64_t row = static_cast<int64_t>(base + rows[w]);
+                previous_code = texts[w].data ? add(texts[w], keys[w], hashes[w], row) : -1;
+                codes[base + next++] = previous_code;
+            }
+            for (; next < stop; ++next) codes[base + next] = previous_code;
+        }
+    }
+    int32_t add(Text text, const Key &key, uint64_t hash, int64_t row) {
+        int32_t code = table_.find_or_add(key, hash, [&](int32_t c) {
+            return std::memcmp(bytes.data() + offsets[c], text.data, text.size) == 0; // the key holds the length
+        });
+        if (static_cast<size_t>(code) == first.size()) {
+            bytes.insert(bytes.end(), text.data, text.data + text.size);
+            offsets.push_back(static_cast<int64_t>(bytes.size()));
+            first.push_back(row);
+        }
+        return code;
+    }
+    int32_t add(Text text, int64_t row) {
+        if (!text.data) return -1;
+        Key key = make_key(text, 1);
+        return add(text, key, hash_key(key), row);
+    }
+
+  private:
+    Table table_;
+};
+
+inline bool is_valid(const ArrowArray &array, size_t k) {
+    if (array.null_count == 0 || !array.buffers[0]) return true;
+    size_t bit = k + static_cast<size_t>(array.offset);
+    return (static_cast<const uint8_t *>(array.buffers[0])[bit >> 3] >> (bit & 7)) & 1;
+}
+
+template <typename Offset> struct PlainTexts {
+    const ArrowArray &array;
+    Text operator()(size_t k) const {
+        if (!is_valid(array, k)) return {nullptr, 0};
+        const Offset *offsets = static_cast<const Offset *>(array.buffers[1]) + array.offset;
+        const char *data = static_cast<const char *>(array.buffers[2]);
+        return {data ? data + offsets[k] : "", static_cast<size_t>(offsets[k + 1] - offsets[k])};
+    }
+    // Whether rows from..to-1 all say what row from-1 says: equal sizes, and bytes that repeat with that period.
+    bool all_repeat(size_t from, size_t to) const {
+        if (array.null_count != 0 && array.buffers[0]) return false;
+        const Offset *offsets = static_cast<const Offset *>(array.buffers[1]) + array.offset;
+        const char *data = static_cast<const char *>(array.buffers[2]);
+        Offset size = offsets[from] - offsets[from - 1];
+        bool same = true;
+        for (size_t k = from; k < to; ++k) same &= offsets[k + 1] - offsets[k] == size;
+        return same && data &&
+               std::memcmp(data + offsets[from - 1], data + offsets[from], static_cast<size_t>(size) * (to - from)) == 0;
+    }
+};
+
+struct ViewTexts {
+    const ArrowArray &array;
+    Text operator()(size_t k) const {
+        if (!is_valid(array, k)) return {nullptr, 0};
+        const char *view = static_cast<const char *>(array.buffers[1]) + 16 * (k + static_cast<size_t>(array.offset));
+        int32_t size, buffer, offset;
+        std::memcpy(&size, view, 4);
+        if (size <= 12) return {view + 4, static_cast<size_t>(size)};
+        std::memcpy(&buffer, view + 8, 4);
+        std::memcpy(&offset, view + 12, 4);
+        return {static_cast<const char *>(array.buffers[2 + buffer]) + offset, static_cast<size_t>(size)};
+    }
+    bool all_repeat(size_t from, size_t to) const {
+        if (array.null_count != 0 && array.buffers[0]) return false;
+        const char *views = static_cast<const char *>(array.buffers[1]) + 16 * static_cast<size_t>(array.offset);
+        return std::memcmp(views + 16 * (from - 1), views + 16 * from, 16 * (to - from)) == 0;
+    }
+};
+
+bool is_text(const char *format) {
+    return !std::strcmp(format, "u") || !std::strcmp(format, "U") || !std::strcmp(format, "vu");
+}
+
+template <typename Visit> void visit_texts(const ArrowArray &array, const char *format, Visit visit) {
+    if (!std::strcmp(format, "u"))
+        visit(PlainTexts<int32_t>{array});
+    else if (!std::strcmp(format, "U"))
+        visit(PlainTexts<int64_t>{array});
+    else
+        visit(ViewTexts{array});
+}
+
+template <typename T> void copy_numbers(const ArrowArray &array, std::vector<double> &out) {
+    const T *values = static_cast<const T *>(array.buffers[1]) + array.offset;
+    size_t base = out.size(), n = static_cast<size_t>(array.length);
+    out.resize(base + n);
+    for (size_t k = 0; k < n; ++k) out[base + k] = static_cast<double>(values[k]);
+    if (array.null_count == 0 || !array.buffers[0]) return;
+    for (size_t k = 0; k < n; ++k)
+        if (!is_valid(array, k)) out[base + k] = std::nan("");
+}
+
+bool append_numbers(const ArrowArray &array, const char *format, std::vector<double> &out) {
+    if (format[0] == 0 || format[1] != 0) return false;
+    switch (format[0]) {
+    case 'c': copy_numbers<int8_t>(array, out); return true;
+    case 'C': copy_numbers<uint8_t>(array, out); return true;
+    case 's': copy_numbers<int16_t>(array, out); return true;
+    case 'S': copy_numbers<uint16_t>(array, out); return true;
+    case 'i': copy_numbers<int32_t>(array, out); return true;
+    case 'I': copy_numbers<uint32_t>(array, out); return true;
+    case 'l': copy_numbers<int64_t>(array, out); return true;
+    case 'L': copy_numbers<uint64_t>(array, out); return true;
+    case 'f': copy_numbers<float>(array, out); return true;
+    case 'g': copy_numbers<double>(array, out); return true;
+    case 'n': out.insert(out.end(), static_cast<size_t>(array.length), std::nan("")); return true;
+    case 'b':
+        for (size_t k = 0; k < static_cast<size_t>(array.length); ++k) {
+            size_t bit = k + static_cast<size_t>(array.offset);
+            bool on = (static_cast<const uint8_t *>(array.buffers[1])[bit >> 3] >> (bit & 7)) & 1;
+            out.push_back(is_valid(array, k) ? on : std::nan(""));
+        }
+        return true;
+    default: return false;
+    }
+}
+
+int64_t dictionary_index(const ArrowArray &array, char format, size_t k) {
+    size_t at = k + static_cast<size_t>(array.offset);
+    switch (format) {
+    case 'c': return static_cast<const int8_t *>(array.buffers[1])[at];
+    case 'C': return static_cast<const uint8_t *>(array.buffers[1])[at];
+    case 's': return static_cast<const int16_t *>(array.buffers[1])[at];
+    case 'S': return static_cast<const uint16_t *>(array.buffers[1])[at];
+    case 'i': return static_cast<const int32_t *>(array.buffers[1])[at];
+    case 'I': return static_cast<const uint32_t *>(array.buffers[1])[at];
+    default: return static_cast<const int64_t *>(array.buffers[1])[at];
+    }
+}
+
+struct Column {
+    std::string name, format;
+    bool text = false, dictionary = false;
+    TextEncoder texts;
+    std::vector<double> numbers;
+};
+
+void append(Column &column, const ArrowArray &array) {
+    size_t n = static_cast<size_t>(array.length);
+    if (column.dictionary) {
+        // Only entries that occur get a code, in order of first use; each dictionary entry is hashed once.
+        std::vector<int32_t> code_of(static_cast<size_t>(array.dictionary->length), -2);
+        char index_format = column.format[0];
+        const char *value_format = column.format.c_str() + 1;
+        visit_texts(*array.dictionary, value_format, [&](auto get) {
+            for (size_t k = 0; k < n; ++k) {
+                int64_t row = static_cast<int64_t>(column.texts.codes.size());
+                if (!is_valid(array, k)) {
+                    column.texts.codes.push_back(-1);
+                    continue;
+                }
+                size_t entry = static_cast<size_t>(dictionary_index(array, index_format, k));
+                if (code_of[entry] == -2) code_of[entry] = column.texts.add(get(entry), row);
+                column.texts.codes.push_back(code_of[entry]);
+            }
+        });
+    } else if (column.text) {
+        visit_texts(array, column.format.c_str(), [&](auto get) { column.texts.append(n, get); });
+    } else if (!append_numbers(array, column.format.c_str(), column.numbers)) {
+        throw std::invalid_argument("column '" + column.name + "' has the Arrow type '" + column.format +
+                                    "', which is neither text nor a number");
+    }
+}
+
+// Read a whole Arrow stream (or a single array given as a stream): one (name, kind, parts) per column, where text
+// is (codes, offsets, bytes, first row of each label) with -1 for null, and numbers are float64 with NaN for null.
+nb::list read_stream(nb::object capsule) {
+    auto *stream = static_cast<ArrowArrayStream *>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
+    if (!stream) throw nb::python_error();
+    std::vector<Column> columns;
+    bool is_struct = true;
+    {
+        nb::gil_scoped_release release;
+        auto fail = [&]() {
+            const char *why = stream->get_last_error(stream);
+            throw std::runtime_error(why ? why : "the Arrow stream failed without a reason");
+        };
+        ArrowSchema schema;
+        if (stream->get_schema(stream, &schema)) fail();
+        is_struct = !std::strcmp(schema.format, "+s");
+        auto describe = [&](const ArrowSchema &child) {
+            Column column;
+            column.name = child.name ? child.name : "";
+            column.format = child.format;
+            if (child.dictionary && is_text(child.dictionary->format)) {
+                column.dictionary = column.text = true;
+                column.format += child.dictionary->format;
+            } else {
+                column.text = is_text(child.format);
+            }
+            columns.push_back(std::move(column));
+        };
+        if (is_struct)
+            for (int64_t c = 0; c < schema.n_children; ++c) describe(*schema.children[c]);
+        else
+            describe(schema);
+        if (schema.release) schema.release(&schema);
+        while (true) {
+            ArrowArray array;
+            if (stream->get_next(stream, &array)) fail();
+            if (!array.release) break;
+            try {
+                for (size_t c = 0; c < columns.size(); ++c) append(columns[c], is_struct ? *array.children[c] : array);
+            } catch (...) {
+                array.release(&array);
+                throw;
+            }
+            array.release(&array);
+        }
+    }
+    nb::list out;
+    for (Column &column : columns) {
+        if (column.text) {
+            TextEncoder &texts = column.texts;
+            out.append(nb::make_tuple(column.name.c_str(), "text",
+                                      nb::make_tuple(to_numpy(std::move(texts.codes)), to_numpy(std::move(texts.offsets)),
+                                                     to_numpy(std::move(texts.bytes)), to_numpy(std::move(texts.first)))));
+        } else {
+            out.append(nb::make_tuple(column.name.c_str(), "number", to_numpy(std::move(column.numbers))));
+        }
+    }
+    return out;
+}
+
+} // namespace
+
+void bind_arrow(nb::module_ &m) { m.def("read_stream", &read_stream, "capsule"_a); }

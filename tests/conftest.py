@@ -1,0 +1,66 @@
+"""What tests share: the public data when it is there, both kernel back ends, random preferences."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from concordant import kernels
+from concordant.preferences import Preferences
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of public data sets; tests that need it are skipped where it is not."""
+    folder = Path(os.environ.get("CONCORDANT_DATA") or ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip("the public data sets are not here: set CONCORDANT_DATA to their folder")
+    return folder
+
+
+@pytest.fixture(params=["compiled", "numpy"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run a test once on each kernel back end."""
+    from concordant.kernels import twins
+
+    if request.param == "compiled" and kernels.active() != "compiled":
+        pytest.skip("the compiled kernels are not built or not chosen")
+    if request.param == "numpy":
+        for name in twins.__dict__:
+            if not name.startswith("_") and callable(getattr(twins, name)):
+                monkeypatch.setattr(kernels, name, getattr(twins, name), raising=False)
+    return str(request.param)
+
+
+def random_preferences(
+    rng: np.random.Generator,
+    *,
+    n_items: int = 6,
+    n_ballots: int = 12,
+    n_instances: int = 3,
+    ties: bool = True,
+    complete: bool = False,
+    weights: bool = True,
+) -> Preferences:
+    """Ballots of random length over random items, with ties, weights, agents and instances."""
+    lists = []
+    for _ in range(n_ballots):
+        length = n_items if complete else int(rng.integers(1, n_items + 1))
+        chosen = [f"i{k}" for k in rng.permutation(n_items)[:length]]
+        ranking: list[object] = []
+        while chosen:
+            size = int(rng.integers(1, 3)) if ties else 1
+            group, chosen = chosen[:size], chosen[size:]
+            ranking.append(group if len(group) > 1 else group[0])
+        lists.append(ranking)
+    return Preferences.from_rankings(
+        lists,
+        weight=rng.integers(1, 5, n_ballots) if weights else None,
+        agent=[f"a{k % 4}" for k in range(n_ballots)],
+        instance=[f"q{k % n_instances}" for k in range(n_ballots)] if n_instances > 1 else None,
+    )

@@ -1,0 +1,293 @@
+"""Bad input gets one sentence: what is wrong, where it stands, what to do. Nothing is dropped silently."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import concordant as cc
+from concordant.errors import ConcordantError, FormatError, InputError
+from concordant.io import _source
+
+
+def complaint(path: Any, **options: Any) -> str:
+    """Return the sentence a reader says about a file, with the folder left out."""
+    with pytest.raises(ConcordantError) as caught:
+        cc.read(path, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value).replace(f"{Path(path).parent}/", "")
+
+
+def test_an_empty_file(make: Any) -> None:
+    assert complaint(make("")) == "votes.csv: the file is empty: there is nothing to read."
+    assert complaint(make("\n \n")) == "votes.csv: the file is empty: there is nothing to read."
+
+
+def test_a_header_only(make: Any, both_back_ends: str) -> None:
+    assert complaint(make("winner,loser\n")).startswith("votes.csv: there are no rows of data")
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    assert complaint(tmp_path / "nothing.csv").startswith("nothing.csv: there is no such file")
+    assert "this is a folder" in complaint(tmp_path)
+
+
+def test_a_duplicate_item_in_a_wide_ballot(make: Any, both_back_ends: str) -> None:
+    path = make("first,second,third\na,b,c\nb,c,b\n")
+    assert complaint(path).startswith("votes.csv, line 3: the item 'b' stands twice in the ballot: correct the row")
+    prefs = cc.read(path, skip_bad_rows=True)
+    assert prefs.n_ballots == 1
+    assert prefs.notes[1] == "left out 1 row: an item stands twice in the ballot (first: line 3)"
+
+
+def test_a_duplicate_item_in_rows_names_both_lines(make: Any, both_back_ends: str) -> None:
+    path = make("user,item,rating\nu,x,1\nv,x,2\nu,x,3\n")
+    assert complaint(path).startswith(
+        "votes.csv, line 4: the item 'x' is given twice for agent 'u' (first in line 2), keep one of them"
+    )
+    prefs = cc.read(path, skip_bad_rows=True)
+    assert prefs.value is not None
+    assert prefs.value.tolist() == [1, 2]
+
+
+def test_a_duplicate_item_in_a_ranking_text(make: Any) -> None:
+    assert "line 2: the item 'a' stands twice" in complaint(make("ranking\na > b > a\n"))
+
+
+def test_an_item_compared_with_itself(make: Any) -> None:
+    assert "line 3: 'b' is compared with itself" in complaint(make("winner,loser\na,b\nb,b\n"))
+
+
+def test_ratings_without_agents_say_what_may_be_missing(make: Any) -> None:
+    assert "name the column of agents with agent=" in complaint(make("item,rating\nx,1\nx,2\n"))
+
+
+@pytest.mark.parametrize("weight", ["nan", "inf", "-1", "-inf", "many", ""])
+def test_a_weight_that_is_no_count(make: Any, weight: str, both_back_ends: str) -> None:
+    path = make(f"winner,loser,weight\na,b,2\nb,c,{weight}\n")
+    said = "the weight is missing" if weight == "" else f"the weight is '{weight}', not a finite number from 0 up"
+    assert complaint(path).startswith(f"votes.csv, line 3: {said}: correct the row")
+    prefs = cc.read(path, skip_bad_rows=True)
+    assert (prefs.n_ballots, prefs.items.labels) == (1, ["a", "b"])
+
+
+def test_weights_that_differ_within_a_ballot(make: Any) -> None:
+    assert "line 3: the weight differs" in complaint(make("user,item,rank,weight\nu,x,1,2\nu,y,2,3\n"))
+
+
+def test_a_rating_that_is_no_number(make: Any, both_back_ends: str) -> None:
+    path = make("user,item,rating\nu,x,4\nu,y,abc\nu,z,\n")
+    assert complaint(path).startswith("votes.csv, line 3: the rating is 'abc', not a finite number: correct")
+    prefs = cc.read(path, skip_bad_rows=True)
+    assert "left out 2 rows: the rating is not a number (first: line 3)" in prefs.notes
+
+
+def test_mixed_types_in_a_frame_column() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"winner": pd.Series(["a", 1], dtype=object), "loser": ["b", "1"]})
+    assert cc.Preferences.from_frame(frame.iloc[:1]).n_ballots == 1
+    mixed = pd.DataFrame({"winner": pd.Series(["1", 1], dtype=object), "loser": ["b", "c"]})
+    with pytest.raises(InputError, match="both as text and as a number"):
+        cc.Preferences.from_frame(mixed)
+
+
+def test_ballots_of_one_item_are_kept(make: Any) -> None:
+    prefs = cc.read(make("first,second\na,\nb,\n"))
+    assert (prefs.n_ballots, prefs.indptr.tolist()) == (2, [0, 1, 2])
+
+
+def test_a_row_with_too_few_or_too_many_fields(make: Any) -> None:
+    assert complaint(make("winner,loser\na,b\nc\nd,e\n")).startswith(
+        "votes.csv, line 3: the row has 1 field, the table has 2: correct the row"
+    )
+    path = make('winner,loser\n"a\nx",b\nc,d,e\nd,e\n')
+    assert complaint(path).startswith("votes.csv, line 4: the row has 3 fields, the table has 2")
+    prefs = cc.read(path, skip_bad_rows=True)
+    assert prefs.n_ballots == 2
+    assert "left out 1 row: the row has 3 fields, the table has 2 (first: line 4)" in prefs.notes
+
+
+def test_lines_are_counted_past_quoted_breaks_blank_lines_and_left_out_rows(make: Any) -> None:
+    text = 'item,rating\n"two\nlines",1\n\na,b,c\nx,oops\n'
+    assert "line 5: the row has 3 fields" in complaint(make(text))
+    prefs = cc.read(make(text), skip_bad_rows=True)
+    assert "left out 1 row: the rating is not a number (first: line 6)" in prefs.notes
+
+
+def test_a_quotation_mark_that_is_not_closed(make: Any) -> None:
+    assert complaint(make('winner,loser\na,b\n"c,d\ne,f\n')).startswith("votes.csv, line 3: a quotation mark")
+
+
+def test_a_missing_item(make: Any, both_back_ends: str) -> None:
+    assert complaint(make("winner,loser\na,b\n,c\n")).startswith("votes.csv, line 3: the winner is missing")
+
+
+def test_an_outcome_that_names_nobody(make: Any) -> None:
+    assert "line 2: the outcome is 'maybe', which is neither model_a nor model_b nor a tie" in complaint(
+        make("model_a,model_b,winner\nx,y,maybe\n")
+    )
+
+
+def test_a_truncated_gzip_file(make: Any) -> None:
+    packed = gzip.compress(b"winner,loser\n" + b"a,b\nb,c\n" * 40_000)
+    for cut in (len(packed) // 2, len(packed) - 4):
+        assert complaint(make(packed[:cut], "votes.csv.gz")) == (
+            "votes.csv.gz: the gzip data end too early: the file is cut off, fetch it again."
+        )
+
+
+def test_damaged_compressed_data(make: Any) -> None:
+    for pack, name in ((gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz")):
+        content = bytearray(pack(b"winner,loser\n" + bytes(range(97, 122)) * 4000))
+        content[len(content) // 2 :] = b"\xff" * 30
+        assert f"votes.csv.{name}: the " in complaint(make(bytes(content), f"votes.csv.{name}"))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_bomb_is_refused_by_ratio(make: Any, pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_source, "RATIO_FROM", 1 << 20)
+    path = make(pack(b"winner,loser\n" + b"a,b\n" * 1_000_000), "bomb.csv.gz")
+    assert "unpack into more than 200 times as many: raise max_ratio=" in complaint(path)
+    assert cc.read(path, max_ratio=1e9).n_ballots == 1_000_000
+
+
+def test_a_bomb_is_refused_by_size(make: Any) -> None:
+    path = make(gzip.compress(b"winner,loser\n" + b"a,b\n" * 100_000), "bomb.csv.gz")
+    assert "it holds more than max_bytes = 1,000 bytes: raise max_bytes=" in complaint(path, max_bytes=1000)
+
+
+def test_a_zip_archive_of_one_file_is_read_and_of_several_refused(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.zip", tmp_path / "two.zip"
+    with zipfile.ZipFile(one, "w") as archive:
+        archive.writestr("votes.csv", "winner,loser\na,b\n")
+    with zipfile.ZipFile(two, "w") as archive:
+        archive.writestr("votes.csv", "winner,loser\na,b\n")
+        archive.writestr("more.csv", "x")
+    assert cc.read(one).n_ballots == 1
+    assert complaint(two) == (
+        "two.zip: the zip archive holds 2 files (votes.csv, more.csv): unpack it and name the file to read."
+    )
+
+
+def test_a_label_of_a_million_characters(make: Any, both_back_ends: str) -> None:
+    label = "é" * 1_000_000
+    prefs = cc.read(make(f"winner,loser\n{label},b\nb,c\n"))
+    assert prefs.items[0] == label
+    assert len(repr(prefs)) < 200
+    assert len(complaint(make(f"winner,loser\n{label},{label}\n"))) < 300
+
+
+def test_text_that_is_not_utf_8_names_line_and_option(make: Any) -> None:
+    path = make("winner,loser\na,b\ncafé,b\n".encode("latin-1"))
+    assert complaint(path) == (
+        "votes.csv, line 3: the text is not UTF-8: name its encoding, for example encoding='latin-1'."
+    )
+    assert cc.read(path, encoding="latin-1").items.labels == ["a", "b", "café"]
+    late = make(b"winner,loser\n" + b"a,b\n" * 30_000 + b"caf\xe9,b\n")
+    assert complaint(late).startswith("votes.csv, line 30002: the text is not UTF-8")
+    assert "There is no encoding 'klingon'" in complaint(path, encoding="klingon")
+
+
+def test_utf_16_is_recognised_by_its_mark(make: Any) -> None:
+    assert cc.read(make("winner,loser\nä,ß\n".encode("utf-16"))).items.labels == ["ä", "ß"]
+
+
+def test_nul_bytes_are_no_text(make: Any) -> None:
+    assert "it holds NUL bytes" in complaint(make(b"winner,loser\na\0,b\n"))
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_line_ends_and_byte_order_marks_change_nothing(make: Any, line_end: str, mark: str) -> None:
+    text = mark + "winner,loser\na,b\nb,c\n".replace("\n", line_end)
+    prefs = cc.read(make(text))
+    assert prefs.items.labels == ["a", "b", "c"]
+
+
+def test_mixed_line_ends_are_read(make: Any) -> None:
+    assert cc.read(make("winner,loser\r\na,b\nb,c\r\n")).n_ballots == 2
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters_are_found(make: Any, delimiter: str) -> None:
+    prefs = cc.read(make('user,item,rating\nu,"x, y; z",4\nv,w,2\n'.replace(",", delimiter)))
+    assert prefs.n_agents == 2
+
+
+def test_spaces_after_delimiters_and_decimal_commas(make: Any) -> None:
+    assert cc.read(make("winner, loser\na, b\nb, a\n")).items.labels == ["a", "b"]
+    prefs = cc.read(make("user;item;rating\nu;x;4,5\n"))
+    assert prefs.value is not None
+    assert prefs.value.tolist() == [4.5]
+
+
+def test_deep_json_is_refused_without_a_crash(make: Any) -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    for field in ("loser", "ranking"):
+        path = make(f'{{"winner": "a", "{field}": {deep}}}\n', "votes.jsonl")
+        assert complaint(path).startswith("votes.jsonl, line 1: the JSON is nested too deeply")
+    assert "recursion depth" in complaint(make(deep, "votes.json"))
+
+
+def test_broken_json_names_its_line(make: Any) -> None:
+    path = make('{"winner": "a", "loser": "b"}\n{"winner": "a", \n', "votes.jsonl")
+    assert complaint(path).startswith("votes.jsonl, line 2: this is no valid JSON")
+    path = make('{"winner": "a", "loser": "b"}\n[1, 2]\n', "votes.jsonl")
+    assert complaint(path).startswith("votes.jsonl, line 2: this is no JSON object")
+    assert "this is no JSON" in complaint(make("hello\n", "votes.json"))
+
+
+def test_a_missing_field_of_json_names_its_line(make: Any) -> None:
+    path = make('{"winner": "a", "loser": "b"}\n\n{"winner": "a"}\n', "votes.jsonl")
+    assert complaint(path).startswith("votes.jsonl, line 3: the loser is missing")
+    path = make('[{"winner": "a", "loser": "b"},\n{"winner": "a"}]', "votes.json")
+    assert complaint(path).startswith("votes.json: row 2: the loser is missing")
+
+
+def test_broken_parquet_and_arrow(make: Any) -> None:
+    assert complaint(make(b"PAR1 nonsense", "votes.parquet")).startswith("votes.parquet: the file cannot be read")
+    assert complaint(make(b"ARROW1 nonsense", "votes.arrow")).startswith("votes.arrow: the Arrow data cannot be read")
+
+
+def test_an_unknown_format_or_form_is_named(make: Any) -> None:
+    path = make("winner,loser\na,b\n")
+    assert "There is no format 'cvs'. Did you mean csv" in complaint(path, format="cvs")
+    assert "There is no form 'pears'. Did you mean pairs" in complaint(path, form="pears")
+
+
+def test_several_tables_at_once_are_refused(make: Any) -> None:
+    path = make("winner,loser\na,b\n")
+    with pytest.raises(FormatError, match="one table at a time"):
+        cc.read([path, path])
+
+
+def test_a_table_where_the_wrong_reader_is_used(make: Any) -> None:
+    assert "read it with read_labels" in complaint(make("1 0 d1 1\n", "qrels.txt"))
+    with pytest.raises(FormatError, match="which holds no features: read it with read"):
+        cc.read_features(make("winner,loser\na,b\n"))
+
+
+def test_pickles_are_not_opened(make: Any) -> None:
+    import pickle
+
+    assert "votes.pkl" in complaint(make(pickle.dumps({"winner": ["a"], "loser": ["b"]}), "votes.pkl"))
+
+
+def test_no_temporary_file_stays_behind(make: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    packed = gzip.compress(b"winner,loser\na,b\n" * 10)
+    cc.read(io.BytesIO(packed[:0] + gzip.compress(b"winner,loser\na,b\n")))
+    complaint(make(packed, "votes.csv.gz"), max_bytes=10)
+    with pytest.raises(ConcordantError):
+        cc.read(io.BytesIO(packed), max_bytes=10)
+    assert list(folder.iterdir()) == []

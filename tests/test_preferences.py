@@ -1,0 +1,201 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.conftest import random_preferences
+
+import concordant as cc
+from concordant.errors import InputError, UnknownNameError
+
+
+def ballots(prefs: cc.Preferences) -> list[list[tuple[str, int]]]:
+    return [
+        [(prefs.items[prefs.item[k]], int(prefs.tier[k])) for k in range(prefs.indptr[b], prefs.indptr[b + 1])]
+        for b in range(prefs.n_ballots)
+    ]
+
+
+def test_inner_lists_and_sets_are_ties() -> None:
+    prefs = cc.Preferences.from_rankings([["a", ["b", "c"], "d"], [{"c", "b"}, "a"]])
+    assert ballots(prefs) == [[("a", 0), ("b", 1), ("c", 1), ("d", 2)], [("b", 0), ("c", 0), ("a", 1)]]
+
+
+def test_candidates_nobody_ranks_are_slots() -> None:
+    prefs = cc.Preferences.from_rankings([["a", "b", "c"]], candidates=["z", "a", "b", "c"])
+    assert prefs.items.take(prefs.slot_item) == ["z", "a", "b", "c"]
+    assert cc.rank(prefs, "borda").items == ["a", "b", "c", "z"]
+
+
+def test_pairs_become_ballots_of_two() -> None:
+    prefs = cc.Preferences.from_pairs(["a", "c"], ["b", "a"], tie=[False, True], weight=[7, 1])
+    assert ballots(prefs) == [[("a", 0), ("b", 1)], [("c", 0), ("a", 0)]]
+    assert prefs.weight.tolist() == [7.0, 1.0]
+    assert prefs.form == "pairs"
+
+
+def test_ratings_group_by_agent_and_tie_equal_ratings() -> None:
+    prefs = cc.Preferences.from_ratings(["u", "v", "u", "u"], ["x", "x", "y", "z"], [3, 1, 5, 3])
+    assert ballots(prefs) == [[("y", 0), ("x", 1), ("z", 1)], [("x", 0)]]
+    assert prefs.agents is not None
+    assert prefs.agents.labels == ["u", "v"]
+    assert prefs.value is not None
+    assert prefs.value.tolist() == [5, 3, 3, 1]
+
+
+def test_ranks_group_by_instance_and_agent_in_any_row_order() -> None:
+    rows = [("q1", "e1", "a", 2), ("q2", "e1", "b", 1), ("q1", "e2", "a", 1), ("q1", "e1", "b", 1)]
+    instance, agent, item, rank = zip(*rows, strict=True)
+    prefs = cc.Preferences.from_ranks(list(agent), list(item), list(rank), instance=list(instance))
+    assert ballots(prefs) == [[("b", 0), ("a", 1)], [("b", 0)], [("a", 0)]]
+    assert prefs.instance is not None
+    assert prefs.instances is not None
+    assert prefs.instances.take(prefs.instance) == ["q1", "q2", "q1"]
+
+
+def test_a_rank_matrix_leaves_gaps_where_nan() -> None:
+    prefs = cc.Preferences.from_rank_matrix(
+        [[1, np.nan], [2, 1], [np.nan, np.nan]], items=["x", "y", "z"], agents=["e1", "e2"]
+    )
+    assert ballots(prefs) == [[("x", 0), ("y", 1)], [("y", 0)]]
+    assert prefs.n_slots == 3
+
+
+def test_a_frame_names_its_columns() -> None:
+    frame = pd.DataFrame({"winner": ["a", "b"], "loser": ["b", "c"]})
+    assert ballots(cc.Preferences.from_frame(frame)) == [[("a", 0), ("b", 1)], [("b", 0), ("c", 1)]]
+
+
+def test_slots_follow_first_appearance_inside_each_instance(backend: str) -> None:
+    prefs = cc.Preferences.from_rankings([["b", "a"], ["c", "a"], ["a", "d"]], instance=["q1", "q2", "q1"])
+    assert prefs.slot_ptr.tolist() == [0, 3, 5]
+    assert prefs.items.take(prefs.slot_item) == ["b", "a", "d", "c", "a"]
+    assert prefs.entry_slot.tolist() == [0, 1, 3, 4, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: cc.Preferences.from_rankings([["a", "b", "a"]]), "Ballot 1 names 'a' twice"),
+        (lambda: cc.Preferences.from_pairs(["a"], ["a"]), "names 'a' twice"),
+        (lambda: cc.Preferences.from_rankings([["a"]], weight=[-1]), "weight of ballot 1 is -1"),
+        (lambda: cc.Preferences.from_rankings([["a"]], weight=[np.nan]), "weight in row 1 is nan"),
+        (lambda: cc.Preferences.from_rankings([["a"]], weight=[np.inf]), "weight in row 1 is inf"),
+        (lambda: cc.Preferences.from_rankings([["a"]], weight=["x"]), "weight in row 1 is 'x'"),
+        (lambda: cc.Preferences.from_rankings([["a"]], weight=[1, 2]), "2 values for 1 rows"),
+        (lambda: cc.Preferences.from_rankings(["ab"]), "Ranking 1 is 'ab'"),
+        (lambda: cc.Preferences.from_rankings([3]), "Ranking 1 is 3"),  # type: ignore[list-item]
+        (lambda: cc.Preferences.from_rankings([["a"]], candidates=["b"]), "not among the candidates"),
+        (lambda: cc.Preferences.from_pairs(["a"], ["b", "c"]), "same length"),
+        (lambda: cc.Preferences.from_pairs(["a"], ["b"], tie=[3]), "true/false"),
+        (lambda: cc.Preferences.from_ratings(["u"], ["x"], [np.nan]), "rating in row 1"),
+        (lambda: cc.Preferences.from_ratings(["u", "u"], ["x", "x"], [1, 2]), "names 'x' twice"),
+        (lambda: cc.Preferences.from_rank_matrix([1, 2]), "two dimensions"),
+        (lambda: cc.Preferences.from_rank_matrix([[1], [2]], items=["x", "x"]), "not distinct"),
+        (lambda: cc.Preferences(["a", "a"], [0], [], []), "lists a label twice"),
+        (lambda: cc.Preferences(["a"], [0, 1], [3], [0]), "code lies outside"),
+        (lambda: cc.Preferences(["a"], [0, 2], [0], [0]), "must rise from 0"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(make: object, message: str, backend: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make()  # type: ignore[operator]
+
+
+def test_zero_weights_are_dropped_and_counted_but_their_items_remain_candidates() -> None:
+    prefs = cc.Preferences.from_rankings([["a", "b", "d"], ["c", "a"]], weight=[1, 0])
+    assert prefs.n_ballots == 1
+    assert prefs.notes == ("1 ballot of weight zero dropped",)
+    assert cc.rank(prefs, "borda").items == ["a", "b", "d", "c"]
+
+
+def test_selection_keeps_what_is_asked_for_and_shrinks_the_rest() -> None:
+    prefs = cc.Preferences.from_rankings(
+        [["a", "b", "c"], ["c", "b"], ["d", "a"]], agent=["u", "v", "u"], instance=["q1", "q1", "q2"]
+    )
+    one = prefs.select(instances="q1")
+    assert one.instances is not None
+    assert (one.instances.labels, one.items.labels, one.n_ballots) == (["q1"], ["a", "b", "c"], 2)
+    assert ballots(prefs.select(items=["a", "c"])) == [[("a", 0), ("c", 2)], [("c", 0)], [("a", 1)]]
+    assert prefs.select(agents=["v"]).n_ballots == 1
+    assert prefs.take([2]).n_ballots == 1
+    with pytest.raises(UnknownNameError, match="no agent 'w'"):
+        prefs.select(agents="w")
+    with pytest.raises(InputError, match="have no agents"):
+        cc.Preferences.from_rankings([["a"]]).select(agents="u")
+
+
+def test_merging_adds_the_weights_of_equal_ballots() -> None:
+    lists = [["a", "b"], [["b", "a"]], ["a", "b"], [["a", "b"]], ["b", "a"]]
+    merged = cc.Preferences.from_rankings(lists, agent=["u", "u", "v", "u", "u"]).merge(agents=False)
+    assert sorted(merged.weight.tolist()) == [1.0, 2.0, 2.0]
+    assert merged.is_merged
+    assert merged.agents is None
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_merging_changes_no_count_and_repetition_is_weight(seed: int) -> None:
+    prefs = random_preferences(np.random.default_rng(seed), n_items=3, n_ballots=15)
+    merged = prefs.merge(agents=False)
+    assert merged.n_ballots <= prefs.n_ballots
+    assert merged.weight.sum() == prefs.weight.sum()
+    assert merged.merge(agents=False) == merged
+    for ours, theirs in zip(cc.views.wins_and_losses(prefs), cc.views.wins_and_losses(merged), strict=True):
+        np.testing.assert_allclose(ours, theirs)
+
+
+def test_equality_is_by_content_whatever_the_numbering() -> None:
+    one = cc.Preferences.from_rankings([["a", ["b", "c"]]])
+    same = cc.Preferences.from_rankings([["a", ["c", "b"]]])
+    assert one == same
+    assert one != cc.Preferences.from_rankings([["a", "b", "c"]])
+    assert one != cc.Preferences.from_rankings([["a", ["b", "d"]]])
+    assert one != cc.Preferences.from_rankings([["a", ["b", "c"]]], weight=[2])
+
+
+@pytest.mark.parametrize(
+    ("prefs", "form"),
+    [
+        (cc.Preferences.from_pairs(["a"], ["b"]), "pairs"),
+        (cc.Preferences.from_rankings([["a", ["b", "c"]]]), "approvals"),
+        (cc.Preferences.from_rankings([["a", "b", "c"]]), "rankings"),
+        (cc.Preferences.from_ratings(["u"] * 3, ["a", "b", "c"], [1, 2, 3]), "ratings"),
+        (cc.Preferences(["a", "b", "c"], [0, 3], [0, 1, 2], [0, 1, 1], open=[True]), "choices"),
+        (cc.Preferences(["a", "b", "c"], [0, 3], [0, 1, 2], [0, 1, 2], open=[True]), "top-k"),
+        (cc.Preferences.from_rankings([]), "empty"),
+    ],
+)
+def test_the_form_is_recognised(prefs: cc.Preferences, form: str) -> None:
+    assert prefs.form == form
+
+
+def test_entries_are_sorted_by_tier_on_construction() -> None:
+    prefs = cc.Preferences(["a", "b"], [0, 2], [0, 1], [1, 0], value=[2.0, 1.0], scale="rank")
+    assert ballots(prefs) == [[("b", 0), ("a", 1)]]
+    assert prefs.value is not None
+    assert prefs.value.tolist() == [1.0, 2.0]
+
+
+def test_a_description_finds_the_structure() -> None:
+    prefs = cc.Preferences.from_pairs(["a", "b", "c", "x"], ["b", "c", "a", "y"])
+    found = prefs.describe()
+    assert found.n_components == 2
+    assert not found.is_connected
+    assert found.cyclic_triads == 1
+    assert (found.never_lost, found.never_won) == (("x",), ("y",))
+    assert "2 groups never compared" in str(found)
+    assert found.to_dict()["never_lost"] == ["x"]
+    assert "<table>" in prefs._repr_html_()
+    assert repr(prefs) == "Preferences(4 ballots (pairs), 5 items)"
+
+
+def test_ties_link_items_both_ways_but_open_tiers_do_not() -> None:
+    tied = cc.Preferences.from_pairs(["a", "a"], ["b", "b"], tie=[True, False])
+    assert tied.describe().is_strongly_connected
+    rest = cc.Preferences(["a", "b", "c"], [0, 3], [0, 1, 2], [0, 1, 1], open=[True])
+    assert not rest.describe().is_strongly_connected
+    assert rest.describe().tied_share == 0.0
+
+
+def test_describing_nothing_is_fine() -> None:
+    assert cc.Preferences.from_rankings([]).describe().n_items == 0

@@ -1,0 +1,90 @@
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+import concordant as cc
+from concordant import registry
+from concordant.params import check_params, param, params_of, values_of
+
+
+def test_names_match_in_any_spelling() -> None:
+    assert registry.resolve("Ranked_Pairs")[0] == "ranked-pairs"
+    assert registry.resolve("CombMNZ") == ("comb", {"combine": "mnz"})
+
+
+def test_an_unknown_name_gets_a_suggestion() -> None:
+    with pytest.raises(cc.UnknownNameError, match="Did you mean borda"):
+        registry.make("bordda")
+
+
+def test_an_unknown_parameter_gets_a_suggestion() -> None:
+    with pytest.raises(cc.ParameterError, match="borda has no parameter 'missin'"):
+        registry.make("borda", missin="last")
+
+
+def test_every_method_is_a_public_class() -> None:
+    assert cc.Borda().rank(cc.Preferences.from_rankings([["a", "b"]])).items == ["a", "b"]
+    assert "Schulze" in dir(cc)
+    with pytest.raises(AttributeError):
+        _ = cc.Nonsense
+
+
+def test_importing_concordant_loads_nothing_heavy() -> None:
+    code = "import sys, concordant; print([m for m in ('numpy','scipy','duckdb','rich','click') if m in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == "[]"
+
+
+@dataclass(frozen=True)
+class Sample:
+    depth: int = param(3, "how deep", low=1, high=9)
+    share: float | None = param(None, "how much", low=0.0)
+    kind: str = param("a", "which", choices=("a", "b"))
+    loud: bool = param(False, "whether")
+
+
+def test_parameters_are_declared_once() -> None:
+    depth, share, kind, loud = params_of(Sample)
+    assert (depth.kind, depth.option, depth.range_text()) == (int, "--depth", "between 1 and 9")
+    assert share.optional
+    assert kind.choices == ("a", "b")
+    assert loud.kind is bool
+    assert values_of(Sample()) == {"depth": 3, "share": None, "kind": "a", "loud": False}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"depth": 0}, "between 1 and 9"),
+        ({"depth": 2.5}, "a whole number"),
+        ({"depth": True}, "a whole number"),
+        ({"share": -1.0}, "of at least 0"),
+        ({"share": float("nan")}, "out of range"),
+        ({"kind": "c"}, "not a choice"),
+        ({"loud": 1}, "True or False"),
+    ],
+)
+def test_a_parameter_out_of_range_is_refused(given: dict[str, object], message: str) -> None:
+    with pytest.raises(cc.ParameterError, match=message):
+        check_params(Sample(**given))  # type: ignore[arg-type]
+
+
+def test_a_method_says_what_it_needs() -> None:
+    prefs = cc.Preferences.from_rankings([["a", "b"]])
+    with pytest.raises(cc.NeedError, match="from_ranks or from_ratings"):
+        cc.rank(prefs, "combsum")
+    with pytest.raises(cc.InputError, match="nothing to rank"):
+        cc.rank(cc.Preferences.from_rankings([]), "borda")
+    with pytest.raises(cc.InputError, match="takes Preferences, not list"):
+        cc.rank([["a"]])  # type: ignore[arg-type]
+
+
+def test_the_default_method_fits_the_form() -> None:
+    from concordant.api import default_method
+
+    ranks = cc.Preferences.from_ranks(["e", "e"], ["a", "b"], [1, 1], instance=["q1", "q2"])
+    assert default_method(ranks) == "rrf"
+    assert default_method(cc.Preferences.from_rankings([["a", "b", "c"]])) == "borda"
+    assert default_method(cc.Preferences.from_rankings([["a", ["b", "c"]]])) == "approval"

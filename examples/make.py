@@ -118,8 +118,7 @@ def search_files() -> dict[str, str]:
             score = [relevance[d] + noise * normal(random) for d in range(POOL)]
             best = sorted(range(POOL), key=lambda d: -score[d])[:DEPTH]
             runs[engine - 1] += [
-                f"{topic} Q0 {documents[d]} {rank} {score[d] + 10:.4f} engine{engine}"
-                for rank, d in enumerate(best, 1)
+                f"{topic} Q0 {documents[d]} {rank} {score[d] + 10:.4f} engine{engine}" for rank, d in enumerate(best, 1)
             ]
     files = {f"runs/engine{engine}.run": lines(run) for engine, run in enumerate(runs, 1)}
     return {"qrels.txt": lines(qrels), **files}

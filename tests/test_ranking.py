@@ -58,6 +58,12 @@ def test_one_of_many_instances_is_a_ranking_of_its_own() -> None:
         _ = ranking["q3"]
 
 
+def test_the_head_keeps_the_best_of_each_instance() -> None:
+    head = two_instances().head(1)
+    assert [part.items for part in head] == [["a"], ["b"]]
+    assert two_instances().head(9)["q2"].items == ["b", "c", "a"]
+
+
 def test_plain_data_has_the_same_keys_for_every_method() -> None:
     data = two_instances().to_dict()
     assert list(data) == ["method", "params", "instances", "agents", "fit", "warnings", "seconds"]

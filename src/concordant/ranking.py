@@ -162,6 +162,20 @@ class Ranking:
             details={name: values[span] for name, values in self.details.items()},
         )
 
+    def head(self, n: int) -> Ranking:
+        """Keep only the ``n`` best of each instance."""
+        place = np.arange(len(self.score)) - np.repeat(self.slot_ptr[:-1], np.diff(self.slot_ptr))
+        kept = self.order[place < n]
+        return replace(
+            self,
+            slot_ptr=np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.slot_ptr), n))]).astype(np.int64),
+            slot_item=self.slot_item[kept],
+            score=self.score[kept],
+            slot_low=None if self.slot_low is None else self.slot_low[kept],
+            slot_high=None if self.slot_high is None else self.slot_high[kept],
+            details={name: values[kept] for name, values in self.details.items()},
+        )
+
     @property
     def instance(self) -> str | None:
         """The label of the only instance, None when it has no name."""

@@ -97,6 +97,9 @@ def cli() -> None:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line; never a traceback for something the user can mend."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a label the terminal cannot show is no reason to stop
     try:
         code = cli.main(args=None if args is None else list(args), prog_name="concordant", standalone_mode=False)
         sys.stdout.flush()

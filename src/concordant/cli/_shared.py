@@ -147,9 +147,7 @@ def complete_methods(_: click.Context, __: click.Parameter, incomplete: str) -> 
 def write_text(text: str, output: str) -> None:
     """Write to a file, or to the terminal for "-"."""
     if output == "-":
-        stream = click.get_text_stream("stdout")
-        stream.write(text if text.endswith("\n") else text + "\n")
-        stream.flush()
+        click.echo(text, nl=not text.endswith("\n"))
     else:
         with open(output, "w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
             stream.write(text if text.endswith("\n") else text + "\n")

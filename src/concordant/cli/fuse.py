@@ -37,8 +37,8 @@ def command(runs: tuple[str, ...], method: str, depth: int, tag: str | None, out
     from concordant.io import read, write
 
     params = shared.taken_params(options)
-    prefs = read(list(runs), format="trec-run")
+    prefs = read(list(runs), format="trec")
     ranking = api.rank(prefs, method, **params)
-    write(ranking, output, format="trec-run", tag=tag or f"concordant-{ranking.method}", depth=depth)
+    write(ranking.head(depth), output, format="trec", tag=tag or f"concordant-{ranking.method}")
     shared.tell(prefs.notes, "note: ")
     shared.tell(ranking.warnings, "warning: ")

@@ -49,35 +49,20 @@ def command(file: tuple[str, ...], method: str | None, top: int | None, seed: in
     if seed is not None and any(p.name == "seed" for p in params_of(registry.load(registry.resolve(name)[0]))):
         params["seed"] = seed
     ranking = api.rank(prefs, name, **params)
+    if top is not None:
+        ranking = ranking.head(top)
     if as_json:
-        shared.write_text(shared.to_json(_cut(ranking.to_dict(), top)), output)
+        shared.write_text(shared.to_json(ranking.to_dict()), output)
     elif as_csv:
-        shared.write_text(shared.to_csv(_cut_columns(ranking, top)), output)
+        shared.write_text(shared.to_csv(ranking.columns()), output)
     else:
         shared.tell(prefs.notes, "note: ")
-        shared.write_text("\n\n".join(_tables(ranking, top)), output)
+        shared.write_text("\n\n".join(_tables(ranking)), output)
     if not as_json:
         shared.tell(ranking.warnings, "warning: ")
 
 
-def _cut(data: dict[str, Any], top: int | None) -> dict[str, Any]:
-    for instance in data["instances"]:
-        instance["items"] = instance["items"][:top]
-    return data
-
-
-def _cut_columns(ranking: Any, top: int | None) -> dict[str, Any]:
-    columns: dict[str, Any] = ranking.columns()
-    if top is None:
-        return columns
-    import numpy as np
-
-    place = np.arange(len(ranking.score)) - np.repeat(ranking.slot_ptr[:-1], np.diff(ranking.slot_ptr))
-    keep = np.flatnonzero(place < top).tolist()
-    return {name: [column[k] for k in keep] for name, column in columns.items()}
-
-
-def _tables(ranking: Any, top: int | None) -> list[str]:
+def _tables(ranking: Any) -> list[str]:
     from concordant.ranking import format_number
     from concordant.vocabulary import shorten
 
@@ -85,13 +70,13 @@ def _tables(ranking: Any, top: int | None) -> list[str]:
     for part in ranking:
         header, right = ["rank", "item", "score"], {0, 2}
         columns = [
-            [str(rank) for rank in part.ranks[:top].tolist()],
-            [shorten(item) for item in part.items[:top]],
-            [format_number(score) for score in part.scores[:top].tolist()],
+            [str(rank) for rank in part.ranks.tolist()],
+            [shorten(item) for item in part.items],
+            [format_number(score) for score in part.scores.tolist()],
         ]
         if part.low is not None and part.high is not None:
             header.append("interval")
-            ends = zip(part.low[:top].tolist(), part.high[:top].tolist(), strict=True)
+            ends = zip(part.low.tolist(), part.high.tolist(), strict=True)
             columns.append([f"{format_number(low)} … {format_number(high)}" for low, high in ends])
         named = part.instances is not None
         title = f"{ranking.method}, {part.instance}" if named else ranking.method

@@ -72,10 +72,14 @@ def _csv(columns: Columns, delimiter: str = ",") -> bytes:
     import csv
     import io
 
+    cells = [_cells(column) for column in columns.values()]
+    # The csv module leaves a lone carriage return unquoted, which readers take for the end of a line.
+    has_return = any(isinstance(cell, str) and "\r" in cell for column in cells for cell in column)
     text = io.StringIO(newline="")
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    quoting = csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
     writer.writerow(columns)
-    writer.writerows(zip(*map(_cells, columns.values()), strict=True))
+    writer.writerows(zip(*cells, strict=True))
     return text.getvalue().encode("utf-8")
 
 

@@ -5,6 +5,7 @@ void bind_arrow(nb::module_ &m);
 void bind_strings(nb::module_ &m);
 void bind_rows(nb::module_ &m);
 void bind_retrieval(nb::module_ &m);
+void bind_stages(nb::module_ &m);
 void bind_distance(nb::module_ &m);
 void bind_pairs(nb::module_ &m);
 void bind_votes(nb::module_ &m);
@@ -16,6 +17,7 @@ NB_MODULE(_compiled, m) {
     bind_strings(m);
     bind_rows(m);
     bind_retrieval(m);
+    bind_stages(m);
     bind_distance(m);
     bind_pairs(m);
     bind_votes(m);

@@ -6,5 +6,6 @@ from concordant.kernels.twins.fields import *  # noqa: F403
 from concordant.kernels.twins.pairs import *  # noqa: F403
 from concordant.kernels.twins.retrieval import *  # noqa: F403
 from concordant.kernels.twins.rows import *  # noqa: F403
+from concordant.kernels.twins.stages import *  # noqa: F403
 from concordant.kernels.twins.strings import *  # noqa: F403
 from concordant.kernels.twins.votes import *  # noqa: F403

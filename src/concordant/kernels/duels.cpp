@@ -1,0 +1,356 @@
+// Duels: pairs of candidates with how often each won and how often they tied, and the score models fitted to them.
+//
+// A duel's log-likelihood depends on the scores only through d = score[first] - score[second] (plus the advantage of
+// the item shown first). `x` is the tie parameter of the models that have one. `row_term` is the only place that knows
+// the models; everything else adds up its derivatives.
+#include "duels.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace {
+
+struct Rows {
+    const int32_t *first, *second;
+    const double *won, *lost, *tied, *order; // order may be null: nobody is shown first
+};
+
+// (value, gradient by slot, slope, curve and cross by row, slope and curve of the tie parameter)
+nb::tuple duel_terms(In<int32_t> first, In<int32_t> second, In<double> won, In<double> lost, In<double> tied,
+                     In<double> order, In<double> score, double advantage, double x, int model) {
+    size_t rows = first.size(), n = score.size();
+    Buffer<double> gradient(n, 0.0), slope(rows), curve(rows), cross(rows);
+    double value = 0, slope_x = 0, curve_x = 0;
+    const double *o = order.size() ? order.data() : nullptr;
+    {
+        nb::gil_scoped_release unlocked;
+        const double *s = score.data();
+        for (size_t r = 0; r < rows; ++r) {
+            int32_t i = first.data()[r], j = second.data()[r];
+            double d = s[i] - s[j] + (o ? o[r] * advantage : 0.0);
+            Term t = row_term(model, d, x, won.data()[r], lost.data()[r], tied.data()[r]);
+            value += t.value;
+            slope_x += t.slope_x;
+            curve_x += t.curve_x;
+            slope[r] = t.slope;
+            curve[r] = t.curve;
+            cross[r] = t.cross;
+            gradient[i] += t.slope;
+            gradient[j] -= t.slope;
+        }
+    }
+    return nb::make_tuple(value, gradient.give(), slope.give(), curve.give(), cross.give(), slope_x, curve_x);
+}
+
+// The matrix of sum_r weight[r] (e_i - e_j)(e_i - e_j)', dense.
+Out2<double> laplacian(In<int32_t> first, In<int32_t> second, In<double> weight, int64_t size) {
+    size_t n = static_cast<size_t>(size);
+    Buffer<double> result(n * n, 0.0);
+    {
+        nb::gil_scoped_release unlocked;
+        for (size_t r = 0; r < first.size(); ++r) {
+            size_t i = static_cast<size_t>(first.data()[r]), j = static_cast<size_t>(second.data()[r]);
+            double w = weight.data()[r];
+            result[i * n + i] += w;
+            result[j * n + j] += w;
+            result[i * n + j] -= w;
+            result[j * n + i] -= w;
+        }
+    }
+    return result.give2(n, n);
+}
+
+// The same matrix times many vectors at once (x has one row per slot), without building it.
+Out2<double> laplacian_product(In<int32_t> first, In<int32_t> second, In<double> weight, In2<double> x) {
+    size_t n = x.shape(0), k = x.shape(1);
+    Buffer<double> result(n * k, 0.0);
+    {
+        nb::gil_scoped_release unlocked;
+        for (size_t r = 0; r < first.size(); ++r) {
+            size_t i = static_cast<size_t>(first.data()[r]) * k, j = static_cast<size_t>(second.data()[r]) * k;
+            double w = weight.data()[r];
+            for (size_t c = 0; c < k; ++c) {
+                double flow = w * (x.data()[i + c] - x.data()[j + c]);
+                result[i + c] += flow;
+                result[j + c] -= flow;
+            }
+        }
+    }
+    return result.give2(n, k);
+}
+
+// One small instance: its rows, its parameters (scores, then the advantage, then the tie parameter).
+struct Problem {
+    Rows rows;
+    size_t n_rows, m;
+    int64_t base;
+    int model;
+    bool has_order, has_tie, is_gamma;
+    double ridge, ridge_extra;
+
+    size_t n_extra() const { return static_cast<size_t>(has_order) + static_cast<size_t>(has_tie); }
+    size_t size() const { return m + n_extra(); }
+
+    double start_of_tie() const {
+        double ties = 0, all = 0;
+        for (size_t r = 0; r < n_rows; ++r) {
+            ties += rows.tied[r];
+            all += rows.won[r] + rows.lost[r] + rows.tied[r];
+        }
+        double share = all > 0 ? ties / all : 0.0;
+        if (share <= 0) return -5.0;
+        if (share >= 1) return 5.0;
+        return std::min(5.0, std::max(-5.0, std::log(2 * share / (1 - share))));
+    }
+
+    double penalty(const double *p) const {
+        double total = 0;
+        for (size_t i = 0; i < m; ++i) total += is_gamma ? ridge * (p[i] - std::exp(p[i]) + 1) : -0.5 * ridge * p[i] * p[i];
+        for (size_t e = m; e < size(); ++e) total -= 0.5 * ridge_extra * p[e] * p[e];
+        return total;
+    }
+
+    double value(const double *p) const {
+        double total = 0, x = has_tie ? p[size() - 1] : 0.0, h = has_order ? p[m] : 0.0;
+        for (size_t r = 0; r < n_rows; ++r) {
+            double d = p[rows.first[r] - base] - p[rows.second[r] - base] + (has_order ? rows.order[r] * h : 0.0);
+            total += row_term(model, d, x, rows.won[r], rows.lost[r], rows.tied[r]).value;
+        }
+        return total;
+    }
+
+    // Returns the log-likelihood; fills the gradient and the negative Hessian of the penalised one.
+    double expand(const double *p, double *gradient, double *hessian) const {
+        size_t n = size(), tie = n - 1;
+        double total = 0, x = has_tie ? p[tie] : 0.0, h = has_order ? p[m] : 0.0;
+        std::fill_n(gradient, n, 0.0);
+        std::fill_n(hessian, n * n, 0.0);
+        for (size_t r = 0; r < n_rows; ++r) {
+            size_t i = static_cast<size_t>(rows.first[r] - base), j = static_cast<size_t>(rows.second[r] - base);
+            double o = has_order ? rows.order[r] : 0.0;
+            Term t = row_term(model, p[i] - p[j] + o * h, x, rows.won[r], rows.lost[r], rows.tied[r]);
+            total += t.value;
+            gradient[i] += t.slope;
+            gradient[j] -= t.slope;
+            hessian[i * n + i] += t.curve;
+            hessian[j * n + j] += t.curve;
+            hessian[i * n + j] -= t.curve;
+            hessian[j * n + i] -= t.curve;
+            if (has_order) {
+                gradient[m] += o * t.slope;
+                hessian[m * n + m] += o * o * t.curve;
+                hessian[m * n + i] += o * t.curve;
+                hessian[m * n + j] -= o * t.curve;
+            }
+            if (has_tie) {
+                gradient[tie] += t.slope_x;
+                hessian[tie * n + tie] += t.curve_x;
+                hessian[tie * n + i] += t.cross;
+                hessian[tie * n + j] -= t.cross;
+                if (has_order) hessian[tie * n + m] += o * t.cross;
+            }
+        }
+        double spread = 0;
+        for (size_t i = 0; i < m; ++i) {
+            double worth = is_gamma ? std::exp(p[i]) : 0.0;
+            spread += hessian[i * n + i];
+            gradient[i] += is_gamma ? ridge * (1 - worth) : -ridge * p[i];
+            hessian[i * n + i] += is_gamma ? ridge * worth : ridge;
+        }
+        for (size_t e = m; e < n; ++e) {
+            gradient[e] -= ridge_extra * p[e];
+            hessian[e * n + e] += ridge_extra;
+        }
+        // Scores add up to nothing: the direction of all ones carries no information under a Gaussian prior, and a
+        // full weight on it makes the matrix definite without changing the step or the centred inverse.
+        if (!is_gamma) {
+            double level = spread > 0 ? spread / static_cast<double>(m * m) : 1.0;
+            for (size_t i = 0; i < m; ++i)
+                for (size_t j = 0; j < m; ++j) hessian[i * n + j] += level;
+        }
+        return total;
+    }
+};
+
+// Lower Cholesky factor in place, row-major; false if the matrix is not positive definite.
+bool factor(double *a, size_t n) {
+    for (size_t i = 0; i < n; ++i) {
+        double *row = a + i * n;
+        for (size_t j = 0; j <= i; ++j) {
+            const double *other = a + j * n;
+            double sum = row[j];
+            for (size_t k = 0; k < j; ++k) sum -= row[k] * other[k];
+            if (i == j) {
+                if (!(sum > 0)) return false;
+                row[i] = std::sqrt(sum);
+            } else {
+                row[j] = sum / other[j];
+            }
+        }
+    }
+    return true;
+}
+
+void solve(const double *a, size_t n, double *b) {
+    for (size_t i = 0; i < n; ++i) {
+        double sum = b[i];
+        for (size_t k = 0; k < i; ++k) sum -= a[i * n + k] * b[k];
+        b[i] = sum / a[i * n + i];
+    }
+    for (size_t i = n; i-- > 0;) {
+        double sum = b[i] / a[i * n + i];
+        b[i] = sum;
+        for (size_t k = 0; k < i; ++k) b[k] -= a[i * n + k] * sum;
+    }
+}
+
+// The inverse from the factor: columns of the inverse factor, then their products.
+void invert(const double *a, size_t n, double *inverse, std::vector<double> &work) {
+    work.assign(n * n, 0.0); // row c holds column c of the inverse factor, zero before c
+    for (size_t c = 0; c < n; ++c) {
+        double *column = work.data() + c * n;
+        column[c] = 1.0 / a[c * n + c];
+        for (size_t i = c + 1; i < n; ++i) {
+            double sum = 0;
+            for (size_t k = c; k < i; ++k) sum -= a[i * n + k] * column[k];
+            column[i] = sum / a[i * n + i];
+        }
+    }
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = 0; j <= i; ++j) {
+            double sum = 0;
+            for (size_t k = i; k < n; ++k) sum += work[i * n + k] * work[j * n + k];
+            inverse[i * n + j] = inverse[j * n + i] = sum;
+        }
+}
+
+struct Workspace {
+    std::vector<double> hessian, gradient, step, point, trial, inverse, work;
+};
+
+struct Result {
+    double value, slack;
+    int32_t iterations;
+};
+
+Result newton(const Problem &problem, Workspace &w) {
+    size_t n = problem.size(), m = problem.m;
+    w.hessian.resize(n * n);
+    w.gradient.resize(n);
+    w.step.resize(n);
+    w.point.assign(n, 0.0);
+    w.trial.resize(n);
+    if (problem.has_tie) w.point[n - 1] = problem.start_of_tie();
+    double value = problem.expand(w.point.data(), w.gradient.data(), w.hessian.data());
+    double penalised = value + problem.penalty(w.point.data());
+    int32_t iteration = 0;
+    double slack = 0;
+    for (; iteration < MAX_NEWTON; ++iteration) {
+        if (!factor(w.hessian.data(), n)) break;
+        std::copy(w.gradient.begin(), w.gradient.end(), w.step.begin());
+        solve(w.hessian.data(), n, w.step.data());
+        double rise = 0, largest = 0;
+        for (size_t k = 0; k < n; ++k) {
+            rise += w.step[k] * w.gradient[k];
+            largest = std::max(largest, std::abs(w.step[k]));
+        }
+        double size = 1.0;
+        for (int half = 0; half < 60; ++half, size /= 2) {
+            double mean = 0;
+            for (size_t k = 0; k < n; ++k) w.trial[k] = w.point[k] + size * w.step[k];
+            if (!problem.is_gamma) {
+                for (size_t i = 0; i < m; ++i) mean += w.trial[i];
+                for (size_t i = 0; i < m; ++i) w.trial[i] -= mean / static_cast<double>(m);
+            }
+            double reached = problem.value(w.trial.data()) + problem.penalty(w.trial.data());
+            if (reached >= penalised + 1e-4 * size * rise - 1e-12 * (1 + std::abs(penalised))) break;
+        }
+        w.point.swap(w.trial);
+        value = problem.expand(w.point.data(), w.gradient.data(), w.hessian.data());
+        penalised = value + problem.penalty(w.point.data());
+        if (size == 1.0 && largest < NEWTON_STEP) {
+            ++iteration;
+            break;
+        }
+    }
+    for (double g : w.gradient) slack = std::max(slack, std::abs(g));
+    return {value, slack, iteration};
+}
+
+nb::tuple fit_duels(In<int64_t> slot_ptr, In<int64_t> duel_ptr, In<int32_t> first, In<int32_t> second, In<double> won,
+                    In<double> lost, In<double> tied, In<double> order, int model, bool is_gamma, In<double> ridge,
+                    In<double> ridge_extra) {
+    size_t instances = slot_ptr.size() - 1, slots = static_cast<size_t>(slot_ptr.data()[instances]), cells = 0;
+    for (size_t q = 0; q < instances; ++q) {
+        size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - slot_ptr.data()[q]);
+        cells += m * m;
+    }
+    Buffer<double> score(slots, 0.0), advantage(instances, 0.0), tie(instances, 0.0), covariance(cells, 0.0);
+    Buffer<double> extra_variance(2 * instances, 0.0), value(instances, 0.0), slack(instances, 0.0);
+    Buffer<int32_t> iterations(instances, 0);
+    {
+        nb::gil_scoped_release unlocked;
+        Workspace w;
+        double *block = covariance.get();
+        for (size_t q = 0; q < instances; ++q) {
+            int64_t base = slot_ptr.data()[q], from = duel_ptr.data()[q];
+            size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - base);
+            Rows rows{first.data() + from, second.data() + from, won.data() + from, lost.data() + from,
+                      tied.data() + from,  order.size() ? order.data() + from : nullptr};
+            Problem problem{rows,
+                            static_cast<size_t>(duel_ptr.data()[q + 1] - from),
+                            m,
+                            base,
+                            model,
+                            order.size() > 0,
+                            model >= DAVIDSON,
+                            is_gamma,
+                            ridge.data()[q],
+                            ridge_extra.data()[q]};
+            if (m == 0) continue;
+            Result found = newton(problem, w);
+            size_t n = problem.size();
+            std::copy_n(w.point.data(), m, score.get() + base);
+            if (problem.has_order) advantage[q] = w.point[m];
+            if (problem.has_tie) tie[q] = w.point[n - 1];
+            value[q] = found.value;
+            slack[q] = found.slack;
+            iterations[q] = found.iterations;
+            if (factor(w.hessian.data(), n)) {
+                w.inverse.resize(n * n);
+                invert(w.hessian.data(), n, w.inverse.data(), w.work);
+                if (problem.has_order) extra_variance[2 * q] = w.inverse[m * n + m];
+                if (problem.has_tie) extra_variance[2 * q + 1] = w.inverse[n * n - 1];
+                std::vector<double> &mean = w.trial;
+                double all = 0;
+                for (size_t i = 0; i < m; ++i) {
+                    mean[i] = 0;
+                    for (size_t j = 0; j < m; ++j) mean[i] += w.inverse[i * n + j];
+                    mean[i] /= static_cast<double>(m);
+                    all += mean[i];
+                }
+                all /= static_cast<double>(m);
+                for (size_t i = 0; i < m; ++i)
+                    for (size_t j = 0; j < m; ++j)
+                        block[i * m + j] = w.inverse[i * n + j] - mean[i] - mean[j] + all;
+            }
+            block += m * m;
+        }
+    }
+    return nb::make_tuple(score.give(), advantage.give(), tie.give(), covariance.give(),
+                          extra_variance.give2(instances, 2), value.give(), slack.give(), iterations.give());
+}
+
+} // namespace
+
+void bind_duels(nb::module_ &m) {
+    m.def("duel_terms", &duel_terms, "first"_a.noconvert(), "second"_a.noconvert(), "won"_a.noconvert(),
+          "lost"_a.noconvert(), "tied"_a.noconvert(), "order"_a.noconvert(), "score"_a.noconvert(), "advantage"_a,
+          "tie"_a, "model"_a);
+    m.def("laplacian", &laplacian, "first"_a.noconvert(), "second"_a.noconvert(), "weight"_a.noconvert(), "size"_a);
+    m.def("laplacian_product", &laplacian_product, "first"_a.noconvert(), "second"_a.noconvert(),
+          "weight"_a.noconvert(), "x"_a.noconvert());
+    m.def("fit_duels", &fit_duels, "slot_ptr"_a.noconvert(), "duel_ptr"_a.noconvert(), "first"_a.noconvert(),
+          "second"_a.noconvert(), "won"_a.noconvert(), "lost"_a.noconvert(), "tied"_a.noconvert(),
+          "order"_a.noconvert(), "model"_a, "is_gamma"_a, "ridge"_a.noconvert(), "ridge_extra"_a.noconvert());
+}

@@ -1,0 +1,99 @@
+// The score models of a duel: value and derivatives of the log-likelihood of one pair.
+#pragma once
+#include "common.hpp"
+
+#include <cmath>
+#include <vector>
+
+enum Model { BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER };
+
+constexpr int32_t MAX_NEWTON = 100;
+constexpr double NEWTON_STEP = 1e-9; // quadratic convergence: after a step this small the next one is rounding
+
+// Derivatives in d = score[first] - score[second] and in the tie parameter; curves and cross are negated seconds.
+struct Term {
+    double value, slope, curve, slope_x, curve_x, cross;
+};
+
+inline double log_sigmoid(double z) { return z > 0 ? -std::log1p(std::exp(-z)) : z - std::log1p(std::exp(z)); }
+inline double sigmoid(double z) {
+    if (z >= 0) return 1 / (1 + std::exp(-z));
+    double e = std::exp(z);
+    return e / (1 + e);
+}
+
+// log of the normal distribution function and the ratio density / distribution function.
+inline void probit(double z, double &log_cdf, double &ratio) {
+    constexpr double LOG_ROOT_TWO_PI = 0.91893853320467274178;
+    if (z > -30) {
+        double cdf = 0.5 * std::erfc(-z * 0.70710678118654752440);
+        log_cdf = std::log(cdf);
+        ratio = std::exp(-0.5 * z * z - LOG_ROOT_TWO_PI - log_cdf);
+        return;
+    }
+    double t = 1 / (z * z), series = 1 - t * (1 - 3 * t * (1 - 5 * t * (1 - 7 * t)));
+    log_cdf = -0.5 * z * z - LOG_ROOT_TWO_PI - std::log(-z) + std::log(series);
+    ratio = -z / series;
+}
+
+inline Term bradley_terry_term(double d, double won, double lost, double tied) {
+    double a = won + tied / 2, b = lost + tied / 2;
+    double e = std::exp(-std::abs(d)), p = 1 / (1 + e), q = e * p; // p is the larger chance
+    double log_p = -std::log1p(e), log_q = log_p - std::abs(d);
+    double up = d >= 0 ? p : q;
+    double value = d >= 0 ? a * log_p + b * log_q : a * log_q + b * log_p;
+    return {value, a - (a + b) * up, (a + b) * p * q, 0, 0, 0};
+}
+
+inline Term thurstone_term(double d, double won, double lost, double tied) {
+    double a = won + tied / 2, b = lost + tied / 2, log_up, log_down, up, down;
+    probit(d, log_up, up);
+    probit(-d, log_down, down);
+    return {a * log_up + b * log_down, a * up - b * down, a * up * (up + d) + b * down * (down - d), 0, 0, 0};
+}
+
+// P(win) : P(loss) : P(tie) = e^(d/2) : e^(-d/2) : e^x
+inline Term davidson_term(double d, double x, double won, double lost, double tied) {
+    double n = won + lost + tied, top = std::max(std::abs(d) / 2, x);
+    double up = std::exp(d / 2 - top), down = std::exp(-d / 2 - top), even = std::exp(x - top);
+    double z = up + down + even;
+    up /= z;
+    down /= z;
+    even /= z;
+    double gap = (up - down) / 2;
+    return {(won - lost) * d / 2 + tied * x - n * (top + std::log(z)),
+            (won - lost) / 2 - n * gap,
+            n * ((up + down) / 4 - gap * gap),
+            tied - n * even,
+            n * even * (1 - even),
+            -n * even * gap};
+}
+
+// P(win) = sigmoid(d - c), P(loss) = sigmoid(-d - c), c = log(1 + e^x); P(tie) is what is left.
+inline Term rao_kupper_term(double d, double x, double won, double lost, double tied) {
+    double c = x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+    double a = won + tied, b = lost + tied, p = sigmoid(d - c), q = sigmoid(-d - c);
+    double above = x > 30 ? x : std::log(2 + std::exp(x));
+    double shrink = -std::expm1(-2 * c); // 1 - e^(-2c)
+    double slope_c = -a * (1 - p) - b * (1 - q) + 2 * tied / shrink;
+    double curve_c = a * p * (1 - p) + b * q * (1 - q) + 4 * tied * (1 - shrink) / (shrink * shrink);
+    double dc = sigmoid(x), ddc = dc * (1 - dc);
+    // Concave in c, not in x: where bending c spoils that, leave the bend out (it vanishes at the optimum).
+    double bend = std::max(0.0, -slope_c * ddc);
+    (void)bend;
+    return {a * log_sigmoid(d - c) + b * log_sigmoid(-d - c) + tied * (x + above),
+            a * (1 - p) - b * (1 - q),
+            a * p * (1 - p) + b * q * (1 - q),
+            slope_c * dc,
+            curve_c * dc * dc - slope_c * ddc,
+            dc * (b * q * (1 - q) - a * p * (1 - p))};
+}
+
+inline Term row_term(int model, double d, double x, double won, double lost, double tied) {
+    switch (model) {
+    case BRADLEY_TERRY: return bradley_terry_term(d, won, lost, tied);
+    case THURSTONE: return thurstone_term(d, won, lost, tied);
+    case DAVIDSON: return davidson_term(d, x, won, lost, tied);
+    default: return rao_kupper_term(d, x, won, lost, tied);
+    }
+}

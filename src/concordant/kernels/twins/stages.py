@@ -1,0 +1,255 @@
+"""Stagewise choice in NumPy (twin of stages.cpp).
+
+``mark`` says what starts at an entry: 1 a tier that is chosen, 2 the rest (nothing more is chosen), 0 the tier goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from concordant.types import AnyArray, Bytes, Floats, Int32s, Int64s
+
+__all__ = ["fit_stages", "stage_curvature", "stage_rates", "stage_sums"]
+
+CHOSEN = 1
+LEAST_LOG_WORTH = -320.0
+PAIRS_AT_ONCE = 4_000_000
+
+
+def stage_sums(
+    indptr: Int64s, slot: Int32s, mark: Bytes, weight: Floats, worth: Floats
+) -> tuple[float, Floats, Floats]:
+    """Return (value, gain, rate) of all stages; tiers of one item add neither value nor gain, they are the caller's.
+
+    ``rate`` of a slot is the sum of weight / remaining worth over the stages it remains in; ``gain`` the sum of
+    weight / tier worth over the chosen tiers of several items it stands in.
+    """
+    rate, value = np.zeros(len(worth)), 0.0
+    for ballots, entries in _equal_lengths(indptr):
+        slots, is_stage, own = slot[entries], mark[entries] == CHOSEN, weight[ballots][:, None]
+        tail = _tails(worth[slots])
+        share = np.where(is_stage, own / tail, 0.0)
+        rate += np.bincount(slots.ravel(), weights=np.cumsum(share, axis=1).ravel(), minlength=len(worth))
+        value -= float((np.where(is_stage, own, 0.0) * np.log(tail)).sum())
+    first, last, own = _tied_tiers(indptr, mark, weight)
+    gain = np.zeros(len(worth))
+    if len(first):
+        entries = _spans(first, last)
+        starts = np.cumsum(last - first) - (last - first)
+        tier = np.add.reduceat(worth[slot[entries]], starts)
+        value += float(own @ np.log(tier))
+        gain = np.bincount(slot[entries], weights=np.repeat(own / tier, last - first), minlength=len(worth))
+    return value, gain, rate
+
+
+def stage_rates(indptr: Int64s, slot: Int32s, draw: Floats, worth: Floats) -> Floats:
+    """Return by slot the sum of draw / remaining worth over all entries up to its own, in every ballot."""
+    rate = np.zeros(len(worth))
+    for _, entries in _equal_lengths(indptr):
+        slots = slot[entries]
+        so_far = np.cumsum(draw[entries] / _tails(worth[slots]), axis=1)
+        rate += np.bincount(slots.ravel(), weights=so_far.ravel(), minlength=len(worth))
+    return rate
+
+
+def stage_curvature(indptr: Int64s, slot: Int32s, mark: Bytes, weight: Floats, worth: Floats) -> Floats:
+    """Return the second derivatives of minus the log-likelihood by score, as a square matrix over the slots."""
+    return np.subtract(*_curvatures(indptr, slot, mark, weight, worth))
+
+
+def fit_stages(
+    slot_ptr: Int64s,
+    ballot_ptr: Int64s,
+    indptr: Int64s,
+    slot: Int32s,
+    mark: Bytes,
+    weight: Floats,
+    prior: float,
+    is_gamma: bool,
+    max_steps: int,
+    tolerance: float,
+    with_errors: bool,
+) -> tuple[Floats, Floats, Floats, Floats, Int32s, Bytes]:
+    """Fit every instance by Newton's method: (score, error, value, norm, steps, is_definite).
+
+    ``value`` is the log-likelihood, ``norm`` the largest derivative relative to the weight of all stages. Errors are
+    those of scores that sum to zero, NaN where the second derivative is not definite.
+    """
+    n = len(slot_ptr) - 1
+    score, error = np.zeros(int(slot_ptr[-1])), np.zeros(int(slot_ptr[-1]))
+    value, norm, steps = np.zeros(n), np.zeros(n), np.zeros(n, np.int32)
+    is_definite = np.ones(n, np.uint8)
+    for q in range(n):
+        span = slice(int(slot_ptr[q]), int(slot_ptr[q + 1]))
+        if span.stop - span.start < 2:
+            continue
+        own = slice(int(ballot_ptr[q]), int(ballot_ptr[q + 1]))
+        entries = slice(int(indptr[own.start]), int(indptr[own.stop]))
+        fit = _Fit(
+            indptr[own.start : own.stop + 1] - indptr[own.start],
+            slot[entries] - np.int32(span.start),
+            mark[entries],
+            weight[own],
+            span.stop - span.start,
+            prior,
+            is_gamma,
+        )
+        fit.run(max_steps, tolerance)
+        score[span], value[q], norm[q], steps[q] = fit.score, fit.value - fit.penalty, fit.norm, fit.steps
+        if with_errors:
+            error[span], is_definite[q] = fit.errors()
+    return score, error, value, norm, steps, is_definite
+
+
+class _Fit:
+    """The fit of one instance; see stages.cpp."""
+
+    def __init__(
+        self, indptr: Int64s, slot: Int32s, mark: Bytes, weight: Floats, m: int, prior: float, is_gamma: bool
+    ) -> None:
+        self.data, self.m, self.prior, self.is_gamma = (indptr, slot, mark, weight), m, prior, is_gamma
+        chosen = np.flatnonzero(mark == CHOSEN)
+        ballot = np.repeat(np.arange(len(weight)), np.diff(indptr))
+        goes_on = np.append(mark[1:] == 0, False)
+        goes_on[indptr[1:][np.diff(indptr) > 0] - 1] = False
+        alone = chosen[~goes_on[chosen]]
+        self.has_ties = len(alone) < len(chosen)
+        self.wins = np.bincount(slot[alone], weights=weight[ballot[alone]], minlength=m)
+        self.total = float(weight[ballot[chosen]].sum())
+        self.score, self.norm, self.steps = np.zeros(m), 0.0, 0
+        self.value = self._evaluate(self.score)
+
+    def run(self, max_steps: int, tolerance: float) -> None:
+        scale = self.total + self.prior
+        for self.steps in range(max_steps + 1):
+            if self.steps == max_steps or np.abs(self.gradient).max() <= tolerance * scale:
+                break
+            factor, _ = self._curve()
+            step = np.linalg.solve(factor.T, np.linalg.solve(factor, self.gradient))
+            slope, length = float(self.gradient @ step), 1.0
+            is_rounding = slope <= 1e-12 * (abs(self.value) + 1e-3 * self.total)
+            for _ in range(60):
+                trial = self.score + length * step
+                following = self._evaluate(trial)
+                if is_rounding or following >= self.value + 1e-4 * length * slope:
+                    break
+                length /= 2
+            self.score, self.value = trial, following
+            if np.abs(step).max() <= 1e-14 * (1 + np.abs(trial).max()):
+                break
+        self.norm = float(np.abs(self.gradient).max() / max(scale, 1e-300))
+        self.score = self.score - self.score.mean()
+
+    def errors(self) -> tuple[Floats, bool]:
+        self._evaluate(self.score)
+        factor, is_definite = self._curve()
+        if not is_definite:
+            return np.full(self.m, np.nan), False
+        diagonal = (np.linalg.inv(factor) ** 2).sum(axis=0)
+        along = self.m * (self.shift * self.m + (0.0 if self.is_gamma else self.prior))
+        return np.sqrt(np.maximum(diagonal - 1 / along, 0.0)), True
+
+    def _evaluate(self, score: Floats) -> float:
+        top = score.max()
+        self.worth = worth = np.exp(np.maximum(score - top, LEAST_LOG_WORTH))
+        value, gain, rate = stage_sums(*self.data, worth)
+        value += float(self.wins @ (score - top))
+        self.gradient = self.wins + worth * (gain - rate)
+        if self.is_gamma:
+            self.penalty = float(self.prior * (score - top - np.log(worth.sum())).sum())
+            self.gradient = self.gradient + self.prior * (1 - self.m * worth / worth.sum())
+        else:
+            self.penalty = float(-self.prior / 2 * (score @ score))
+            self.gradient = self.gradient - self.prior * score
+        return value + self.penalty
+
+    def _curve(self) -> tuple[Floats, bool]:
+        remaining, tied = _curvatures(*self.data, self.worth)
+        if self.is_gamma:
+            share = self.worth / self.worth.sum()
+            remaining += self.prior * self.m * (np.diag(share) - np.outer(share, share))
+        else:
+            remaining[np.diag_indices(self.m)] += self.prior
+        self.shift = max(float(np.trace(remaining)), 1e-300) / self.m**2
+        remaining += self.shift
+        if self.has_ties:
+            factor = _factorise(remaining - tied)
+            if factor is not None:
+                return factor, True
+        lift = 0.0
+        for _ in range(60):
+            factor = _factorise(remaining + lift * np.eye(self.m))
+            if factor is not None:
+                return factor, not self.has_ties and lift == 0
+            lift = 1e-10 * self.shift * self.m if lift == 0 else lift * 10
+        return np.eye(self.m), False
+
+
+def _factorise(matrix: Floats) -> Floats | None:
+    try:
+        factor = np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return None
+    return factor if (np.diag(factor) ** 2 > 1e-13 * np.diag(matrix)).all() else None
+
+
+def _curvatures(
+    indptr: Int64s, slot: Int32s, mark: Bytes, weight: Floats, worth: Floats
+) -> tuple[Floats, Floats]:
+    """Return the curvature of what remains and the part that tiers of several items take off it."""
+    m = len(worth)
+    matrix, slope = np.zeros(m * m), np.zeros(m)
+    for ballots, entries in _equal_lengths(indptr):
+        length = entries.shape[1]
+        earlier, later = np.triu_indices(length, 1)
+        rows = max(1, PAIRS_AT_ONCE // (len(earlier) + length))
+        for start in range(0, len(ballots), rows):
+            some = entries[start : start + rows]
+            slots, is_stage = slot[some].astype(np.int64), mark[some] == CHOSEN
+            tail = _tails(worth[slots])
+            own = weight[ballots[start : start + rows]][:, None]
+            first, second = (np.cumsum(np.where(is_stage, own / tail**k, 0.0), axis=1) for k in (1, 2))
+            slope += np.bincount(slots.ravel(), weights=first.ravel(), minlength=m)
+            for a, b in ((earlier, later), (later, earlier), (np.arange(length), np.arange(length))):
+                key = slots[:, a] * m + slots[:, b]
+                height = second[:, np.minimum(a, b)]
+                matrix -= np.bincount(key.ravel(), weights=height.ravel(), minlength=m * m)
+    square = matrix.reshape(m, m) * np.outer(worth, worth)
+    square[np.diag_indices(m)] += slope * worth
+    tied = np.zeros((m, m))
+    for start, stop, own in zip(*_tied_tiers(indptr, mark, weight), strict=True):
+        inside = slot[start:stop]
+        share = worth[inside] / worth[inside].sum()
+        tied[np.ix_(inside, inside)] += own * (np.diag(share) - np.outer(share, share))
+    return square, tied
+
+
+def _tails(worth: Floats) -> Floats:
+    return np.ascontiguousarray(np.cumsum(worth[:, ::-1], axis=1)[:, ::-1])
+
+
+def _equal_lengths(indptr: Int64s) -> Iterator[tuple[Int64s, Int64s]]:
+    """Group ballots by length: the ballots of each length and their entries, a row each."""
+    sizes = np.diff(indptr)
+    for length in np.flatnonzero(np.bincount(sizes)).tolist() if len(sizes) else []:
+        if length:
+            ballots = np.flatnonzero(sizes == length)
+            yield ballots, indptr[ballots][:, None] + np.arange(length)
+
+
+def _tied_tiers(indptr: Int64s, mark: Bytes, weight: Floats) -> tuple[Int64s, Int64s, Floats]:
+    """Return start, end and weight of the chosen tiers that hold several items."""
+    starts = np.flatnonzero(mark)
+    if len(starts) == len(mark):
+        return starts[:0], starts[:0], np.zeros(0)
+    ends = np.append(starts[1:], len(mark))
+    is_tied = (mark[starts] == CHOSEN) & (ends - starts > 1)
+    ballot = np.searchsorted(indptr, starts[is_tied], side="right") - 1
+    return starts[is_tied], ends[is_tied], weight[ballot]
+
+
+def _spans(first: AnyArray, last: AnyArray) -> Int64s:
+    sizes = last - first
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(first - np.cumsum(sizes) + sizes, sizes))

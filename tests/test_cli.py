@@ -1,0 +1,258 @@
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import ROOT
+
+from concordant import registry
+from concordant.cli.__main__ import COMMANDS, main
+from concordant.cli.reproduce import command as reproduce
+
+EXAMPLES = ROOT / "examples"
+VOTES = "winner,loser\na,b\na,b\nb,c\na,c\n"
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command in this process: (exit code, standard output, standard error)."""
+
+    def call(*args: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main([str(arg) for arg in args])
+        captured = capsys.readouterr()
+        return int(stopped.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    path = tmp_path / "votes.csv"
+    path.write_text(VOTES)
+    return path
+
+
+def test_help_lists_every_command_and_every_command_has_examples(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    for command in COMMANDS:
+        assert command in out
+        code, text, _ = run(command, "--help")
+        assert code == 0
+        assert "Examples:" in text
+
+
+def test_every_example_of_the_help_names_real_options(run: Run) -> None:
+    for command in COMMANDS:
+        _, text, _ = run(command, "--help")
+        shown = text.partition("Examples:")[2]
+        used = {word for word in shown.split() if word.startswith("--")}
+        methods = [words.split()[0] for words in shown.split("--method ")[1:]]
+        if command == "reproduce":
+            text += "".join(run(command, name, "--help")[1] for name in reproduce.commands)
+        for method in methods:
+            if method in registry.names() or registry.fold(method).startswith("comb"):
+                text += run(command, "--method", method, "--help")[1]
+        known = text.partition("Examples:")[0] + text
+        assert all(f"  {word}" in known or f"{word} " in known for word in used), (command, used)
+
+
+def test_the_version_names_the_kernels(run: Run) -> None:
+    assert "kernels" in run("--version")[1]
+
+
+def test_ranking_a_csv_prints_a_table(run: Run, votes: Path) -> None:
+    code, out, err = run("rank", votes, "--method", "borda")
+    assert code == 0
+    assert [line.split()[1] for line in out.splitlines()[2:]] == ["a", "b", "c"]
+    assert "3 pairs" in err or "4 pairs" in err
+
+
+def test_json_has_the_promised_keys_for_every_method(run: Run, tmp_path: Path) -> None:
+    ballots = tmp_path / "ratings.csv"
+    ballots.write_text("user,item,rating\nu,a,3\nu,b,1\nv,a,2\nv,b,5\nv,c,4\n")
+    for method in registry.modules():
+        if registry.load(method).needs - {"agents", "values"}:
+            continue
+        code, out, err = run("rank", ballots, "--method", method, "--json")
+        assert code == 0, (method, err)
+        data = json.loads(out)
+        assert list(data) == ["method", "params", "instances", "agents", "fit", "warnings", "seconds"]
+        assert list(data["instances"][0]["items"][0]) == ["item", "rank", "score", "low", "high"]
+        assert sorted(item["item"] for item in data["instances"][0]["items"]) == ["a", "b", "c"]
+
+
+def test_csv_output_reads_back(run: Run, votes: Path) -> None:
+    _, out, _ = run("rank", votes, "--method", "borda", "--csv", "--top", "2")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["item"] for row in rows] == ["a", "b"]
+    assert list(rows[0])[:3] == ["rank", "item", "score"]
+
+
+def test_output_goes_to_a_file(run: Run, votes: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    run("rank", votes, "--json", "-o", target)
+    assert json.loads(target.read_text())["instances"][0]["items"][0]["item"] == "a"
+
+
+def test_standard_input_and_output(votes: Path) -> None:
+    command = [sys.executable, "-m", "concordant.cli", "rank", "-", "--csv"]
+    done = subprocess.run(command, input=VOTES, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1].split(",")[1] == "a"
+    converted = subprocess.run(
+        [sys.executable, "-m", "concordant.cli", "convert", str(votes), "-", "--to", "jsonl"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(converted.stdout.splitlines()[0])
+
+
+def test_a_reader_that_leaves_early_is_no_error(votes: Path) -> None:
+    script = f"{sys.executable} -m concordant.cli rank {votes} | true"
+    done = subprocess.run(script, shell=True, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_method_brings_its_own_options(run: Run, votes: Path) -> None:
+    _, text, _ = run("rank", "--method", "borda", "--help")
+    assert "--missing" in text
+    code, out, _ = run("rank", votes, "--method", "borda", "--missing", "last", "--json")
+    assert code == 0
+    assert json.loads(out)["params"]["missing"] == "last"
+    code, _, err = run("rank", votes, "--method", "plurality", "--missing", "last")
+    assert code == 2
+    assert "--missing" in err
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["rank"], 2, "Missing argument"),
+        (["rank", "nowhere.csv"], 1, "nowhere.csv"),
+        (["rnak", "votes.csv"], 2, "Did you mean rank"),
+        (["rank", "{votes}", "--method", "bordda"], 2, "Did you mean borda"),
+        (["rank", "{votes}", "--winner", "who"], 1, "who"),
+        (["rank", "{votes}", "--method", "rrf", "--k", "-5"], 1, "k=-5"),
+        (["rank", "{votes}", "--method", "rrf", "--k", "x"], 2, "not a valid float"),
+        (["rank", "{votes}", "--method", "combsum"], 1, "cannot rank this data"),
+        (["evaluate", "{votes}", "--labels", "nowhere.txt"], 1, "nowhere.txt"),
+        (["reproduce", "metasearch", "--data", "nowhere"], 1, "nowhere"),
+        (["reproduce", "metasearch", "--set", "MQ2009", "--data", "."], 1, "MQ2009"),
+        (["methods", "nonsense"], 1, "no method 'nonsense'"),
+    ],
+)
+def test_user_errors_are_one_sentence_without_a_traceback(
+    run: Run, votes: Path, args: list[str], code: int, message: str
+) -> None:
+    got, _, err = run(*(arg.format(votes=votes) for arg in args))
+    assert got == code
+    assert message in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("content", ["", "winner,loser\n", "a;b\x00c", "winner,loser\na,a\n", "winner\na\n", "\n\n\n"])
+def test_bad_files_never_show_a_traceback(run: Run, tmp_path: Path, content: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    for command in ("rank", "describe", "compare"):
+        code, _, err = run(command, path)
+        assert code in (1, 2)
+        assert err.startswith("Error: ")
+        assert "Traceback" not in err
+
+
+def test_describe_says_what_the_data_is(run: Run, votes: Path) -> None:
+    assert "pairs" in run("describe", votes)[1]
+    data = json.loads(run("describe", votes, "--json")[1])
+    assert (data["form"], data["n_items"], data["never_lost"]) == ("pairs", 3, ["a"])
+
+
+def test_compare_shows_agreement(run: Run, votes: Path) -> None:
+    code, out, _ = run("compare", votes, "--methods", "borda,copeland", "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert data["tau"] == [[1.0, 1.0], [1.0, 1.0]]
+    assert data["methods"][0]["distance"] == 0.0
+    assert "tau copeland" in run("compare", votes, "--methods", "borda,copeland")[1]
+    assert run("compare", votes, "--csv")[1].startswith("method,distance,")
+
+
+def test_convert_round_trips(run: Run, votes: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "votes.jsonl.gz"
+    assert run("convert", votes, packed, "--merge")[0] == 0
+    assert gzip.decompress(packed.read_bytes())
+    rows = json.loads(run("rank", packed, "--method", "borda", "--json")[1])["instances"][0]["items"]
+    assert [row["item"] for row in rows] == ["a", "b", "c"]
+    assert "csv" in run("convert", "--formats")[1]
+
+
+def test_fused_runs_evaluate_better_than_their_parts(run: Run, tmp_path: Path) -> None:
+    runs = sorted((EXAMPLES / "runs").glob("*.run"))
+    fused = tmp_path / "fused.run"
+    assert run("fuse", *runs, "-o", fused, "--depth", "10", "--tag", "fused")[0] == 0
+    assert len(fused.read_text().splitlines()[0].split()) == 6
+    code, out, err = run("evaluate", fused, *runs, "--labels", EXAMPLES / "qrels.txt", "--metric", "map", "--json")
+    assert code == 0, err
+    data: dict[str, Any] = json.loads(out)
+    means = {system["system"]: system["means"]["map"] for system in data["systems"]}
+    assert means["fused"] >= max(value for name, value in means.items() if name != "fused") - 0.05
+    assert {"metric", "baseline", "system", "difference", "p", "p_holm", "significant"} <= set(data["tests"][0])
+    table = run("evaluate", fused, *runs, "--labels", EXAMPLES / "qrels.txt", "--baseline", "fused")[1]
+    assert "p (Holm)" in table
+    every = run("evaluate", fused, "--labels", EXAMPLES / "qrels.txt", "--per-instance", "--csv")[1]
+    assert every.splitlines()[0].startswith("system,instance,")
+    assert run("evaluate", fused, fused, "--labels", EXAMPLES / "qrels.txt")[0] == 1
+
+
+def test_methods_and_metrics_are_listed_and_explained(run: Run) -> None:
+    listed = run("methods")[1]
+    assert all(name in listed for name in registry.modules())
+    assert "Parameters:" in run("methods", "rrf")[1]
+    facts = json.loads(run("methods", "combmnz", "--json")[1])
+    assert "combsum" in facts["aliases"]
+    assert len(json.loads(run("methods", "--json")[1])) == len(registry.names())
+    assert "ndcg" in run("metrics")[1]
+    assert {"name", "kind", "doc", "options"} == set(json.loads(run("metrics", "--json")[1])[0])
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_printed(run: Run, shell: str) -> None:
+    assert "_CONCORDANT_COMPLETE" in run("completion", shell)[1]
+
+
+def test_the_shell_completes_method_names() -> None:
+    environment = {**os.environ, "_CONCORDANT_COMPLETE": "bash_complete", "COMP_WORDS": "concordant rank --method sch"}
+    environment["COMP_CWORD"] = "3"
+    code = "from concordant.cli.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert "schulze" in done.stdout
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("dataset", "row"),
+    [
+        ("MQ2008-agg", [38.77, 40.73, 43.48, 45.70, 47.18, 44.89, 41.32, 38.82, 36.51, 34.13, 47.71]),
+        ("MQ2007-agg", [41.93, 42.66, 42.42, 42.73, 43.13, 48.70, 47.20, 44.84, 43.52, 42.52, 46.72]),
+    ],
+)
+def test_metasearch_prints_the_published_row(run: Run, data_folder: Path, dataset: str, row: list[float]) -> None:
+    """The RRF rows of paper 002, table 3 (MQ2008-agg N@5 is 47.175, printed 47.17 there)."""
+    args = ("reproduce", "metasearch", "--data", data_folder, "--set", dataset, "--methods", "rrf")
+    code, out, _ = run(*args, "--json")
+    assert code == 0
+    (found,) = json.loads(out)
+    columns = [*(f"N@{k}" for k in range(1, 6)), *(f"P@{k}" for k in range(1, 6)), "MAP"]
+    assert [found[column] for column in columns] == pytest.approx(row, abs=0.01)
+    assert found["published"]["N@1"] == row[0]
+    assert "published" in run(*args)[1]

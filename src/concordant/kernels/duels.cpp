@@ -39,6 +39,7 @@ nb::tuple duel_terms(In<int32_t> first, In<int32_t> second, In<double> won, In<d
             gradient[j] -= t.slope;
         }
     }
+    curve_x += bend_of_tie(model, x, slope_x);
     return nb::make_tuple(value, gradient.give(), slope.give(), curve.give(), cross.give(), slope_x, curve_x);
 }
 
@@ -150,6 +151,7 @@ struct Problem {
                 if (has_order) hessian[tie * n + m] += o * t.cross;
             }
         }
+        if (has_tie) hessian[tie * n + tie] += bend_of_tie(model, x, gradient[tie]);
         double spread = 0;
         for (size_t i = 0; i < m; ++i) {
             double worth = is_gamma ? std::exp(p[i]) : 0.0;

@@ -2,6 +2,7 @@
 #pragma once
 #include "common.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -77,16 +78,19 @@ inline Term rao_kupper_term(double d, double x, double won, double lost, double 
     double shrink = -std::expm1(-2 * c); // 1 - e^(-2c)
     double slope_c = -a * (1 - p) - b * (1 - q) + 2 * tied / shrink;
     double curve_c = a * p * (1 - p) + b * q * (1 - q) + 4 * tied * (1 - shrink) / (shrink * shrink);
-    double dc = sigmoid(x), ddc = dc * (1 - dc);
-    // Concave in c, not in x: where bending c spoils that, leave the bend out (it vanishes at the optimum).
-    double bend = std::max(0.0, -slope_c * ddc);
-    (void)bend;
+    double dc = sigmoid(x);
     return {a * log_sigmoid(d - c) + b * log_sigmoid(-d - c) + tied * (x + above),
             a * (1 - p) - b * (1 - q),
             a * p * (1 - p) + b * q * (1 - q),
             slope_c * dc,
-            curve_c * dc * dc - slope_c * ddc,
+            curve_c * dc * dc,
             dc * (b * q * (1 - q) - a * p * (1 - p))};
+}
+
+// Rao-Kupper is concave in c, not in x. The bend of c in x adds this to the curve of x, over all rows; where it would
+// take something away it is left out, which keeps the matrix definite (at the optimum the slope is next to nothing).
+inline double bend_of_tie(int model, double x, double slope_x) {
+    return model == RAO_KUPPER ? std::max(0.0, -(1 - sigmoid(x)) * slope_x) : 0.0;
 }
 
 inline Term row_term(int model, double d, double x, double won, double lost, double tied) {

@@ -133,7 +133,8 @@ def instances_are_independent(method: Method, prefs: Preferences, rng: np.random
     if prefs.instances is None:
         return None
     if getattr(method, "missing", None) == "auto":  # "auto" looks at the form of all ballots together
-        method = dataclasses.replace(method, missing=views.resolve_missing(prefs, "auto"))
+        settled: Any = {"missing": views.resolve_missing(prefs, "auto")}
+        method = dataclasses.replace(method, **settled)
     together = _ranks(method, prefs)
     alone: Ranks = {}
     for label in prefs.instances.labels:

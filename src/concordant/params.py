@@ -81,9 +81,13 @@ def param(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-@cache
-def params_of(cls: type) -> tuple[Param, ...]:
+def params_of(cls: type[Any]) -> tuple[Param, ...]:
     """List the hyper-parameters a dataclass declares, in order."""
+    return _params_of(cls)  # type: ignore[arg-type]
+
+
+@cache
+def _params_of(cls: type[Any]) -> tuple[Param, ...]:
     found = []
     for field in dataclasses.fields(cls):
         declared = field.metadata.get("param")

@@ -7,7 +7,7 @@ import numpy as np
 from concordant import views
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE
-from concordant.types import AnyArray, Bools, Floats, Int64s
+from concordant.types import Bools, Floats, Int64s
 
 
 def is_named(prefs: Preferences) -> Bools:
@@ -16,11 +16,6 @@ def is_named(prefs: Preferences) -> Bools:
         return np.ones(len(prefs.item), bool)
     groups = views.tiers(prefs)
     return np.asarray(~groups.is_open[groups.of_entry])
-
-
-def sum_by(index: AnyArray, values: AnyArray, n: int) -> Floats:
-    """Add up the values of each index."""
-    return np.asarray(np.bincount(index, weights=values, minlength=n), np.float64)
 
 
 def has_whole_weights(prefs: Preferences) -> bool:

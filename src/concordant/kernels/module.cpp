@@ -4,6 +4,8 @@
 void bind_arrow(nb::module_ &m);
 void bind_strings(nb::module_ &m);
 void bind_rows(nb::module_ &m);
+void bind_counts(nb::module_ &m);
+void bind_multinomial(nb::module_ &m);
 void bind_retrieval(nb::module_ &m);
 void bind_stages(nb::module_ &m);
 void bind_distance(nb::module_ &m);
@@ -16,6 +18,8 @@ NB_MODULE(_compiled, m) {
     bind_arrow(m);
     bind_strings(m);
     bind_rows(m);
+    bind_counts(m);
+    bind_multinomial(m);
     bind_retrieval(m);
     bind_stages(m);
     bind_distance(m);

@@ -185,7 +185,7 @@ void order_one(size_t m, const double *before, int64_t *order, double *total, do
 nb::tuple best_orders(In<int64_t> ptr, In<double> before) {
     size_t problems = ptr.size() - 1;
     Buffer<int64_t> order(static_cast<size_t>(ptr.data()[problems]));
-    Buffer<double> total(problems), ways(problems);
+    Buffer<double> total(problems, 0.0), ways(problems, 1.0);
     {
         nb::gil_scoped_release release;
         for_each_problem(ptr.data(), problems, 2, [&](size_t q, size_t base, size_t m, size_t at) {
@@ -242,7 +242,7 @@ void weak_order_one(size_t m, const double *before, const double *tied, int64_t 
 nb::tuple best_weak_orders(In<int64_t> ptr, In<double> before, In<double> tied) {
     size_t problems = ptr.size() - 1;
     Buffer<int64_t> tier(static_cast<size_t>(ptr.data()[problems]));
-    Buffer<double> total(problems), ways(problems);
+    Buffer<double> total(problems, 0.0), ways(problems, 1.0);
     {
         nb::gil_scoped_release release;
         for_each_problem(ptr.data(), problems, 2, [&](size_t q, size_t base, size_t m, size_t at) {
@@ -264,7 +264,7 @@ double total_of(size_t m, const double *before, const double *tied, const int64_
 
 Out2<double> ranking_totals(In<int64_t> ptr, In<double> before, In<double> tied, In2<int64_t> tier) {
     size_t problems = ptr.size() - 1, rankings = tier.shape(0), items = tier.shape(1);
-    Buffer<double> total(rankings * problems);
+    Buffer<double> total(rankings * problems, 0.0);
     {
         nb::gil_scoped_release release;
         for_each_problem(ptr.data(), problems, rankings, [&](size_t q, size_t base, size_t m, size_t at) {

@@ -8,11 +8,18 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+#ifdef _MSC_VER
+#include <intrin.h>
+#endif
 
 inline size_t lowest_bit(size_t set) {
-    size_t place = 0;
-    while (!(set >> place & 1)) ++place;
+#ifdef _MSC_VER
+    unsigned long place;
+    _BitScanForward64(&place, set);
     return place;
+#else
+    return static_cast<size_t>(__builtin_ctzll(set));
+#endif
 }
 
 // Run task(0) … task(n - 1) on up to as many threads as there are processors; each writes only what is its own.

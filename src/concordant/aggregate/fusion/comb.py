@@ -29,7 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate._shared import is_named, sum_by, weighted_median
+from concordant.aggregate._shared import is_named, weighted_median
+from concordant.gather import sum_by
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences

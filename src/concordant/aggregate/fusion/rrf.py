@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate._shared import is_named, sum_by
+from concordant.aggregate._shared import is_named
 from concordant.errors import InputError
+from concordant.gather import sum_by
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate._shared import sum_by
 from concordant.aggregate.positional._helpers import is_within
+from concordant.gather import sum_by
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate._shared import has_whole_weights, snap, sum_by
+from concordant.aggregate._shared import has_whole_weights, snap
+from concordant.gather import sum_by
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate._shared import sum_by
+from concordant.gather import sum_by
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.types import Floats

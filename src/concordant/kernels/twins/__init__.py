@@ -1,8 +1,10 @@
 """NumPy twins of the compiled kernels: the test oracle, and the fall-back without a compiler."""
 
 from concordant.kernels.twins.arrow import *  # noqa: F403
+from concordant.kernels.twins.counts import *  # noqa: F403
 from concordant.kernels.twins.distance import *  # noqa: F403
 from concordant.kernels.twins.fields import *  # noqa: F403
+from concordant.kernels.twins.multinomial import *  # noqa: F403
 from concordant.kernels.twins.pairs import *  # noqa: F403
 from concordant.kernels.twins.retrieval import *  # noqa: F403
 from concordant.kernels.twins.rows import *  # noqa: F403

@@ -1,0 +1,1 @@
+"""Models over permutations: Mallows, generalised Mallows, coset-permutation distance."""

@@ -1,0 +1,1 @@
+"""Matrix methods: least squares, low rank, and Markov chains on the comparison graph."""

@@ -1,0 +1,231 @@
+"""The multinomial preference model in NumPy (twin of multinomial.cpp)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from concordant.types import Floats, Int64s
+
+__all__ = ["fit_mpm_scores", "fit_mpm_variances"]
+
+
+class _Problem(Protocol):
+    scale: float
+
+    def value(self, u: Floats) -> tuple[float, Floats]: ...
+    def multiply(self, v: Floats) -> Floats: ...
+
+
+class _ScoreProblem:
+    """Minus log-likelihood per unit count of one instance with equal variances, plus the prior."""
+
+    def __init__(self, net: Floats, theta: Floats, share: Floats, prior: float) -> None:
+        self.net, self.theta, self.share, self.prior = net, theta, share, prior
+        self.scale = float(np.sqrt(net @ net))
+
+    def value(self, s: Floats) -> tuple[float, Floats]:
+        theta, high, low = self.theta[:, None], s.max(), s.min()
+        self.up, self.down = np.exp(theta * (s - high)), np.exp(theta * (low - s))
+        self.A, self.C = self.up.sum(1), self.down.sum(1)
+        self.Z = self.A * self.C - len(s) * np.exp(self.theta * (low - high))
+        self.log_z = self.theta * (high - low) + np.log(self.Z)
+        self.slope = (self.C * (self.up @ s) - self.A * (self.down @ s)) / self.Z
+        rising, falling = self.C / self.Z * self.share * self.theta, self.A / self.Z * self.share * self.theta
+        self.diagonal = self.prior + (rising * self.theta) @ self.up + (falling * self.theta) @ self.down
+        gradient = self.prior * s - self.net + rising @ self.up - falling @ self.down
+        return float(self.prior / 2 * (s @ s) - self.net @ s + self.share @ self.log_z), gradient
+
+    def multiply(self, v: Floats) -> Floats:
+        av, cv = self.up @ v, self.down @ v
+        mean = (self.C * av - self.A * cv) / self.Z
+        factor = self.share * self.theta**2 / self.Z
+        return (
+            self.diagonal * v
+            - (factor * (cv + mean * self.C)) @ self.up
+            - (factor * (av - mean * self.A)) @ self.down
+        )
+
+
+class _VarianceProblem:
+    """The same with a variance per item, over (scores, log-variances)."""
+
+    def __init__(
+        self, net: Floats, m: int, theta: Floats, share: Floats, prior: float, centre: float, is_learning: bool
+    ) -> None:
+        self.m, self.net, self.theta, self.share, self.prior = m, net, theta, share, prior
+        self.centre, self.is_learning = centre, is_learning
+        self.i, self.j = np.triu_indices(m, 1)
+        self.set_pairs(np.concatenate([np.zeros(m), np.full(m, centre)]))
+        at_start = self.scatter(net)[:m]
+        self.scale = float(np.sqrt(at_start @ at_start))
+
+    def set_pairs(self, u: Floats) -> None:
+        self.g = np.exp(u[self.m :])
+        self.h = 1.0 / (self.g[self.i] + self.g[self.j])
+        self.x = (u[self.i] - u[self.j]) * self.h
+
+    def scatter(self, y: Floats) -> Floats:
+        """Multiply by the transposed Jacobian of x."""
+        to_score, to_log = y * self.h, y * self.x * self.h
+        scores = self.sum_by(self.i, to_score) - self.sum_by(self.j, to_score)
+        logs = -self.g * (self.sum_by(self.i, to_log) + self.sum_by(self.j, to_log))
+        return np.concatenate([scores, logs * self.is_learning])
+
+    def sum_by(self, index: Int64s, values: Floats) -> Floats:
+        return np.bincount(index, weights=values, minlength=self.m)  # type: ignore[return-value]
+
+    def value(self, u: Floats) -> tuple[float, Floats]:
+        self.set_pairs(u)
+        largest = float(np.abs(self.x).max(initial=0.0))
+        self.even, self.slack = np.zeros(len(self.x)), -self.net
+        self.log_z, self.slope = np.empty(len(self.theta)), np.empty(len(self.theta))
+        self.low_rank = np.empty((len(self.theta), 2 * self.m))
+        for k, theta in enumerate(self.theta.tolist()):
+            shift = theta * largest if theta * largest >= 300 else 0.0
+            up, down = np.exp(theta * self.x - shift), np.exp(-theta * self.x - shift)
+            Z = float(up.sum() + down.sum())
+            self.log_z[k], self.slope[k] = shift + np.log(Z), self.x @ (up - down) / Z
+            self.slack = self.slack + self.share[k] * theta / Z * (up - down)
+            self.even = self.even + self.share[k] * theta * theta / Z * (up + down)
+            self.low_rank[k] = self.scatter(up - down) * theta / Z
+        away = np.where(np.arange(2 * self.m) < self.m, u, (u - self.centre) * self.is_learning)
+        bent = self.slack * self.x * self.h
+        self.bend = self.sum_by(self.i, bent) + self.sum_by(self.j, bent)
+        result = -self.net @ self.x + self.share @ self.log_z + self.prior / 2 * (away @ away)
+        return float(result), self.scatter(self.slack) + self.prior * away
+
+    def multiply(self, v: Floats) -> Floats:
+        m, gv = self.m, self.g * v[self.m :]
+        spread = gv[self.i] + gv[self.j]
+        change = self.h * (v[self.i] - v[self.j]) - self.x * self.h * spread
+        inverse = -(self.h**2) * spread
+        pull = self.even * change
+        to_score = pull * self.h + self.slack * inverse
+        to_log = pull * self.x * self.h + self.slack * (change * self.h + self.x * inverse)
+        scores = self.sum_by(self.i, to_score) - self.sum_by(self.j, to_score) + self.prior * v[:m]
+        both = self.sum_by(self.i, to_log) + self.sum_by(self.j, to_log)
+        logs = (self.prior * v[m:] - self.g * (both + self.bend * v[m:])) * self.is_learning
+        return np.concatenate([scores, logs]) - (self.share * (self.low_rank @ v)) @ self.low_rank
+
+
+def _step_within(problem: _Problem, gradient: Floats, radius: float, accuracy: float) -> tuple[Floats, float]:
+    """Minimise the quadratic model approximately inside the radius (Steihaug): (step, promised gain)."""
+    step, of_step, residual = np.zeros_like(gradient), np.zeros_like(gradient), -gradient
+    direction = residual
+    rr = float(residual @ residual)
+    goal = accuracy * accuracy * rr
+    for _ in range(min(len(gradient) + 10, 500)):
+        if rr <= goal:
+            break
+        product = problem.multiply(direction)
+        curvature, dd = float(direction @ product), float(direction @ direction)
+        sd, ss = float(step @ direction), float(step @ step)
+        length = rr / curvature if curvature > 0 else 0.0
+        is_out = curvature <= 1e-14 * dd or ss + length * (2 * sd + length * dd) >= radius * radius
+        if is_out:
+            length = (-sd + np.sqrt(sd * sd + dd * max(radius * radius - ss, 0.0))) / dd
+        step, of_step = step + length * direction, of_step + length * product
+        if is_out:
+            break
+        residual = residual - length * product
+        following = float(residual @ residual)
+        direction = residual + following / rr * direction
+        rr = following
+    return step, float(-gradient @ step - step @ of_step / 2)
+
+
+def _minimise(problem: _Problem, u: Floats, tolerance: float, most: int) -> tuple[Floats, float, int]:
+    """Run the trust-region Newton method: (optimum, relative gradient norm, iterations)."""
+    scale = max(problem.scale, 1e-300)
+    value, gradient = problem.value(u)
+    radius, k = float(np.sqrt(len(u))), 0
+    norm = float(np.sqrt(gradient @ gradient))
+    while k < most and norm > tolerance * scale:
+        step, promised = _step_within(problem, gradient, radius, min(0.1, norm / scale))
+        next_value, next_gradient = problem.value(u + step)
+        # Near the optimum the values differ by rounding only: judge by both with the same slack.
+        rounding = 1e-15 * max(abs(value), 1.0)
+        ratio = (value - next_value + rounding) / (promised + rounding)
+        length = float(np.sqrt(step @ step))
+        if not ratio > 0.25:
+            radius = 0.25 * length
+        elif ratio > 0.75 and length > 0.8 * radius:
+            radius *= 2
+        if ratio > 1e-4:
+            u, value, gradient = u + step, next_value, next_gradient
+        else:
+            value, gradient = problem.value(u)
+            if length < 1e-13:
+                break
+        norm = float(np.sqrt(gradient @ gradient))
+        k += 1
+    return u, norm / scale, k
+
+
+def fit_mpm_scores(
+    slot_ptr: Int64s,
+    net: Floats,
+    group_ptr: Int64s,
+    theta: Floats,
+    share: Floats,
+    prior: Floats,
+    start: Floats,
+    tolerance: float,
+    most: int,
+) -> tuple[Floats, Floats, Floats, Floats, Int64s]:
+    """Fit the scores of every instance with equal variances.
+
+    ``net`` holds the net wins per slot, weighted by adherence, over the total count of the instance; group
+    ``group_ptr[q]:group_ptr[q + 1]`` lists the distinct adherences of instance q and their shares of that count.
+    Returns (score, log Z by group, d log Z / d theta by group, relative gradient norm and iterations by instance).
+    """
+    score, log_z, slope = start.copy(), np.zeros(len(theta)), np.zeros(len(theta))
+    gradient, iterations = np.zeros(len(slot_ptr) - 1), np.zeros(len(slot_ptr) - 1, np.int64)
+    for q in range(len(slot_ptr) - 1):
+        own, of_group = slice(slot_ptr[q], slot_ptr[q + 1]), slice(group_ptr[q], group_ptr[q + 1])
+        if slot_ptr[q + 1] - slot_ptr[q] < 2 or group_ptr[q] == group_ptr[q + 1]:
+            continue
+        problem = _ScoreProblem(net[own], theta[of_group], share[of_group], float(prior[q]))
+        score[own], gradient[q], iterations[q] = _minimise(problem, start[own], tolerance, most)
+        log_z[of_group], slope[of_group] = problem.log_z, problem.slope
+    return score, log_z, slope, gradient, iterations
+
+
+def fit_mpm_variances(
+    slot_ptr: Int64s,
+    pair_ptr: Int64s,
+    net: Floats,
+    group_ptr: Int64s,
+    theta: Floats,
+    share: Floats,
+    prior: Floats,
+    centre: float,
+    is_learning: bool,
+    start: Floats,
+    start_log: Floats,
+    tolerance: float,
+    most: int,
+) -> tuple[Floats, Floats, Floats, Floats, Floats, Int64s]:
+    """Fit scores and, if learning, log-variances of every instance; ``net`` is per pair, as ``net_pairs`` gives it.
+
+    The prior pulls log-variances to ``centre``. Returns (score, log-variance, then as ``fit_mpm_scores``).
+    """
+    score, log_variance = start.copy(), start_log.copy()
+    log_z, slope = np.zeros(len(theta)), np.zeros(len(theta))
+    gradient, iterations = np.zeros(len(slot_ptr) - 1), np.zeros(len(slot_ptr) - 1, np.int64)
+    for q in range(len(slot_ptr) - 1):
+        own, of_group = slice(slot_ptr[q], slot_ptr[q + 1]), slice(group_ptr[q], group_ptr[q + 1])
+        m = int(slot_ptr[q + 1] - slot_ptr[q])
+        if m < 2 or group_ptr[q] == group_ptr[q + 1]:
+            continue
+        pairs = net[pair_ptr[q] : pair_ptr[q + 1]]
+        problem = _VarianceProblem(
+            pairs, m, theta[of_group], share[of_group], float(prior[q]), centre, is_learning
+        )
+        u = np.concatenate([start[own], start_log[own]])
+        u, gradient[q], iterations[q] = _minimise(problem, u, tolerance, most)
+        score[own], log_variance[own] = u[:m], u[m:]
+        log_z[of_group], slope[of_group] = problem.log_z, problem.slope
+    return score, log_variance, log_z, slope, gradient, iterations

@@ -1,0 +1,1 @@
+"""Solvers of smooth problems: they see only functions of vectors."""

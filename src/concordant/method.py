@@ -6,14 +6,15 @@ hyper-parameters with ``param``, what it ``needs``, the laws it waives (each wit
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from concordant.errors import InputError, NeedError
+from concordant.errors import InputError, NeedError, ParameterError
 from concordant.params import check_params, values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
@@ -56,6 +57,8 @@ class Method:
     """Laws this method does not satisfy, each with the reason."""
     aliases: ClassVar[Mapping[str, Mapping[str, object]]] = {}
     """Other names, each with the parameters it stands for."""
+    learns: ClassVar[tuple[str, ...]] = ()
+    """Names of what ``fit`` adds to a copy of the method: a number, an array, or a mapping of labels to numbers."""
 
     def __post_init__(self) -> None:
         check_params(self)
@@ -107,9 +110,25 @@ class Method:
                 raise NeedError(f"{self.name} cannot rank this data: {NEEDS[need]}.")
 
     @property
+    def learnt(self) -> dict[str, Any]:
+        """What ``fit`` learnt, empty unless fitted; other hyper-parameters (``replace``) make it unfitted again."""
+        return {name: vars(self)[name] for name in self.learns if name in vars(self)}
+
+    def with_learnt(self, **learnt: object) -> Self:
+        """Return a copy that carries what was learnt; only names the class declares in ``learns``."""
+        for name in set(learnt) - set(self.learns):
+            raise ParameterError(f"{self.name} learns no {name!r} (it learns: {', '.join(self.learns) or 'nothing'}).")
+        fitted = replace(self)
+        vars(fitted).update({**self.learnt, **learnt})
+        return fitted
+
+    @property
     def name(self) -> str:
-        """The name on the command line: the file's name with dashes."""
-        return type(self).__module__.rpartition(".")[2].replace("_", "-")
+        """The name on the command line: the file's name with dashes; of another package's method, the class's name."""
+        package, _, module = type(self).__module__.rpartition(".")
+        if package.startswith("concordant.aggregate."):
+            return module.replace("_", "-")
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", type(self).__name__).lower()
 
     @classmethod
     def summary(cls) -> str:

@@ -2,8 +2,8 @@
 
 A method is found because its file is there: names come from listing the folders of ``aggregate``, parameters from
 importing that one module. Names match without case, dashes and underscores. Aliases are declared by the methods
-themselves and looked at when no file matches; entry points of other packages (group ``concordant.methods``) come
-last, so that an unknown name is the only thing that pays for scanning them.
+themselves and looked at when no file matches; methods of other packages (``plugins``) come last, so that an unknown
+name is the only thing that pays for finding them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from concordant.errors import ParameterError, UnknownNameError, suggest
+from concordant import plugins
+from concordant.errors import ConcordantError, ParameterError, UnknownNameError, suggest
 
 if TYPE_CHECKING:
     from concordant.method import Method
-
-ENTRY_POINTS = "concordant.methods"
 
 
 def fold(name: str) -> str:
@@ -51,25 +50,58 @@ def load(name: str) -> type[Method]:
             if isinstance(value, type) and fold(attribute) == fold(name) and value.__module__ == module.__name__:
                 return value
         raise UnknownNameError(f"{module.__name__} defines no class named like its file: name the class after it.")
-    return _entry_points()[name]
+    return _load_plugin(name)
 
 
-@lru_cache(maxsize=1)
-def _entry_points() -> Mapping[str, type[Method]]:
-    from importlib.metadata import entry_points
+def _load_plugin(name: str) -> type[Method]:
+    from concordant.method import Method
 
-    return {point.name: point.load() for point in entry_points(group=ENTRY_POINTS)}
+    loaded = plugins.load(plugins.METHODS, name)
+    if not isinstance(loaded, type) or not issubclass(loaded, Method):
+        raise plugins.refusal(plugins.METHODS, name, "is no subclass of concordant.Method")
+    if fold(loaded.__name__) != fold(name):
+        raise plugins.refusal(plugins.METHODS, name, f"is a class of another name, {loaded.__name__}")
+    return loaded
 
 
 @lru_cache(maxsize=1)
 def aliases() -> Mapping[str, tuple[str, Mapping[str, object]]]:
-    """Map every alias to (method, parameters it stands for); imports every method."""
-    return {alias: (name, params) for name in names() for alias, params in load(name).aliases.items()}
+    """Map every alias of a built-in method to (method, parameters it stands for); imports them all."""
+    return _aliases(list(modules()))
+
+
+def _aliases(methods: list[str]) -> dict[str, tuple[str, Mapping[str, object]]]:
+    return {alias: (name, params) for name in methods for alias, params in load(name).aliases.items()}
+
+
+@lru_cache(maxsize=1)
+def _plugin_aliases() -> Mapping[str, tuple[str, Mapping[str, object]]]:
+    """Map the aliases of other packages' methods; a package that cannot be loaded has none."""
+    found: dict[str, tuple[str, Mapping[str, object]]] = {}
+    for name in plugin_names():
+        try:
+            found.update(_aliases([name]))
+        except ConcordantError:
+            continue
+    return found
+
+
+def plugin_names() -> list[str]:
+    """List the methods of other packages; a built-in name cannot be taken over."""
+    taken = {fold(name) for name in (*modules(), *aliases())}
+    return sorted(name for name in plugins.found(plugins.METHODS) if fold(name) not in taken)
 
 
 def names() -> list[str]:
     """List all methods, built-in and of other packages."""
-    return sorted({*modules(), *_entry_points()})
+    return sorted([*modules(), *plugin_names()])
+
+
+def family(name: str) -> str:
+    """Return the family of a built-in method, or the package another one comes from."""
+    if name in modules():
+        return modules()[name].split(".")[-2]
+    return plugins.package_of(plugins.METHODS, name)
 
 
 @cache
@@ -82,10 +114,13 @@ def resolve(name: str) -> tuple[str, Mapping[str, object]]:
     for alias, target in aliases().items():
         if fold(alias) == wanted:
             return target
-    for known in _entry_points():
+    for known in plugin_names():
         if fold(known) == wanted:
             return known, {}
-    hint = suggest(name, [*names(), *aliases()])
+    for alias, target in _plugin_aliases().items():
+        if fold(alias) == wanted:
+            return target
+    hint = suggest(name, [*names(), *aliases(), *_plugin_aliases()])
     raise UnknownNameError(f"There is no method {name!r}.{hint} `concordant methods` lists them all.")
 
 

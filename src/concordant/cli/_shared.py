@@ -23,6 +23,7 @@ ROLES = {
     "left": "column of the first item compared",
     "right": "column of the second item compared",
     "outcome": "column that says which of left and right won",
+    "ranking": "column of whole rankings, written like 'a > b = c'",
     "agent": "column of the voter, judge, user or engine",
     "item": "column of the item ranked or rated",
     "rank": "column of the rank (1 is best)",
@@ -30,7 +31,7 @@ ROLES = {
     "instance": "column of the query, topic or election",
     "weight": "column of the number of times a row counts",
 }
-FORMS = ("pairs", "ranks", "ratings", "places", "ranking", "rank-matrix")
+FORMS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix")
 
 
 def reading_options(command: F) -> F:
@@ -43,6 +44,9 @@ def reading_options(command: F) -> F:
         click.option(f"--{role}", f"role_{role}", metavar="COLUMN", help=f"The {text}.") for role, text in ROLES.items()
     ]
     options += [
+        click.option("--encoding", metavar="NAME", help="Encoding of the text, if not UTF-8."),
+        click.option("--delimiter", metavar="CHAR", help="What separates the columns; recognised if not given."),
+        click.option("--header/--no-header", default=None, help="Whether the first line names the columns."),
         click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and say how many."),
         click.option("--strict", is_flag=True, help="Refuse whatever had to be guessed or repaired."),
     ]
@@ -62,6 +66,9 @@ def read_preferences(path: str | Sequence[str], options: dict[str, Any]) -> Pref
         form=options.pop("form"),
         strict=options.pop("strict"),
         skip_bad_rows=options.pop("skip_bad_rows"),
+        encoding=options.pop("encoding"),
+        delimiter=options.pop("delimiter"),
+        header=options.pop("header"),
         **{role: column for role, column in roles.items() if column is not None},
     )
 

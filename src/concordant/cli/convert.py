@@ -49,5 +49,5 @@ def command(source: tuple[str, ...], target: str, to: str | None, merge: bool, *
     from concordant.io import write
 
     prefs = shared.read_preferences(source[0] if len(source) == 1 else source, options)
-    write(prefs.merge() if merge else prefs, target, format=to)
-    shared.tell(prefs.notes, "note: ")
+    lost = write(prefs.merge() if merge else prefs, target, format=to)
+    shared.tell([*prefs.notes, *lost], "note: ")

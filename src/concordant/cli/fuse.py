@@ -39,6 +39,6 @@ def command(runs: tuple[str, ...], method: str, depth: int, tag: str | None, out
     params = shared.taken_params(options)
     prefs = read(list(runs), format="trec")
     ranking = api.rank(prefs, method, **params)
-    write(ranking.head(depth), output, format="trec", tag=tag or f"concordant-{ranking.method}")
-    shared.tell(prefs.notes, "note: ")
+    lost = write(ranking.head(depth), output, format="trec", tag=tag or f"concordant-{ranking.method}")
+    shared.tell([*prefs.notes, *lost], "note: ")
     shared.tell(ranking.warnings, "warning: ")

@@ -30,13 +30,13 @@ QRELS = "topic 0 document relevance"
 
 
 def looks_like_run(head: bytes) -> bool:
-    """Whether the first lines are those of a run."""
-    return _looks(head, 6, (3, 4)) and all(line.split()[1] in (b"Q0", b"q0", b"0") for line in _lines(head))
+    """Whether the first line is that of a run."""
+    return _looks(head, 6, (3, 4))
 
 
 def looks_like_qrels(head: bytes) -> bool:
-    """Whether the first lines are those of qrels."""
-    return _looks(head, 4, (3,)) and all(line.split()[1] in (b"Q0", b"q0", b"0") for line in _lines(head))
+    """Whether the first line is that of qrels."""
+    return _looks(head, 4, (3,))
 
 
 def read(sources: Sequence[Source], options: Options) -> Preferences:
@@ -151,14 +151,10 @@ def _file_names(sources: Sequence[Source]) -> list[str]:
     return names
 
 
-def _lines(head: bytes) -> list[bytes]:
-    lines = head.split(b"\n")
-    return [line for line in (lines[:-1] or lines) if line.strip()][:5]
-
-
 def _looks(head: bytes, width: int, numeric: tuple[int, ...]) -> bool:
-    lines = [line.split() for line in _lines(head)]
-    return bool(lines) and all(
-        len(line) == width and all(re.fullmatch(rb"[-+]?[\d.]+(?:[eE][-+]?\d+)?", line[k]) for k in numeric)
-        for line in lines[:1]
+    fields = head.lstrip().split(b"\n", 1)[0].split()
+    return (
+        len(fields) == width
+        and fields[1] in (b"Q0", b"q0", b"0")
+        and all(re.fullmatch(rb"[-+]?[\d.]+(?:[eE][-+]?\d+)?", fields[k]) for k in numeric)
     )

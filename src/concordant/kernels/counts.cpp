@@ -176,6 +176,28 @@ nb::tuple label_agreement(In<int64_t> indptr, In<int32_t> tier, In<double> label
     return nb::make_tuple(alike.give(), against.give(), tied.give());
 }
 
+// What each ballot gains under a model: the sum over its preferences of count * (s_i - s_j) / (g_i + g_j).
+Out<double> ballot_gains(In<int64_t> indptr, In<int64_t> entry_slot, In<double> level, In<double> score,
+                         In<double> variance, bool binary) {
+    size_t ballots = indptr.size() - 1;
+    Buffer<double> gain(ballots, 0.0);
+    {
+        nb::gil_scoped_release release;
+        for (size_t b = 0; b < ballots; ++b)
+            for (int64_t i = indptr.data()[b]; i < indptr.data()[b + 1]; ++i) {
+                double s = score.data()[entry_slot.data()[i]], g = variance.data()[entry_slot.data()[i]];
+                double own = level.data()[i];
+                for (int64_t j = i + 1; j < indptr.data()[b + 1]; ++j) {
+                    double count = own - level.data()[j];
+                    if (binary) count = (count > 0) - (count < 0);
+                    int64_t other = entry_slot.data()[j];
+                    gain[b] += count * (s - score.data()[other]) / (g + variance.data()[other]);
+                }
+            }
+    }
+    return gain.give();
+}
+
 } // namespace
 
 void bind_counts(nb::module_ &m) {
@@ -185,5 +207,7 @@ void bind_counts(nb::module_ &m) {
           "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "level"_a.noconvert(), "factor"_a.noconvert(),
           "binary"_a);
     m.def("link_slots", &link_slots, "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "slots"_a);
+    m.def("ballot_gains", &ballot_gains, "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "level"_a.noconvert(),
+          "score"_a.noconvert(), "variance"_a.noconvert(), "binary"_a);
     m.def("label_agreement", &label_agreement, "indptr"_a.noconvert(), "tier"_a.noconvert(), "label"_a.noconvert());
 }

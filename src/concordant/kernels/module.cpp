@@ -11,7 +11,14 @@ void bind_stages(nb::module_ &m);
 void bind_distance(nb::module_ &m);
 void bind_pairs(nb::module_ &m);
 void bind_votes(nb::module_ &m);
+void bind_search(nb::module_ &m);
+void bind_local(nb::module_ &m);
+void bind_lehmer(nb::module_ &m);
 void bind_fields(nb::module_ &m);
+void bind_duels(nb::module_ &m);
+void bind_standing(nb::module_ &m);
+void bind_streams(nb::module_ &m);
+void bind_tallies(nb::module_ &m);
 
 NB_MODULE(_compiled, m) {
     m.doc() = "Compiled kernels; every function has a NumPy twin of the same name in concordant.kernels.twins.";
@@ -25,5 +32,12 @@ NB_MODULE(_compiled, m) {
     bind_distance(m);
     bind_pairs(m);
     bind_votes(m);
+    bind_search(m);
+    bind_local(m);
+    bind_lehmer(m);
     bind_fields(m);
+    bind_duels(m);
+    bind_standing(m);
+    bind_streams(m);
+    bind_tallies(m);
 }

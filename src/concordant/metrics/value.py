@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+from concordant import plugins
 from concordant.errors import ParameterError, UnknownNameError, suggest
 from concordant.params import Param, check_params, params_of, values_of
 
@@ -67,6 +68,8 @@ class Description(NamedTuple):
 
 def describe() -> list[Description]:
     """Describe every metric: name, kind ("retrieval" or "distance"), one line of doc, declared options."""
+    for name in plugins.found(plugins.METRICS):
+        _KNOWN.get(name) or known(_load_plugin(name))
     classes = dict.fromkeys(_KNOWN.values())
     return [Description(cls.name, cls.kind, _first_sentence(cls), _declared(cls)) for cls in classes]
 
@@ -86,6 +89,8 @@ def parse(text: str | Metric) -> Metric:
     if form is None:
         raise UnknownNameError(f"{text!r} is no metric: write name@cutoff:option, for example 'ndcg@10:letor'.")
     cls = _KNOWN.get(form["name"])
+    if cls is None and form["name"] in plugins.found(plugins.METRICS):
+        cls = known(_load_plugin(form["name"]))
     if cls is None:
         hint = suggest(form["name"], list(_KNOWN)) or f" Use one of {', '.join(names())}."
         raise UnknownNameError(f"There is no metric named {form['name']!r}.{hint}")
@@ -114,6 +119,15 @@ def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
     if not found:
         raise ParameterError("No metric is given: name at least one, for example 'ndcg@10'.")
     return found
+
+
+def _load_plugin(name: str) -> type[Metric]:
+    loaded = plugins.load(plugins.METRICS, name)
+    if not isinstance(loaded, type) or not issubclass(loaded, Metric):
+        raise plugins.refusal(plugins.METRICS, name, "is no subclass of concordant.metrics.Metric")
+    if loaded.name != name:
+        raise plugins.refusal(plugins.METRICS, name, f"is a metric of another name, {loaded.name}")
+    return loaded
 
 
 def _declared(cls: type) -> tuple[Param, ...]:

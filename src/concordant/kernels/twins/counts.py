@@ -6,7 +6,7 @@ import numpy as np
 
 from concordant.types import Bytes, Floats, Int32s, Int64s
 
-__all__ = ["label_agreement", "link_slots", "net_pairs", "preference_counts"]
+__all__ = ["ballot_gains", "label_agreement", "link_slots", "net_pairs", "preference_counts"]
 
 WINS, LOSES = 1, 2
 
@@ -79,6 +79,20 @@ def net_pairs(
         place = ptr[q] + slot[i] * (2 * m - slot[i] - 1) // 2 + slot[j] - slot[i] - 1
         net[place] += factor[b] * (np.sign(difference) if binary else difference)
     return ptr, net
+
+
+def ballot_gains(
+    indptr: Int64s, entry_slot: Int64s, level: Floats, score: Floats, variance: Floats, binary: bool
+) -> Floats:
+    """Add up, for each ballot, count * (s_i - s_j) / (g_i + g_j) over the pairs it prefers."""
+    gain = np.zeros(len(indptr) - 1)
+    for b in range(len(gain)):
+        slot, own = entry_slot[indptr[b] : indptr[b + 1]], level[indptr[b] : indptr[b + 1]]
+        i, j = np.triu_indices(len(slot), 1)
+        count = own[i] - own[j]
+        between = (score[slot[i]] - score[slot[j]]) / (variance[slot[i]] + variance[slot[j]])
+        gain[b] = (np.sign(count) if binary else count) @ between
+    return gain
 
 
 def link_slots(indptr: Int64s, entry_slot: Int64s, slots: int) -> Int64s:

@@ -1,0 +1,1 @@
+"""Multinomial preference models: scores fitted to the counts of all pairwise preferences at once."""

@@ -1,0 +1,157 @@
+"""Fitting multinomial preference models over many instances at once.
+
+Objective of an instance: minus the log-likelihood per unit of its total count, plus prior / 2 times the squares of
+the scores and of the log-variances around log(1/2). Adherence is learnt on the profile of this objective: the best
+scores for given adherences change nothing to first order, so the gradient in the adherences is that of the
+likelihood alone, and a quasi-Newton method on a handful of numbers in [0, 1] is enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from concordant import kernels
+from concordant.aggregate.multinomial._counts import Corpus, Groups
+from concordant.gather import sum_by
+from concordant.types import Floats, Int32s, Int64s
+
+TOLERANCE = 1e-10
+MOST_ITERATIONS = 200
+HALF = float(np.log(0.5))
+LEAST_PRIOR = 1e-3  # where the likelihood alone has no maximum
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Scores and variances of every slot, and how well they explain the counts."""
+
+    score: Floats
+    variance: Floats | None
+    """None where all variances are 1/2."""
+    theta: Floats
+    """The adherence of every ballot."""
+    groups: Groups
+    log_z: Floats
+    slope: Floats
+    gradient: Floats
+    iterations: Int64s
+
+    def log_likelihood(self, corpus: Corpus) -> float:
+        """Return the log-likelihood of all counts, without the multinomial coefficients."""
+        return float((self.gains(corpus) - self.losses(corpus, self.log_z)).sum())
+
+    def gains(self, corpus: Corpus) -> Floats:
+        """Return, per ballot, weight * theta * sum of count * x."""
+        return np.asarray(corpus.prefs.weight * self.theta * corpus.gains(self.score, self.variance))
+
+    def losses(self, corpus: Corpus, by_group: Floats) -> Floats:
+        """Return, per ballot, its weighted total count times a value of its group."""
+        return np.asarray(corpus.weighted_total * np.append(by_group, 0.0)[self.groups.of_ballot])
+
+
+@dataclass
+class Solver:
+    """Fit one corpus repeatedly, each time starting from the last answer."""
+
+    corpus: Corpus
+    prior: float
+    variances: str
+    given: Floats | None = None
+    """Variances by slot that are given, not learnt."""
+    log_variance: Floats | None = field(default=None, init=False)
+    score: Floats | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        least = np.where(self.corpus.is_separated, max(self.prior, LEAST_PRIOR), self.prior)
+        self.prior_by_instance = np.ascontiguousarray(least, np.float64)
+
+    def solve(self, theta: Floats) -> Solution:
+        """Fit scores (and variances) for these adherences, one per ballot."""
+        prefs = self.corpus.prefs
+        net, groups = self.corpus.net_wins(theta), self.corpus.groups(theta)
+        if self.score is None:
+            self.score = self._start(net, groups)
+        shared = (groups.ptr, groups.theta, groups.share, self.prior_by_instance)
+        if self.variances == "equal" and self.given is None:
+            found = kernels.fit_mpm_scores(prefs.slot_ptr, net, *shared, self.score, TOLERANCE, MOST_ITERATIONS)
+            self.score = found[0]
+            return Solution(self._centred(found[0]), None, theta, groups, *found[1:])
+        if self.log_variance is None:
+            self.log_variance = np.full(len(net), HALF) if self.given is None else np.log(self.given)
+            self.score = kernels.fit_mpm_scores(prefs.slot_ptr, net, *shared, self.score, 1e-2, MOST_ITERATIONS)[0]
+        pair_ptr, pairs = self.corpus.net_pairs(theta)
+        is_learning = self.variances == "learnt" and self.given is None
+        start = (self.score, self.log_variance)
+        fitted = kernels.fit_mpm_variances(
+            prefs.slot_ptr, pair_ptr, pairs, *shared, HALF, is_learning, *start, TOLERANCE, MOST_ITERATIONS
+        )
+        self.score, self.log_variance = fitted[:2]
+        if is_learning and self.prior == 0:
+            score, log_variance = self._rescaled(*fitted[:2])
+        else:
+            score, log_variance = fitted[:2]
+        return Solution(self._centred(score), np.exp(log_variance), theta, groups, *fitted[2:])
+
+    def _start(self, net: Floats, groups: Groups) -> Floats:
+        """Return the Newton step from equal scores, at most 3 in size."""
+        size = np.diff(self.corpus.prefs.slot_ptr)
+        owner = np.repeat(np.arange(len(size)), np.diff(groups.ptr))
+        bend = sum_by(owner, groups.share * groups.theta**2, len(size)) * 2 / np.maximum(size - 1, 1)
+        step = net / np.maximum(bend + self.prior_by_instance, 1e-12)[self.corpus.instance_of_slot]
+        largest = np.zeros(len(size))
+        np.maximum.at(largest, self.corpus.instance_of_slot, np.abs(step))
+        return np.asarray(step / np.maximum(largest / 3, 1.0)[self.corpus.instance_of_slot])
+
+    def _mean(self, values: Floats) -> Floats:
+        owner, size = self.corpus.instance_of_slot, np.diff(self.corpus.prefs.slot_ptr)
+        return np.asarray((sum_by(owner, values, len(size)) / np.maximum(size, 1))[owner])
+
+    def _centred(self, score: Floats) -> Floats:
+        return np.asarray(score - self._mean(score))
+
+    def _rescaled(self, score: Floats, log_variance: Floats) -> tuple[Floats, Floats]:
+        """Use the free scale of scores and variances to make the geometric mean of the variances 1/2."""
+        excess = self._mean(log_variance) - HALF
+        return np.asarray(score * np.exp(-excess)), np.asarray(log_variance - excess)
+
+    def objective(self, solution: Solution) -> float:
+        """Return what is minimised, summed over instances in proportion to their counts."""
+        corpus = self.corpus
+        squares = solution.score**2
+        if self.variances == "learnt" and self.given is None and solution.variance is not None:
+            squares = squares + (np.log(solution.variance) - HALF) ** 2
+        weight = (self.prior_by_instance * corpus.total_by_instance)[corpus.instance_of_slot]
+        return (float((weight * squares).sum()) / 2 - solution.log_likelihood(corpus)) / self._scale()
+
+    def _scale(self) -> float:
+        return max(float(self.corpus.total_by_instance.sum()), 1e-300)
+
+    def slopes(self, solution: Solution, agent: Int32s, n_agents: int) -> Floats:
+        """Return the gradient of the profiled objective in the agents' adherences."""
+        corpus = self.corpus
+        gain = corpus.prefs.weight * corpus.gains(solution.score, solution.variance)
+        return -sum_by(agent, gain - solution.losses(corpus, solution.slope), n_agents) / self._scale()
+
+    def learn_adherence(self, agent: Int32s, start: Floats) -> tuple[Floats, Solution]:
+        """Learn the adherence of every agent in [0, 1], the largest being 1: (theta by agent, solution)."""
+        from scipy.optimize import minimize
+
+        def profile(theta: Floats) -> tuple[float, Floats]:
+            solution = self.solve(theta[agent])
+            return self.objective(solution), self.slopes(solution, agent, len(theta))
+
+        result: Any = minimize(
+            profile,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0.0, 1.0)] * len(start),
+            options={"maxiter": 300, "maxfun": 600, "ftol": 1e-15, "gtol": 1e-9},
+        )
+        theta = np.clip(np.asarray(result.x, np.float64), 0.0, 1.0)
+        if theta.max(initial=0.0) > 0:
+            theta = theta / theta.max()
+        return theta, self.solve(theta[agent])

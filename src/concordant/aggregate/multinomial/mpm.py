@@ -1,0 +1,188 @@
+"""Multinomial preference model: one consensus distribution over all pairwise preferences.
+
+Every preference in the data is a draw of a pair "i before j" from one distribution,
+P(i before j) = exp(theta (s_i - s_j) / (g_i + g_j)) / sum over all pairs of the same. An agent who puts an item 2nd
+and another 200th draws that pair 198 times, so strong preferences count more and an item's score grows with the
+evidence for it: a film loved by eight people does not outrank one loved by hundreds. Unlike Bradley-Terry, an
+undefeated item keeps a finite score.
+
+- scores s: always learnt. With equal variances their order is exactly the order of the adherence-weighted net wins
+  (the log-likelihood is s·d minus a symmetric convex function of s), so the ranking itself needs no optimisation.
+- variances g (``variances="learnt"``): how uncertain each item's score is; their mean says how unsure the whole
+  ranking is. ``"support"`` sets them from the number of preferences, ``with_variances`` takes given ones.
+  ``caution`` ranks by s - caution * g: items that are surely good.
+- adherence theta in [0, 1]: how far each agent follows the consensus; 0 is an outlier who is ignored. Learnt
+  together with the scores (``adherence=True``), or from labelled instances by ``fit(prefs, labels)``: the mean
+  agreement of the agent with the labels, stretched over [0, 1] (``normalise``).
+
+``prior`` is the precision of a Gaussian prior on the scores and on log g around log(1/2), relative to the total
+count of the instance. It keeps scores finite when all preferences lead from one set of items into another (that is
+warned about), and without it learnt variances over-fit small instances.
+
+Cost: linear in the ballots and O(items) per step and distinct theta; learnt variances O(items²) per step and
+distinct theta. Reference: M. Volkovs and R. Zemel, A flexible generative model for preference aggregation, WWW 2012.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from concordant import kernels, views
+from concordant.aggregate._shared import snap
+from concordant.aggregate.multinomial._counts import COUNTS, COUNTS_DOC, Corpus, count
+from concordant.aggregate.multinomial._model import MpmModel
+from concordant.aggregate.multinomial._notices import notices
+from concordant.aggregate.multinomial._solve import Solution, Solver
+from concordant.errors import InputError, NeedError
+from concordant.gather import sum_by
+from concordant.labels import Labels
+from concordant.method import NEEDS, Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import TIE_TOLERANCE
+from concordant.types import Floats, Int64s
+
+TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are one score
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mpm(Method):
+    """Scores that make the observed preferences, strong ones counting more, most likely draws of one distribution."""
+
+    waives = {"condorcet_consistency": "a few strong preferences can be worth more than a majority"}
+    aliases = {
+        "mpm-variances": {"variances": "learnt"},
+        "multinomial-preference-model": {},
+    }
+    learns = ("theta", "variance")
+
+    counts: str = param("difference", COUNTS_DOC, choices=COUNTS)
+    variances: str = param("equal", "how uncertain each item's score is", choices=("equal", "learnt", "support"))
+    adherence: bool = param(False, "learn how far each agent follows the consensus")
+    normalise: bool = param(True, "stretch the adherence that fit finds over [0, 1]")
+    prior: float = param(0.1, "precision of the prior, relative to the total count", low=0.0)
+    caution: float = param(0.0, "how many times its variance an item's score is lowered by", low=0.0)
+
+    def fit(self, prefs: Preferences, labels: Labels) -> Self:
+        """Return a copy whose adherences are how well each agent agrees with the labels of these instances."""
+        if prefs.agents is None or prefs.agent is None:
+            raise NeedError(f"{self.name} cannot learn adherence from this data: {NEEDS['agents']}.")
+        theta = agreement(prefs, labels)
+        if self.normalise:
+            low, high = theta.min(), theta.max()
+            theta = (theta - low) / (high - low) if high > low else np.ones(len(theta))
+        return self.with_learnt(theta=dict(zip(prefs.agents.labels, theta.tolist(), strict=True)))
+
+    def with_variances(self, variance: Mapping[str, float]) -> Self:
+        """Return a copy that takes these variances as given; items not named get 1/2."""
+        bad = next((item for item, value in variance.items() if not (np.isfinite(value) and value > 0)), None)
+        if bad is not None:
+            raise InputError(f"The variance of {bad!r} is {variance[bad]!r}: give a positive number.")
+        return self.with_learnt(variance=dict(variance))
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the scores with variances, adherences, fit and warnings."""
+        corpus = count(prefs, self.counts)
+        solver = Solver(corpus, self.prior, self.variances, self._given_variance(corpus))
+        theta = self._theta(prefs)
+        if self.adherence:
+            if prefs.agent is None:
+                raise NeedError(f"{self.name} cannot learn adherence from this data: {NEEDS['agents']}.")
+            theta, solution = solver.learn_adherence(prefs.agent, theta)
+        else:
+            solution = solver.solve(theta if prefs.agent is None else theta[prefs.agent])
+        score = arrange(corpus, solution)
+        variance = np.full(prefs.n_slots, 0.5) if solution.variance is None else solution.variance
+        by_agent = None
+        if prefs.agents is not None and (self.adherence or "theta" in self.learnt):
+            by_agent = dict(zip(prefs.agents.labels, theta.tolist(), strict=True))
+        return Outcome(
+            score=score - self.caution * variance if self.caution else score,
+            agents=by_agent,
+            fit={
+                "log_likelihood": solution.log_likelihood(corpus),
+                "average_variance": float(variance.mean()),
+                "gradient": float(solution.gradient.max(initial=0.0)),
+            },
+            warnings=notices(corpus, solution, by_agent),
+            details={} if solution.variance is None else {"variance": variance},
+            model=MpmModel(prefs, score, variance, by_agent),
+        )
+
+    def _theta(self, prefs: Preferences) -> Floats:
+        """Return the adherence of every agent (of every ballot where agents are not known)."""
+        known = self.learnt.get("theta")
+        if prefs.agents is None or known is None:
+            return np.ones(prefs.n_ballots if prefs.agents is None else len(prefs.agents))
+        usual = sum(known.values()) / max(len(known), 1)  # what to expect of an agent never seen before
+        return np.array([known.get(label, usual) for label in prefs.agents.labels], np.float64)
+
+    def _given_variance(self, corpus: Corpus) -> Floats | None:
+        prefs = corpus.prefs
+        given: dict[str, Any] | None = self.learnt.get("variance")
+        if given is not None:
+            by_item = np.array([given.get(label, 0.5) for label in prefs.items.labels], np.float64)
+            return np.asarray(by_item[prefs.slot_item])
+        return _variance_of_support(corpus) if self.variances == "support" else None
+
+
+def _variance_of_support(corpus: Corpus) -> Floats:
+    """Return 1 / sqrt(1 + weight of the ballots that name the slot), with geometric mean 1/2 in each instance."""
+    logs = -np.log1p(views.ranked_weight(corpus.prefs)) / 2
+    owner, size = corpus.instance_of_slot, np.diff(corpus.prefs.slot_ptr)
+    mean = (sum_by(owner, logs, len(size)) / np.maximum(size, 1))[owner]
+    return np.asarray(np.exp(logs - mean) / 2)
+
+
+def agreement(prefs: Preferences, labels: Labels) -> Floats:
+    """Return how well each agent agrees with the labels: the mean over instances of 1 - Kendall distance.
+
+    The distance is the share of discordant pairs (ties half) among those with different labels that the agent
+    ranked. Instances without such a pair do not count for the agent; an agent without any gets the mean of the others.
+    """
+    assert prefs.agents is not None
+    assert prefs.agent is not None
+    label = labels.for_items(views.entry_instances(prefs), prefs.instances, prefs.items, prefs.item)
+    alike, against, tied = kernels.label_agreement(prefs.indptr, prefs.tier, label)
+    n = len(prefs.agents)
+    # Several ballots of one agent in one instance are one statement: add their pairs before dividing.
+    key, of_ballot = np.unique(prefs.agent * np.int64(prefs.n_instances) + prefs.instance_of_ballot, return_inverse=True)
+    right = sum_by(of_ballot, prefs.weight * (alike + tied / 2), len(key))
+    every = sum_by(of_ballot, prefs.weight * (alike + against + tied), len(key))
+    said = every > 0
+    agent = key[said] // prefs.n_instances
+    counted = np.bincount(agent, minlength=n)
+    mean = sum_by(agent, right[said] / every[said], n) / np.maximum(counted, 1)
+    if not counted.any():
+        raise InputError("No agent ranks two items with different labels: adherence cannot be learnt from these.")
+    return np.where(counted > 0, mean, mean[counted > 0].mean())
+
+
+def arrange(corpus: Corpus, solution: Solution) -> Floats:
+    """Return the scores with exact ties and, where variances are equal, in the exact order of the net wins."""
+    owner, ptr = corpus.instance_of_slot, corpus.prefs.slot_ptr
+    n_instances = len(ptr) - 1
+    if solution.variance is not None:
+        largest = np.zeros(n_instances)
+        np.maximum.at(largest, owner, np.abs(solution.score))
+        return snap(solution.score, owner, largest * (TIE_OF_FITTED / TIE_TOLERANCE))
+    net = snap(corpus.net_wins(solution.theta), owner, np.ones(n_instances))
+    order = np.lexsort((net, owner))
+    ordered = solution.score[np.lexsort((solution.score, owner))]
+    group, size = _equal_runs(net[order], owner[order])
+    mean = sum_by(group, ordered, len(size)) / size
+    score = np.empty_like(solution.score)
+    score[order] = np.where(np.abs(mean) > TIE_TOLERANCE * np.abs(mean).max(initial=0.0), mean, 0.0)[group]
+    return score
+
+
+def _equal_runs(values: Floats, owner: Int64s) -> tuple[Int64s, Int64s]:
+    """Number the runs of equal values with the same owner: (run of every value, size of every run)."""
+    starts = np.ones(len(values), bool)
+    starts[1:] = (np.diff(values) != 0) | (np.diff(owner) != 0)
+    run = np.cumsum(starts) - 1
+    return run, np.bincount(run)

@@ -1,0 +1,242 @@
+// Streams: ratings that follow the games one after the other (Elo, TrueSkill).
+//
+// The order of events is the order of ballots, so instances and ballots are walked in input order. A ballot of weight
+// 2.5 is played three times, the last one counting half.
+#include "common.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace {
+
+struct Games {
+    const int64_t *indptr, *slot;
+    const int32_t *tier;
+    const uint8_t *is_open;
+};
+
+// Whether two entries of a ballot say nothing of each other: both in "the rest" of an open ballot.
+inline bool is_unsaid(const Games &g, size_t ballot, int64_t i, int64_t j) {
+    return g.is_open[ballot] && g.tier[i] == g.tier[j] && g.tier[i] == g.tier[g.indptr[ballot + 1] - 1];
+}
+
+// Elo: every pair of a ballot is a game, all with the ratings before the ballot, the stake shared over the opponents.
+nb::tuple elo_stream(In<int64_t> indptr, In<int64_t> entry_slot, In<int32_t> tier, In<double> weight,
+                     In<uint8_t> is_open, In<double> order, int64_t n_slots, double start, double stake, double scale,
+                     double advantage) {
+    size_t n = static_cast<size_t>(n_slots);
+    Buffer<double> rating(n, start), games(n, 0.0);
+    double surprise = 0;
+    {
+        nb::gil_scoped_release unlocked;
+        Games g{indptr.data(), entry_slot.data(), tier.data(), is_open.data()};
+        const double *shown = order.size() ? order.data() : nullptr;
+        std::vector<double> change;
+        double rate = std::log(10.0) / scale;
+        for (size_t b = 0; b + 1 < indptr.size(); ++b) {
+            int64_t from = g.indptr[b], to = g.indptr[b + 1];
+            size_t m = static_cast<size_t>(to - from);
+            if (m < 2) continue;
+            double opponents = static_cast<double>(m - 1);
+            for (double left = weight.data()[b]; left > 1e-12; left -= 1) {
+                double part = std::min(left, 1.0);
+                change.assign(m, 0.0);
+                for (int64_t i = from; i < to; ++i)
+                    for (int64_t j = i + 1; j < to; ++j) {
+                        if (is_unsaid(g, b, i, j)) continue;
+                        double lead = rating[g.slot[i]] - rating[g.slot[j]];
+                        if (shown) lead += advantage * ((shown[i] < shown[j]) - (shown[i] > shown[j]));
+                        double expected = 1 / (1 + std::exp(-rate * lead));
+                        double result = g.tier[i] < g.tier[j] ? 1.0 : 0.5;
+                        surprise -= part * (result * std::log(expected) + (1 - result) * std::log1p(-expected));
+                        double points = part * stake / opponents * (result - expected);
+                        change[i - from] += points;
+                        change[j - from] -= points;
+                    }
+                for (size_t k = 0; k < m; ++k) {
+                    rating[g.slot[from + static_cast<int64_t>(k)]] += change[k];
+                    games[g.slot[from + static_cast<int64_t>(k)]] += part;
+                }
+            }
+        }
+    }
+    return nb::make_tuple(rating.give(), games.give(), -surprise);
+}
+
+inline double density(double x) { return 0.39894228040143267794 * std::exp(-0.5 * x * x); }
+inline double normal(double x) { return 0.5 * std::erfc(-x * 0.70710678118654752440); }
+
+// Mean shift and variance shrink of a standard normal difference truncated by a win (above the margin).
+inline void win_moments(double t, double &v, double &w) {
+    double mass = normal(t);
+    v = mass > 1e-300 ? density(t) / mass : -t;
+    w = std::min(1.0, std::max(0.0, v * (v + t)));
+}
+
+// The same for a draw: the difference lies within the margin e of zero; t may have either sign.
+inline void draw_moments(double t, double e, double &v, double &w) {
+    double far = std::abs(t), sign = t < 0 ? -1.0 : 1.0;
+    double mass = normal(e - far) - normal(-e - far);
+    if (mass < 1e-300 || e <= 0) {
+        v = sign * (e - far);
+        w = 1.0;
+        return;
+    }
+    double high = density(e - far), low = density(-e - far);
+    v = sign * (low - high) / mass;
+    w = std::min(1.0, std::max(0.0, v * v + ((e - far) * high + (e + far) * low) / mass));
+}
+
+struct Factor { // performance of `up` minus that of `down` exceeds the margin, or stays within it
+    size_t up, down;
+    bool is_draw;
+    double pi_up, tau_up, pi_down, tau_down; // messages to the two performances, in natural parameters
+};
+
+struct Skill {
+    double margin, noise; // of one difference between two performances, of one performance (variance)
+    std::vector<double> pi, tau, prior_pi, prior_tau;
+    std::vector<Factor> factors;
+
+    // Returns how far the messages moved.
+    double pass(Factor &f, double damping, bool is_deferred, double *delta) {
+        double pu = pi[f.up] - f.pi_up, tu = tau[f.up] - f.tau_up;
+        double pd = pi[f.down] - f.pi_down, td = tau[f.down] - f.tau_down;
+        double mean_up = tu / pu, mean_down = td / pd, var = 1 / pu + 1 / pd, sd = std::sqrt(var);
+        double v, w, t = (mean_up - mean_down) / sd, e = margin / sd;
+        if (f.is_draw) draw_moments(t, e, v, w);
+        else win_moments(t - e, v, w);
+        w = std::min(w, 1 - 1e-10);
+        // The difference's likelihood message: precision and mean times precision.
+        double c = 1 / var, d = (mean_up - mean_down) / var, shrink = 1 - w;
+        double pi_diff = c / shrink - c, tau_diff = (d + std::sqrt(c) * v) / shrink - d;
+        double message_pi, message_tau, moved = 0;
+        auto send = [&](double other_pi, double other_tau, double sign, double &old_pi, double &old_tau, size_t to,
+                        size_t place) {
+            // up = down + difference: add the variances of the two sides.
+            double other_var = 1 / other_pi, other_mean = other_tau / other_pi;
+            if (pi_diff <= 0) {
+                message_pi = message_tau = 0;
+            } else {
+                double mean = other_mean + sign * tau_diff / pi_diff;
+                message_pi = 1 / (other_var + 1 / pi_diff);
+                message_tau = mean * message_pi;
+            }
+            message_pi = old_pi + damping * (message_pi - old_pi);
+            message_tau = old_tau + damping * (message_tau - old_tau);
+            moved = std::max(moved, std::abs(message_tau - old_tau) + std::abs(message_pi - old_pi));
+            if (is_deferred) {
+                delta[2 * place] = message_pi - old_pi;
+                delta[2 * place + 1] = message_tau - old_tau;
+            } else {
+                pi[to] += message_pi - old_pi;
+                tau[to] += message_tau - old_tau;
+            }
+            old_pi = message_pi;
+            old_tau = message_tau;
+        };
+        send(pd, td, 1.0, f.pi_up, f.tau_up, f.up, 0);
+        send(pu, tu, -1.0, f.pi_down, f.tau_down, f.down, 1);
+        return moved;
+    }
+};
+
+// The factors of one ballot: a win over everyone in the next tier, a draw with everyone in the same one.
+bool lay_out(const Games &g, size_t b, std::vector<Factor> &factors) {
+    int64_t from = g.indptr[b], to = g.indptr[b + 1];
+    bool is_chain = true;
+    factors.clear();
+    for (int64_t start = from; start < to;) {
+        int64_t stop = start, end;
+        while (stop < to && g.tier[stop] == g.tier[start]) ++stop;
+        end = stop;
+        while (end < to && g.tier[end] == g.tier[stop]) ++end;
+        is_chain = is_chain && stop - start == 1;
+        for (int64_t i = start; i < stop; ++i) {
+            if (!is_unsaid(g, b, start, start))
+                for (int64_t j = i + 1; j < stop; ++j)
+                    factors.push_back({static_cast<size_t>(i - from), static_cast<size_t>(j - from), true, 0, 0, 0, 0});
+            for (int64_t j = stop; j < end; ++j)
+                factors.push_back({static_cast<size_t>(i - from), static_cast<size_t>(j - from), false, 0, 0, 0, 0});
+        }
+        start = stop;
+    }
+    return is_chain || factors.size() == 1;
+}
+
+nb::tuple trueskill_stream(In<int64_t> indptr, In<int64_t> entry_slot, In<int32_t> tier, In<double> weight,
+                           In<uint8_t> is_open, int64_t n_slots, double mean, double sigma, double beta, double drift,
+                           double margin) {
+    size_t n = static_cast<size_t>(n_slots);
+    Buffer<double> mu(n, mean), sd(n, sigma);
+    {
+        nb::gil_scoped_release unlocked;
+        Games g{indptr.data(), entry_slot.data(), tier.data(), is_open.data()};
+        Skill skill;
+        skill.margin = margin;
+        skill.noise = beta * beta;
+        std::vector<double> delta;
+        for (size_t b = 0; b + 1 < indptr.size(); ++b) {
+            int64_t from = g.indptr[b];
+            size_t m = static_cast<size_t>(g.indptr[b + 1] - from);
+            if (m < 2) continue;
+            for (double left = weight.data()[b]; left > 1e-12; left -= 1) {
+                double part = std::min(left, 1.0);
+                bool is_chain = lay_out(g, b, skill.factors);
+                skill.pi.assign(m, 0.0);
+                skill.tau.assign(m, 0.0);
+                for (size_t k = 0; k < m; ++k) {
+                    size_t slot = static_cast<size_t>(g.slot[from + static_cast<int64_t>(k)]);
+                    sd[slot] = std::sqrt(sd[slot] * sd[slot] + part * drift * drift);
+                    skill.pi[k] = 1 / (sd[slot] * sd[slot] + skill.noise);
+                    skill.tau[k] = mu[slot] * skill.pi[k];
+                }
+                skill.prior_pi = skill.pi;
+                skill.prior_tau = skill.tau;
+                size_t f = skill.factors.size();
+                delta.resize(4 * f);
+                for (int sweep = 0; sweep < (f == 1 ? 1 : 400); ++sweep) {
+                    double moved = 0;
+                    if (is_chain) { // down and up again, each message at once: exact after few sweeps
+                        for (size_t k = 0; k < f; ++k) moved = std::max(moved, skill.pass(skill.factors[k], 1.0, false, nullptr));
+                        for (size_t k = f; k-- > 0;) moved = std::max(moved, skill.pass(skill.factors[k], 1.0, false, nullptr));
+                    } else { // all at once, so that the order of tied items cannot matter
+                        double damping = 1.0 / static_cast<double>(m);
+                        for (size_t k = 0; k < f; ++k)
+                            moved = std::max(moved, skill.pass(skill.factors[k], damping, true, delta.data() + 4 * k));
+                        for (size_t k = 0; k < f; ++k) {
+                            const Factor &x = skill.factors[k];
+                            skill.pi[x.up] += delta[4 * k];
+                            skill.tau[x.up] += delta[4 * k + 1];
+                            skill.pi[x.down] += delta[4 * k + 2];
+                            skill.tau[x.down] += delta[4 * k + 3];
+                        }
+                    }
+                    if (moved < 1e-13) break;
+                }
+                for (size_t k = 0; k < m; ++k) {
+                    size_t slot = static_cast<size_t>(g.slot[from + static_cast<int64_t>(k)]);
+                    double pi = skill.pi[k] - skill.prior_pi[k], tau = skill.tau[k] - skill.prior_tau[k];
+                    if (!(pi > 0)) continue;
+                    // What the games say of the performance, seen through the noise of one performance.
+                    double own = 1 / (sd[slot] * sd[slot]), seen = part / (skill.noise + 1 / pi);
+                    mu[slot] = (mu[slot] * own + tau / pi * seen) / (own + seen);
+                    sd[slot] = std::sqrt(1 / (own + seen));
+                }
+            }
+        }
+    }
+    return nb::make_tuple(mu.give(), sd.give());
+}
+
+} // namespace
+
+void bind_streams(nb::module_ &m) {
+    m.def("elo_stream", &elo_stream, "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "tier"_a.noconvert(),
+          "weight"_a.noconvert(), "is_open"_a.noconvert(), "order"_a.noconvert(), "n_slots"_a, "start"_a, "stake"_a,
+          "scale"_a, "advantage"_a);
+    m.def("trueskill_stream", &trueskill_stream, "indptr"_a.noconvert(), "entry_slot"_a.noconvert(),
+          "tier"_a.noconvert(), "weight"_a.noconvert(), "is_open"_a.noconvert(), "n_slots"_a, "mean"_a, "sigma"_a,
+          "beta"_a, "drift"_a, "margin"_a);
+}

@@ -90,7 +90,8 @@ def test_variants_keep_the_laws_that_do_not_depend_on_parameters(method):
     rng = np.random.default_rng(1)
     for _ in range(15):
         prefs = laws.random_preferences(rng, method.needs)
-        for law in ("neutrality", "anonymity", "weight_is_repetition", *laws.ALWAYS):
+        plain = ("neutrality", "anonymity", "weight_is_repetition", "instances_are_independent")
+        for law in (*plain, *laws.ALWAYS):
             if law not in method.waives:
                 assert EVERY_LAW[law](method, prefs, rng) is None, law
 

@@ -26,6 +26,8 @@ _HOME = {
     "read_labels": "io",
     "read_features": "io",
     "write": "io",
+    "save": "saving",
+    "load": "saving",
     "ConcordantError": "errors",
     "InputError": "errors",
     "FormatError": "errors",

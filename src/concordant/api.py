@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # The default method by form of the preferences; several instances with agents go to rank fusion.
 DEFAULTS = {
-    "pairs": "copeland",
+    "pairs": "bradley-terry",
     "choices": "borda",
     "top-k": "borda",
     "approvals": "approval",

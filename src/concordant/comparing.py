@@ -21,17 +21,37 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class HeldOut:
+    """How well each method foretells ballots it did not see, by cross-validation over ballots.
+
+    ``distance`` is the share of their pairs the ranking turns around; ``log_likelihood`` is per ballot, None for
+    methods that are no models. Compare log-likelihoods only between models of the same kind of outcome.
+    """
+
+    folds: int
+    distance: Floats
+    log_likelihood: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """Rankings of the same preferences by several methods, with their agreement.
 
     ``tau`` is 1 - 2 x the normalised Kendall distance (ties count half), averaged over instances; ``distance`` is
-    the mean distance of a ranking to the ballots, the share of their pairs it turns around.
+    the mean distance of a ranking to the ballots, the share of their pairs it turns around. ``held_out`` is the fit
+    to ballots the method did not see, if it was asked for.
     """
 
     rankings: tuple[Ranking, ...]
     names: tuple[str, ...]
     tau: Floats
     distance: Floats
+    held_out: HeldOut | None = None
+
+    @property
+    def log_likelihood(self) -> list[float | None]:
+        """The log-likelihood of the ballots under each method, None for methods that are no models."""
+        return [None if ranking.fit is None else ranking.fit.get("log_likelihood") for ranking in self.rankings]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
@@ -41,6 +61,14 @@ class Comparison:
                     "method": name,
                     "top": _top(ranking, 10),
                     "distance": float(self.distance[k]),
+                    "log_likelihood": self.log_likelihood[k],
+                    "held_out": None
+                    if self.held_out is None
+                    else {
+                        "folds": self.held_out.folds,
+                        "distance": float(self.held_out.distance[k]),
+                        "log_likelihood": self.held_out.log_likelihood[k],
+                    },
                     "seconds": ranking.seconds,
                     "warnings": [str(notice) for notice in ranking.warnings],
                 }
@@ -49,20 +77,38 @@ class Comparison:
             "tau": self.tau.tolist(),
         }
 
+    def columns(self) -> list[tuple[str, list[str]]]:
+        """Return the table people read: (header, a cell per method), without the first items."""
+        tell = [("distance", [f"{value:.4f}" for value in self.distance])]
+        if any(value is not None for value in self.log_likelihood):
+            tell.append(("log-lik.", [_figure(value, ".2f") for value in self.log_likelihood]))
+        if self.held_out is not None:
+            tell.append(("held out", [f"{value:.4f}" for value in self.held_out.distance]))
+            if any(value is not None for value in self.held_out.log_likelihood):
+                tell.append(("log-lik.", [_figure(value, ".4f") for value in self.held_out.log_likelihood]))
+        return tell + [(name, [f"{t:.3f}" for t in self.tau[:, k]]) for k, name in enumerate(self.names)]
+
     def __str__(self) -> str:
-        rows = [["method", "distance", *self.names, "first"]]
-        for k, (name, ranking) in enumerate(zip(self.names, self.rankings, strict=True)):
-            first = " > ".join(shorten(label, 20) for label in _top(ranking, 4))
-            rows.append([name, f"{self.distance[k]:.4f}", *(f"{t:.3f}" for t in self.tau[k]), first])
-        lines = align(rows, right=set(range(1, 2 + len(self.names))))
+        columns = self.columns()
+        firsts = [" > ".join(shorten(label, 20) for label in _top(ranking, 4)) for ranking in self.rankings]
+        rows = [["method", *(header for header, _ in columns), "first"]]
+        rows += [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(self.names)]
+        lines = align(rows, right=set(range(1, 1 + len(columns))))
         foot = "distance: mean share of the ballots' pairs turned around; the rest is tau between the methods"
+        if self.held_out is not None:
+            foot += f"\nheld out: the same for unseen ballots ({self.held_out.folds} folds), log-likelihood per ballot"
         return "\n".join([*lines, "", foot])
 
     __repr__ = __str__
 
 
-def compare(prefs: Preferences, methods: Sequence[str | Method]) -> Comparison:
-    """Rank the preferences by every method and measure how far the rankings agree."""
+def compare(
+    prefs: Preferences, methods: Sequence[str | Method], *, folds: int | None = None, seed: int = 0
+) -> Comparison:
+    """Rank the preferences by every method and measure how far the rankings agree.
+
+    With ``folds`` the ballots are split at random into so many parts, and each part is foretold from the others.
+    """
     if not methods:
         raise InputError("There is nothing to compare: name at least one method.")
     rankings = tuple(rank(prefs, method) for method in methods)
@@ -76,7 +122,30 @@ def compare(prefs: Preferences, methods: Sequence[str | Method]) -> Comparison:
         tau += 1 - 2 * metrics.kendall_matrix(ranks[:, start:stop], normalised=True)
         counted += 1
     tau = tau / counted if counted else np.ones_like(tau)
-    return Comparison(rankings, names, tau, distances_to_ballots(prefs, ranks))
+    held_out = None if folds is None else cross_validate(prefs, methods, folds, seed)
+    return Comparison(rankings, names, tau, distances_to_ballots(prefs, ranks), held_out)
+
+
+def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: int = 5, seed: int = 0) -> HeldOut:
+    """Foretell each part of the ballots from all the others, by every method."""
+    if not 2 <= folds <= prefs.n_ballots:
+        raise InputError(f"folds={folds} does not fit {prefs.n_ballots} ballots: give 2 up to their number.")
+    fold = np.random.default_rng(seed).permutation(prefs.n_ballots) % folds
+    distance, weight = np.zeros((folds, len(methods))), np.zeros(folds)
+    likelihood = np.zeros((folds, len(methods)))
+    for k in range(folds):
+        seen, unseen = prefs.take(fold != k), prefs.take(fold == k)
+        rankings = [rank(seen, method) for method in methods]
+        ranks = np.stack([rank_of_slot(ranking) for ranking in rankings])
+        distance[k] = distances_to_ballots(unseen, ranks)
+        weight[k] = views.win_matrices(unseen, "ignore").wins.sum()
+        for m, ranking in enumerate(rankings):
+            judge = getattr(ranking.model, "log_likelihood", None)
+            likelihood[k, m] = judge(unseen) if callable(judge) else np.nan
+    share = weight / weight.sum() if weight.sum() else np.full(folds, 1 / folds)
+    per_ballot = likelihood.sum(axis=0) / prefs.weight.sum()
+    known = tuple(None if np.isnan(value) else float(value) for value in per_ballot.tolist())
+    return HeldOut(folds, share @ distance, known)
 
 
 def rank_of_slot(ranking: Ranking) -> Floats:
@@ -106,3 +175,7 @@ def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:
 def _top(ranking: Ranking, n: int) -> list[str]:
     first = next(iter(ranking))
     return first.items[:n]
+
+
+def _figure(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)

@@ -1,19 +1,18 @@
-"""What preferences are, in numbers and plain words: sizes, form, density, ties, connectivity, cycles."""
+"""What preferences are, in numbers and plain words: sizes, form, ties, findings, and the methods that fit."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from concordant import views
+from concordant import findings, views
+from concordant.advice import Advice, fitting_methods
+from concordant.findings import NAMED, Finding
 from concordant.preferences import Preferences
-from concordant.types import AnyArray, Int32s
+from concordant.types import Int32s, Int64s
 from concordant.vocabulary import shorten
-
-LARGEST_FOR_CYCLES = 2_000  # candidates of one instance: cyclic triads cost a matrix product
-NAMED = 10  # how many items a finding names
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,18 @@ class Description:
     n_never_won: int
     cyclic_triads: int | None
     notes: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+    methods: tuple[Advice, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain data, ready for JSON."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        """Return everything as plain data, ready for JSON."""
+        plain = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        plain["findings"] = [finding.to_dict() for finding in self.findings]
+        return plain
+
+    def finding(self, name: str) -> Finding | None:
+        """Return the finding of this name, if there is one."""
+        return next((finding for finding in self.findings if finding.name == name), None)
 
     def rows(self) -> list[tuple[str, str]]:
         """Return (what, finding) pairs for display."""
@@ -80,25 +87,69 @@ class Description:
         return lines + [("note", note) for note in self.notes]
 
     def __str__(self) -> str:
-        width = max(len(what) for what, _ in self.rows())
-        return "\n".join(f"{what.ljust(width)}  {finding}" for what, finding in self.rows())
+        parts = [self.rows()]
+        if self.findings:
+            parts.append(
+                [(f"{finding.name}{'' if finding.is_fine else ' !'}", finding.text) for finding in self.findings]
+            )
+        if self.methods:
+            parts.append([(advice.method, advice.reason) for advice in self.methods])
+        titles = ["", "Findings (! asks for attention)", "Methods that fit"]
+        return "\n\n".join(_block(title, part) for title, part in zip(titles, parts, strict=False))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        cells = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in self.rows())
+        rows = self.rows() + [(f.name, f.text) for f in self.findings] + [(m.method, m.reason) for m in self.methods]
+        cells = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
         return f"<table>{cells}</table>"
 
 
+def _block(title: str, rows: list[tuple[str, str]]) -> str:
+    import textwrap
+
+    width = max(len(what) for what, _ in rows)
+    indent = "  " if title else ""
+    lines = [title] if title else []
+    for what, text in rows:
+        head = f"{indent}{what.ljust(width)}  "
+        lines.append(
+            textwrap.fill(text, max(100, len(head) + 40), initial_indent=head, subsequent_indent=" " * len(head))
+        )
+    return "\n".join(lines)
+
+
 def describe(prefs: Preferences) -> Description:
-    """Describe preferences; the graph findings are over slots, so instances do not mix."""
+    """Describe preferences in depth: the facts, findings in plain words, and the methods that fit."""
+    groups, cycles = _components(prefs), findings.cycles(prefs)
+    facts = _summarise(prefs, groups, cycles)
+    if not prefs.n_slots:
+        return facts
+    found = [
+        findings.connection(prefs, groups[0]),
+        findings.separation(facts.is_strongly_connected, facts.never_lost, facts.n_never_lost, facts.n_never_won),
+        findings.cyclicity(cycles, prefs.n_instances),
+        findings.outlying(prefs, findings.agreement(prefs)),
+        findings.top_two(prefs),
+    ]
+    kept = tuple(finding for finding in found if finding is not None)
+    troubles = {finding.name for finding in kept if not finding.is_fine}
+    return replace(facts, findings=kept, methods=fitting_methods(prefs, facts.tied_share, troubles))
+
+
+def summarise(prefs: Preferences) -> Description:
+    """Return the facts only; the graph is over slots, so instances do not mix."""
+    return _summarise(prefs, _components(prefs), findings.cycles(prefs))
+
+
+def _summarise(prefs: Preferences, groups: tuple[Int64s, Int64s], cycles: findings.Cycles | None) -> Description:
     sizes = np.diff(prefs.indptr)
     candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     wins, losses, ties = views.wins_and_losses(prefs)
     compared = wins.sum() + losses.sum() + ties.sum()
-    n_components, n_strong = _components(prefs)
+    n_components, n_strong = (len(np.unique(group_of_slot)) for group_of_slot in groups)
     seen = np.bincount(prefs.entry_slot, minlength=prefs.n_slots) > 0
     judged = (wins + losses + ties) > 0
     undefeated = prefs.slot_item[judged & (losses == 0) & (wins > 0)]
@@ -125,7 +176,7 @@ def describe(prefs: Preferences) -> Description:
         never_won=_labels(prefs, winless),
         n_never_lost=len(undefeated),
         n_never_won=len(winless),
-        cyclic_triads=_cyclic_triads(prefs),
+        cyclic_triads=None if cycles is None else cycles.n_cyclic,
         notes=prefs.notes,
     )
 
@@ -134,8 +185,8 @@ def _labels(prefs: Preferences, items: Int32s) -> tuple[str, ...]:
     return tuple(prefs.items.take(list(dict.fromkeys(items.tolist()))[:NAMED]))
 
 
-def _components(prefs: Preferences) -> tuple[int, int]:
-    """Count the groups of slots linked by any comparison, and by chains of wins (ties link both ways).
+def _components(prefs: Preferences) -> tuple[Int64s, Int64s]:
+    """Number the groups of slots linked by any comparison, and by chains of wins (ties link both ways).
 
     A node per tier stands between the items of that tier and the next, so a ballot costs as many edges as it has
     entries, not as many as it has pairs: item -> boundary after its tier -> items of the next tier.
@@ -156,18 +207,4 @@ def _components(prefs: Preferences) -> tuple[int, int]:
     graph = coo_array((np.ones(len(source), np.int8), (source, target)), shape=(n_nodes, n_nodes)).tocsr()
     weak = connected_components(graph, directed=True, connection="weak")[1][:n]
     strong = connected_components(graph, directed=True, connection="strong")[1][:n]
-    return len(np.unique(weak)), len(np.unique(strong))
-
-
-def _cyclic_triads(prefs: Preferences) -> int | None:
-    """Count triples a > b > c > a in the strict majority graph of each instance."""
-    size = np.diff(prefs.slot_ptr)
-    if len(size) and (size.max() > LARGEST_FOR_CYCLES or (size.astype(float) ** 2).sum() > 5e7):
-        return None
-    matrices = views.win_matrices(prefs)
-    return sum(_cycles(matrices.matrix(q)) for q in np.flatnonzero(size > 2).tolist())
-
-
-def _cycles(wins: AnyArray) -> int:
-    beats = (wins > wins.T).astype(np.float32)
-    return round(float(((beats @ beats) * beats.T).sum(dtype=np.float64)) / 3)
+    return weak.astype(np.int64), strong.astype(np.int64)

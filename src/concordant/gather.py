@@ -37,7 +37,7 @@ def gather_rankings(
         n = len(flat)
         codes, vocabulary = encode(flat + extra, "item")
     parts: Parts = {"items": vocabulary, "indptr": indptr, "item": codes[:n], "tier": tier}
-    parts.update(_ballot_columns(len(rankings), weight, agent, instance))
+    parts.update(ballot_columns(len(rankings), weight, agent, instance))
     if extra:
         if instance is not None:
             raise InputError("candidates= lists the items of a single instance: leave it out, or leave instance= out.")
@@ -85,21 +85,67 @@ def gather_pairs(
 ) -> Parts:
     """One comparison per row. Where ``tie`` is true the two drew."""
     (win, lose), vocabulary = encode_together([winner, loser], "item")
-    n = len(win)
-    if len(lose) != n:
-        raise InputError(f"There are {n} winners and {len(lose)} losers: give two columns of the same length.")
+    n = _same_rows(win, lose)
     item = np.empty(2 * n, np.int32)
     item[0::2], item[1::2] = win, lose
     tier = np.zeros(2 * n, np.int32)
     tier[1::2] = 1 if tie is None else ~as_flags(tie, n, "tie")
-    parts: Parts = {
-        "items": vocabulary,
-        "indptr": np.arange(0, 2 * n + 1, 2, dtype=np.int64),
-        "item": item,
-        "tier": tier,
-    }
-    parts.update(_ballot_columns(n, weight, agent, instance))
+    parts = _pair_parts(vocabulary, item, tier)
+    parts.update(ballot_columns(n, weight, agent, instance))
     return parts
+
+
+def tally_pairs(winner: object, loser: object, *, weight: object = None, tie: object = None) -> Parts | None:
+    """Count equal comparisons instead of listing them: one ballot per pair of items that met, and outcome.
+
+    None where that would not pay (more pairs of items than comparisons) or needs a closer look (weights of zero).
+    """
+    if all(
+        isinstance(column, np.ndarray) and column.dtype.kind in "iu" and column.ndim == 1 for column in (winner, loser)
+    ):
+        win, lose = (_as_signed(column) for column in (winner, loser))  # type: ignore[arg-type]
+        vocabulary = None
+        low, high = (int(min(win.min(), lose.min())), int(max(win.max(), lose.max()))) if len(win) else (0, 0)
+    else:
+        (win, lose), vocabulary = encode_together([winner, loser], "item")
+        low, high = 0, len(vocabulary) - 1
+    n, span = _same_rows(win, lose), high - low + 1
+    if not 0 < span * span <= max(8 * n, 1 << 16) or (
+        weight is not None and not (as_numbers(weight, n, "weight") > 0).all()
+    ):
+        return None
+    flags = np.empty(0, np.uint8) if tie is None else as_flags(tie, n, "tie").astype(np.uint8)
+    weights = np.empty(0) if weight is None else as_numbers(weight, n, "weight")
+    a, b, is_tie, total, first = kernels.tally_votes(win, lose, flags, weights, low, span)
+    if (a == b).any():
+        return None  # an item against itself: the container says which ballot
+    if vocabulary is None:
+        seen = np.flatnonzero(first >= 0)
+        appearance = seen[np.argsort(first[seen])]
+        code = np.full(span, -1, np.int32)
+        code[appearance] = np.arange(len(appearance), dtype=np.int32)
+        a, b = code[a], code[b]
+        vocabulary = Vocabulary.lazy(len(appearance), lambda: [str(low + v) for v in appearance.tolist()])
+    item, tier = np.empty(2 * len(a), np.int32), np.zeros(2 * len(a), np.int32)
+    item[0::2], item[1::2] = a, b
+    tier[1::2] = 1 - is_tie
+    return {**_pair_parts(vocabulary, item, tier), "weight": total, "is_merged": True}
+
+
+def _pair_parts(vocabulary: Vocabulary, item: Int32s, tier: Int32s) -> Parts:
+    return {"items": vocabulary, "indptr": np.arange(0, len(item) + 1, 2, dtype=np.int64), "item": item, "tier": tier}
+
+
+def _same_rows(winner: AnyArray, loser: AnyArray) -> int:
+    if len(winner) != len(loser):
+        raise InputError(
+            f"There are {len(winner)} winners and {len(loser)} losers: give two columns of the same length."
+        )
+    return len(winner)
+
+
+def _as_signed(column: AnyArray) -> AnyArray:
+    return np.ascontiguousarray(column, np.int32 if column.dtype == np.int32 else np.int64)
 
 
 def gather_rows(
@@ -262,7 +308,7 @@ def _texts(parts: Any) -> list[str | None]:
     return [None if code < 0 else labels[code] for code in codes.tolist()]
 
 
-def _ballot_columns(n: int, weight: object, agent: object, instance: object) -> Parts:
+def ballot_columns(n: int, weight: object, agent: object, instance: object) -> Parts:
     parts: Parts = {}
     if weight is not None:
         parts["weight"] = as_numbers(weight, n, "weight")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import io
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant import kernels, registry, views
+from concordant import kernels, registry, saving, views
 from concordant.errors import ConcordantError
 from concordant.gather import segment_index
 from concordant.method import NEEDS, Method
@@ -103,6 +104,22 @@ def condorcet_consistency(method: Method, prefs: Preferences, rng: np.random.Gen
     return None
 
 
+def instances_are_independent(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
+    """Ranking many instances together is ranking each alone."""
+    if prefs.instances is None:
+        return None
+    if getattr(method, "missing", None) == "auto":  # "auto" looks at the form of all ballots together
+        settled: Any = {"missing": views.resolve_missing(prefs, "auto")}
+        method = dataclasses.replace(method, **settled)
+    together = _ranks(method, prefs)
+    alone: Ranks = {}
+    for label in prefs.instances.labels:
+        part = _select_instance(prefs, label)
+        if part.n_slots:
+            alone.update(_ranks(method, part))
+    return None if together == alone else "an instance is ranked differently together with others"
+
+
 # ---- laws for everyone ----
 def is_finite(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
     """Every candidate gets a finite score and a rank."""
@@ -128,20 +145,17 @@ def backends_agree(method: Method, prefs: Preferences, rng: np.random.Generator)
     return None
 
 
-def instances_are_independent(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
-    """Ranking many instances together is ranking each alone."""
-    if prefs.instances is None:
+def saves_and_loads(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
+    """A method that was saved and loaded again is the same and ranks the same."""
+    if not saving.is_registered(method):
         return None
-    if getattr(method, "missing", None) == "auto":  # "auto" looks at the form of all ballots together
-        settled: Any = {"missing": views.resolve_missing(prefs, "auto")}
-        method = dataclasses.replace(method, **settled)
-    together = _ranks(method, prefs)
-    alone: Ranks = {}
-    for label in prefs.instances.labels:
-        part = _select_instance(prefs, label)
-        if part.n_slots:
-            alone.update(_ranks(method, part))
-    return None if together == alone else "an instance is ranked differently together with others"
+    file = io.BytesIO()
+    saving.save(method, file)
+    file.seek(0)
+    loaded = saving.load(file)
+    if loaded != method or loaded.learnt.keys() != method.learnt.keys():
+        return "it is not the same method after saving and loading"
+    return None if _ranks(loaded, prefs) == _ranks(method, prefs) else "it ranks differently after saving and loading"
 
 
 def is_documented(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
@@ -173,11 +187,17 @@ def is_documented(method: Method, prefs: Preferences, rng: np.random.Generator) 
 
 
 WAIVABLE: Mapping[str, Law] = {
-    law.__name__: law for law in (neutrality, anonymity, weight_is_repetition, unanimity, condorcet_consistency)
+    law.__name__: law
+    for law in (
+        neutrality,
+        anonymity,
+        weight_is_repetition,
+        unanimity,
+        condorcet_consistency,
+        instances_are_independent,
+    )
 }
-ALWAYS: Mapping[str, Law] = {
-    law.__name__: law for law in (is_finite, backends_agree, instances_are_independent, is_documented)
-}
+ALWAYS: Mapping[str, Law] = {law.__name__: law for law in (is_finite, backends_agree, saves_and_loads, is_documented)}
 
 
 def check(method: str | Method | type[Method], *, runs: int = 40, seed: int = 0) -> list[str]:

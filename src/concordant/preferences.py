@@ -150,7 +150,9 @@ class Preferences:
     def _sort_tiers(self) -> None:
         """Keep entries sorted by tier inside each ballot."""
         falls = np.flatnonzero(self.tier[1:] < self.tier[:-1]) + 1
-        if not len(falls) or np.isin(falls, self.indptr).all():
+        is_start = np.zeros(len(self.tier) + 1, bool)
+        is_start[self.indptr] = True
+        if is_start[falls].all():
             return
         order = np.lexsort((self.tier, segment_index(self.indptr)))
         for name in ("item", "tier", "value", "shown"):
@@ -321,8 +323,21 @@ class Preferences:
         tie: object = None,
         agent: object = None,
         instance: object = None,
+        merge: bool = False,
     ) -> Preferences:
-        """Make preferences from one comparison per row; where ``tie`` is true the two drew."""
+        """Make preferences from one comparison per row; where ``tie`` is true the two drew.
+
+        ``merge=True`` joins equal comparisons on the way in, which is far cheaper for many votes over few items; the
+        order of events is lost then, as after ``merge()``, and so is who voted.
+        """
+        if merge:
+            tallied = None
+            if instance is None:
+                tallied = gather.tally_pairs(winner, loser, weight=weight, tie=tie)
+            if tallied is not None:
+                return cls(**tallied)
+            listed = cls(**gather.gather_pairs(winner, loser, weight=weight, tie=tie, instance=instance))
+            return listed.merge(agents=False)
         return cls(**gather.gather_pairs(winner, loser, weight=weight, tie=tie, agent=agent, instance=instance))
 
     @classmethod
@@ -467,7 +482,7 @@ class Preferences:
         return merged
 
     def describe(self) -> Any:
-        """Say what these preferences are: sizes, form, density, ties, connectivity, cycles."""
+        """Say what these preferences are: sizes, form, findings in plain words, and the methods that fit."""
         from concordant.describing import describe
 
         return describe(self)
@@ -493,7 +508,9 @@ class Preferences:
         return f"Preferences({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        return self.describe()._repr_html_()  # type: ignore[no-any-return]
+        from concordant.describing import summarise
+
+        return summarise(self)._repr_html_()
 
 
 def _vocabulary(labels: Vocabulary | Iterable[str]) -> Vocabulary:

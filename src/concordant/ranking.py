@@ -243,6 +243,25 @@ class Ranking:
             "seconds": self.seconds,
         }
 
+    # ---- pictures ----
+    def plot(self, path: str | None = None, *, top: int = 30) -> Any:
+        """Draw the scores of the best items with their intervals (Matplotlib); save the picture where path says."""
+        from concordant.plots import plot_ranking
+
+        return plot_ranking(self, path, top=top)
+
+    def plot_matrix(self, prefs: Any, path: str | None = None, *, top: int = 40) -> Any:
+        """Draw how often each item beats each other one in the preferences, in the order of this ranking."""
+        from concordant.plots import plot_matrix
+
+        return plot_matrix(self, prefs, path, top=top)
+
+    def plot_agents(self, path: str | None = None, *, top: int = 40) -> Any:
+        """Draw the weights the method gave to the agents."""
+        from concordant.plots import plot_agents
+
+        return plot_agents(self, path, top=top)
+
     # ---- display ----
     def __repr__(self) -> str:
         head = f"Ranking by {self.method}" if self.method else "Ranking"

@@ -334,7 +334,7 @@ def _ballots(rows: _Rows, code: AnyArray, filled: Bools, tier: AnyArray, vocabul
         "item": item,
         "tier": np.ascontiguousarray(tier[keep], np.int32),
     }
-    return parts | gather._ballot_columns(rows.count, **_by_role(rows.shared()))
+    return parts | gather.ballot_columns(rows.count, **_by_role(rows.shared()))
 
 
 def _rankings(rows: _Rows) -> Parts:
@@ -358,7 +358,7 @@ def _rankings(rows: _Rows) -> Parts:
     parts: Parts = {"items": vocabulary, "indptr": indptr, "item": item, "tier": parsed.tier[entry]}
     if flags is not None:
         parts["open"] = flags[rows.good]
-    return parts | gather._ballot_columns(rows.count, **_by_role(rows.shared()))
+    return parts | gather.ballot_columns(rows.count, **_by_role(rows.shared()))
 
 
 def _rank_matrix(rows: _Rows) -> Parts:

@@ -121,12 +121,16 @@ class Pairs:
     ballot: Int64s
 
 
-def pairs(prefs: Preferences) -> Pairs:
-    """List all compared pairs of all ballots (missing items ignored); O(length²) per ballot, so for short ones."""
+def pairs(prefs: Preferences, ballots: Int64s | None = None) -> Pairs:
+    """List all compared pairs of all ballots, or of some; missing items ignored; O(length²) per ballot."""
     groups = tiers(prefs)
     sizes = np.diff(prefs.indptr)
     entry = np.arange(len(prefs.item))
     later = np.repeat(prefs.indptr[1:], sizes) - entry - 1
+    if ballots is not None:
+        is_wanted = np.zeros(prefs.n_ballots, bool)
+        is_wanted[ballots] = True
+        later *= np.repeat(is_wanted, sizes)
     first = np.repeat(entry, later)
     second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
     same = groups.of_entry[first] == groups.of_entry[second]

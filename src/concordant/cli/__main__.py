@@ -19,7 +19,7 @@ for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
 COMMANDS = {
     "rank": "Rank items from preferences of any form.",
     "compare": "Rank by several methods and show how far they agree.",
-    "describe": "Say what a data set is: sizes, form, ties, connectivity, cycles.",
+    "describe": "Say what a data set is, what to watch out for, and which methods fit.",
     "convert": "Convert preferences from one format to another.",
     "fuse": "Fuse TREC runs into one run.",
     "evaluate": "Evaluate runs or rankings against relevance labels.",

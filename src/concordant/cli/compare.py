@@ -13,19 +13,24 @@ Examples:
   concordant compare votes.csv
   concordant compare ballots.csv --methods borda,schulze,instant-runoff
   concordant compare ballots.csv --methods borda,copeland --json
+  concordant compare votes.csv --methods bradley-terry,davidson,borda --folds 5
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @click.option("--methods", "-m", metavar="A,B,…", help="Methods, separated by commas; by default four that fit.")
+@click.option(
+    "--folds", type=click.IntRange(2), metavar="N", help="Also foretell each N-th of the ballots from the rest."
+)
 @shared.output_options
 @shared.reading_options
-def command(file: tuple[str, ...], methods: str | None, **options: Any) -> None:
+def command(file: tuple[str, ...], methods: str | None, folds: int | None, **options: Any) -> None:
     """Rank by several methods and show how far they agree.
 
-    For each method: the mean share of the ballots' pairs its ranking turns around (lower fits better), Kendall's
-    tau to every other method, and its first items.
+    For each method: the mean share of the ballots' pairs its ranking turns around (lower fits better), the
+    log-likelihood of the ballots where it is a model, both again for unseen ballots with --folds, Kendall's tau to
+    every other method, and its first items.
     """
     from concordant.comparing import compare
     from concordant.vocabulary import shorten
@@ -33,26 +38,29 @@ def command(file: tuple[str, ...], methods: str | None, **options: Any) -> None:
     output, as_json, as_csv = options.pop("output"), options.pop("as_json"), options.pop("as_csv")
     prefs = shared.read_preferences(file[0] if len(file) == 1 else file, options)
     names = [name.strip() for name in methods.split(",") if name.strip()] if methods else _fitting(prefs)
-    result = compare(prefs, names)
+    result = compare(prefs, names, folds=folds)
     data = result.to_dict()
     if as_json:
         shared.write_text(shared.to_json(data), output)
         return
     if as_csv:
-        columns: dict[str, Any] = {"method": names, "distance": [row["distance"] for row in data["methods"]]}
-        columns.update({f"tau_{name}": [line[k] for line in data["tau"]] for k, name in enumerate(names)})
-        shared.write_text(shared.to_csv(columns), output)
+        table: dict[str, Any] = {
+            "method": names,
+            "distance": [row["distance"] for row in data["methods"]],
+            "log_likelihood": [row["log_likelihood"] for row in data["methods"]],
+        }
+        if folds is not None:
+            for key in ("distance", "log_likelihood"):
+                table[f"held_out_{key}"] = [row["held_out"][key] for row in data["methods"]]
+        table.update({f"tau_{name}": [line[k] for line in data["tau"]] for k, name in enumerate(names)})
+        shared.write_text(shared.to_csv(table), output)
         return
+    columns = result.columns()
     rows = [
-        [
-            row["method"],
-            f"{row['distance']:.4f}",
-            *(f"{tau:.3f}" for tau in data["tau"][k]),
-            " > ".join(shorten(label, 20) for label in row["top"][:4]),
-        ]
-        for k, row in enumerate(data["methods"])
+        [name, *(cells[k] for _, cells in columns), " > ".join(shorten(label, 20) for label in row["top"][:4])]
+        for k, (name, row) in enumerate(zip(names, data["methods"], strict=True))
     ]
-    header = ["method", "distance", *(f"tau {name}" for name in names), "first"]
+    header = ["method", *(f"tau {text}" if text in names else text for text, _ in columns), "first"]
     shared.tell(prefs.notes, "note: ")
     shared.write_text(shared.table(header, rows, set(range(1, len(header) - 1))), output)
     for row in data["methods"]:

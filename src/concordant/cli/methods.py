@@ -34,12 +34,16 @@ def command(name: str | None, as_json: bool) -> None:
 
 def _facts(name: str) -> dict[str, object]:
     from concordant import registry
+    from concordant.errors import UnknownNameError
     from concordant.params import params_of
 
-    cls = registry.load(name)
+    try:
+        cls = registry.load(name)
+    except UnknownNameError as error:  # a package that cannot be loaded does not hide the others
+        return {"name": name, "family": registry.family(name), "summary": str(error)}
     return {
         "name": name,
-        "family": cls.__module__.split(".")[-2],
+        "family": registry.family(name),
         "summary": cls.summary(),
         "aliases": sorted(cls.aliases),
         "needs": sorted(cls.needs),

@@ -13,6 +13,7 @@ Examples:
   concordant rank votes.csv
   concordant rank arena.csv --left model_a --right model_b --outcome winner
   concordant rank ratings.csv --agent user --item film --rating stars --top 10
+  concordant rank votes.csv --plot scores.svg --plot-matrix wins.png
   concordant rank ballots.csv --method borda --missing ignore --json
   cat votes.csv | concordant rank - --csv > ranking.csv
 
@@ -30,6 +31,9 @@ The options of a method appear with:  concordant rank --method NAME --help
     help="Method; by default one that fits.",
 )
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the N best of each instance.")
+@click.option("--plot", metavar="FILE", help="Draw scores and intervals (svg, png or pdf).")
+@click.option("--plot-matrix", metavar="FILE", help="Draw how often each item beats each other one.")
+@click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents.")
 @click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
 @shared.output_options
 @shared.reading_options
@@ -43,12 +47,14 @@ def command(file: tuple[str, ...], method: str | None, top: int | None, seed: in
     from concordant.params import params_of
 
     output, as_json, as_csv = options.pop("output"), options.pop("as_json"), options.pop("as_csv")
+    pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
     params = shared.taken_params(options)
     prefs = shared.read_preferences(file[0] if len(file) == 1 else file, options)
     name = method or api.default_method(prefs)
     if seed is not None and any(p.name == "seed" for p in params_of(registry.load(registry.resolve(name)[0]))):
         params["seed"] = seed
     ranking = api.rank(prefs, name, **params)
+    _draw(ranking, prefs, pictures)
     if top is not None:
         ranking = ranking.head(top)
     if as_json:
@@ -60,6 +66,13 @@ def command(file: tuple[str, ...], method: str | None, top: int | None, seed: in
         shared.write_text("\n\n".join(_tables(ranking)), output)
     if not as_json:
         shared.tell(ranking.warnings, "warning: ")
+
+
+def _draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
+    """Draw what was asked for."""
+    for kind, path in pictures.items():
+        if path is not None:
+            getattr(ranking, kind)(*((prefs, path) if kind == "plot_matrix" else (path,)))
 
 
 def _tables(ranking: Any) -> list[str]:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING, Any
 
 from concordant.errors import InputError
-from concordant.io._formats import FORMATS, Format, named, recognise
+from concordant.io._formats import FORMATS, Format, named, plugin_formats, recognise
 from concordant.io._options import Options
 from concordant.io._source import MAX_BYTES, MAX_RATIO, PathLike, Source
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from concordant.ranking import Ranking
     from concordant.types import AnyArray, Floats, Int64s
 
-__all__ = ["Format", "formats", "read", "read_features", "read_labels", "write"]
+__all__ = ["Format", "Options", "Source", "formats", "read", "read_features", "read_labels", "write"]
 
 Paths = PathLike | IO[Any] | Sequence[PathLike]
 
@@ -109,8 +109,8 @@ def write(
 
 
 def formats() -> list[Format]:
-    """List the formats: name, endings, doc, can_read, can_write."""
-    return list(FORMATS)
+    """List the formats, also those other packages read: name, endings, doc, can_read, can_write."""
+    return [*FORMATS, *plugin_formats()]
 
 
 def _read(
@@ -134,12 +134,12 @@ def _read(
         kinds = [named(format) if format is not None else recognise(source) for source in sources]
         kind = kinds[0]
         for source, other in zip(sources, kinds, strict=True):
-            if other is not kind:
+            if other != kind:
                 raise source.error(f"this looks like {other.name}, the first file like {kind.name}: say format=.")
         if what not in kind.reads:
             raise sources[0].error(_redirect(what, kind))
         module = kind.load()
-        if kind.module == "table":
+        if kind.module == "table" and kind.package:
             more["kind"] = kind.name
         reader = getattr(module, {"preferences": "read"}.get(what, f"read_{what}"))
         return reader(sources, options, **more)

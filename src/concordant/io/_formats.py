@@ -6,9 +6,11 @@ One entry here and one module beside this one add a format. Modules are imported
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any
 
+from concordant import plugins
 from concordant.errors import UnknownNameError, suggest
 from concordant.io._source import Source
 
@@ -21,8 +23,9 @@ class Format:
     endings: tuple[str, ...]
     doc: str
     reads: tuple[str, ...]
-    can_write: bool
-    module: str
+    can_write: bool = False
+    module: str = ""
+    package: str = "concordant.io"
 
     @property
     def can_read(self) -> bool:
@@ -31,7 +34,7 @@ class Format:
 
     def load(self) -> Any:
         """Import the module that knows the format."""
-        return importlib.import_module(f"concordant.io.{self.module}")
+        return importlib.import_module(f"{self.package}.{self.module}" if self.package else self.module)
 
 
 _TABLE = ("preferences", "labels")
@@ -62,22 +65,47 @@ FORMATS = (
 )
 _BY_NAME = {one.name: one for one in FORMATS}
 _BY_ENDING = {ending: one for one in FORMATS for ending in one.endings}
+_PLAIN_ENDINGS = (".txt", ".dat", ".data")  # these say nothing: the content decides
 
 
 def named(name: str) -> Format:
     """Return the format of this name."""
     plain = name.strip().lower().removeprefix(".")
     found = _BY_NAME.get(plain) or _BY_ENDING.get("." + plain)
+    if found is None and plain in plugins.found(plugins.READERS):
+        found = _load_plugin(plain)
     if found is None:
-        raise UnknownNameError(
-            f"There is no format {name!r}.{suggest(plain, list(_BY_NAME))} Formats are {', '.join(_BY_NAME)}."
-        )
+        known = [*_BY_NAME, *plugins.found(plugins.READERS)]
+        raise UnknownNameError(f"There is no format {name!r}.{suggest(plain, known)} Formats are {', '.join(known)}.")
     return found
 
 
 def by_ending(ending: str) -> Format | None:
-    """Return the format files of this ending have."""
-    return _BY_ENDING.get(ending)
+    """Return the format files of this ending have, of concordant or else of another package."""
+    found = _BY_ENDING.get(ending)
+    if found is None and ending and ending not in _PLAIN_ENDINGS:
+        found = next((one for one in plugin_formats() if ending in one.endings), None)
+    return found
+
+
+def plugin_formats() -> list[Format]:
+    """Return the formats other packages read; one that cannot be loaded says so and reads nothing."""
+    formats = []
+    for name in sorted(set(plugins.found(plugins.READERS)) - set(_BY_NAME)):
+        try:
+            formats.append(_load_plugin(name))
+        except UnknownNameError as error:
+            formats.append(Format(name, (), str(error), ()))
+    return formats
+
+
+def _load_plugin(name: str) -> Format:
+    """Load a reader of another package: a module with ``FORMAT`` and ``read(sources, options)``."""
+    module = plugins.load(plugins.READERS, name)
+    declared = getattr(module, "FORMAT", None)
+    if not isinstance(module, ModuleType) or not isinstance(declared, Format) or declared.name != name:
+        raise plugins.refusal(plugins.READERS, name, f"is no module with FORMAT = Format({name!r}, …)")
+    return replace(declared, package="", module=module.__name__, can_write=False)
 
 
 def recognise(source: Source) -> Format:
@@ -87,7 +115,7 @@ def recognise(source: Source) -> Format:
         return _BY_NAME["parquet"]
     if head.startswith(b"ARROW1") or (source.ending in _BY_NAME["arrow"].endings and head[:4] == b"\xff\xff\xff\xff"):
         return _BY_NAME["arrow"]
-    by_name = _BY_ENDING.get(source.ending)
+    by_name = by_ending(source.ending)
     if by_name is not None and by_name.name not in ("json", "jsonl"):
         return by_name
     if head.lstrip()[:1] in (b"{", b"["):

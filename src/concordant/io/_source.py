@@ -116,6 +116,10 @@ class Source(AbstractContextManager["Source"]):
             raise self.not_utf_8(content.count(b"\n", 0, problem.start) + 1) from None
         return content
 
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield (line number, text) of every line: the simple way to read, for formats of other packages."""
+        yield from enumerate(self.read_text_bytes().decode("utf-8").splitlines(), 1)
+
     def not_utf_8(self, line: int | None) -> FormatError:
         """Make the error for text in another encoding."""
         return self.error("the text is not UTF-8: name its encoding, for example encoding='latin-1'.", line)

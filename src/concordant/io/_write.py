@@ -76,8 +76,12 @@ def _csv(columns: Columns, delimiter: str = ",") -> bytes:
     # The csv module leaves a lone carriage return unquoted, which readers take for the end of a line.
     has_return = any(isinstance(cell, str) and "\r" in cell for column in cells for cell in column)
     text = io.StringIO(newline="")
-    quoting = csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
+    writer = csv.writer(
+        text,
+        delimiter=delimiter,
+        lineterminator="\n",
+        quoting=csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL,
+    )
     writer.writerow(columns)
     writer.writerows(zip(*cells, strict=True))
     return text.getvalue().encode("utf-8")

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 namespace {
@@ -93,6 +94,71 @@ double sum_stages(const Stages &all, const double *worth, double *gain, double *
     return chosen.total() - remaining.total();
 }
 
+constexpr size_t LANES = 4;
+
+// The same for LANES strict ballots of equal length side by side: all their entries but the last are chosen.
+SIMD_CLONES double sum_strict(const int32_t *const *slot, const double *weight, size_t n, const double *worth,
+                              double *rate, double *tail) {
+    double total[LANES] = {0, 0, 0, 0}, mantissa[LANES] = {1, 1, 1, 1};
+    int64_t exponent[LANES] = {0, 0, 0, 0};
+    for (size_t k = n; k-- > 0;)
+        for (size_t t = 0; t < LANES; ++t) tail[k * LANES + t] = total[t] += worth[slot[t][k]];
+    double so_far[LANES] = {0, 0, 0, 0};
+    for (size_t k = 0; k + 1 < n; ++k) {
+        double *here = tail + k * LANES;
+        // A product of many factors, kept in range by moving its binary exponent aside.
+        for (size_t t = 0; t < LANES; ++t) {
+            double product = mantissa[t] * here[t];
+            int64_t bits;
+            std::memcpy(&bits, &product, sizeof bits);
+            exponent[t] += bits >> 52;
+            bits = (bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000;
+            std::memcpy(&mantissa[t], &bits, sizeof bits);
+        }
+        for (size_t t = 0; t < LANES; ++t) here[t] = so_far[t] += weight[t] / here[t];
+    }
+    double value = 0;
+    int64_t bias = 1023 * static_cast<int64_t>(n - 1);
+    for (size_t t = 0; t < LANES; ++t) {
+        tail[(n - 1) * LANES + t] = so_far[t];
+        value += weight[t] * (std::log(mantissa[t]) + 0.693147180559945309417 * static_cast<double>(exponent[t] - bias));
+        for (size_t k = 0; k < n; ++k) rate[slot[t][k]] += tail[k * LANES + t];
+    }
+    return -value;
+}
+
+bool is_strict(const uint8_t *mark, size_t n) {
+    unsigned different = 0;
+    for (size_t k = 0; k + 1 < n; ++k) different |= mark[k] ^ CHOSEN;
+    return !different;
+}
+
+// sum_stages, with strict ballots of equal length taken together.
+double sum_all_stages(const Stages &all, const double *worth, double *gain, double *rate) {
+    std::vector<double> tail(LANES * longest(all));
+    double value = 0;
+    for (size_t b = all.from; b < all.to;) {
+        size_t n = static_cast<size_t>(all.indptr[b + 1] - all.indptr[b]), t = 0;
+        const int32_t *slot[LANES];
+        if (n > 1)
+            for (; t < LANES && b + t < all.to; ++t) {
+                int64_t from = all.indptr[b + t];
+                if (static_cast<size_t>(all.indptr[b + t + 1] - from) != n || !is_strict(all.mark + from, n)) break;
+                slot[t] = all.slot + from;
+            }
+        if (t == LANES) {
+            value += sum_strict(slot, all.weight + b, n, worth, rate, tail.data());
+            b += LANES;
+            continue;
+        }
+        Stages one = all;
+        one.from = b;
+        one.to = b += std::max<size_t>(t, 1);
+        value += sum_stages(one, worth, gain, rate, tail);
+    }
+    return value;
+}
+
 // Second derivatives of minus the log-likelihood by score, lower triangle of an m x m matrix: `remaining` is the
 // positive semidefinite part of what remains; `tied` what tiers of several items take off it (may be null).
 void curve_stages(const Stages &all, const double *worth, size_t m, double *remaining, double *tied,
@@ -165,18 +231,18 @@ void solve(const double *factor, size_t m, double *x) {
     }
 }
 
-// The diagonal of the inverse: squared column norms of the inverse factor.
-void invert_diagonal(const double *factor, size_t m, double *diagonal) {
-    std::vector<double> column(m);
-    for (size_t j = 0; j < m; ++j) {
-        double sum = 0;
+// The inverse of the matrix whose Cholesky factor this is, less `common` everywhere.
+void invert(const double *factor, size_t m, double common, double *inverse) {
+    std::vector<double> column(m * m, 0.0); // row j: column j of the inverse factor
+    for (size_t j = 0; j < m; ++j)
         for (size_t i = j; i < m; ++i) {
-            double value = i == j ? 1.0 : -dot(factor + i * m + j, column.data() + j, i - j);
-            column[i] = value / factor[i * m + i];
-            sum += column[i] * column[i];
+            double value = i == j ? 1.0 : -dot(factor + i * m + j, column.data() + j * m + j, i - j);
+            column[j * m + i] = value / factor[i * m + i];
         }
-        diagonal[j] = sum;
-    }
+    for (size_t i = 0; i < m; ++i)
+        for (size_t j = 0; j <= i; ++j)
+            inverse[i * m + j] = inverse[j * m + i] =
+                dot(column.data() + i * m + i, column.data() + j * m + i, m - i) - common;
 }
 
 struct Prior {
@@ -226,13 +292,13 @@ class Fit {
         centre();
     }
 
-    // Standard errors of scores that sum to zero; false where the second derivative is not definite.
-    bool errors(double *result) {
+    // Covariance of scores that sum to zero; NaN where the second derivative is not definite.
+    bool covariance(double *result) {
         evaluate(score);
         bool is_definite = curve();
-        invert_diagonal(factor_.data(), m_, result);
         double along = m_ * (shift_ * m_ + (prior_.is_gamma ? 0.0 : prior_.strength));
-        for (size_t i = 0; i < m_; ++i) result[i] = is_definite ? std::sqrt(std::max(result[i] - 1 / along, 0.0)) : NAN;
+        invert(factor_.data(), m_, 1 / along, result);
+        if (!is_definite) std::fill(result, result + m_ * m_, NAN);
         return is_definite;
     }
 
@@ -333,8 +399,7 @@ nb::tuple stage_sums(In<int64_t> indptr, In<int32_t> slot, In<uint8_t> mark, In<
     {
         nb::gil_scoped_release release;
         Stages all{indptr.data(), slot.data(), mark.data(), weight.data(), 0, weight.size()};
-        std::vector<double> tail(longest(all));
-        value = sum_stages(all, worth.data(), gain.get(), rate.get(), tail);
+        value = sum_all_stages(all, worth.data(), gain.get(), rate.get());
     }
     return nb::make_tuple(value, gain.give(), rate.give());
 }
@@ -382,14 +447,22 @@ nb::tuple fit_stages(In<int64_t> slot_ptr, In<int64_t> ballot_ptr, In<int64_t> i
                      In<uint8_t> mark, In<double> weight, double prior, bool is_gamma, int max_steps, double tolerance,
                      bool with_errors) {
     size_t instances = slot_ptr.size() - 1, slots = static_cast<size_t>(slot_ptr.data()[instances]);
-    Buffer<double> score(slots, 0.0), error(slots, 0.0), value(instances, 0.0), norm(instances, 0.0);
+    size_t cells = 0;
+    for (size_t q = 0; with_errors && q < instances; ++q) {
+        size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - slot_ptr.data()[q]);
+        cells += m * m;
+    }
+    Buffer<double> score(slots, 0.0), covariance(cells, 0.0), value(instances, 0.0), norm(instances, 0.0);
     Buffer<int32_t> steps(instances, 0);
     Buffer<uint8_t> is_definite(instances, 1);
     {
         nb::gil_scoped_release release;
+        size_t at = 0;
         for (size_t q = 0; q < instances; ++q) {
             int64_t first = slot_ptr.data()[q];
             size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - first);
+            size_t block = at;
+            at += m * m;
             if (m < 2) continue;
             Stages stages{indptr.data(),
                           slot.data(),
@@ -404,10 +477,10 @@ nb::tuple fit_stages(In<int64_t> slot_ptr, In<int64_t> ballot_ptr, In<int64_t> i
             value[q] = fit.log_likelihood();
             norm[q] = fit.norm;
             steps[q] = fit.steps;
-            if (with_errors) is_definite[q] = fit.errors(error.get() + first);
+            if (with_errors) is_definite[q] = fit.covariance(covariance.get() + block);
         }
     }
-    return nb::make_tuple(score.give(), error.give(), value.give(), norm.give(), steps.give(), is_definite.give());
+    return nb::make_tuple(score.give(), covariance.give(), value.give(), norm.give(), steps.give(), is_definite.give());
 }
 
 } // namespace

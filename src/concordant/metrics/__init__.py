@@ -23,7 +23,7 @@ from concordant.metrics.distance import (
     spearman,
     tau_b,
 )
-from concordant.metrics.retrieval import RetrievalMetric, evaluate_arrays, evaluate_ranked, mean
+from concordant.metrics.retrieval import ListMetric, RetrievalMetric, evaluate_arrays, evaluate_ranked, mean
 from concordant.metrics.significance import (
     SystemComparison,
     SystemRow,
@@ -37,6 +37,7 @@ from concordant.metrics.value import Description, Metric, describe, names, parse
 __all__ = [
     "Description",
     "DistanceMetric",
+    "ListMetric",
     "Metric",
     "RetrievalMetric",
     "SystemComparison",

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from concordant import kernels
 from concordant.errors import InputError, ParameterError
+from concordant.gather import segment_index
 from concordant.kernels.codes import Measure
 from concordant.metrics.value import Metric, known, parse_all
 from concordant.params import param
@@ -42,6 +43,15 @@ class RetrievalMetric(Metric):
     def row(self, largest_label: float) -> list[float]:
         """Return the metric as the kernels read it (see ``kernels.codes``)."""
         return [self.measure, getattr(self, "cutoff", None) or 0, _EMPTY[self.empty]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListMetric(RetrievalMetric):
+    """A metric computed in Python, one list after the other: the way for metrics of other packages."""
+
+    def value(self, ranked: Floats, judged: Floats) -> float:
+        """Return the value of one list: its labels best first, and all judged labels of the query, best first."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,9 +206,12 @@ def evaluate_arrays(
     if len(place):
         score_by_row, label_by_row = _moved(score_by_row, place), _moved(label_by_row, place)
     chosen = _retrieval_only(metrics)
-    table = _table(chosen, _largest(label_by_row, chosen))
-    values = kernels.evaluate_scores(score_by_row, label_by_row, ptr, table, _skips(unjudged))
-    return _by_name(chosen, values)
+    skips, compiled = _skips(unjudged), [one for one in chosen if not isinstance(one, ListMetric)]
+    table = _table(compiled, _largest(label_by_row, compiled))
+    values = kernels.evaluate_scores(score_by_row, label_by_row, ptr, table, skips)
+    best_first = np.lexsort((-score_by_row, segment_index(ptr))) if len(compiled) < len(chosen) else np.arange(0)
+    lists = _Lists(label_by_row[best_first], ptr, label_by_row, ptr, skips)
+    return _by_name(chosen, compiled, values, lists)
 
 
 def evaluate_ranked(
@@ -227,9 +240,10 @@ def evaluate_ranked(
             "give one set per list."
         )
     chosen = _retrieval_only(metrics)
-    table = _table(chosen, max(_largest(judged, chosen), _largest(ranked, chosen)))
-    values = kernels.evaluate_lists(ranked, starts, judged, judged_starts, table, _skips(unjudged))
-    return _by_name(chosen, values)
+    skips, compiled = _skips(unjudged), [one for one in chosen if not isinstance(one, ListMetric)]
+    table = _table(compiled, max(_largest(judged, compiled), _largest(ranked, compiled)))
+    values = kernels.evaluate_lists(ranked, starts, judged, judged_starts, table, skips)
+    return _by_name(chosen, compiled, values, _Lists(ranked, starts, judged, judged_starts, skips))
 
 
 def mean(values: ArrayLike) -> float:
@@ -249,12 +263,38 @@ def _retrieval_only(metrics: str | Metric | Iterable[str | Metric]) -> list[Retr
 
 
 def _table(chosen: list[RetrievalMetric], largest_label: float) -> Floats:
-    return np.array([metric.row(largest_label) for metric in chosen], np.float64)
+    return np.array([metric.row(largest_label) for metric in chosen], np.float64).reshape(-1, 5)
 
 
-def _by_name(chosen: list[RetrievalMetric], values: Floats) -> dict[str, Floats]:
-    by_metric = np.ascontiguousarray(values.T)
-    return {str(metric): by_metric[k] for k, metric in enumerate(chosen)}
+def _by_name(
+    chosen: list[RetrievalMetric], compiled: list[RetrievalMetric], values: Floats, lists: _Lists
+) -> dict[str, Floats]:
+    columns = dict(zip(compiled, np.ascontiguousarray(values.T), strict=True))
+    return {str(one): lists.values(one) if isinstance(one, ListMetric) else columns[one] for one in chosen}
+
+
+@dataclass(frozen=True)
+class _Lists:
+    """The lists of all queries, for metrics that look at one after the other."""
+
+    ranked: Floats
+    ptr: Int64s
+    judged: Floats
+    judged_ptr: Int64s
+    skips_unjudged: bool
+
+    def values(self, metric: ListMetric) -> Floats:
+        """Return the value of every list."""
+        return np.array([self._value(metric, q) for q in range(len(self.ptr) - 1)])
+
+    def _value(self, metric: ListMetric, q: int) -> float:
+        ranked = self.ranked[self.ptr[q] : self.ptr[q + 1]]
+        judged = self.judged[self.judged_ptr[q] : self.judged_ptr[q + 1]]
+        judged = -np.sort(-np.maximum(judged[~np.isnan(judged)], 0.0))
+        if not judged.any():
+            return _EMPTY[metric.empty]
+        kept = ranked[~np.isnan(ranked)] if self.skips_unjudged else np.nan_to_num(ranked)
+        return float(metric.value(np.maximum(kept, 0.0), judged))
 
 
 def _skips(unjudged: str) -> bool:

@@ -68,10 +68,14 @@ class Description(NamedTuple):
 
 def describe() -> list[Description]:
     """Describe every metric: name, kind ("retrieval" or "distance"), one line of doc, declared options."""
+    broken = []
     for name in plugins.found(plugins.METRICS):
-        _KNOWN.get(name) or known(_load_plugin(name))
+        try:
+            _find(name)
+        except UnknownNameError as error:
+            broken.append(Description(name, "unavailable", str(error), ()))
     classes = dict.fromkeys(_KNOWN.values())
-    return [Description(cls.name, cls.kind, _first_sentence(cls), _declared(cls)) for cls in classes]
+    return [Description(cls.name, cls.kind, _first_sentence(cls), _declared(cls)) for cls in classes] + broken
 
 
 def names() -> dict[str, str]:
@@ -88,9 +92,7 @@ def parse(text: str | Metric) -> Metric:
     form = _FORM.fullmatch(text.lower().replace("_", "-"))
     if form is None:
         raise UnknownNameError(f"{text!r} is no metric: write name@cutoff:option, for example 'ndcg@10:letor'.")
-    cls = _KNOWN.get(form["name"])
-    if cls is None and form["name"] in plugins.found(plugins.METRICS):
-        cls = known(_load_plugin(form["name"]))
+    cls = _find(form["name"])
     if cls is None:
         hint = suggest(form["name"], list(_KNOWN)) or f" Use one of {', '.join(names())}."
         raise UnknownNameError(f"There is no metric named {form['name']!r}.{hint}")
@@ -121,12 +123,17 @@ def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
     return found
 
 
-def _load_plugin(name: str) -> type[Metric]:
+def _find(name: str) -> type[Metric] | None:
+    """Return the metric class of a name, of concordant or else of another package."""
+    if name in _KNOWN or name not in plugins.found(plugins.METRICS):
+        return _KNOWN.get(name)
     loaded = plugins.load(plugins.METRICS, name)
     if not isinstance(loaded, type) or not issubclass(loaded, Metric):
         raise plugins.refusal(plugins.METRICS, name, "is no subclass of concordant.metrics.Metric")
     if loaded.name != name:
         raise plugins.refusal(plugins.METRICS, name, f"is a metric of another name, {loaded.name}")
+    for alias in (name, *loaded.aliases):
+        _KNOWN.setdefault(alias, loaded)
     return loaded
 
 

@@ -125,9 +125,7 @@ class Corpus:
         prefs = self.prefs
         if variance is None:
             return sum_by(views.ballot_of_entry(prefs), self.net * score[prefs.entry_slot], prefs.n_ballots)
-        return kernels.ballot_gains(
-            prefs.indptr, prefs.entry_slot, self.level, score, variance, self.is_binary
-        )
+        return kernels.ballot_gains(prefs.indptr, prefs.entry_slot, self.level, score, variance, self.is_binary)
 
     def groups(self, theta: Floats) -> Groups:
         """Join the ballots of an instance that have the same adherence."""
@@ -154,9 +152,7 @@ class Corpus:
         Along a direction u the log-likelihood grows without bound unless some preference falls short of the full
         range of u. So there is trouble exactly if all preferences lead from one set of items into another.
         """
-        mixed = np.bincount(
-            self.instance_of_slot[self._plays(1) & self._plays(2)], minlength=self.prefs.n_instances
-        )
+        mixed = np.bincount(self.instance_of_slot[self._plays(1) & self._plays(2)], minlength=self.prefs.n_instances)
         return np.asarray((mixed == 0) & (self.total_by_instance > 0))
 
     def _plays(self, roles: int) -> Bools:

@@ -61,4 +61,4 @@ class MpmModel:
         found = np.flatnonzero(self.prefs.slot_item[span] == self.prefs.items.code(item, "item"))
         if not len(found):
             raise InputError(f"{item!r} is no candidate of this instance: ask for one that is.")
-        return span.start + int(found[0])
+        return int(span.start + found[0])

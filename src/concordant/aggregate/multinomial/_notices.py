@@ -17,7 +17,7 @@ NOT_CONVERGED = 1e-6
 
 def notices(corpus: Corpus, solution: Solution, theta: Mapping[str, float] | None) -> tuple[Notice, ...]:
     """Return the warnings that apply, each naming the items (or agents) concerned."""
-    prefs, owner = corpus.prefs, corpus.instance_of_slot
+    owner = corpus.instance_of_slot
     found = []
     if corpus.is_separated.any():
         text = "all preferences lead from one set of items into another, so only the prior keeps the scores finite"

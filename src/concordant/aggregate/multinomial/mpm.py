@@ -150,7 +150,9 @@ def agreement(prefs: Preferences, labels: Labels) -> Floats:
     alike, against, tied = kernels.label_agreement(prefs.indptr, prefs.tier, label)
     n = len(prefs.agents)
     # Several ballots of one agent in one instance are one statement: add their pairs before dividing.
-    key, of_ballot = np.unique(prefs.agent * np.int64(prefs.n_instances) + prefs.instance_of_ballot, return_inverse=True)
+    key, of_ballot = np.unique(
+        prefs.agent * np.int64(prefs.n_instances) + prefs.instance_of_ballot, return_inverse=True
+    )
     right = sum_by(of_ballot, prefs.weight * (alike + tied / 2), len(key))
     every = sum_by(of_ballot, prefs.weight * (alike + against + tied), len(key))
     said = every > 0

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from concordant import kernels, views
+from concordant.errors import InputError
 
 from concordant.gather import segment_index, sum_by
 from concordant.preferences import Preferences
@@ -22,10 +23,14 @@ from concordant.types import AnyArray, Bools, Bytes, Floats, Int32s, Int64s
 
 SMALL = 256  # candidates up to which an instance is fitted by Newton's method in the kernel
 LARGEST_CURVATURE = 5_000  # candidates up to which the full matrix of second derivatives is made
+ENOUGH = 200_000  # entries that show where to start
 TOLERANCE = 1e-8
+TIGHT = 1e-13  # for small instances, where rounding allows it
 MAX_STEPS = 500
 LEAST_LOG_WORTH = -320.0
 GOES_ON, CHOSEN, REST = 0, 1, 2
+MISSING_CHOICES = ("ignore", "last-free")
+MISSING_DOC = "whether candidates a ballot does not mention stay in its denominators (last-free) or not (ignore)"
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,11 @@ class Stages:
         )
 
 
+def known_stages(prefs: Preferences, missing: str, ties: str, seed: int = 0) -> Stages:
+    """Return the stages of all ballots; ``missing`` says whether unmentioned candidates stay in denominators."""
+    return stages_of(prefs if missing == "ignore" else leave_rest_open(prefs), ties, seed)
+
+
 def stages_of(prefs: Preferences, ties: str, seed: int = 0) -> Stages:
     """Return the stages of all ballots; ``ties`` keeps tied items together, or orders them by chance or as given."""
     slot = prefs.entry_slot.astype(np.int32)
@@ -99,6 +109,47 @@ def stages_of(prefs: Preferences, ties: str, seed: int = 0) -> Stages:
             slot = slot[_shuffled(prefs, groups, seed)]
         mark = _marks(prefs, groups, keep_ties=ties == "partition")
     return _sorted_by_instance(prefs, slot, mark)
+
+
+def leave_rest_open(prefs: Preferences) -> Preferences:
+    """Return the same ballots, each with the candidates it does not mention in an open last tier."""
+    size = np.diff(prefs.indptr)
+    candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
+    if int(candidates.sum()) > views.LARGEST_MATRIX:
+        raise InputError(
+            f"Keeping {int(candidates.max()):,} candidates in every ballot's denominators takes too much memory: "
+            "use missing='ignore'."
+        )
+    is_open = np.zeros(prefs.n_ballots, bool) if prefs.open is None else prefs.open
+    if (size == candidates).all():
+        return prefs
+    indptr = np.concatenate([[0], np.cumsum(candidates)])
+    ballot = np.repeat(np.arange(prefs.n_ballots), candidates)
+    first = prefs.slot_ptr[prefs.instance_of_ballot]
+    local = prefs.entry_slot - np.repeat(first, size)
+    place = np.full(int(indptr[-1]), np.iinfo(np.int64).max)
+    place[np.repeat(indptr[:-1], size) + local] = np.arange(len(prefs.item))
+    order = np.lexsort((place, ballot))
+    named = place[order]
+    is_named = named < np.iinfo(np.int64).max
+    slot = np.arange(int(indptr[-1])) - np.repeat(indptr[:-1] - first, candidates)
+    last = np.zeros(prefs.n_ballots, np.int64)
+    last[size > 0] = prefs.tier[prefs.indptr[1:][size > 0] - 1]
+    # An open ballot's own last tier is already the rest: the unmentioned join it.
+    rest = np.where(is_open & (size > 0), last, last + 1)[ballot]
+    tier = np.where(is_named, np.append(prefs.tier, 0)[np.where(is_named, named, -1)], rest)
+    return Preferences(
+        prefs.items,
+        indptr,
+        prefs.slot_item[slot[order]],
+        tier,
+        weight=prefs.weight,
+        instances=prefs.instances,
+        instance=prefs.instance,
+        open=is_open | (size < candidates),
+        slot_ptr=prefs.slot_ptr,
+        slot_item=prefs.slot_item,
+    )
 
 
 def _marks(prefs: Preferences, groups: views.Tiers, keep_ties: bool) -> Bytes:
@@ -175,24 +226,31 @@ class Prior:
             gradient += self.strength - pull * worth / total
             diagonal += pull * worth / total
             return float(self.strength * (score - score.max()).sum() - pull * np.log(total))
-        gradient -= self.strength * score
+        # The likelihood ignores a common shift, so at the optimum scores sum to zero: take that as given, and no
+        # solver has to creep along the shift that only the prior sees.
+        centred = score - score.mean()
+        gradient -= self.strength * centred
         diagonal += self.strength
-        return float(-self.strength / 2 * (score @ score))
+        return float(-self.strength / 2 * (centred @ centred))
 
-    def curvature(self, worth: Floats) -> Floats:
-        """Return minus the second derivative of the prior's logarithm."""
+    def add_curvature(self, worth: Floats, matrix: Floats) -> None:
+        """Add minus the second derivative of the prior's logarithm to a matrix."""
+        diagonal = np.einsum("ii->i", matrix)
         if self.is_gamma:
             share = worth / worth.sum()
-            return np.asarray(self.strength * len(worth) * (np.diag(share) - np.outer(share, share)))
-        return np.asarray(self.strength * np.eye(len(worth)))
+            matrix -= (self.strength * len(worth) * share)[:, None] * share
+            diagonal += self.strength * len(worth) * share
+        else:
+            diagonal += self.strength
 
 
 @dataclass(frozen=True)
 class StageFit:
-    """The fit of all instances: scores, their standard errors, and how well the search ended."""
+    """The fit of all instances: scores, their covariances, and how well the search ended."""
 
     score: Floats
-    stderr: Floats | None
+    covariance: Floats | None
+    """A block per instance, of scores that sum to zero; NaN where there is none; None where errors are not wanted."""
     log_likelihood: float
     norm: float
     """The largest derivative at the optimum, relative to the weight of the stages."""
@@ -206,28 +264,31 @@ def fit_stages(
 ) -> StageFit:
     """Fit every instance by penalised maximum likelihood."""
     size = np.diff(stages.slot_ptr)
-    n, slots = len(size), int(stages.slot_ptr[-1])
-    score, stderr = np.zeros(slots), np.zeros(slots)
-    is_definite = np.ones(n, bool)
+    block = np.concatenate([[0], np.cumsum(np.where(size <= LARGEST_CURVATURE, size**2, 0))])
+    score = np.zeros(int(stages.slot_ptr[-1]))
+    covariance = np.zeros(int(block[-1]) if with_errors else 0)
+    is_definite = np.ones(len(size), bool)
     value, norm, steps = 0.0, 0.0, 0
     in_kernel = (size <= SMALL) & (solver in ("auto", "newton"))
     if in_kernel.any():
         chosen = np.flatnonzero(in_kernel)
         part = stages if in_kernel.all() else stages.part(chosen)
         own = _spans(stages.slot_ptr[chosen], stages.slot_ptr[chosen + 1])
-        score[own], stderr[own], values, norms, counts, definite = kernels.fit_stages(
-            part.slot_ptr, part.ballot_ptr, *part.arrays, prior.strength, prior.is_gamma, max_steps, 1e-13, with_errors
+        score[own], blocks, values, norms, counts, definite = kernels.fit_stages(
+            part.slot_ptr, part.ballot_ptr, *part.arrays, prior.strength, prior.is_gamma, max_steps, TIGHT, with_errors
         )
+        if with_errors:
+            covariance[_spans(block[chosen], block[chosen + 1])] = blocks
         is_definite[chosen] = definite.astype(bool)
         value, norm, steps = float(values.sum()), float(norms.max()), int(counts.max())
     for q in np.flatnonzero(~in_kernel).tolist():
-        part = stages if n == 1 else stages.part(np.array([q]))
+        part = stages if len(size) == 1 else stages.part(np.array([q]))
         fit = _fit_large(part, prior, solver, with_errors, max_steps)
-        span = slice(int(stages.slot_ptr[q]), int(stages.slot_ptr[q + 1]))
-        score[span], is_definite[q] = fit.score, fit.is_definite[0]
-        stderr[span] = np.nan if fit.stderr is None else fit.stderr
+        score[stages.slot_ptr[q] : stages.slot_ptr[q + 1]], is_definite[q] = fit.score, fit.is_definite[0]
+        if with_errors:
+            covariance[block[q] : block[q + 1]] = np.nan if fit.covariance is None else fit.covariance
         value, norm, steps = value + fit.log_likelihood, max(norm, fit.norm), max(steps, fit.steps)
-    return StageFit(score, stderr if with_errors else None, value, norm, steps, is_definite)
+    return StageFit(score, covariance if with_errors else None, value, norm, steps, is_definite)
 
 
 class _Objective:
@@ -241,8 +302,9 @@ class _Objective:
 
     def __call__(self, score: Floats) -> tuple[float, Floats, Floats]:
         """Return value, gradient, and the diagonal of the minorising function's second derivative."""
-        worth = worths(score)
+        self.worth = worth = worths(score)
         value, gain, rate = kernels.stage_sums(*self.stages.arrays, worth)
+        self.gain, self.rate = gain, rate
         wins = self.stages.wins
         diagonal = worth * rate
         gradient = wins + worth * gain - diagonal
@@ -258,81 +320,103 @@ def worths(score: Floats) -> Floats:
 
 def _fit_large(stages: Stages, prior: Prior, solver: str, with_errors: bool, max_steps: int) -> StageFit:
     m = int(stages.slot_ptr[-1])
+    if m < 2:
+        return StageFit(np.zeros(m), np.zeros(m), 0.0, 0.0, 0, np.ones(1, bool))
     function = _Objective(stages, prior)
     scale = max(function.total, prior.strength)
-    start = np.zeros(m)
-    can_curve = m <= LARGEST_CURVATURE
+    tolerance = (TOLERANCE if m > SMALL else TIGHT) * scale / m
+    use_matrix = (with_errors or solver == "newton") and m <= LARGEST_CURVATURE
     if solver == "mm":
-        point, steps = _climb_by_mm(function, start, TOLERANCE * scale / m, 20 * max_steps)
+        point, steps = _climb_by_mm(function, np.zeros(m), tolerance, 10 * max_steps)
     else:
         # Where the matrix of second derivatives is made anyway, its Newton steps finish what this begins.
-        rough = 1e-3 if (with_errors or solver == "newton") and can_curve else TOLERANCE
-        found = maximise(function, start, tolerance=rough * scale / m, max_steps=max_steps)
+        start = _begin(stages, prior)
+        found = maximise(function, start, tolerance=tolerance * (1e5 if use_matrix else 1.0), max_steps=max_steps)
         point, steps = found.point, found.steps
-    stderr, is_definite = None, False
-    if (with_errors or solver == "newton") and can_curve:
-        point, inverse, more = _finish_by_newton(function, point, TOLERANCE * scale / m)
+    covariance = None
+    if use_matrix:
+        point, covariance, more = _finish_by_newton(function, point, tolerance)
         steps += more
-        is_definite = inverse is not None
-        if inverse is not None and with_errors:
-            stderr = np.sqrt(np.maximum(inverse, 0.0))
     _, gradient, _ = function(point)
-    norm = float(np.abs(gradient).max()) / max(scale, 1e-300)
-    return StageFit(
-        point - point.mean(), stderr, function.log_likelihood, norm, steps, np.array([is_definite or not with_errors])
+    norm = float(np.abs(gradient).max(initial=0.0)) / max(scale, 1e-300)
+    is_definite = np.array([covariance is not None or not with_errors])
+    return StageFit(point - point.mean(), covariance, function.log_likelihood, norm, steps, is_definite)
+
+
+def _begin(stages: Stages, prior: Prior) -> Floats:
+    """Start a search over very many ballots where a search over a few of them ends."""
+    m, step = int(stages.slot_ptr[-1]), len(stages.slot) // max(ENOUGH, 20 * int(stages.slot_ptr[-1]))
+    if step < 4:
+        return np.zeros(m)
+    ballots = np.arange(0, len(stages.weight), step)
+    entries = _spans(stages.indptr[ballots], stages.indptr[ballots + 1])
+    sample = Stages(
+        stages.slot_ptr,
+        np.array([0, len(ballots)]),
+        np.concatenate([[0], np.cumsum(np.diff(stages.indptr)[ballots])]),
+        stages.slot[entries],
+        stages.mark[entries],
+        stages.weight[ballots],
     )
+    function = _Objective(sample, Prior(prior.strength / step, prior.kind))
+    return maximise(function, np.zeros(m), tolerance=1e-2 * function.total / m, max_steps=50).point
 
 
 def _finish_by_newton(function: _Objective, point: Floats, tolerance: float) -> tuple[Floats, Floats | None, int]:
-    """Newton steps with a matrix that is renewed only when they stop helping; also the variances, or None."""
+    """Newton steps with a matrix that is renewed only when they stop helping; also the covariance, or None."""
     from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
     m, steps = len(point), 0
     value, gradient, _ = function(point)
     for _ in range(50):
         worth = worths(point)
-        matrix = kernels.stage_curvature(*function.stages.arrays, worth) + function.prior.curvature(worth)
+        matrix = kernels.stage_curvature(*function.stages.arrays, worth)
+        function.prior.add_curvature(worth, matrix)
         shift = np.trace(matrix) / m**2
         matrix += shift
         factor, trouble = dpotrf(matrix.T, lower=0, overwrite_a=True)
         if trouble:
             found = maximise(function, point, tolerance=tolerance, max_steps=MAX_STEPS)
             return found.point, None, steps + found.steps
-        before = np.abs(gradient).max()
-        for _ in range(8):
-            if np.abs(gradient).max() <= tolerance:
-                inverse, _ = dpotri(factor, lower=0)
-                along = m * (shift * m + (0.0 if function.prior.is_gamma else function.prior.strength))
-                return point, np.diag(inverse) - 1 / along, steps
+        largest = np.abs(gradient).max()
+        while largest > tolerance:
             step, _ = dpotrs(factor, gradient, lower=0)
-            length = 1.0
-            for _ in range(40):
-                found_value, found_gradient, _ = function(point + length * step)
-                if found_value >= value - 1e-13 * abs(value):
-                    break
-                length /= 2
-            point, value, gradient, steps = point + length * step, found_value, found_gradient, steps + 1
-            if np.abs(gradient).max() > before / 8:
+            value, gradient, step = _walk(function, point, value, step)
+            point, steps, before, largest = point + step, steps + 1, largest, np.abs(gradient).max()
+            if largest > before / 8:
                 break
-            before = np.abs(gradient).max()
+        if largest <= tolerance:
+            inverse, _ = dpotri(factor, lower=0, overwrite_c=True)
+            along = m * (shift * m + (0.0 if function.prior.is_gamma else function.prior.strength))
+            covariance = np.triu(inverse) + np.triu(inverse, 1).T - 1 / along
+            return point, covariance.reshape(-1), steps
     return point, None, steps
+
+
+def _walk(function: _Objective, point: Floats, value: float, step: Floats) -> tuple[float, Floats, Floats]:
+    """Shorten a step until the value does not fall."""
+    for _ in range(40):
+        found, gradient, _ = function(point + step)
+        if found >= value - 1e-13 * abs(value):
+            break
+        step = step / 2
+    return found, gradient, step
 
 
 def _climb_by_mm(function: _Objective, point: Floats, tolerance: float, max_steps: int) -> tuple[Floats, int]:
     """Hunter's MM steps: each item's worth is its wins over its rate; the prior bends that by a scalar equation."""
     prior, wins = function.prior, function.stages.wins
     for steps in range(max_steps):
-        worth = worths(point)
-        _, gain, rate = kernels.stage_sums(*function.stages.arrays, worth)
+        _, gradient, _ = function(point)
+        if np.abs(gradient).max() <= tolerance:
+            return point, steps
+        worth, gain, rate = function.worth, function.gain, function.rate
         if prior.is_gamma:
             rate = rate + prior.strength * len(worth) / worth.sum()
             new = np.log((wins + worth * gain + prior.strength) / rate)
         else:
             new = _solve_scalar(wins + worth * gain, rate * np.exp(-point.max()), prior.strength, point)
-        _, gradient, _ = function(new)
-        point = new - new.mean() if prior.is_gamma else new
-        if np.abs(gradient).max() <= tolerance:
-            return point, steps + 1
+        point = new - new.mean()
     return point, max_steps
 
 

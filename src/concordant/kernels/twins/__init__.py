@@ -8,6 +8,7 @@ from concordant.kernels.twins.fields import *  # noqa: F403
 from concordant.kernels.twins.lehmer import *  # noqa: F403
 from concordant.kernels.twins.local import *  # noqa: F403
 from concordant.kernels.twins.multinomial import *  # noqa: F403
+from concordant.kernels.twins.orders import *  # noqa: F403
 from concordant.kernels.twins.pairs import *  # noqa: F403
 from concordant.kernels.twins.retrieval import *  # noqa: F403
 from concordant.kernels.twins.rows import *  # noqa: F403

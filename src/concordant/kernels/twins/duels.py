@@ -32,7 +32,7 @@ def duel_terms(
         d = d + order * advantage
     value, slope, curve, slope_x, curve_x, cross = _TERMS[model](d, tie, won, lost, tied)
     n = len(score)
-    gradient = np.bincount(first, slope, n) - np.bincount(second, slope, n)
+    gradient = np.asarray(np.bincount(first, slope, n) - np.bincount(second, slope, n), np.float64)
     total_slope = float(slope_x.sum())
     bent = float(curve_x.sum()) + _bend_of_tie(model, tie, total_slope)
     return float(value.sum()), gradient, slope, curve, cross, total_slope, bent
@@ -47,11 +47,12 @@ def laplacian(first: Int32s, second: Int32s, weight: Floats, size: int) -> Float
 
 def laplacian_product(first: Int32s, second: Int32s, weight: Floats, x: Floats) -> Floats:
     """Return that matrix times the columns of ``x`` without building it."""
-    flow = weight[:, None] * (x[first] - x[second])
-    out = np.empty_like(x)
-    for c in range(x.shape[1]):
-        out[:, c] = np.bincount(first, flow[:, c], len(x)) - np.bincount(second, flow[:, c], len(x))
-    return out
+    from scipy.sparse import coo_array
+
+    n = len(x)
+    off = coo_array((weight, (first, second)), shape=(n, n)).tocsr()
+    degree = np.bincount(first, weight, n) + np.bincount(second, weight, n)
+    return np.asarray(degree[:, None] * x - off @ x - off.T @ x)
 
 
 def fit_duels(
@@ -201,7 +202,7 @@ def _newton(problem: _Problem) -> tuple[Floats, float, float, int, Floats]:
         penalised = value + problem.penalty(point)
         if size == 1.0 and np.abs(step).max() < NEWTON_STEP:
             break
-    return point, value, float(np.abs(gradient).max()), iteration, np.linalg.inv(hessian)
+    return point, value, float(np.abs(gradient).max()), iteration, np.asarray(np.linalg.inv(hessian), np.float64)
 
 
 # ---- the models: value and derivatives by row; curves and cross are negated second derivatives ----

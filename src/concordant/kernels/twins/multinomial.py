@@ -41,11 +41,8 @@ class _ScoreProblem:
         av, cv = self.up @ v, self.down @ v
         mean = (self.C * av - self.A * cv) / self.Z
         factor = self.share * self.theta**2 / self.Z
-        return (
-            self.diagonal * v
-            - (factor * (cv + mean * self.C)) @ self.up
-            - (factor * (av - mean * self.A)) @ self.down
-        )
+        of_up, of_down = factor * (cv + mean * self.C), factor * (av - mean * self.A)
+        return np.asarray(self.diagonal * v - of_up @ self.up - of_down @ self.down)
 
 
 class _VarianceProblem:
@@ -221,9 +218,7 @@ def fit_mpm_variances(
         if m < 2 or group_ptr[q] == group_ptr[q + 1]:
             continue
         pairs = net[pair_ptr[q] : pair_ptr[q + 1]]
-        problem = _VarianceProblem(
-            pairs, m, theta[of_group], share[of_group], float(prior[q]), centre, is_learning
-        )
+        problem = _VarianceProblem(pairs, m, theta[of_group], share[of_group], float(prior[q]), centre, is_learning)
         u = np.concatenate([start[own], start_log[own]])
         u, gradient[q], iterations[q] = _minimise(problem, u, tolerance, most)
         score[own], log_variance[own] = u[:m], u[m:]

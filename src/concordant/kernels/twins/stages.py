@@ -72,13 +72,16 @@ def fit_stages(
     tolerance: float,
     with_errors: bool,
 ) -> tuple[Floats, Floats, Floats, Floats, Int32s, Bytes]:
-    """Fit every instance by Newton's method: (score, error, value, norm, steps, is_definite).
+    """Fit every instance by Newton's method: (score, covariance, value, norm, steps, is_definite).
 
-    ``value`` is the log-likelihood, ``norm`` the largest derivative relative to the weight of all stages. Errors are
-    those of scores that sum to zero, NaN where the second derivative is not definite.
+    ``value`` is the log-likelihood, ``norm`` the largest derivative relative to the weight of all stages. The
+    covariance is that of scores that sum to zero, one block per instance, NaN where the second derivative is not
+    definite; it is empty without ``with_errors``.
     """
     n = len(slot_ptr) - 1
-    score, error = np.zeros(int(slot_ptr[-1])), np.zeros(int(slot_ptr[-1]))
+    score = np.zeros(int(slot_ptr[-1]))
+    block = np.concatenate([[0], np.cumsum(np.diff(slot_ptr) ** 2)])
+    covariance = np.zeros(int(block[-1]) if with_errors else 0)
     value, norm, steps = np.zeros(n), np.zeros(n), np.zeros(n, np.int32)
     is_definite = np.ones(n, np.uint8)
     for q in range(n):
@@ -99,8 +102,8 @@ def fit_stages(
         fit.run(max_steps, tolerance)
         score[span], value[q], norm[q], steps[q] = fit.score, fit.value - fit.penalty, fit.norm, fit.steps
         if with_errors:
-            error[span], is_definite[q] = fit.errors()
-    return score, error, value, norm, steps, is_definite
+            covariance[block[q] : block[q + 1]], is_definite[q] = fit.covariance()
+    return score, covariance, value, norm, steps, is_definite
 
 
 class _Fit:
@@ -142,14 +145,14 @@ class _Fit:
         self.norm = float(np.abs(self.gradient).max() / max(scale, 1e-300))
         self.score = self.score - self.score.mean()
 
-    def errors(self) -> tuple[Floats, bool]:
+    def covariance(self) -> tuple[Floats, bool]:
         self._evaluate(self.score)
         factor, is_definite = self._curve()
         if not is_definite:
-            return np.full(self.m, np.nan), False
-        diagonal = (np.linalg.inv(factor) ** 2).sum(axis=0)
+            return np.full(self.m**2, np.nan), False
+        inverse = np.linalg.inv(factor)
         along = self.m * (self.shift * self.m + (0.0 if self.is_gamma else self.prior))
-        return np.sqrt(np.maximum(diagonal - 1 / along, 0.0)), True
+        return (inverse.T @ inverse - 1 / along).reshape(-1), True
 
     def _evaluate(self, score: Floats) -> float:
         top = score.max()
@@ -233,6 +236,9 @@ def _tails(worth: Floats) -> Floats:
 def _equal_lengths(indptr: Int64s) -> Iterator[tuple[Int64s, Int64s]]:
     """Group ballots by length: the ballots of each length and their entries, a row each."""
     sizes = np.diff(indptr)
+    if len(sizes) and sizes[0] and (sizes == sizes[0]).all():
+        yield np.arange(len(sizes)), np.arange(indptr[-1]).reshape(len(sizes), -1)
+        return
     for length in np.flatnonzero(np.bincount(sizes)).tolist() if len(sizes) else []:
         if length:
             ballots = np.flatnonzero(sizes == length)

@@ -107,7 +107,7 @@ class _Factor:
 def _factors(tier: list[int], is_open: bool) -> list[_Factor]:
     levels = sorted(set(tier))
     groups = [[k for k, t in enumerate(tier) if t == level] for level in levels]
-    factors = []
+    factors: list[_Factor] = []
     for g, group in enumerate(groups):
         below = groups[g + 1] if g + 1 < len(groups) else []
         is_said = not (is_open and g + 1 == len(groups))
@@ -122,7 +122,9 @@ def _infer(factors: list[_Factor], pi: Floats, tau: Floats, margin: float) -> tu
     """Pass messages until nothing moves: along a strict ranking down and up, else all at once."""
     pi, tau = pi.copy(), tau.copy()
     m, n = len(pi), len(factors)
-    is_chain = n == 1 or (n == m - 1 and not any(f.is_draw for f in factors) and all(f.down == f.up + 1 for f in factors))
+    is_chain = n == 1 or (
+        n == m - 1 and not any(f.is_draw for f in factors) and all(f.down == f.up + 1 for f in factors)
+    )
     for _ in range(1 if n == 1 else 400):
         moved = 0.0
         if is_chain:

@@ -40,9 +40,7 @@ def tally_votes(
     )
 
 
-def matrix_duels(
-    slot_ptr: Int64s, wins: Floats, ties: Floats
-) -> tuple[Int64s, Int32s, Int32s, Floats, Floats, Floats]:
+def matrix_duels(slot_ptr: Int64s, wins: Floats, ties: Floats) -> tuple[Int64s, Int32s, Int32s, Floats, Floats, Floats]:
     """Return the duels of all square matrices: (duel_ptr, first, second, won, lost, tied), first < second."""
     ptr, parts, start = [0], [], 0
     for q, m in enumerate(np.diff(slot_ptr).tolist()):
@@ -83,5 +81,5 @@ def group_duels(
 ) -> tuple[Int32s, Int32s, Floats, Floats, Floats]:
     """Add up rows with the same (first, second), sorted by them."""
     pair, group = np.unique(first * n_slots + second, return_inverse=True)
-    counts = [np.bincount(group, column, len(pair)) for column in (won, lost, tied)]
+    counts = [np.asarray(np.bincount(group, column, len(pair)), np.float64) for column in (won, lost, tied)]
     return (pair // n_slots).astype(np.int32), (pair % n_slots).astype(np.int32), counts[0], counts[1], counts[2]

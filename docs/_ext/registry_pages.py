@@ -1,0 +1,194 @@
+"""Reference pages of methods, metrics and formats, written from the code at build time.
+
+``pages()`` needs no Sphinx; as an extension it writes them into docs/reference before the sources are read. Because
+it asks the registry, methods of other installed packages get a page too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+from typing import Any
+
+from concordant import io, laws, metrics, registry
+from concordant.errors import UnknownNameError
+from concordant.method import NEEDS, Method
+from concordant.params import Param, params_of
+
+FAMILIES = {
+    "positional": "Positional rules: points for places",
+    "voting": "Voting rules: duels and rounds",
+    "fusion": "Fusion of search results",
+    "pairwise": "Models of pairwise comparisons",
+    "multinomial": "Multinomial preference models",
+    "stagewise": "Stagewise models: one choice after the other",
+    "permutation": "Models of whole permutations",
+    "distance": "Least distance to the ballots",
+    "spectral": "Spectral methods: from a matrix to an order",
+}
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every page by its path below docs/reference."""
+    classes = {}
+    for name in registry.names():
+        try:
+            classes[name] = registry.load(name)
+        except UnknownNameError:  # a package that cannot be loaded has no page
+            continue
+    texts = {f"methods/{name}.md": method_page(name, cls) for name, cls in classes.items()}
+    texts["methods/index.md"] = methods_index(classes)
+    texts["metrics.md"] = metrics_page()
+    texts["formats.md"] = formats_page()
+    return texts
+
+
+def methods_index(classes: dict[str, type[Method]]) -> str:
+    """Return the page that lists all methods by family."""
+    lines = ["# Methods", "", "`concordant methods` prints this list, `concordant methods NAME` a page.", ""]
+    families = dict.fromkeys([*FAMILIES, *(registry.family(name) for name in classes)])
+    for family in families:
+        members = {name: cls for name, cls in classes.items() if registry.family(name) == family}
+        if members:
+            lines += [f"## {FAMILIES.get(family, f'From the package {family}')}", ""]
+            rows = [[f"[{name}]({name}.md)", cls.summary(), _needs(cls)] for name, cls in members.items()]
+            lines += [*_table(["method", "what it does", "needs"], rows), ""]
+    lines += ["```{toctree}", ":hidden:", "", *classes, "```"]
+    return "\n".join([*lines, ""])
+
+
+def method_page(name: str, cls: type[Method]) -> str:
+    """Return the page of one method: its docstring, parameters, needs and laws."""
+    # A docstring is plain text: shown as it is written, formulas and lists keep their shape.
+    text = inspect.getdoc(sys.modules[cls.__module__]) or cls.summary()
+    lines = [f"# {name}", "", *_prose(text), ""]
+    lines += ["```console", f"$ concordant rank FILE --method {name}", "```", ""]
+    lines += ["```{eval-rst}", f".. autoclass:: {cls.__module__}.{cls.__name__}", "   :no-members:", "```", ""]
+    lines += ["## Parameters", "", *_parameters(params_of(cls)), ""]
+    if cls.aliases:
+        rows = [[f"`{alias}`", _preset(preset)] for alias, preset in cls.aliases.items()]
+        lines += ["## Other names", "", *_table(["name", "stands for"], rows), ""]
+    if cls.needs:
+        lines += ["## Needs", ""]
+        lines += [f"- **{need}**: it refuses data where {NEEDS[need].partition(':')[0]}." for need in sorted(cls.needs)]
+        lines += [""]
+    lines += ["## Laws", "", *_laws(cls)]
+    return "\n".join([*lines, ""])
+
+
+def metrics_page() -> str:
+    """Return the page of all metrics."""
+    lines = ["# Metrics", "", "A metric is written `name@cutoff:option`, for example `ndcg@10`, `ndcg@5:letor`,"]
+    lines += ["`p@5:threshold=2`. `cc.metrics.parse` reads it, `str` writes it back.", ""]
+    described = metrics.describe()
+    kinds = {"retrieval": "Against relevance labels", "distance": "Between two rankings"}
+    for kind, title in kinds.items():
+        lines += [f"## {title}", ""]
+        for one in (d for d in described if d.kind == kind):
+            cls = type(metrics.parse(one.name))
+            also = f" (also `{'`, `'.join(cls.aliases)}`)" if cls.aliases else ""
+            lines += [f"### {one.name}", "", *_prose(inspect.getdoc(cls) or one.doc), ""]
+            lines += [f"Higher is {'better' if cls.higher_is_better else 'worse'}{also}.", ""]
+            lines += [*_parameters(one.options), ""]
+    return "\n".join(lines)
+
+
+def formats_page() -> str:
+    """Return the page of all formats."""
+    lines = ["# Formats", "", "The format is recognised by content and ending; `--format` and `format=` name it."]
+    lines += ["`concordant convert --formats` prints this list.", ""]
+    rows = [
+        [
+            f"`{f.name}`",
+            " ".join(f"`{e}`" for e in f.endings),
+            ", ".join(f.reads),
+            "yes" if f.can_write else "",
+            _cell(f.doc),
+        ]
+        for f in io.formats()
+    ]
+    return "\n".join([*lines, *_table(["format", "endings", "reads", "writes", "what"], rows), ""])
+
+
+def _prose(text: str) -> list[str]:
+    """Return a docstring as Markdown: paragraphs stay, indented blocks become literal ones."""
+    lines: list[str] = []
+    for block in text.split("\n\n"):
+        if all(line.startswith(" ") for line in block.splitlines()):
+            lines += ["```text", inspect.cleandoc(block), "```", ""]
+        else:
+            lines += [_markdown(block), ""]
+    return lines
+
+
+def _markdown(text: str) -> str:
+    """Return reStructuredText's inline literals as Markdown's, and keep other signs from meaning anything."""
+    parts = text.split("``")
+    plain = [part.replace("\\", "\\\\").replace("*", "\\*").replace("_", "\\_") for part in parts[::2]]
+    code = [f"`{part}`" for part in parts[1::2]]
+    return "".join(word for pair in zip(plain, [*code, ""], strict=True) for word in pair)
+
+
+def _parameters(declared: tuple[Param, ...]) -> list[str]:
+    if not declared:
+        return ["It has no parameters."]
+    return _table(["parameter", "option", "default", "allowed", "what"], [_parameter(p) for p in declared])
+
+
+def _parameter(p: Param) -> list[str]:
+    allowed = ", ".join(f"`{choice}`" for choice in p.choices)
+    if not allowed and p.kind in (int, float):
+        has_range = p.low is not None or p.high is not None
+        allowed = p.range_text() if has_range else "any number"
+    elif not allowed:
+        allowed = "true or false" if p.kind is bool else "text"
+    allowed += ", or nothing" if p.optional else ""
+    return [f"`{p.name}`", f"`{p.option}`", f"`{p.default}`", allowed, _cell(p.doc)]
+
+
+def _laws(cls: type[Method]) -> list[str]:
+    kept = [name for name in laws.WAIVABLE if name not in cls.waives]
+    lines = [f"Keeps {', '.join(name.replace('_', ' ') for name in kept)}."] if kept else []
+    lines += ["", *(f"- Does not keep **{name.replace('_', ' ')}**: {reason}." for name, reason in cls.waives.items())]
+    return [
+        *lines,
+        "",
+        "What the laws say, and how they are checked: [how accuracy is proven](../../develop/accuracy.md).",
+    ]
+
+
+def _needs(cls: type[Method]) -> str:
+    return ", ".join(sorted(cls.needs))
+
+
+def _preset(preset: Any) -> str:
+    return ", ".join(f"`{key}={value!r}`" for key, value in preset.items()) or "the method itself"
+
+
+def _table(header: list[str], rows: list[list[str]]) -> list[str]:
+    cells = [header, ["---"] * len(header), *rows]
+    return ["| " + " | ".join(row) + " |" for row in cells]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def write(folder: Path) -> None:
+    """Write the pages, and remove those of methods that are gone."""
+    texts = pages()
+    for old in (folder / "methods").glob("*.md"):
+        if f"methods/{old.name}" not in texts:
+            old.unlink()
+    for path, text in texts.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.is_file() or target.read_text(encoding="utf-8") != text:
+            target.write_text(text, encoding="utf-8")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Write the pages before Sphinx looks for sources."""
+    app.connect("config-inited", lambda app, _: write(Path(app.srcdir) / "reference"))
+    return {"parallel_read_safe": True}

@@ -1,0 +1,113 @@
+"""Which methods fit some preferences, and why: one table of reasons, looked at from the top.
+
+A reason holds for some forms of data and, where it says so, only under a finding. Methods are named in the order of
+the table, each once, the first reason that holds; only those that are installed and whose needs are met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from concordant import registry
+from concordant.api import default_method
+from concordant.errors import ConcordantError
+from concordant.preferences import Preferences
+
+MOST = 5  # how many methods are named
+FEW_ITEMS = 60  # for methods whose cost can grow fast with the items
+RANKED = ("rankings", "top-k", "ratings")
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A method that fits, and why."""
+
+    method: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the reasons ask about."""
+
+    form: str
+    n_items: int
+    n_agents: int
+    n_instances: int
+    tied_share: float
+    has_order: bool
+    troubles: Collection[str]
+
+
+_Rule = tuple[str, str, Callable[[Facts], bool]]
+_RULES: tuple[_Rule, ...] = (
+    ("rrf", "fuses many short lists without tuning, and ignores what a list leaves out", lambda f: f.n_instances > 1),
+    ("mpm", "weighs agents by how far they go with the rest", lambda f: "outlier agents" in f.troubles),
+    ("median-rank", "a few odd agents do not move a median", lambda f: "outlier agents" in f.troubles),
+    (
+        "davidson",
+        "a model of duels with draws: many pairs are tied",
+        lambda f: f.form == "pairs" and f.tied_share > 0.05,
+    ),
+    ("bradley-terry", "a model of duels: scores with intervals, chances of winning", lambda f: f.form == "pairs"),
+    ("elo", "follows strengths that change; the order of events is known", lambda f: f.form == "pairs" and f.has_order),
+    ("plackett-luce", "a model of choices: keeps to what was on offer", lambda f: f.form in ("choices", "top-k")),
+    ("approval", "counts who approves of an item", lambda f: f.form == "approvals"),
+    (
+        "kemeny",
+        "the order with the fewest contradicted pairs: settles cycles",
+        lambda f: "cyclic" in f.troubles and f.n_items <= FEW_ITEMS and f.n_instances == 1,
+    ),
+    (
+        "ranked-pairs",
+        "locks the clearest majorities in first: settles cycles",
+        lambda f: "cyclic" in f.troubles and f.n_instances == 1,
+    ),
+    ("copeland", "counts won duels and asks for no model", lambda f: f.form == "pairs"),
+    ("schulze", "elects whoever wins every duel", lambda f: f.form == "rankings" and f.n_instances == 1),
+    ("mpm", "scores with uncertainty from ratings, at the cost of a sum", lambda f: f.form == "ratings"),
+    ("borda", "one pass over the data, the usual first answer for ranked lists", lambda f: f.form in RANKED),
+    (
+        "plackett-luce",
+        "a model of rankings: scores with intervals",
+        lambda f: f.form == "rankings" and f.tied_share < 0.05,
+    ),
+    ("ordered-partitions", "a model of rankings with ties", lambda f: f.form in RANKED and f.tied_share >= 0.05),
+    ("median-rank", "a few odd agents do not move a median", lambda f: f.form in RANKED),
+    ("combmnz", "adds scores and rewards items many lists name", lambda f: f.n_instances > 1 and f.form == "ratings"),
+    ("borda", "one pass over the data", lambda f: f.form != "empty"),
+)
+
+
+def fitting_methods(prefs: Preferences, tied_share: float, troubles: Collection[str]) -> tuple[Advice, ...]:
+    """Return the methods that fit, with reasons; the default method of ``rank`` is always among them."""
+    if prefs.form == "empty":
+        return ()
+    facts = Facts(
+        form=prefs.form,
+        n_items=prefs.n_items,
+        n_agents=prefs.n_agents or 0,
+        n_instances=prefs.n_instances,
+        tied_share=tied_share,
+        has_order=not prefs.is_merged and prefs.has_unit_weights,
+        troubles=troubles,
+    )
+    found: dict[str, str] = {}
+    for name, reason, holds in _RULES:
+        if name not in found and holds(facts) and _can_rank(name, prefs):
+            found[name] = reason
+    default = default_method(prefs)
+    chosen = list(found.items())[:MOST]
+    if default not in dict(chosen):
+        chosen = [(default, found.get(default, "the default for this form of data")), *chosen[: MOST - 1]]
+    return tuple(Advice(name, reason) for name, reason in chosen)
+
+
+def _can_rank(name: str, prefs: Preferences) -> bool:
+    """Say whether the method is there and its needs are met."""
+    try:
+        registry.make(name).check_needs(prefs)
+    except ConcordantError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Consensus of least distance: exact Kemeny, its approximations, and Lehmer codes."""

@@ -1,0 +1,309 @@
+"""Mixture of multinomial preference models: several types of taste, each with its own scores.
+
+Every agent belongs to one of K types; type k has share p_k and scores s_k, and an agent of that type draws preferences
+from the multinomial model with those scores. Expectation-maximisation finds the types: it asks in turn how likely each
+agent is of each type, and which scores fit the agents of a type best. K is given (``components``) or chosen by the
+Bayesian information criterion. The ranking is by the mean of the types' scores, weighted by their shares;
+``ranking.model`` has the types (``types``), each agent's chances (``responsibilities``) and personal rankings
+(``for_agent``). Use it when agents disagree because their tastes differ, not because some of them are careless.
+
+The preferences inside one ballot are not independent: m items give m (m - 1) / 2 pairs, but only m - 1 of them are
+news. ``evidence="items"`` lets an agent count for that many; ``"counts"`` takes every count at face value, which makes
+all memberships certain. A new type starts from one of the agents that the present types explain worst.
+
+Cost: per step linear in the ballots times K. Reference: the future work of M. Volkovs and R. Zemel, A flexible
+generative model for preference aggregation, WWW 2012; A. Dempster, N. Laird and D. Rubin, Maximum likelihood from
+incomplete data via the EM algorithm, JRSS B, 1977.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from concordant import kernels, views
+from concordant.aggregate._shared import snap
+from concordant.aggregate.multinomial._counts import COUNTS, COUNTS_DOC, Corpus, agent_of_ballot, count
+from concordant.aggregate.multinomial._solve import LEAST_PRIOR, TOLERANCE
+from concordant.errors import InputError
+from concordant.gather import sum_by
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import TIE_TOLERANCE, Notice, Ranking
+from concordant.types import Floats, Int64s
+
+MOST_STEPS = 100
+STEP_TOLERANCE = 1e-7
+ROUGH = 1e-5  # how exactly scores are fitted before the memberships settle
+TIE_OF_FITTED = 1e-6  # scores of a mixture this close, relative to the largest, are one score
+
+
+@dataclass(frozen=True, kw_only=True)
+class MpmMixture(Method):
+    """Mean score over the types of taste found among the agents."""
+
+    waives = {
+        "condorcet_consistency": "a few strong preferences can be worth more than a majority",
+        "instances_are_independent": "the types of the agents are shared by all instances",
+    }
+
+    counts: str = param("difference", COUNTS_DOC, choices=COUNTS)
+    components: int | None = param(None, "number of types; chosen by BIC if not given", low=1)
+    most_components: int = param(5, "largest number of types that BIC may choose", low=1)
+    starts: int = param(2, "how many badly explained agents are tried as the start of a new type", low=1)
+    evidence: str = param("items", "how many independent preferences an agent counts for", choices=("items", "counts"))
+    prior: float = param(0.1, "precision of the prior, relative to the evidence of a type", low=0.0)
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the mean scores, with the mixture as the model."""
+        data = _Data(count(prefs, self.counts), self.evidence, max(self.prior, LEAST_PRIOR))
+        found = best = data.start()
+        while found.n_types < min(self.components or self.most_components, data.n_voices):
+            found = data.grow(found, self.starts)
+            if self.components is None and data.bic(found) >= data.bic(best) - 1e-6:
+                break
+            best = found
+        model = data.model(best)
+        owner = views.instance_of_slot(prefs)
+        score = model.shares @ model.scores
+        largest = np.zeros(prefs.n_instances)
+        np.maximum.at(largest, owner, np.abs(score))
+        warnings: tuple[Notice, ...] = ()
+        if self.components is not None and best.n_types < self.components:
+            text = f"only {data.n_voices} agents prefer different things, so there are {best.n_types} types"
+            warnings = (Notice("too-few-agents", text),)
+        return Outcome(
+            score=snap(score, owner, largest * (TIE_OF_FITTED / TIE_TOLERANCE)),
+            fit={"log_likelihood": best.log_likelihood, "bic": data.bic(best), "types": float(best.n_types)},
+            warnings=warnings,
+            model=model,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureModel:
+    """Types of taste, the most common first: shares, scores (type x slot) and responsibilities (agent x type)."""
+
+    prefs: Preferences
+    shares: Floats
+    scores: Floats
+    responsibilities: Floats
+    agents: tuple[str, ...]
+
+    @cached_property
+    def types(self) -> list[Ranking]:
+        """The ranking of each type."""
+        return [self._ranking(score) for score in self.scores]
+
+    def for_agent(self, agent: object) -> Ranking:
+        """Return the personal ranking of one agent: the types' scores weighted by how likely it is of each."""
+        if self.prefs.agents is None:
+            raise InputError("The preferences do not say who cast each ballot: build them with agent=.")
+        return self._ranking(self.responsibilities[self.prefs.agents.code(agent, "agent")] @ self.scores)
+
+    def _ranking(self, score: Floats) -> Ranking:
+        prefs = self.prefs
+        return Ranking(
+            vocabulary=prefs.items,
+            slot_ptr=prefs.slot_ptr,
+            slot_item=prefs.slot_item,
+            score=score,
+            instances=prefs.instances,
+            method="mpm-mixture",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Mixture:
+    """One state of the algorithm."""
+
+    shares: Floats
+    scores: Floats
+    """type x slot"""
+    responsibility: Floats
+    """agent x type"""
+    by_type: Floats
+    """log-likelihood of every agent under every type"""
+    log_likelihood: float
+    objective: float
+
+    @property
+    def n_types(self) -> int:
+        return len(self.shares)
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """The counts of every agent, scaled to the evidence they are."""
+
+    corpus: Corpus
+    evidence: str
+    prior: float
+
+    @cached_property
+    def agent(self) -> Int64s:
+        return agent_of_ballot(self.corpus.prefs).astype(np.int64)
+
+    @cached_property
+    def n_agents(self) -> int:
+        prefs = self.corpus.prefs
+        return prefs.n_ballots if prefs.agents is None else len(prefs.agents)
+
+    @cached_property
+    def times(self) -> Floats:
+        """How often each agent counts: unnamed ballots by their weight, named agents once."""
+        prefs = self.corpus.prefs
+        return prefs.weight if prefs.agents is None else np.ones(self.n_agents)
+
+    @cached_property
+    def factor(self) -> Floats:
+        """What each ballot's counts are multiplied by inside its agent."""
+        prefs = self.corpus.prefs
+        weight = np.ones(prefs.n_ballots) if prefs.agents is None else prefs.weight
+        if self.evidence == "counts":
+            return weight
+        news = np.where(self.corpus.total > 0, np.diff(prefs.indptr) - 1.0, 0.0)
+        total = sum_by(self.agent, weight * self.corpus.total, self.n_agents)
+        scale = sum_by(self.agent, weight * news, self.n_agents) / np.where(total > 0, total, 1.0)
+        return np.asarray(weight * scale[self.agent])
+
+    @cached_property
+    def amount(self) -> Floats:
+        """The evidence of every ballot."""
+        return np.asarray(self.factor * self.corpus.total)
+
+    @cached_property
+    def amount_by_agent(self) -> Floats:
+        return sum_by(self.agent, self.amount, self.n_agents)
+
+    @cached_property
+    def voice(self) -> Int64s:
+        """A number for every agent, the same for agents that prefer the same things, -1 for those that say nothing."""
+        prefs = self.corpus.prefs
+        mark = np.sin(1.0 + np.arange(prefs.n_slots))  # any fixed direction tells different net wins apart
+        said = sum_by(views.ballot_of_entry(prefs), self.corpus.net * mark[prefs.entry_slot], prefs.n_ballots)
+        sign = np.round(sum_by(self.agent, self.factor * said, self.n_agents), 9)
+        pairs = np.stack([sign, np.round(self.amount_by_agent, 9)], 1)
+        voice = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+        return np.where(self.amount_by_agent > 0, voice, -1)
+
+    @cached_property
+    def n_voices(self) -> int:
+        return max(len(np.unique(self.voice[self.voice >= 0])), 1)
+
+    def start(self) -> _Mixture:
+        """Return the mixture of one type."""
+        return self.improve(np.ones((self.n_agents, 1)))
+
+    def grow(self, found: _Mixture, starts: int) -> _Mixture:
+        """Add one type, started from a badly explained agent; return the best of several tries."""
+        amount = self.amount_by_agent
+        explained = (found.by_type + np.log(found.shares)).max(axis=1) / np.where(amount > 0, amount, 1.0)
+        explained = np.where(amount > 0, np.round(explained, 9), np.inf)
+        tries: list[_Mixture] = []
+        tried: set[int] = set()
+        for agent in np.argsort(explained, kind="stable").tolist():
+            voice = int(self.voice[agent])
+            if len(tries) == starts or voice < 0:
+                break
+            if voice in tried:
+                continue
+            tried.add(voice)
+            is_same = self.voice == voice
+            responsibility = np.column_stack([found.responsibility, np.zeros(self.n_agents)])
+            responsibility[is_same] = 0.0
+            responsibility[is_same, -1] = 1.0
+            tries.append(self.improve(responsibility))
+        return max(tries, key=lambda mixture: round(mixture.objective, 9))
+
+    def improve(self, responsibility: Floats) -> _Mixture:
+        """Alternate between scores and memberships until nothing changes."""
+        scores = np.zeros((responsibility.shape[1], self.corpus.prefs.n_slots))
+        # A type that starts from a single agent must be able to win others over: equal shares at first.
+        shares = np.full(len(scores), 1.0 / len(scores))
+        state = self.expect(shares, *self.fit_scores(responsibility, scores, ROUGH))
+        is_settled = False
+        for step in range(MOST_STEPS + 1):
+            previous, is_last = state, is_settled or step == MOST_STEPS
+            shares = self.times @ state.responsibility / self.times.sum()
+            fitted = self.fit_scores(state.responsibility, state.scores, TOLERANCE if is_last else ROUGH)
+            state = self.expect(shares, *fitted)
+            if is_last:
+                break
+            is_settled = state.objective - previous.objective <= STEP_TOLERANCE * abs(state.objective)
+        return state
+
+    def fit_scores(self, responsibility: Floats, start: Floats, tolerance: float) -> tuple[Floats, Floats]:
+        """Fit the scores of every type to the agents in proportion to their memberships: (scores, log Z)."""
+        prefs, n_types = self.corpus.prefs, responsibility.shape[1]
+        sizes, n, n_instances = np.diff(prefs.indptr), prefs.n_slots, prefs.n_instances
+        part = (responsibility * self.times[:, None])[self.agent] * self.factor[:, None]
+        amounts = np.stack(
+            [sum_by(prefs.instance_of_ballot, column, n_instances) for column in (part * self.corpus.total[:, None]).T]
+        )
+        divisor = np.where(amounts > 0, amounts, 1.0)
+        net = np.concatenate(
+            [
+                sum_by(
+                    prefs.entry_slot,
+                    self.corpus.net * np.repeat(part[:, k] / divisor[k][prefs.instance_of_ballot], sizes),
+                    n,
+                )
+                for k in range(n_types)
+            ]
+        )
+        net[np.abs(net) <= TIE_TOLERANCE] = 0.0  # wins and losses that cancel, up to rounding
+        speaks = (amounts > 0).ravel()
+        n_groups = int(speaks.sum())
+        slot_ptr = np.concatenate([[0], np.cumsum(np.tile(np.diff(prefs.slot_ptr), n_types))]).astype(np.int64)
+        group_ptr = np.concatenate([[0], np.cumsum(speaks)]).astype(np.int64)
+        prior = np.ascontiguousarray((self.penalty(n_types) / divisor).ravel())
+        ones = np.ones(n_groups)
+        scores, found, *_ = kernels.fit_mpm_scores(
+            slot_ptr, net, group_ptr, ones, ones, prior, start.ravel(), tolerance, 100
+        )
+        log_z = np.zeros(len(speaks))
+        log_z[speaks] = found
+        return scores.reshape(n_types, n), log_z.reshape(n_types, n_instances)
+
+    def penalty(self, n_types: int) -> Floats:
+        """Return the precision of the prior for each instance: the same for every type."""
+        prefs = self.corpus.prefs
+        amount = sum_by(prefs.instance_of_ballot, self.times[self.agent] * self.amount, prefs.n_instances)
+        return np.asarray(self.prior * amount / n_types)
+
+    def expect(self, shares: Floats, scores: Floats, log_z: Floats) -> _Mixture:
+        """Say how likely each agent is of each type."""
+        prefs = self.corpus.prefs
+        by_type = np.empty((self.n_agents, len(shares)))
+        for k, score in enumerate(scores):
+            gain = self.corpus.gains(score, None) - self.corpus.total * log_z[k][prefs.instance_of_ballot]
+            by_type[:, k] = sum_by(self.agent, self.factor * gain, self.n_agents)
+        joint = by_type + np.log(np.maximum(shares, 1e-300))
+        top = joint.max(axis=1, keepdims=True)
+        weight = np.exp(joint - top)
+        total = weight.sum(axis=1, keepdims=True)
+        log_likelihood = float(self.times @ (top + np.log(total))[:, 0])
+        penalty = self.penalty(len(shares))[self.corpus.instance_of_slot]
+        objective = log_likelihood - float((penalty * scores**2).sum()) / 2
+        # Rounded, so that steps of the algorithm do not magnify the last digits of one machine's sums.
+        responsibility = np.round(weight / total, 10)
+        return _Mixture(shares, scores, responsibility, by_type, log_likelihood, objective)
+
+    def bic(self, mixture: _Mixture) -> float:
+        """Return the Bayesian information criterion: lower is better."""
+        size = np.diff(self.corpus.prefs.slot_ptr)
+        free = mixture.n_types * int(np.maximum(size - 1, 0).sum()) + mixture.n_types - 1
+        return -2 * mixture.log_likelihood + free * float(np.log(max(self.times.sum(), 1.0)))
+
+    def model(self, mixture: _Mixture) -> MixtureModel:
+        """Return the types in the order of their shares."""
+        prefs = self.corpus.prefs
+        order = np.argsort(-mixture.shares, kind="stable")
+        labels = () if prefs.agents is None else tuple(prefs.agents.labels)
+        return MixtureModel(
+            prefs, mixture.shares[order], mixture.scores[order], mixture.responsibility[:, order], labels
+        )

@@ -1,0 +1,1 @@
+"""Score models of comparisons between two items."""

@@ -1,0 +1,249 @@
+"""What all score models of comparisons share: hyper-parameters, fitting, uncertainty, warnings.
+
+A model is a subclass that names its likelihood (``link``). The prior keeps scores finite when the comparisons alone do
+not; ``prior=0`` asks for plain maximum likelihood, which is given wherever it exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from concordant.aggregate._shared import snap
+from concordant.aggregate.pairwise import _uncertainty as uncertainty
+from concordant.aggregate.pairwise._duels import COUNTS, Counting, Duels, slot_instances
+from concordant.aggregate.pairwise._fitted import PairModel, share_turned
+from concordant.aggregate.pairwise._notices import Standing, notices, standing
+from concordant.aggregate.pairwise._solve import DAVIDSON, Part, Penalty, fit
+from concordant.errors import InputError
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.types import AnyArray, Floats
+from concordant.vocabulary import shorten
+
+FALLBACK = 0.01  # the prior where plain maximum likelihood has no finite answer
+TIE_OF_FITTED = 1e3  # fitted scores within 1e-9 of each other are one score: rounding of a sum over all duels
+FREE = 0.01  # precision, relative to the scores' prior, of what covariates explain
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreModel(Method):
+    """Base of the models that give every item a score such that likely winners score higher."""
+
+    link: ClassVar[int]
+    learns = ("agent_weights", "covariates")
+
+    prior: float = param(FALLBACK, "precision of the prior that draws scores together; 0 for plain likelihood", low=0.0)
+    prior_kind: str = param(
+        "gaussian", "prior on the scores (gaussian) or on their exponentials (gamma)", choices=("gaussian", "gamma")
+    )
+    likelihood: str = param(
+        "total", "weigh the prior against all comparisons (total) or against their mean", choices=("total", "mean")
+    )
+    counts: str = param(
+        "binary", "what a pair adds: one vote, the difference of ranks or ratings, or that of log ranks", choices=COUNTS
+    )
+    normalise: bool = param(False, "divide differences by the ballot's largest rank or range of ratings")
+    missing: str = param(
+        "ignore", "what a ballot says of candidates it does not mention", choices=("ignore", "last", "last-free")
+    )
+    order_effect: bool = param(False, "estimate the advantage of the item shown first (or at home)")
+    errors: str = param(
+        "hessian",
+        "standard errors from the curvature, robust to dependent comparisons, resampled, or none",
+        choices=("hessian", "sandwich", "bootstrap", "none"),
+    )
+    level: float = param(0.95, "confidence of the intervals", low=0.01, high=0.9999)
+    replicates: int = param(200, "how often the bootstrap resamples", low=2)
+    seed: int | None = param(0, "seed of the bootstrap and of the chance to be the best")
+
+    def with_agent_weights(self, weights: Mapping[str, float]) -> Self:
+        """Return a copy that multiplies the ballots of these agents by their weights; others count once."""
+        return self.with_learnt(agent_weights={str(agent): float(weight) for agent, weight in weights.items()})
+
+    def with_covariates(self, covariates: Mapping[str, Sequence[float] | Mapping[str, float]]) -> Self:
+        """Return a copy that explains scores by properties of the items, a row of numbers (or named ones) per item.
+
+        Scores are drawn towards what the properties explain instead of towards zero, so that an item hardly ever
+        compared gets the score of items like it. ``ranking.model.coefficients`` says what each property is worth.
+        """
+        table: dict[str, dict[str, float]] = {}
+        for item, row in covariates.items():
+            named = row if isinstance(row, Mapping) else {f"x{k + 1}": value for k, value in enumerate(row)}
+            table[str(item)] = {str(name): float(value) for name, value in named.items()}
+        names = [list(row) for row in table.values()]
+        if not names or any(row != names[0] for row in names) or not names[0]:
+            raise InputError("Covariates need the same numbers for every item: give one row of equal length per item.")
+        if not all(np.isfinite(value) for row in table.values() for value in row.values()):
+            raise InputError("A covariate is not a finite number: fill it in or leave the property out.")
+        return self.with_learnt(covariates=table)
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the scores with intervals, rank intervals, the chance to be the best, and the fitted model."""
+        counting = Counting(
+            self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights")
+        )
+        duels = counting.duels(prefs)
+        found = standing(duels)
+        basis, shrink, names = self._basis(prefs, duels)
+        penalty = self._penalty(duels, found, basis, shrink)
+        parts = fit(duels, self.link, penalty, self.errors != "none")
+        if self.errors == "sandwich":
+            parts = uncertainty.sandwich(parts, prefs, counting, duels)
+        details: dict[str, AnyArray] = {}
+        low = high = None
+        if self.errors != "none":
+            parts, low, high, details = self._intervals(parts, duels)
+        score = _gather(parts, [part.score for part in parts], duels)
+        largest = np.maximum.reduceat(np.abs(score), duels.slot_ptr[:-1][np.diff(duels.slot_ptr) > 0])
+        scale = np.ones(len(duels.ptr) - 1)
+        scale[np.diff(duels.slot_ptr) > 0] = np.maximum(largest, 1.0) * TIE_OF_FITTED
+        score = snap(score, slot_instances(duels), scale)
+        if low is not None and high is not None:
+            low, high = np.minimum(low, score), np.maximum(high, score)
+        prior = "the prior" if self.prior > 0 else f"a small prior (precision {FALLBACK:g}) added for them"
+        return Outcome(
+            score=score,
+            low=low,
+            high=high,
+            fit=self._fit(parts, duels, score),
+            warnings=notices(prefs, duels, found, parts, prior),
+            details=details,
+            model=self._model(prefs, counting, parts, score, duels, names),
+        )
+
+    def _penalty(self, duels: Duels, found: Standing, basis: Floats | None, shrink: Floats | None) -> Penalty:
+        """Return the prior of every instance; where plain likelihood has no answer, a small one."""
+        total = duels.by_instance(duels.total)
+        unit = total if self.likelihood == "mean" else np.ones(len(total))
+        ridge = self.prior * unit
+        if self.prior == 0:
+            ridge = np.where(found.is_settled, 0.0, FALLBACK * unit)
+        ridge = np.where(ridge > 0, ridge, np.where(found.is_settled & (total > 0), 0.0, FALLBACK))
+        ties = duels.by_instance(duels.tied)
+        extra = np.where((ties <= 0) | (ties >= total), np.maximum(ridge, FALLBACK), ridge)
+        if len(duels.order):
+            ahead = duels.by_instance(duels.order * duels.won)
+            behind = duels.by_instance(duels.order * duels.lost)
+            extra = np.where((ahead <= 0) | (behind <= 0), np.maximum(extra, FALLBACK), extra)
+        if basis is not None and (ridge == 0).any():
+            ridge = np.where(ridge == 0, FALLBACK, ridge)
+        return Penalty(ridge, extra, self.prior_kind == "gamma" and basis is None, basis, shrink)
+
+    def _basis(self, prefs: Preferences, duels: Duels) -> tuple[Floats | None, Floats | None, list[str]]:
+        """Return what the covariates span: orthonormal columns, how free each is, and the names."""
+        table: Mapping[str, Mapping[str, float]] | None = self.learnt.get("covariates")
+        if table is None:
+            return None, None, []
+        if prefs.n_instances > 1:
+            raise InputError("Covariates are for a single instance: rank the instances one by one.")
+        names = list(next(iter(table.values())))
+        x = np.empty((duels.n_slots, len(names)))
+        for k, label in enumerate(prefs.items.take(prefs.slot_item)):
+            if label not in table:
+                raise InputError(f"The item {shorten(label)!r} has no covariates: give a row for every item.")
+            x[k] = [table[label][name] for name in names]
+        x -= x.mean(axis=0)
+        spread = x.std(axis=0)
+        x /= np.where(spread > 0, spread, 1.0)
+        basis, lengths, _ = np.linalg.svd(x, full_matrices=False)
+        kept = lengths > 1e-9 * max(lengths.max(initial=0.0), 1e-300)
+        return basis[:, kept], lengths[kept] ** 2 / (lengths[kept] ** 2 + FREE), names
+
+    def _intervals(self, parts: list[Part], duels: Duels) -> tuple[list[Part], Floats, Floats, dict[str, AnyArray]]:
+        if self.errors == "bootstrap":
+            resampled = uncertainty.bootstrap(parts, self.replicates, self.level, self.seed)
+            parts = [part for part, _, _ in resampled]
+            low = _gather(parts, [lower for _, lower, _ in resampled], duels)
+            high = _gather(parts, [upper for _, _, upper in resampled], duels)
+        else:
+            z = uncertainty.normal_quantile((1 + self.level) / 2)
+            half = [z * np.sqrt(part.variance) for part in parts]
+            low = _gather(parts, [part.score - h for part, h in zip(parts, half, strict=True)], duels)
+            high = _gather(parts, [part.score + h for part, h in zip(parts, half, strict=True)], duels)
+        ranks = [uncertainty.rank_intervals(part, self.level) for part in parts]
+        details: dict[str, AnyArray] = {
+            "stderr": _gather(parts, [np.sqrt(part.variance) for part in parts], duels),
+            "rank_low": _gather(parts, [rank[0] for rank in ranks], duels).astype(np.int32),
+            "rank_high": _gather(parts, [rank[1] for rank in ranks], duels).astype(np.int32),
+            "p_best": _gather(parts, [uncertainty.best_chances(part, self.seed) for part in parts], duels),
+        }
+        return parts, low, high, details
+
+    def _fit(self, parts: list[Part], duels: Duels, score: Floats) -> dict[str, float]:
+        out = {"log_likelihood": float(sum(part.value.sum() for part in parts))}
+        if self.counts == "binary":
+            out["mean_kendall"] = share_turned(duels, score)
+        if len(parts) == 1 and len(parts[0].instances) == 1:
+            part = parts[0]
+            if len(duels.order):
+                out["order_effect"] = float(part.advantage[0])
+                out["order_effect_stderr"] = float(np.sqrt(part.extra_variance[0, 0]))
+            if self.link >= DAVIDSON:
+                out["tie_parameter"] = float(part.tie[0])
+                out["tie_parameter_stderr"] = float(np.sqrt(part.extra_variance[0, 1]))
+        return out
+
+    def _model(
+        self, prefs: Preferences, counting: Counting, parts: list[Part], score: Floats, duels: Duels, names: list[str]
+    ) -> PairModel:
+        advantage, tie = np.zeros(len(duels.ptr) - 1), np.zeros(len(duels.ptr) - 1)
+        for part in parts:
+            advantage[part.instances], tie[part.instances] = part.advantage, part.tie
+        return PairModel(
+            self.link,
+            prefs.items,
+            prefs.instances,
+            prefs.slot_ptr,
+            prefs.slot_item.astype(np.int64),
+            score,
+            advantage,
+            tie,
+            counting,
+            _Blocks(parts),
+            self._coefficients(prefs, score, names),
+        )
+
+    def _coefficients(self, prefs: Preferences, score: Floats, names: list[str]) -> dict[str, float]:
+        if not names:
+            return {}
+        table = self.learnt["covariates"]
+        x = np.array([[table[label][name] for name in names] for label in prefs.items.take(prefs.slot_item)])
+        x -= x.mean(axis=0)
+        spread = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
+        standard = x / spread
+        worth = np.linalg.solve(standard.T @ standard + FREE * np.eye(len(names)), standard.T @ score) / spread
+        return dict(zip(names, worth.tolist(), strict=True))
+
+
+class _Blocks(Mapping[int, Floats]):
+    """The covariance of every instance that has one, cut out when asked for."""
+
+    def __init__(self, parts: list[Part]) -> None:
+        self._place = {
+            int(q): (part, k) for part in parts if part.covariance is not None for k, q in enumerate(part.instances)
+        }
+
+    def __getitem__(self, instance: int) -> Floats:
+        part, k = self._place[instance]
+        return next(block for q, _, block in part.blocks if q == k)
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self._place)
+
+    def __len__(self) -> int:
+        return len(self._place)
+
+
+def _gather(parts: list[Part], values: list[AnyArray], duels: Duels) -> Floats:
+    """Put the values of all parts where their slots are."""
+    if len(parts) == 1:
+        return np.asarray(values[0], np.float64)
+    out = np.zeros(duels.n_slots)
+    for part, own in zip(parts, values, strict=True):
+        out[part.slots] = own
+    return out

@@ -1,0 +1,37 @@
+"""Bradley-Terry: scores such that the difference of two gives the odds of a win.
+
+P(a beats b) = e^(s_a - s_b) / (1 + e^(s_a - s_b)). The model behind chess ratings and language-model arenas: it takes
+into account whom an item met, so that few wins against strong opponents can be worth many against weak ones. A tie is
+half a win each way; use davidson or rao-kupper where ties say something of their own.
+
+``prior`` is the precision of a prior that draws scores together. It keeps them finite where the comparisons alone do
+not (an item that never lost, groups never compared), and such items are named in a warning; with ``prior=0`` the answer
+is plain maximum likelihood wherever that exists. On sparse corpora the prior is the method: with
+``likelihood="mean"`` it weighs the same however many comparisons there are.
+
+Standard errors come from the exact Hessian with scores centred; ``errors="sandwich"`` allows for dependence between
+the comparisons of one voter, ``"bootstrap"`` resamples the counts. ``rank_low`` and ``rank_high`` hold for all items at
+once, ``p_best`` is the chance to be truly first; ``ranking.model`` answers p_beats(a, b) and more.
+``order_effect`` estimates the advantage of the item shown first, ``with_agent_weights`` and ``with_covariates`` bring
+in what is known of voters and items.
+
+Cost: counting the pairs once, then about six Newton steps: items³ each up to 4,000 items, linear in the pairs above.
+Reference: R. A. Bradley and M. E. Terry, Rank analysis of incomplete block designs, Biometrika, 1952.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from concordant.aggregate.pairwise._model import ScoreModel
+from concordant.aggregate.pairwise._solve import BRADLEY_TERRY
+
+
+@dataclass(frozen=True, kw_only=True)
+class BradleyTerry(ScoreModel):
+    """Scores whose differences are the log odds of a win, with intervals and rank intervals."""
+
+    link = BRADLEY_TERRY
+    waives = {
+        "condorcet_consistency": "an item can win every duel narrowly and still score below one that wins most clearly"
+    }

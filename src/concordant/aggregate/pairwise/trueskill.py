@@ -1,0 +1,116 @@
+"""TrueSkill: a belief about every item's skill, sharpened by every game.
+
+A skill is a normal distribution (mean, sigma). In a game every item shows a performance with standard deviation
+``beta`` around its skill; whoever performs better by more than the draw margin wins, less is a draw. Each game updates
+the beliefs by Bayes' rule (expectation propagation), surprising results and unsure skills moving most. Unlike Elo it
+knows how sure it is, takes whole rankings of any length, and models draws. A ranking is a chain of wins between
+neighbouring places; tied items are draws among themselves.
+
+The score is the mean; ``conservative`` ranks by mean - 3 sigma, a skill the item has almost surely. ``drift`` lets
+skills change between games. The draw margin follows from ``draw``, the share of draws between equals.
+
+Refuses merged ballots, because their order is lost. Cost: one pass over the ballots, with an inner iteration for
+ballots of more than two items. Reference: R. Herbrich, T. Minka and T. Graepel, TrueSkill: a Bayesian skill rating
+system, NIPS 2006.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from concordant import kernels
+from concordant.aggregate._shared import snap
+from concordant.aggregate.pairwise.elo import unplayed
+from concordant.errors import InputError
+from concordant.gather import segment_index
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.types import Floats
+from concordant.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trueskill(Method):
+    """Beliefs about skills, sharpened game by game, with draws and rankings of any length."""
+
+    needs = frozenset({"order"})
+    waives = {
+        "anonymity": "beliefs depend on the order of the games",
+        "condorcet_consistency": "late games count less than early ones",
+    }
+
+    mean: float = param(25.0, "mean skill before the first game")
+    sigma: float = param(25.0 / 3, "standard deviation of a skill before the first game", low=1e-9)
+    beta: float = param(25.0 / 6, "standard deviation of a performance around the skill", low=1e-9)
+    drift: float = param(25.0 / 300, "standard deviation a skill gains before every game", low=0.0)
+    draw: float = param(0.1, "share of draws between equal items", low=0.0, high=0.99)
+    score: str = param("mean", "rank by the mean or by mean - 3 sigma", choices=("mean", "conservative"))
+    level: float = param(0.95, "confidence of the intervals", low=0.01, high=0.9999)
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the skills after all games, with intervals."""
+        mean, sigma = kernels.trueskill_stream(
+            prefs.indptr,
+            prefs.entry_slot,
+            prefs.tier,
+            prefs.weight,
+            np.zeros(prefs.n_ballots, np.uint8) if prefs.open is None else prefs.open.astype(np.uint8),
+            prefs.n_slots,
+            self.mean,
+            self.sigma,
+            self.beta,
+            self.drift,
+            self.margin,
+        )
+        half = NormalDist().inv_cdf((1 + self.level) / 2) * sigma
+        score = mean - 3 * sigma if self.score == "conservative" else mean
+        scale = np.full(prefs.n_instances, 1e3 * max(1.0, abs(self.mean)))
+        played = np.zeros(prefs.n_slots, bool)
+        sizes = np.diff(prefs.indptr)
+        played[prefs.entry_slot[np.repeat(sizes > 1, sizes)]] = True
+        return Outcome(
+            score=snap(score, segment_index(prefs.slot_ptr), scale),
+            low=mean - half if self.score == "mean" else np.minimum(mean - half, score),
+            high=mean + half,
+            warnings=unplayed(prefs, played, "keep the skill they started with"),
+            details={"stderr": sigma},
+            model=SkillModel(prefs.items, prefs.n_instances, prefs.slot_item, mean, sigma, self.beta, self.margin),
+        )
+
+    @property
+    def margin(self) -> float:
+        """The difference of two performances below which a game is drawn."""
+        return NormalDist().inv_cdf((self.draw + 1) / 2) * np.sqrt(2) * self.beta if self.draw > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class SkillModel:
+    """Skills with their uncertainty, ready for questions about the next game."""
+
+    items: Vocabulary
+    n_instances: int
+    slot_item: np.ndarray
+    mean: Floats
+    sigma: Floats
+    beta: float
+    margin: float
+
+    def p_beats(self, a: object, b: object) -> float:
+        """Return the chance that ``a`` beats ``b`` in the next game."""
+        lead, spread = self._lead(a, b)
+        return NormalDist().cdf((lead - self.margin) / spread)
+
+    def p_tie(self, a: object, b: object) -> float:
+        """Return the chance of a draw."""
+        return max(0.0, 1 - self.p_beats(a, b) - self.p_beats(b, a))
+
+    def _lead(self, a: object, b: object) -> tuple[float, float]:
+        if self.n_instances > 1:
+            raise InputError("This model covers several instances: rank one of them alone.")
+        i, j = (int(np.flatnonzero(self.slot_item == self.items.code(x, "item"))[0]) for x in (a, b))
+        spread = np.sqrt(self.sigma[i] ** 2 + self.sigma[j] ** 2 + 2 * self.beta**2)
+        return float(self.mean[i] - self.mean[j]), float(spread)

@@ -1,0 +1,64 @@
+"""Gibbs sampling of Plackett-Luce worths under a Gamma prior (Caron and Doucet).
+
+Given an exponential arrival time for every stage, with the remaining worth as its rate, worths are independent Gamma
+variables; given worths, arrival times are independent. A ballot of weight w has w arrivals, together a Gamma variable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from concordant import kernels, views
+from concordant.aggregate.stagewise._outcome import tie_rounded
+from concordant.aggregate.stagewise._stages import CHOSEN, Stages
+from concordant.gather import sum_by
+from concordant.method import Outcome
+from concordant.preferences import Preferences
+from concordant.types import Floats
+
+BURN_IN = 0.2  # of the draws, in addition to them
+
+
+def draw_posterior(
+    prefs: Preferences, stages: Stages, start: Outcome, shape: float, draws: int, level: float, seed: int
+) -> Outcome:
+    """Return posterior means of the scores and intervals of this probability; ties must have been broken."""
+    samples = sample_scores(prefs, stages, start.score, shape, draws, np.random.default_rng(seed))
+    low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    score = tie_rounded(prefs, samples.mean(axis=0))
+    best = np.zeros(prefs.n_slots)
+    for q in range(prefs.n_instances):
+        span = slice(int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1]))
+        if span.stop > span.start:
+            best[span] = np.bincount(samples[:, span].argmax(axis=1), minlength=span.stop - span.start) / draws
+    details = {"stderr": samples.std(axis=0), "p_best": best}
+    return replace(start, score=score, low=low, high=high, details=details)
+
+
+def sample_scores(
+    prefs: Preferences, stages: Stages, score: Floats, shape: float, draws: int, rng: np.random.Generator
+) -> Floats:
+    """Draw score vectors (one row each) from the posterior, each with mean zero in every instance."""
+    is_stage = stages.mark == CHOSEN
+    weight = stages.weight[stages.ballot[is_stage]]
+    wins = stages.wins
+    instance = views.instance_of_slot(prefs)
+    size = np.maximum(np.diff(prefs.slot_ptr), 1)
+    draw = np.zeros(len(stages.slot))
+    worth = np.exp(score)
+    samples = np.empty((draws, prefs.n_slots))
+    burn_in = int(BURN_IN * draws)
+    for k in range(-burn_in, draws):
+        draw[is_stage] = rng.standard_gamma(weight)
+        rate = shape + kernels.stage_rates(stages.indptr, stages.slot, draw, worth)
+        worth = np.maximum(rng.standard_gamma(shape + wins) / rate, 1e-140)
+        log_worth = np.log(worth)
+        # The likelihood does not see the common scale: draw the total anew from its prior, which mixes faster.
+        total = sum_by(instance, worth, prefs.n_instances)
+        fresh = rng.standard_gamma(shape * size) / shape
+        worth = worth * (fresh / np.where(total > 0, total, 1.0))[instance]
+        if k >= 0:
+            samples[k] = log_worth - (sum_by(instance, log_worth, prefs.n_instances) / size)[instance]
+    return samples

@@ -1,0 +1,50 @@
+"""Ordered partitions: Plackett-Luce for rankings with ties, in linear time.
+
+A ranking with ties is a sequence of tiers; each is chosen as a whole from all items that remain. A set is worth the
+mean of its members' worths exp(s), so P(ranking) = prod_k sum_{tier k} exp(s) / sum_{remaining at k} exp(s), up to a
+constant: every stage costs time linear in its items although it chooses among 2^n sets. Without ties it is exactly
+Plackett-Luce. Use it for ratings, graded judgements and ballots with ties, where breaking ties by chance would add
+noise.
+
+With ties the log-likelihood is not concave. The default prior is a Gamma distribution on worths (each item is chosen
+from all ``prior`` times beforehand), which gives tied items equal scores; a Gaussian one on scores need not. Newton
+steps are replaced, where the second derivative is indefinite, by those of a concave lower bound, so every step
+ascends. Standard errors are given where the second derivative is definite at the optimum, and their absence is told.
+
+Cost: linear in the total length of the ballots per step; items³ per instance of moderate size. Reference: T. Truyen,
+D. Phung, S. Venkatesh, Probabilistic models over ordered partitions with applications in document ranking and
+collaborative filtering, SDM 2011.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from concordant.aggregate.stagewise._outcome import outcome_of
+from concordant.aggregate.stagewise._stages import MISSING_CHOICES, MISSING_DOC, Prior, fit_stages, known_stages
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderedPartitions(Method):
+    """Scores under which repeated choices of the best remaining tier most likely give the rankings with ties."""
+
+    waives = {"condorcet_consistency": "who comes first counts more than who beats whom"}
+
+    prior: float = param(0.1, "strength of the prior that keeps scores finite", low=0.0)
+    prior_kind: str = param("gamma", "Gamma on worths, or normal on scores", choices=("gamma", "gaussian"))
+    missing: str = param("ignore", MISSING_DOC, choices=MISSING_CHOICES)
+    solver: str = param("auto", "how the scores are found", choices=("auto", "newton", "lbfgs", "mm"))
+    errors: str = param("hessian", "where standard errors come from", choices=("hessian", "none"))
+    level: float = param(0.95, "confidence of the intervals", low=0.0, high=1.0)
+    seed: int | None = param(0, "seed of the draws behind the chance to be best")
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the scores with standard errors where they exist, fit and warnings."""
+        stages = known_stages(prefs, self.missing, "partition")
+        fit = fit_stages(
+            stages, Prior(self.prior, self.prior_kind), solver=self.solver, with_errors=self.errors == "hessian"
+        )
+        return outcome_of(prefs, stages, fit, level=self.level, seed=self.seed, told=())

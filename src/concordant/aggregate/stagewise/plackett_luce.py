@@ -1,0 +1,91 @@
+"""Plackett-Luce: the best is chosen first, then the best of the rest, in proportion to worth.
+
+Every item has a worth exp(s). A ranking arises from the top: the first item is chosen from all with probability
+worth / sum of worths, the second from those that remain, and so on; P(order) = prod_i exp(s_i) / sum_{j >= i} exp(s_j).
+The scores are those of maximum (penalised) likelihood. For two items it is Bradley-Terry, for single choices the
+conditional logit. A ballot over some of the items speaks only of these; in an open ballot (top-k, a choice from a
+set) the rest stay in the denominators and are not ordered. Use it for choices, top-k lists and race results, where
+who comes first tells more than who comes last.
+
+``prior`` keeps scores finite where nothing was ever put before an item: the precision of a normal distribution on
+the scores, or with ``prior_kind="gamma"`` how many times each item is chosen from all beforehand. Tied items are put
+in a random order (``ties="shuffle"``), in the order given (``"input"``), or kept together (``"partition"``, the
+ordered-partition likelihood). Standard errors come from the exact second derivative, for scores that sum to zero;
+``posterior=1000`` draws from the posterior under the Gamma prior by Gibbs sampling instead.
+
+Cost: linear in the total length of the ballots per step, about 15 steps; standard errors items³.
+References: R. Plackett, The analysis of permutations, 1975; D. Hunter, MM algorithms for generalized Bradley-Terry
+models, 2004; F. Caron and A. Doucet, Efficient Bayesian inference for generalized Bradley-Terry models, 2012.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant.aggregate.stagewise._outcome import outcome_of
+from concordant.aggregate.stagewise._posterior import draw_posterior
+from concordant.aggregate.stagewise._stages import MISSING_CHOICES, MISSING_DOC, Prior, fit_stages, known_stages
+from concordant.errors import ParameterError
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import Notice
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlackettLuce(Method):
+    """Scores under which repeated choices of the best remaining item most likely give the rankings."""
+
+    waives = {
+        "neutrality": "tied items are put in a random order",
+        "anonymity": "tied items are put in a random order, drawn ballot by ballot",
+        "weight_is_repetition": "the repetitions of a ballot with ties are ordered one by one",
+        "condorcet_consistency": "who comes first counts more than who beats whom",
+    }
+
+    prior: float = param(0.1, "strength of the prior that keeps scores finite", low=0.0)
+    prior_kind: str = param("gaussian", "normal on scores, or Gamma on worths", choices=("gaussian", "gamma"))
+    ties: str = param("shuffle", "what is done with tied items", choices=("shuffle", "input", "partition"))
+    missing: str = param("ignore", MISSING_DOC, choices=MISSING_CHOICES)
+    solver: str = param("auto", "how the scores are found", choices=("auto", "newton", "lbfgs", "mm"))
+    errors: str = param("hessian", "where standard errors come from", choices=("hessian", "none"))
+    level: float = param(0.95, "confidence of the intervals", low=0.0, high=1.0)
+    posterior: int = param(0, "draws from the posterior (needs the gamma prior); 0 for none", low=0)
+    seed: int | None = param(0, "seed of everything random")
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the scores with standard errors, ranks that hold, fit and warnings."""
+        seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
+        if self.posterior and (self.prior_kind != "gamma" or not self.prior):
+            raise ParameterError("posterior draws need the Gamma prior: set prior_kind='gamma' and prior above 0.")
+        stages = known_stages(prefs, self.missing, self.ties, seed)
+        fit = fit_stages(
+            stages,
+            Prior(self.prior, self.prior_kind),
+            solver=self.solver,
+            with_errors=self.errors == "hessian" and not self.posterior,
+        )
+        outcome = outcome_of(prefs, stages, fit, level=self.level, seed=seed, told=self._told(prefs))
+        if self.posterior:
+            return draw_posterior(prefs, stages, outcome, self.prior, self.posterior, self.level, seed)
+        return outcome
+
+    def _told(self, prefs: Preferences) -> tuple[Notice, ...]:
+        tied = n_tied_ballots(prefs)
+        if not tied or self.ties == "partition":
+            return ()
+        how = "at random" if self.ties == "shuffle" else "as given"
+        text = f"{tied:,} ballot{'s' * (tied > 1)} with ties, ordered {how}; ordered-partitions takes ties as they are"
+        return (Notice("ties-broken", text),)
+
+
+def n_tied_ballots(prefs: Preferences) -> int:
+    """Return how many ballots tie items they do not leave open."""
+    from concordant import views
+
+    if (prefs.tier[1:] != prefs.tier[:-1]).all():
+        return 0
+    groups = views.tiers(prefs)
+    return len(np.unique(groups.ballot[(groups.size > 1) & ~groups.is_open]))

@@ -1,0 +1,333 @@
+"""Findings about preferences in plain words: is it connected, separated, cyclic; who differs; is the winner certain?
+
+How they are found:
+
+- *connected*: the graph with a link between any two candidates some ballot compares has one part per instance.
+- *separated*: an item that never lost, or a group that never lost to the others, has no finite score by the data
+  alone. Items and wins form a directed graph (ties go both ways); it is not separated if strongly connected.
+- *cyclic*: triples a > b > c > a of strict majorities, and the smallest group whose members each beat everyone outside.
+- *outlier agents*: an agent's agreement is the weighted share of its strict pairs that go with the majority of all
+  *other* agents. With p the median agreement, an agent with n independent comparisons (length - 1 per ballot) lies
+  ``r = (agreement - p) / sqrt(p (1 - p) / n)`` from it; it is an outlier if r is below -3 times the usual size of r
+  (the median absolute deviation, scaled, at least 1) and its agreement at least 0.1 below p. At least four agents.
+- *top two*: the two first items of the default method are told apart by a sign test on the ballots that compare them:
+  of n ballots with a preference k prefer the first; two-sided p = 2 P(X >= k), X binomial(n, 1/2); apart if p < 0.05.
+
+Cost: linear in the entries for most; the pairs of a ballot are listed for agents and cycles, up to fixed sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from concordant import api, views
+from concordant.gather import sum_by
+from concordant.preferences import Preferences
+from concordant.types import AnyArray, Floats, Int64s
+from concordant.vocabulary import shorten
+
+LARGEST_FOR_CYCLES = 2_000  # candidates of one instance: cyclic triads cost a matrix product
+MOST_MATRIX_ENTRIES = 5e7
+MOST_PAIRS = 3e7
+PAIRS_AT_ONCE = 2_000_000
+MOST_FOR_DEFAULT = 5_000  # candidates of one instance: a larger one is ranked by borda, in linear time
+NAMED = 10  # how many items a finding names
+CERTAIN = 0.05
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding: its name, whether it is good news, a sentence, and the figures behind it."""
+
+    name: str
+    is_fine: bool
+    text: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        return {"name": self.name, "is_fine": self.is_fine, "text": self.text, **self.data}
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """Majority cycles: how many triads are cyclic, who beats everyone, who shares the top."""
+
+    n_triads: int
+    n_cyclic: int
+    n_with_winner: int
+    winner: str | None
+    top: tuple[str, ...]
+
+
+# ---- connected, separated ----
+def connection(prefs: Preferences, group_of_slot: Int64s) -> Finding:
+    """Say whether comparisons link all candidates of every instance."""
+    n_seen = int((np.diff(prefs.slot_ptr) > 0).sum())
+    n_groups = len(np.unique(group_of_slot))
+    if n_groups <= n_seen:
+        return Finding("connected", True, "All items are linked by comparisons, so their scores can be compared.")
+    owner = views.instance_of_slot(prefs)
+    split = np.flatnonzero(np.bincount(owner[np.unique(group_of_slot, return_index=True)[1]]) > 1)
+    where = f"In {len(split):,} of {n_seen:,} instances the items" if prefs.n_instances > 1 else "The items"
+    groups = [] if prefs.n_instances > 1 else _groups(prefs, group_of_slot)
+    shown = " | ".join(_listed(tuple(group[:4]), len(group)) for group in groups[:4])
+    more = f" ({shown}{' | …' if len(groups) > 4 else ''})" if shown else ""
+    text = f"{where} fall into groups that are never compared{more}: scores of different groups mean nothing together."
+    return Finding(
+        "connected", False, text, {"n_groups": n_groups, "groups": [group[:NAMED] for group in groups[:NAMED]]}
+    )
+
+
+def separation(is_strong: bool, never_lost: tuple[str, ...], n_never_lost: int, n_never_won: int) -> Finding:
+    """Say whether wins and losses chain through all items."""
+    if is_strong:
+        return Finding("separated", True, "Every item is above and below others, so score models have finite answers.")
+    parts = []
+    if n_never_lost:
+        parts.append(f"{n_never_lost:,} never lost ({_listed(never_lost[:4], n_never_lost)})")
+    if n_never_won:
+        parts.append(f"{n_never_won:,} never won")
+    shown = ", ".join(parts) or "a group is never beaten by the rest"
+    text = f"Some items are only ever above or below others ({shown}): score models stay finite only by their prior."
+    return Finding("separated", False, text)
+
+
+# ---- cycles ----
+def cycles(prefs: Preferences) -> Cycles | None:
+    """Count cyclic triads of the strict majorities and find the winners; None if there are too many items."""
+    size = np.diff(prefs.slot_ptr)
+    if len(size) and (size.max() > LARGEST_FOR_CYCLES or (size.astype(float) ** 2).sum() > MOST_MATRIX_ENTRIES):
+        return None
+    matrices = views.win_matrices(prefs)
+    n_cyclic = n_triads = n_with_winner = 0
+    winner: str | None = None
+    top: tuple[str, ...] = ()
+    for q in np.flatnonzero(size > 1).tolist():
+        wins = matrices.matrix(q)
+        beats = wins > wins.T
+        n_cyclic += _n_cyclic(beats)
+        n_triads += int(size[q]) * (int(size[q]) - 1) * (int(size[q]) - 2) // 6
+        first = _top_group(beats)
+        n_with_winner += len(first) == 1
+        if prefs.n_instances == 1:
+            labels = tuple(prefs.items.take(prefs.slot_item[first]))
+            winner, top = (labels[0], ()) if len(first) == 1 else (None, labels)
+    return Cycles(n_triads, n_cyclic, n_with_winner, winner, top)
+
+
+def cyclicity(found: Cycles | None, n_instances: int) -> Finding:
+    """Say whether majorities contradict each other."""
+    if found is None:
+        return Finding("cyclic", True, "Cycles were not counted: there are too many items.")
+    data = {"cyclic_triads": found.n_cyclic, "condorcet_winner": found.winner, "top_cycle": list(found.top[:NAMED])}
+    if n_instances > 1:
+        data = {"cyclic_triads": found.n_cyclic, "n_with_condorcet_winner": found.n_with_winner}
+        winners = f" {found.n_with_winner:,} of {n_instances:,} instances have an item that beats every other."
+    elif found.winner is not None:
+        winners = f" {shorten(found.winner, 30)} beats every other in direct comparison."
+    else:
+        winners = " No item beats every other in direct comparison."
+    if not found.n_cyclic:
+        return Finding("cyclic", True, "Majorities never go in a circle." + winners, data)
+    share = f"{found.n_cyclic:,} of {found.n_triads:,} triples go in a circle (a beats b beats c beats a)."
+    top = ""
+    if not found.winner and 1 < len(found.top) <= NAMED:
+        top = f" The first place is a matter of the rule, among {', '.join(shorten(label, 30) for label in found.top)}."
+    return Finding("cyclic", False, share + winners + top, data)
+
+
+def _n_cyclic(beats: AnyArray) -> int:
+    matrix = beats.astype(np.float32)
+    return round(float(((matrix @ matrix) * matrix.T).sum(dtype=np.float64)) / 3)
+
+
+def _top_group(beats: AnyArray) -> Int64s:
+    """Return the smallest group whose members each beat everyone outside; its members beat the most."""
+    order = np.argsort(-beats.sum(axis=1), kind="stable")
+    unbeaten = ~beats[np.ix_(order, order)]
+    np.fill_diagonal(unbeaten, False)
+    n = len(order)
+    last_unbeaten = np.where(unbeaten.any(axis=1), n - 1 - np.argmax(unbeaten[:, ::-1], axis=1), -1)
+    size = 1
+    while size < n and last_unbeaten[:size].max() >= size:
+        size = int(last_unbeaten[:size].max()) + 1
+    return order[:size].astype(np.int64)
+
+
+# ---- agents ----
+@dataclass(frozen=True)
+class Agreement:
+    """How far each agent goes with the majority of all others; NaN where there is nothing to compare."""
+
+    share: Floats
+    n_independent: Floats
+
+    @property
+    def median(self) -> float:
+        """The agreement of the median agent."""
+        return float(np.nanmedian(self.share))
+
+    def outliers(self) -> Int64s:
+        """Return the agents far below the others, worst first."""
+        known = np.flatnonzero(~np.isnan(self.share))
+        if len(known) < 4:
+            return known[:0]
+        middle = min(max(self.median, 0.01), 0.99)
+        spread = np.sqrt(middle * (1 - middle) / np.maximum(self.n_independent[known], 1))
+        distance = (self.share[known] - middle) / spread
+        usual = max(1.0, 1.4826 * float(np.median(np.abs(distance - np.median(distance)))))
+        far = known[(distance < -3 * usual) & (self.share[known] <= middle - 0.1)]
+        return far[np.argsort(self.share[far], kind="stable")]
+
+
+def agreement(prefs: Preferences) -> Agreement | None:
+    """Measure every agent's agreement with all others; None without agents, or where that is too much work."""
+    size, sizes = np.diff(prefs.slot_ptr).astype(float), np.diff(prefs.indptr)
+    n_pairs = sizes * (sizes - 1) // 2
+    if prefs.agent is None or prefs.n_agents is None or prefs.n_agents < 2:
+        return None
+    if n_pairs.sum() > MOST_PAIRS or (size**2).sum() > MOST_MATRIX_ENTRIES:
+        return None
+    matrices = views.win_matrices(prefs)
+    with_others, counted = np.zeros(prefs.n_agents), np.zeros(prefs.n_agents)
+    # Some agents at a time, but whole ones: what an agent says itself of a pair is taken out of the majority.
+    part_of_agent = np.cumsum(np.bincount(prefs.agent, n_pairs, prefs.n_agents)) // PAIRS_AT_ONCE
+    part = part_of_agent[prefs.agent]
+    for k in np.unique(part):
+        agent, weight, margin = _margins_of_others(prefs, matrices, np.flatnonzero(part == k))
+        with_others += np.bincount(agent, weight * (margin > 0), prefs.n_agents)
+        counted += np.bincount(agent, weight * (margin != 0), prefs.n_agents)
+    share = np.full(prefs.n_agents, np.nan)
+    np.divide(with_others, counted, out=share, where=counted > 0)
+    independent = np.bincount(prefs.agent, prefs.weight * np.maximum(sizes - 1, 0), prefs.n_agents)
+    return Agreement(share, np.minimum(independent, counted))
+
+
+def _margins_of_others(
+    prefs: Preferences, matrices: views.WinMatrices, ballots: Int64s
+) -> tuple[Int64s, Floats, Floats]:
+    """Return agent and weight of every strict pair of some ballots, and the others' majority for it."""
+    assert prefs.agent is not None
+    pairs = views.pairs(prefs, ballots)
+    strict = ~pairs.is_tie
+    better, worse, ballot = pairs.better[strict], pairs.worse[strict], pairs.ballot[strict]
+    agent, weight = prefs.agent[ballot].astype(np.int64), prefs.weight[ballot]
+    q = prefs.instance_of_ballot[ballot]
+    start, size = prefs.slot_ptr[q], matrices.size[q]
+    cell = matrices.ptr[q] + (better - start) * size + (worse - start)
+    mirrored = matrices.ptr[q] + (worse - start) * size + (better - start)
+    sign = np.where(cell < mirrored, 1.0, -1.0)
+    _, same = np.unique(agent * len(matrices.wins) + np.minimum(cell, mirrored), return_inverse=True)
+    own = np.bincount(same, sign * weight)[same] * sign
+    margin = matrices.wins[cell] - matrices.wins[mirrored] - own
+    margin[np.abs(margin) < 1e-9 * (weight + np.abs(own))] = 0.0
+    return agent, weight, margin
+
+
+def outlying(prefs: Preferences, found: Agreement | None) -> Finding | None:
+    """Say which agents differ from all others; nothing where agents are unknown."""
+    if prefs.n_agents is None or prefs.n_agents < 2 or prefs.agents is None:
+        return None
+    if found is None:
+        return Finding("outlier agents", True, "Agents were not compared: there are too many pairs.")
+    if np.isnan(found.share).all():
+        return Finding("outlier agents", True, "No two agents compare the same items.")
+    usual = f"{found.median:.0%}"
+    outliers = found.outliers()
+    data = {"median_agreement": found.median, "n_outliers": len(outliers)}
+    if not len(outliers):
+        text = f"No agent stands out: the median one goes with the majority of the others on {usual} of its pairs."
+        return Finding("outlier agents", True, text, {**data, "outliers": []})
+    worst = [{"agent": prefs.agents[k], "agreement": float(found.share[k])} for k in outliers[:NAMED].tolist()]
+    shown = ", ".join(f"{shorten(str(one['agent']), 30)} {one['agreement']:.0%}" for one in worst[:4])
+    more = f" and {len(outliers) - 4:,} more" if len(outliers) > 4 else ""
+    text = (
+        f"Far below the others' agreement ({usual} of the pairs): {shown}{more}. "
+        "Look at these ballots, or use a method that weighs agents."
+    )
+    return Finding("outlier agents", False, text, {**data, "outliers": worst})
+
+
+# ---- the first two ----
+def top_two(prefs: Preferences) -> Finding | None:
+    """Say whether the data tell the first two items apart, by the sign test; nothing where fewer than two compete."""
+    size = np.diff(prefs.slot_ptr)
+    rivals = np.flatnonzero(size > 1)
+    if not len(rivals) or not prefs.n_ballots:
+        return None
+    method = None if size.max() <= MOST_FOR_DEFAULT else "borda"
+    order = api.rank(prefs, method).order
+    first, second = order[prefs.slot_ptr[rivals]], order[prefs.slot_ptr[rivals] + 1]
+    for_first, for_second = _votes(prefs, rivals, first, second)
+    p = sign_test(for_first, for_second)
+    if len(rivals) == 1:
+        names = prefs.items.take(prefs.slot_item[[first[0], second[0]]])
+        return _told_apart(names, float(for_first[0]), float(for_second[0]), float(p[0]))
+    n_apart = int((p < CERTAIN).sum())
+    text = f"The first two items are told apart in {n_apart:,} of {len(rivals):,} instances (sign test, 5%)."
+    return Finding("top two", n_apart == len(rivals), text, {"n_apart": n_apart, "n_instances": len(rivals)})
+
+
+def sign_test(k: AnyArray | float, other: AnyArray | float) -> Floats:
+    """Return the two-sided p that k against ``other`` votes come from a fair coin; weights need not be whole."""
+    from scipy.special import betainc
+
+    most, least = np.maximum(k, other), np.minimum(k, other)
+    with np.errstate(invalid="ignore"):
+        tail = np.where(most > 0, betainc(np.maximum(most, 1e-9), least + 1, 0.5), 1.0)
+    return np.asarray(np.minimum(1.0, 2 * tail))
+
+
+def _votes(prefs: Preferences, rivals: Int64s, first: Int64s, second: Int64s) -> tuple[Floats, Floats]:
+    """Count the weight of ballots that put the first before the second of each instance, and the reverse."""
+    unmentioned = np.iinfo(np.int64).max
+    tiers = []
+    for slots in (first, second):
+        wanted = np.zeros(prefs.n_slots, bool)
+        wanted[slots] = True
+        entry = np.flatnonzero(wanted[prefs.entry_slot])
+        tier = np.full(prefs.n_ballots, unmentioned)
+        tier[views.ballot_of_entry(prefs)[entry]] = prefs.tier[entry]
+        tiers.append(tier)
+    here, there = tiers
+    is_counted = here != there
+    if views.resolve_missing(prefs, "auto") == "ignore":
+        is_counted &= (here != unmentioned) & (there != unmentioned)
+    weight, owner, n = prefs.weight * is_counted, prefs.instance_of_ballot, prefs.n_instances
+    return sum_by(owner, weight * (here < there), n)[rivals], sum_by(owner, weight * (here > there), n)[rivals]
+
+
+def _told_apart(names: list[str], for_first: float, for_second: float, p: float) -> Finding:
+    first, second = (shorten(name, 30) for name in names)
+    n = for_first + for_second
+    data = {"first": names[0], "second": names[1], "for_first": for_first, "for_second": for_second, "p": p}
+    if not n:
+        text = f"Nothing compares the first two items, {first} and {second}, directly: their order rests on the others."
+        return Finding("top two", False, text, data)
+    votes = f"{first} and {second}: {for_first:,.6g} to {for_second:,.6g} in direct comparison (p = {p:.2g})"
+    if p < CERTAIN and for_first > for_second:
+        return Finding("top two", True, f"The first two items are told apart, {votes}.", data)
+    if p < CERTAIN:
+        return Finding("top two", False, f"The second item wins against the first, {votes}: compare methods.", data)
+    margin = abs(for_first / n - 0.5)
+    # At this share of votes the sign test reaches 5% when 1.96 standard deviations fit into the margin.
+    needed = f"about {(0.98 / margin) ** 2:,.0f} such votes would be needed" if margin > 0.005 else "they are even"
+    return Finding("top two", False, f"Too little data to tell the first two items apart, {votes}; {needed}.", data)
+
+
+# ---- helpers ----
+def _groups(prefs: Preferences, group_of_slot: Int64s) -> list[list[str]]:
+    """Return the labels of every group, the largest first."""
+    sizes = np.bincount(group_of_slot)
+    largest = np.argsort(-sizes, kind="stable")[: NAMED + 1]
+    return [prefs.items.take(prefs.slot_item[np.flatnonzero(group_of_slot == k)]) for k in largest.tolist() if sizes[k]]
+
+
+def _listed(labels: tuple[str, ...], count: int) -> str:
+    shown = ", ".join(shorten(label, 30) for label in labels)
+    return shown + (f" and {count - len(labels):,} more" if count > len(labels) else "")

@@ -1,0 +1,164 @@
+"""Pictures of a result: scores with intervals, pairwise wins in consensus order, weights of agents.
+
+Each function returns a Matplotlib figure, and saves it where ``path`` says (svg, png or pdf by its ending). Matplotlib
+is an extra: ``pip install concordant[plots]``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from concordant import views
+from concordant.errors import ConcordantError, InputError
+from concordant.preferences import Preferences
+from concordant.vocabulary import shorten
+
+if TYPE_CHECKING:
+    from concordant.ranking import Ranking
+    from concordant.types import Floats
+
+INK, ACCENT, FAINT = "#24303c", "#1f6f8b", "#c9d3da"
+LABEL_WIDTH = 28
+ENDINGS = (".svg", ".png", ".pdf")
+
+
+def plot_ranking(ranking: Ranking, path: str | os.PathLike[str] | None = None, *, top: int = 30) -> Any:
+    """Draw the scores of the best items with their intervals, best first."""
+    ranking._single("plot()")
+    n = min(top, len(ranking.items))
+    figure, axes = _figure(7.0, 1.1 + 0.27 * n)
+    place = np.arange(n)
+    score = ranking.scores[:n]
+    if ranking.low is not None and ranking.high is not None:
+        axes.hlines(place, ranking.low[:n], ranking.high[:n], color=ACCENT, linewidth=3, alpha=0.35)
+        name = f"score, {_level(ranking)} interval"
+    else:
+        axes.hlines(place, min(score.min(), 0.0), score, color=FAINT, linewidth=1.5)
+        name = "score"
+    axes.plot(score, place, "o", color=ACCENT, markersize=5)
+    labels = [
+        f"{shorten(item, LABEL_WIDTH)}  {rank}"
+        for item, rank in zip(ranking.items[:n], _ranks(ranking)[:n], strict=True)
+    ]
+    axes.set_yticks(place, labels)
+    axes.set_ylim(n - 0.5, -0.5)
+    axes.set_xlabel(name, color=INK)
+    axes.grid(axis="x", color=FAINT, linewidth=0.6)
+    _title(axes, ranking, f"{n} of {len(ranking.items):,} items" if n < len(ranking.items) else "")
+    return _finish(figure, path)
+
+
+def plot_matrix(
+    ranking: Ranking, prefs: Preferences, path: str | os.PathLike[str] | None = None, *, top: int = 40
+) -> Any:
+    """Draw the share of ballots in which the row beats the column (ties half), items in the order of the ranking."""
+    ranking._single("plot_matrix()")
+    if prefs.n_instances != 1 or not np.array_equal(prefs.slot_item, ranking.slot_item):
+        raise InputError("The preferences are not those the ranking was made of: give the same ones, one instance.")
+    n = min(top, len(ranking.items))
+    chosen = ranking.order[:n]
+    matrices = views.win_matrices(prefs, "ignore")
+    wins, ties = (m[np.ix_(chosen, chosen)] for m in (matrices.matrix(), matrices.tie_matrix()))
+    met = wins + wins.T + ties
+    share = np.full((n, n), np.nan)
+    np.divide(wins + ties / 2, met, out=share, where=met > 0)
+    side = 2.6 + 0.24 * n
+    figure, axes = _figure(side + 0.9, side)
+    import matplotlib as mpl
+
+    colours = mpl.colormaps["RdBu"].with_extremes(bad="#f2f2f2")
+    image = axes.imshow(np.ma.masked_invalid(share), cmap=colours, vmin=0, vmax=1, interpolation="nearest")
+    labels = [shorten(item, LABEL_WIDTH) for item in ranking.items[:n]]
+    axes.set_yticks(np.arange(n), labels)
+    axes.set_xticks(np.arange(n), labels, rotation=90)
+    axes.tick_params(length=0)
+    if n <= 12:
+        for i, j in np.argwhere(met > 0).tolist():
+            pale = 0.2 < share[i, j] < 0.8
+            axes.text(
+                j, i, f"{100 * share[i, j]:.0f}", ha="center", va="center", fontsize=8, color=INK if pale else "white"
+            )
+    bar = figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03, ticks=[0, 0.25, 0.5, 0.75, 1])
+    bar.ax.set_yticklabels(["0%", "25%", "50%", "75%", "100%"])
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=INK, labelsize=9)
+    bar.set_label("row beats column", color=INK)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    _title(axes, ranking, "grey: never compared" if (met[~np.eye(n, dtype=bool)] == 0).any() else "")
+    return _finish(figure, path)
+
+
+def plot_agents(ranking: Ranking, path: str | os.PathLike[str] | None = None, *, top: int = 40) -> Any:
+    """Draw the weight (theta) the method gave to every agent, largest first."""
+    if not ranking.agents:
+        raise InputError(f"{ranking.method or 'This method'} gives agents no weights: use one that does, such as mpm.")
+    agents: Mapping[str, float] = ranking.agents
+    ordered = sorted(agents.items(), key=lambda pair: -pair[1])
+    n = min(top, len(ordered))
+    if n < len(ordered):  # the extremes are what people look for
+        ordered = [*ordered[: n - n // 2], *ordered[-(n // 2) :]]
+    figure, axes = _figure(6.5, 1.1 + 0.25 * n)
+    place, weight = np.arange(n), np.array([weight for _, weight in ordered])
+    axes.barh(place, weight, color=ACCENT, alpha=0.75, height=0.7)
+    axes.set_yticks(place, [shorten(agent, LABEL_WIDTH) for agent, _ in ordered])
+    axes.set_ylim(n - 0.5, -0.5)
+    axes.set_xlabel("weight", color=INK)
+    axes.grid(axis="x", color=FAINT, linewidth=0.6)
+    _title(axes, ranking, f"highest and lowest {n} of {len(agents):,} agents" if n < len(agents) else "")
+    return _finish(figure, path)
+
+
+def check_path(path: str | os.PathLike[str]) -> None:
+    """Refuse a file name whose ending names no kind of picture."""
+    if not str(path).lower().endswith(ENDINGS):
+        raise InputError(f"{os.fspath(path)!r} names no kind of picture: let it end in .svg, .png or .pdf.")
+
+
+def _figure(width: float, height: float) -> tuple[Any, Any]:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ConcordantError("Plots need Matplotlib: pip install concordant[plots].") from None
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.add_subplot()
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(colors=INK, labelsize=9)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def _title(axes: Any, ranking: Ranking, note: str) -> None:
+    words = [ranking.method or "ranking"]
+    if ranking.instances is not None:
+        words.append(shorten(ranking.instances[0], LABEL_WIDTH))
+    axes.set_title(", ".join([*words, note] if note else words), loc="left", fontsize=10, color=INK)
+
+
+def _level(ranking: Ranking) -> str:
+    level = ranking.params.get("level", 0.95)
+    return f"{level:.0%}" if isinstance(level, float) else ""
+
+
+def _ranks(ranking: Ranking) -> list[str]:
+    """Write each rank, with the interval it lies in where the method gives one."""
+    ranks = ranking.ranks.tolist()
+    if "rank_low" not in ranking.details:
+        return [f"({rank})" for rank in ranks]
+    low: Floats = ranking.detail("rank_low")
+    high: Floats = ranking.detail("rank_high")
+    ends = zip(low.tolist(), high.tolist(), strict=True)
+    return [f"({a})" if a == b else f"({a}–{b})" for a, b in ends]
+
+
+def _finish(figure: Any, path: str | os.PathLike[str] | None) -> Any:
+    if path is not None:
+        check_path(path)
+        figure.savefig(path, dpi=150)
+    return figure

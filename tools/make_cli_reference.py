@@ -1,0 +1,61 @@
+"""Write docs/reference/cli.md: the help text of every command, as the commands print it.
+
+Run it after changing a command: ``python tools/make_cli_reference.py``. With ``--check`` it only says whether the file
+is up to date; a test does the same.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from concordant.cli.__main__ import COMMANDS, cli
+
+TARGET = Path(__file__).resolve().parent.parent / "docs" / "reference" / "cli.md"
+INTRODUCTION = """\
+# Command line
+
+<!-- Written by tools/make_cli_reference.py: do not edit. -->
+
+What each command prints with `--help`. The options of a method appear with
+`concordant rank --method NAME --help` and on the [page of the method](methods/index.md).
+Exit codes: 0 done, 1 the data or the parameters were refused, 2 the command was typed wrongly.
+"""
+
+
+def page() -> str:
+    """Return the text of the page."""
+    parts = [INTRODUCTION, section("concordant", cli, 2)]
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        parts.append(section(f"concordant {name}", command, 2))
+        if isinstance(command, click.Group):
+            parts += [section(f"concordant {name} {sub}", command.commands[sub], 3) for sub in sorted(command.commands)]
+    return "\n".join(parts)
+
+
+def section(path: str, command: click.Command, level: int) -> str:
+    """Return the help text of one command below its heading."""
+    context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
+    context.help_option_names = ["-h", "--help"]
+    text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+    return f"{'#' * level} {path}\n\n```text\n{text}\n```\n"
+
+
+def main() -> int:
+    """Write the page, or check it."""
+    text = page()
+    if "--check" in sys.argv[1:]:
+        if TARGET.is_file() and TARGET.read_text(encoding="utf-8") == text:
+            return 0
+        print(f"{TARGET} is out of date: run python tools/make_cli_reference.py", file=sys.stderr)
+        return 1
+    TARGET.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -5,6 +5,7 @@
     python3 dev.py test           set up and run all tests (further arguments go to pytest)
     python3 dev.py check          the one-minute check before every commit
     python3 dev.py build          compile the kernels in place
+    python3 dev.py docs           build the documentation into docs/_build, warnings are errors
     python3 dev.py bench NAME...  run benchmarks against rival libraries, in an environment of their own
 
 The first run makes .venv and installs the project into it, editable. Later runs install nothing as long as
@@ -291,6 +292,29 @@ def build(_arguments: Sequence[str]) -> int:
     return run([environment.python, "-c", question])
 
 
+def docs(_arguments: Sequence[str]) -> int:
+    """Build the documentation into docs/_build/html; a warning is an error."""
+    environment = set_up(["docs"])
+    folder = ROOT / "docs"
+    code = run(
+        [
+            environment.python,
+            "-m",
+            "sphinx",
+            "-W",
+            "--keep-going",
+            "-q",
+            "-b",
+            "html",
+            str(folder),
+            str(folder / "_build" / "html"),
+        ]
+    )
+    if code == 0:
+        say("look at docs/_build/html/index.html")
+    return code
+
+
 def bench(arguments: Sequence[str]) -> int:
     """Run benchmarks in .venv-bench: the project installed as users have it, next to its rivals."""
     environment = Environment(".venv-bench")
@@ -334,6 +358,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "test": test,
     "check": check,
     "build": build,
+    "docs": docs,
     "bench": bench,
 }
 TAKES_ARGUMENTS = ("test", "bench")

@@ -20,7 +20,18 @@ from benchmarks.core import Answer, Work, size_text
 
 ROOT = Path(__file__).resolve().parent.parent
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-LIBRARIES = ("concordant", "numpy", "scipy", "pyarrow", "ranx", "numba", "pytrec-eval-terrier", "pyflagr")
+LIBRARIES = (
+    "concordant",
+    "numpy",
+    "scipy",
+    "pyarrow",
+    "ranx",
+    "numba",
+    "pytrec-eval-terrier",
+    "pyflagr",
+    "evalica",
+    "choix",
+)
 
 
 @dataclass(frozen=True)

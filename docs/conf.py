@@ -42,10 +42,12 @@ html_title = "concordant"
 html_static_path = ["_static"]
 html_css_files = ["concordant.css"]
 html_show_sourcelink = False
+# Pages without pages below them need no list of such pages.
+html_sidebars = {page: [] for page in ("index", "quickstart", "preferences", "changelog")}
 html_theme_options = {
     "logo": {"text": "concordant"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

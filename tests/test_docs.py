@@ -26,6 +26,7 @@ import concordant as cc
 from concordant import registry
 from concordant.cli.__main__ import main
 from concordant.metrics import value
+from concordant.params import params_of
 
 DOCS = ROOT / "docs"
 GENERATED = ("_build", "gallery", "reference/methods", "reference/metrics.md", "reference/formats.md")
@@ -173,9 +174,8 @@ def test_every_method_metric_and_format_has_a_page() -> None:
     pages = module.pages()
     for name in registry.names():
         page = pages[f"methods/{name}.md"]
-        assert registry.load(name).summary()
-        for declared in cc.registry.load(name).__dataclass_fields__:
-            assert f"`{declared}`" in page
+        assert registry.load(name).summary() in pages["methods/index.md"]
+        assert all(f"`{declared.name}`" in page for declared in params_of(registry.load(name)))
     assert all(f"### {name}\n" in pages["metrics.md"] for name in cc.metrics.names())
 
 

@@ -39,6 +39,8 @@ def page() -> str:
 
 def section(path: str, command: click.Command, level: int) -> str:
     """Return the help text of one command below its heading."""
+    # Options of a method stay on the command object once they were asked for: they are not part of its own help.
+    command.params = [one for one in command.params if not (one.name or "").startswith("param_")]
     context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
     context.help_option_names = ["-h", "--help"]
     text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())

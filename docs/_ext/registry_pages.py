@@ -64,7 +64,8 @@ def method_page(name: str, cls: type[Method]) -> str:
     text = inspect.getdoc(sys.modules[cls.__module__]) or cls.summary()
     lines = [f"# {name}", "", *_prose(text), ""]
     lines += ["```console", f"$ concordant rank FILE --method {name}", "```", ""]
-    lines += ["```{eval-rst}", f".. autoclass:: {cls.__module__}.{cls.__name__}", "   :no-members:", "```", ""]
+    home = "concordant" if name in registry.modules() else cls.__module__
+    lines += ["```{eval-rst}", f".. autoclass:: {home}.{cls.__name__}", "   :no-members:", "```", ""]
     lines += ["## Parameters", "", *_parameters(params_of(cls)), ""]
     if cls.aliases:
         rows = [[f"`{alias}`", _preset(preset)] for alias, preset in cls.aliases.items()]

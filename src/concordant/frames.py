@@ -15,7 +15,7 @@ from concordant.errors import InputError
 from concordant.gather import Parts
 from concordant.tables import Coded, coded_of_stream, parts_of_table
 from concordant.types import Bools, Floats
-from concordant.vocabulary import arrow_stream, encode
+from concordant.vocabulary import arrow_stream, encode, speaks_arrow
 
 
 def parts_of_frame(
@@ -64,7 +64,7 @@ class FrameTable:
         series = self.frame[self._original[column]]
         native = series.to_native()
         dtype = str(series.dtype)
-        if dtype in ("String", "Categorical", "Enum") and hasattr(native, "__arrow_c_stream__"):
+        if dtype in ("String", "Categorical", "Enum") and speaks_arrow(native):
             _, kind, parts = kernels.read_stream(arrow_stream(native))[0]
             if kind == "text":
                 return coded_of_stream(parts)

@@ -14,7 +14,7 @@ import numpy as np
 from concordant import kernels
 from concordant.errors import InputError
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
-from concordant.vocabulary import Vocabulary, arrow_stream, encode, encode_together, shorten
+from concordant.vocabulary import Vocabulary, arrow_stream, encode, encode_together, shorten, speaks_arrow
 
 Parts = dict[str, Any]
 
@@ -82,8 +82,9 @@ def gather_pairs(
     tie: object = None,
     agent: object = None,
     instance: object = None,
+    winner_first: object = None,
 ) -> Parts:
-    """One comparison per row. Where ``tie`` is true the two drew."""
+    """One comparison per row. Where ``tie`` is true the two drew, where ``winner_first`` is the winner came first."""
     (win, lose), vocabulary = encode_together([winner, loser], "item")
     n = _same_rows(win, lose)
     item = np.empty(2 * n, np.int32)
@@ -91,6 +92,10 @@ def gather_pairs(
     tier = np.zeros(2 * n, np.int32)
     tier[1::2] = 1 if tie is None else ~as_flags(tie, n, "tie")
     parts = _pair_parts(vocabulary, item, tier)
+    if winner_first is not None:
+        parts["shown"] = np.empty(2 * n, np.int32)
+        parts["shown"][1::2] = as_flags(winner_first, n, "winner_first")
+        parts["shown"][0::2] = 1 - parts["shown"][1::2]
     parts.update(ballot_columns(n, weight, agent, instance))
     return parts
 
@@ -259,7 +264,7 @@ def as_numbers(column: object, n: int, what: str) -> Floats:
     """Return a column as finite float64 values, or say which row is not a number."""
     if column is None:
         raise InputError(f"The {what} column is missing: give one number per row.")
-    if hasattr(column, "__arrow_c_stream__") or hasattr(column, "__arrow_c_array__"):
+    if speaks_arrow(column):
         _, kind, parts = kernels.read_stream(arrow_stream(column))[0]
         column = np.asarray(parts) if kind == "number" else np.asarray(_texts(parts), object)
     if isinstance(column, list):
@@ -309,6 +314,7 @@ def _texts(parts: Any) -> list[str | None]:
 
 
 def ballot_columns(n: int, weight: object, agent: object, instance: object) -> Parts:
+    """Return the columns that belong to whole ballots, checked and numbered."""
     parts: Parts = {}
     if weight is not None:
         parts["weight"] = as_numbers(weight, n, "weight")

@@ -161,6 +161,8 @@ class Preferences:
                 setattr(self, name, array[order])
 
     def _check_weights(self) -> None:
+        if len(self.weight) and 0 < self.weight.min() and self.weight.max() < np.inf:  # false where one is NaN
+            return
         bad = ~(np.isfinite(self.weight) & (self.weight >= 0))
         if bad.any():
             ballot = int(np.flatnonzero(bad)[0])
@@ -323,22 +325,20 @@ class Preferences:
         tie: object = None,
         agent: object = None,
         instance: object = None,
+        winner_first: object = None,
         merge: bool = False,
     ) -> Preferences:
         """Make preferences from one comparison per row; where ``tie`` is true the two drew.
 
-        ``merge=True`` joins equal comparisons on the way in, which is far cheaper for many votes over few items; the
-        order of events is lost then, as after ``merge()``, and so is who voted.
+        ``winner_first`` is true where the winner was shown first (or at home). ``merge=True`` joins equal comparisons
+        on the way in: far cheaper for many votes over few items, but their order and who voted are forgotten.
         """
-        if merge:
-            tallied = None
-            if instance is None:
-                tallied = gather.tally_pairs(winner, loser, weight=weight, tie=tie)
-            if tallied is not None:
-                return cls(**tallied)
-            listed = cls(**gather.gather_pairs(winner, loser, weight=weight, tie=tie, instance=instance))
-            return listed.merge(agents=False)
-        return cls(**gather.gather_pairs(winner, loser, weight=weight, tie=tie, agent=agent, instance=instance))
+        columns = {"weight": weight, "tie": tie, "instance": instance, "winner_first": winner_first}
+        if not merge:
+            return cls(**gather.gather_pairs(winner, loser, agent=agent, **columns))
+        is_plain = instance is None and winner_first is None
+        parts = gather.tally_pairs(winner, loser, weight=weight, tie=tie) if is_plain else None
+        return cls(**parts) if parts else cls(**gather.gather_pairs(winner, loser, **columns)).merge(agents=False)
 
     @classmethod
     def from_ratings(
@@ -523,7 +523,7 @@ def _vocabulary(labels: Vocabulary | Iterable[str]) -> Vocabulary:
 
 
 def _check_pointer(pointer: Int64s, n_entries: int, name: str) -> None:
-    if not len(pointer) or pointer[0] != 0 or pointer[-1] != n_entries or (np.diff(pointer) < 0).any():
+    if not len(pointer) or pointer[0] != 0 or pointer[-1] != n_entries or (pointer[1:] < pointer[:-1]).any():
         raise InputError(f"{name} must rise from 0 to the number of entries ({n_entries}).")
 
 

@@ -70,7 +70,8 @@ def _describe(method: Method) -> dict[str, Any]:
         )
     if not is_registered(method):
         raise InputError(
-            f"{type(method).__name__} cannot be saved: no registered method has this class, so load() would not find it."
+            f"{type(method).__name__} cannot be saved: "
+            "the registry does not know this class, so load() could not find it."
         )
     params = values_of(method)
     if type(method)(**params) != method:
@@ -80,7 +81,11 @@ def _describe(method: Method) -> dict[str, Any]:
 
 def is_registered(method: Method) -> bool:
     """Say whether the registry knows a method's class under its name."""
-    return method.name in registry.names() and registry.load(method.name) is type(method)
+    return _is_known(method.name) and registry.load(method.name) is type(method)
+
+
+def _is_known(name: str) -> bool:
+    return name in registry.modules() or name in registry.plugin_names()
 
 
 def _pack(name: str, value: object, arrays: dict[str, AnyArray]) -> dict[str, Any]:
@@ -130,7 +135,7 @@ def _read(path: File) -> tuple[dict[str, Any], dict[str, AnyArray]]:
 
 def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Method:
     name, params = str(description["method"]), dict(description["params"])
-    if name not in registry.names():
+    if not _is_known(name):
         raise ValueError(f"there is no method {name!r} here: install the package that has it")
     cls = registry.load(name)
     for unknown in set(params) - {declared.name for declared in params_of(cls)}:

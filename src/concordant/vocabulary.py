@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, overload
 
@@ -145,7 +146,7 @@ def vocabulary_of_bytes(offsets: Int64s, data: Bytes) -> Vocabulary:
 def _encode(column: object, what: str) -> tuple[Int32s, Vocabulary, Int64s]:
     if isinstance(column, tuple) and len(column) == 2 and isinstance(column[1], Vocabulary):
         return _encode_coded(*column, what)
-    if hasattr(column, "__arrow_c_stream__") or hasattr(column, "__arrow_c_array__"):
+    if speaks_arrow(column):
         return _encode_arrow(column, what)
     if not isinstance(column, (list, np.ndarray)):
         column = column.tolist() if hasattr(column, "tolist") else list(column)  # type: ignore[call-overload]
@@ -202,6 +203,20 @@ def _encode_arrow(column: Any, what: str) -> tuple[Int32s, Vocabulary, Int64s]:
         row = int(np.flatnonzero(codes < 0)[0])
         raise InputError(f"The {what} in row {row + 1} is missing: drop the row or name the {what}.")
     return codes, vocabulary_of_bytes(offsets, data), first
+
+
+def speaks_arrow(column: object) -> bool:
+    """Say whether a column can hand itself over in Arrow's layout; pandas promises it but needs pyarrow to do it."""
+    if not hasattr(column, "__arrow_c_stream__") and not hasattr(column, "__arrow_c_array__"):
+        return False
+    return type(column).__module__.partition(".")[0] != "pandas" or _has_pyarrow()
+
+
+@lru_cache(maxsize=1)
+def _has_pyarrow() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("pyarrow") is not None
 
 
 def arrow_stream(column: Any) -> object:

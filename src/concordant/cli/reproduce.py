@@ -11,7 +11,8 @@ from concordant.cli import _shared as shared
 EPILOG = """\b
 Examples:
   concordant reproduce metasearch --data DIR
-  concordant reproduce metasearch --set MQ2008-agg --methods rrf,borda --json
+  concordant reproduce metasearch --set MQ2008-agg --methods rrf,theta-mpm --json
+  concordant reproduce movielens-consensus --markdown movielens.md --plots figures
 """
 
 
@@ -23,30 +24,69 @@ def command() -> None:
 @command.command(epilog=EPILOG)
 @click.option("--data", metavar="DIR", help="Folder with letor4-agg; by default CONCORDANT_DATA.")
 @click.option("--set", "sets", multiple=True, metavar="NAME", help="MQ2008-agg or MQ2007-agg; by default both.")
-@click.option("--methods", metavar="A,B,…", help="Methods, separated by commas.")
+@click.option("--methods", metavar="A,B,…", help="Methods, separated by commas; theta-mpm is mpm fitted to labels.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of rows as JSON.")
-def metasearch(data: str | None, sets: tuple[str, ...], methods: str | None, as_json: bool) -> None:
+@click.option("--markdown", metavar="FILE", help="Also write the tables and notes here.")
+def metasearch(
+    data: str | None, sets: tuple[str, ...], methods: str | None, as_json: bool, markdown: str | None
+) -> None:
     """Fuse the search engines of the LETOR 4.0 aggregation sets (paper 002 table 3, paper 000 table 1)."""
     from concordant.experiments import metasearch as experiment
 
     wanted_sets = sets or experiment.SETS
-    names = [name.strip() for name in methods.split(",") if name.strip()] if methods else experiment.DEFAULT_METHODS
+    names = [name.strip() for name in methods.split(",") if name.strip()] if methods else experiment.default_methods()
     with shared.progress(experiment.n_steps(wanted_sets, names), "metasearch") as advance:
         rows = experiment.run(data, wanted_sets, names, advance)
+    if markdown:
+        shared.write_text(experiment.to_markdown(rows), markdown)
     if as_json:
         rounded = [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
         shared.write_text(shared.to_json(rounded), "-")
         return
     lines: list[list[str]] = []
     for row in rows:
-        lines.append([row["dataset"], row["method"], *_cells(row)])
+        lines.append([row["dataset"], row["method"], *experiment.cells(row)])
         if row["published"]:
-            lines.append(["", "  published", *_cells(row["published"])])
+            lines.append(["", "  published", *experiment.cells(row["published"])])
     header = ["set", "method", *experiment.COLUMNS]
     shared.write_text(shared.table(header, lines, set(range(2, len(header)))), "-")
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
-    from concordant.experiments.metasearch import COLUMNS
+@command.command("movielens-consensus", epilog=EPILOG)
+@click.option("--data", metavar="DIR", help="Folder with ml-100k; by default CONCORDANT_DATA.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--markdown", metavar="FILE", help="Also write the tables and notes here.")
+@click.option("--plots", metavar="DIR", help="Draw figures 4 and 5 into this folder.")
+def movielens_consensus(data: str | None, as_json: bool, markdown: str | None, plots: str | None) -> None:
+    """Find the consensus of MovieLens 100K users (paper 000, tables 2 and 3, figures 4 and 5)."""
+    from concordant.experiments import movielens_consensus as experiment
 
-    return [f"{row[column]:.2f}" for column in COLUMNS]
+    with shared.progress(experiment.N_STEPS, "movielens-consensus") as advance:
+        result = experiment.run(data, progress=advance)
+    _finish(experiment, result, as_json, markdown, plots)
+
+
+@command.command(epilog=EPILOG)
+@click.option("--data", metavar="DIR", help="Folder with letor4-agg; by default CONCORDANT_DATA.")
+@click.option("--set", "dataset", default="MQ2007-agg", metavar="NAME", help="MQ2007-agg (default) or MQ2008-agg.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--markdown", metavar="FILE", help="Also write the table here.")
+@click.option("--plots", metavar="DIR", help="Draw figure 3 into this folder.")
+def adherence(data: str | None, dataset: str, as_json: bool, markdown: str | None, plots: str | None) -> None:
+    """Compare adherence found from labels with adherence learnt without them (paper 000, figure 3)."""
+    from concordant.experiments import adherence as experiment
+
+    _finish(experiment, experiment.run(data, dataset), as_json, markdown, plots)
+
+
+def _finish(experiment: Any, result: dict[str, Any], as_json: bool, markdown: str | None, plots: str | None) -> None:
+    """Print a result, and write its page and pictures where wanted."""
+    if markdown:
+        shared.write_text(experiment.to_markdown(result), markdown)
+    if plots:
+        shared.tell(experiment.draw(result, plots), "wrote ")
+    if as_json:
+        shared.write_text(shared.to_json(experiment.plain(result)), "-")
+        return
+    for title, header, rows in experiment.tables(result):
+        shared.write_text(shared.table(header, rows, set(range(1, len(header))), title) + "\n", "-")

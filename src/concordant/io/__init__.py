@@ -36,6 +36,8 @@ def read(
     encoding: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    categories: Sequence[str] | str | None = None,
+    merge: bool = False,
     max_bytes: int = MAX_BYTES,
     max_ratio: float = MAX_RATIO,
     **roles: object,
@@ -45,10 +47,15 @@ def read(
     ``roles`` name columns of a table: ``winner="chosen"``, ``item=2`` (a position), ``places=["c1", "c2"]``.
     ``form`` says how the table is meant where its columns allow several readings. The first row that cannot be used
     is an error with its line; ``skip_bad_rows`` leaves such rows out and counts them in the notes, ``strict`` refuses
-    also what is otherwise tolerated with a note. ``max_bytes`` and ``max_ratio`` bound what a compressed file may
-    unpack into.
+    also what is otherwise tolerated with a note. ``time`` names a column of dates to sort the rows of pairs by.
+
+    ``merge`` joins equal ballots and adds their weights while reading, so that a table of pairs may be larger than
+    memory; agents are kept only where ``agent=`` names their column, and the order of events is lost.
+    ``categories`` orders the categories of a PrefLib cat file, best first. ``max_bytes`` and ``max_ratio`` bound what
+    a compressed file may unpack into.
     """
-    options = Options(form, strict, skip_bad_rows, delimiter, header, roles)
+    named_categories = categories.split(",") if isinstance(categories, str) else categories
+    options = Options(form, strict, skip_bad_rows, delimiter, header, roles, named_categories, merge)
     return _read("preferences", path, format, options, encoding, max_bytes, max_ratio)  # type: ignore[no-any-return]
 
 
@@ -138,6 +145,8 @@ def _read(
                 raise source.error(f"this looks like {other.name}, the first file like {kind.name}: say format=.")
         if what not in kind.reads:
             raise sources[0].error(_redirect(what, kind))
+        if options.categories is not None and kind.name != "preflib":
+            raise sources[0].error(f"categories= is for PrefLib's cat files, this is {kind.name}: leave it out.")
         module = kind.load()
         if kind.module == "table" and kind.package:
             more["kind"] = kind.name

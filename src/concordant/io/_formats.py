@@ -55,6 +55,14 @@ FORMATS = (
     Format("trec", (".run", ".trec"), "TREC runs: topic Q0 document rank score tag", ("preferences",), True, "trec"),
     Format("qrels", (".qrels", ".qrel"), "TREC judgements: topic 0 document relevance", ("labels",), True, "trec"),
     Format(
+        "preflib",
+        (".soc", ".soi", ".toc", ".toi", ".cat", ".wmd"),
+        "PrefLib elections: orders, categories, weighted matching data",
+        ("preferences",),
+        True,
+        "preflib",
+    ),
+    Format(
         "letor",
         (".letor", ".svm", ".svmlight", ".libsvm"),
         "LETOR and svmlight: label qid:q index:value … # docid = d",
@@ -122,10 +130,10 @@ def recognise(source: Source) -> Format:
         return _BY_NAME["json" if head.lstrip()[:1] == b"[" else "jsonl"]
     if by_name is not None:
         return by_name
-    if head.startswith((b"# FILE NAME", b"# TITLE")):
-        raise source.error("this is a PrefLib file, which this version does not read: convert it to csv.")
-    from concordant.io import letor, trec
+    from concordant.io import letor, preflib, trec
 
+    if preflib.looks_like_preflib(head):
+        return _BY_NAME["preflib"]
     if trec.looks_like_run(head):
         return _BY_NAME["trec"]
     if trec.looks_like_qrels(head):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from concordant.errors import InputError
@@ -18,6 +18,8 @@ class Options:
     delimiter: str | None = None
     header: bool | None = None
     roles: Mapping[str, object] = field(default_factory=dict)
+    categories: Sequence[str] | None = None
+    merge: bool = False
 
     def refuse_roles(self, what: str) -> None:
         """Say that column roles, form, delimiter and header belong to tables only."""

@@ -7,6 +7,7 @@ unpacks into terabytes is refused with one sentence.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -50,11 +51,14 @@ class Source(AbstractContextManager["Source"]):
         self._temporary: list[str] = []
         self._plain: str | None = None
         self._content: bytes | None = None
+        self._whole: bytes | None = None
         try:
             self._path = self._locate(path)
             with open(self._path, "rb") as file:
-                start = file.read(HEAD)
+                start = file.read(min(HEAD, os.fstat(file.fileno()).st_size + 1))
             self.compression = next((kind for magic, kind in _MAGIC if start.startswith(magic)), None)
+            if self.compression is None and self.encoding is None and len(start) < min(HEAD, self.max_bytes):
+                self._whole = start  # the head of a small file is all there is
             self.head = start if self.compression is None else _first(self._unpacked())
             if self.encoding is None:
                 self.encoding = _utf_16(self.head)
@@ -78,7 +82,7 @@ class Source(AbstractContextManager["Source"]):
     @property
     def stem(self) -> str:
         """The file's name without folders and endings of compression and format."""
-        name = Path(self.name).name
+        name = os.path.basename(self.name)
         for ending in COMPRESSIONS:
             name = name.removesuffix(ending)
         return name
@@ -101,7 +105,8 @@ class Source(AbstractContextManager["Source"]):
     def read_bytes(self) -> bytes:
         """Return the whole content, unpacked, as UTF-8 without a byte order mark."""
         if self._content is None:
-            content = b"".join(self._chunks())
+            is_whole = self._whole is not None and self.encoding is None
+            content = self._whole if is_whole and self._whole is not None else b"".join(self._chunks())
             self._content = content.removeprefix(b"\xef\xbb\xbf")
         return self._content
 
@@ -210,13 +215,17 @@ class Source(AbstractContextManager["Source"]):
         return self._existing(self.name)
 
     def _existing(self, path: str) -> str:
-        if os.path.isdir(path):
+        try:
+            mode = os.stat(path).st_mode
+        except (OSError, ValueError):
+            mode = 0
+        if stat.S_ISDIR(mode):
             raise self.error("this is a folder: name a file in it.")
-        if not os.path.exists(path):
+        if not mode:
             raise self.error(f"there is no such file: check the name (the current folder is {os.getcwd()}).")
         if not os.access(path, os.R_OK):
             raise self.error("the file may not be read: check its permissions.")
-        if not os.path.isfile(path):  # a pipe can be read once only
+        if not stat.S_ISREG(mode):  # a pipe can be read once only
             with open(path, "rb") as pipe:
                 return self._spool(pipe)
         return path

@@ -37,6 +37,11 @@ def write(
     if kind.name in ("trec", "qrels"):
         lines, notes = _compose.run_lines(data, tag) if kind.name == "trec" else _compose.qrels_lines(data)
         content = "".join(lines).encode("utf-8")
+    elif kind.name == "preflib":
+        from concordant.io import _compose_preflib
+
+        lines, notes = _compose_preflib.lines(data, name, format)
+        content = "".join(lines).encode("utf-8")
     else:
         if tag is not None:
             raise InputError("tag= names a TREC run: leave it out for tables.")

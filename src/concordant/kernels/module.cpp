@@ -15,6 +15,7 @@ void bind_votes(nb::module_ &m);
 void bind_search(nb::module_ &m);
 void bind_local(nb::module_ &m);
 void bind_lehmer(nb::module_ &m);
+void bind_totals(nb::module_ &m);
 void bind_fields(nb::module_ &m);
 void bind_duels(nb::module_ &m);
 void bind_standing(nb::module_ &m);
@@ -37,6 +38,7 @@ NB_MODULE(_compiled, m) {
     bind_search(m);
     bind_local(m);
     bind_lehmer(m);
+    bind_totals(m);
     bind_fields(m);
     bind_duels(m);
     bind_standing(m);

@@ -3,13 +3,17 @@
 // Lines end at \n only: names hold other line separators. What cannot be understood is listed, never guessed at.
 #include "common.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace {
 
 enum Trouble : int32_t { BAD_COUNT = 1, BAD_ORDER = 2 };
+constexpr int32_t FAR = 1 << 24;
 constexpr char NAME[] = "ALTERNATIVE NAME ";
 constexpr size_t NAME_SIZE = sizeof(NAME) - 1;
 
@@ -21,10 +25,18 @@ template <typename T> Out<T> to_numpy(const std::vector<T> &values) {
     return out.give();
 }
 
+Out2<int64_t> to_rows(const std::vector<int64_t> &values, size_t width) {
+    Buffer<int64_t> out(values.size());
+    std::copy(values.begin(), values.end(), out.get());
+    return out.give2(values.size() / width, width);
+}
+
 struct Orders {
-    std::vector<int64_t> head_start, head_end, name_start, name_end, ptr{0}, line, bad_line;
-    std::vector<int32_t> number, item, tier, tiers, bad_kind;
-    std::vector<double> count;
+    std::vector<int64_t> heads, names, orders, bad, ptr{0};
+    std::vector<int32_t> item, tier;
+    int64_t voters = 0, smallest = INT64_MAX, most_tiers = 0, lowest = INT32_MAX, highest = -1;
+    bool numbered = true, strict = true, all_cast = true, repeated = false;
+    std::vector<int64_t> seen_in;  // by alternative: the last order that named it
     const char *text;
 
     explicit Orders(const char *bytes) : text(bytes) {}
@@ -38,14 +50,12 @@ struct Orders {
             if (parsed.ec == std::errc() && found >= 0 && parsed.ptr < to && *parsed.ptr == ':') {
                 const char *start = parsed.ptr + 1;
                 if (start < to && *start == ' ') ++start;
-                number.push_back(found);
-                name_start.push_back(start - text);
-                name_end.push_back(to - text);
+                names.insert(names.end(), {found, start - text, to - text});
+                numbered = numbered && 3 * static_cast<size_t>(found) == names.size();
                 return;
             }
         }
-        head_start.push_back(at - text);
-        head_end.push_back(to - text);
+        heads.insert(heads.end(), {at - text, to - text});
     }
 
     // One number; moves `at` past it and the white space around it.
@@ -79,7 +89,7 @@ struct Orders {
         return true;
     }
 
-    int32_t read_body(const char *from, const char *to, char separator) {
+    int32_t read_body(const char *from, const char *to, char separator, int64_t line) {
         int64_t votes;
         auto parsed = std::from_chars(from, to, votes);
         if (parsed.ec != std::errc() || votes < 0) return BAD_COUNT;
@@ -96,15 +106,52 @@ struct Orders {
             at = skip(at + 1, to);
             if (at == to) return BAD_ORDER;
         }
-        count.push_back(static_cast<double>(votes));
-        tiers.push_back(place);
+        summarise(votes, place);
+        orders.insert(orders.end(), {votes, place, line});
         ptr.push_back(static_cast<int64_t>(item.size()));
         return 0;
     }
+
+    // What a caller would otherwise find out with one pass over the arrays for each question.
+    void summarise(int64_t votes, int32_t places) {
+        int64_t size = static_cast<int64_t>(item.size()) - ptr.back();
+        voters += votes;
+        smallest = std::min(smallest, size);
+        most_tiers = std::max<int64_t>(most_tiers, places);
+        strict = strict && places == size;
+        all_cast = all_cast && votes > 0;
+        for (size_t k = static_cast<size_t>(ptr.back()); k < item.size(); ++k) {
+            lowest = std::min<int64_t>(lowest, item[k]);
+            highest = std::max<int64_t>(highest, item[k]);
+            if (item[k] > FAR) continue;  // no file has as many names: the caller refuses it
+            if (static_cast<size_t>(item[k]) >= seen_in.size()) seen_in.resize(2 * static_cast<size_t>(item[k]) + 64, 0);
+            int64_t &last = seen_in[static_cast<size_t>(item[k])], present = static_cast<int64_t>(ptr.size());
+            repeated = repeated || last == present;
+            last = present;
+        }
+    }
+
+    bool has_distinct_names() const {
+        std::unordered_set<std::string_view> seen;
+        seen.reserve(names.size());
+        for (size_t k = 0; k < names.size(); k += 3) {
+            std::string_view name(text + names[k + 1], static_cast<size_t>(names[k + 2] - names[k + 1]));
+            if (name.empty() || !seen.insert(name).second) return false;
+        }
+        return true;
+    }
+
+    std::vector<int64_t> summary() const {
+        bool empty = item.empty(), none = orders.empty();
+        return {numbered, has_distinct_names(), repeated, strict, all_cast, voters, none ? 0 : smallest, most_tiers, empty ? 0 : lowest,
+                empty ? -1 : highest};
+    }
 };
 
-// (header start, header end, alternative number, name start, name end, count, ptr, alternative, tier, tiers of each
-// order, line of each order, bad line, bad kind).
+// (headers: start, end; names: number, start, end; orders: count, tiers, line; ptr; alternative and tier of every
+// entry; bad: line, kind; summary). The summary holds: whether alternatives are numbered 1, 2, …; whether all have
+// names of their own; whether an order names one twice; whether no order has ties; whether every count is positive;
+// the sum of counts; the shortest order; the most tiers; the lowest and the highest alternative named.
 nb::tuple parse_orders(In<uint8_t> data, int32_t separator) {
     const char *text = reinterpret_cast<const char *>(data.data());
     const char *end = text + data.shape(0);
@@ -120,22 +167,17 @@ nb::tuple parse_orders(In<uint8_t> data, int32_t separator) {
                 out.read_head(at + 1, stop);
             } else if (const char *from = Orders::skip(at, stop); from < stop) {
                 size_t kept = out.item.size();
-                if (int32_t trouble = out.read_body(from, stop, static_cast<char>(separator))) {
+                if (int32_t trouble = out.read_body(from, stop, static_cast<char>(separator), number)) {
                     out.item.resize(kept);
                     out.tier.resize(kept);
-                    out.bad_line.push_back(number);
-                    out.bad_kind.push_back(trouble);
-                } else {
-                    out.line.push_back(number);
+                    out.bad.insert(out.bad.end(), {number, trouble});
                 }
             }
             at = next;
         }
     }
-    return nb::make_tuple(to_numpy(out.head_start), to_numpy(out.head_end), to_numpy(out.number),
-                          to_numpy(out.name_start), to_numpy(out.name_end), to_numpy(out.count), to_numpy(out.ptr),
-                          to_numpy(out.item), to_numpy(out.tier), to_numpy(out.tiers), to_numpy(out.line),
-                          to_numpy(out.bad_line), to_numpy(out.bad_kind));
+    return nb::make_tuple(to_rows(out.heads, 2), to_rows(out.names, 3), to_rows(out.orders, 3), to_numpy(out.ptr),
+                          to_numpy(out.item), to_numpy(out.tier), to_rows(out.bad, 2), to_numpy(out.summary()));
 }
 
 } // namespace

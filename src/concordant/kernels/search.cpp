@@ -252,30 +252,6 @@ nb::tuple best_weak_orders(In<int64_t> ptr, In<double> before, In<double> tied) 
     return nb::make_tuple(tier.give(), total.give(), ways.give());
 }
 
-// ---- what a ranking costs --------------------------------------------------------------------------------------
-
-double total_of(size_t m, const double *before, const double *tied, const int64_t *tier) {
-    double total = 0;
-    for (size_t i = 0; i < m; ++i)
-        for (size_t j = i + 1; j < m; ++j)
-            total += tier[i] < tier[j] ? before[i * m + j] : tier[i] > tier[j] ? before[j * m + i] : tied[i * m + j];
-    return total;
-}
-
-Out2<double> ranking_totals(In<int64_t> ptr, In<double> before, In<double> tied, In2<int64_t> tier) {
-    size_t problems = ptr.size() - 1, rankings = tier.shape(0), items = tier.shape(1);
-    Buffer<double> total(rankings * problems, 0.0);
-    {
-        nb::gil_scoped_release release;
-        for_each_problem(ptr.data(), problems, rankings, [&](size_t q, size_t base, size_t m, size_t at) {
-            for (size_t r = 0; r < rankings; ++r)
-                total[r * problems + q] =
-                    total_of(m, before.data() + at, tied.data() + at, tier.data() + r * items + base);
-        });
-    }
-    return total.give2(rankings, problems);
-}
-
 // ---- simple constructions --------------------------------------------------------------------------------------
 
 // Quicksort with the item of least priority as pivot. An item goes left of the pivot if its chance to be before it
@@ -459,8 +435,6 @@ void bind_search(nb::module_ &m) {
           "start"_a.noconvert());
     m.def("best_orders", &best_orders, "ptr"_a.noconvert(), "before"_a.noconvert());
     m.def("best_weak_orders", &best_weak_orders, "ptr"_a.noconvert(), "before"_a.noconvert(), "tied"_a.noconvert());
-    m.def("ranking_totals", &ranking_totals, "ptr"_a.noconvert(), "before"_a.noconvert(), "tied"_a.noconvert(),
-          "tier"_a.noconvert());
     m.def("pivot_orders", &pivot_orders, "ptr"_a.noconvert(), "chance"_a.noconvert(), "priority"_a.noconvert(),
           "draw"_a.noconvert());
     m.def("insertion_orders", &insertion_orders, "ptr"_a.noconvert(), "before"_a.noconvert(),

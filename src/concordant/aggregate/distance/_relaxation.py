@@ -3,8 +3,7 @@
 Without ties x(i, j) = 1 - x(j, i) says that i is before j; with ties x(i, j) says that i is not behind j, and
 x(i, j) + x(j, i) >= 1. Both obey x(i, j) + x(j, k) - x(i, k) <= 1, of which there are cubically many and few matter:
 solve, look for violated ones, add the worst of each pair, solve again from where the last round ended. Every round's
-value is a lower bound. HiGHS's callback for lazy constraints does not fire, so the integer programme works in the same
-way: solve, look, add, solve again.
+value is a lower bound. (HiGHS's callback for lazy constraints does not fire, so the rounds are ours.)
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from concordant.types import Bools, Floats, Int64s
 
 VIOLATION = 1e-6
 CUTS_PER_PAIR = 2  # more cuts a round mean fewer rounds of slower programmes: two was fastest from 40 to 100 items
+LARGEST_COST = 1e6  # larger ones are scaled: HiGHS works with absolute tolerances
 
 
 @dataclass
@@ -30,63 +30,58 @@ class Relaxation:
     before: Floats
     tied: Floats | None
     deadline: float = np.inf
-    bound: float = -np.inf
-    """The best lower bound so far, in units of cost."""
+    bound: float = field(init=False, default=-np.inf)
+    """The value of the last programme, in units of cost."""
     x: Floats = field(init=False)
     """The last solution: x(i, j) for every ordered pair."""
-    is_solved: bool = False
-    """Whether no cut is violated any more."""
+    value: Floats = field(init=False)
+    """The same by variable."""
 
     def __post_init__(self) -> None:
-        n = self.n
-        self._upper = np.triu_indices(n, 1)
-        if self.tied is None:
-            i, j = self._upper
-            self._constant = float(self.before.T[i, j].sum())
-            cost = self.before[i, j] - self.before[j, i]
-        else:
-            i, j = np.nonzero(~np.eye(n, dtype=bool))
-            cost = self.tied[i, j] - self.before[j, i]
-            own = (self.before + self.before.T - self.tied)[self._upper]
-            self._constant = float(own.sum())
-        self._pair = i, j
+        n = len(self.before)
+        upper = np.triu_indices(n, 1)
+        i, j = upper if self.tied is None else np.nonzero(~np.eye(n, dtype=bool))
+        self.pair = i, j
         self._column = np.zeros((n, n), np.int64)
-        self._sign = np.ones((n, n))
-        self._offset = np.zeros((n, n))
+        self._sign, self._offset = np.ones((n, n)), np.zeros((n, n))
         self._column[i, j] = np.arange(len(i))
         if self.tied is None:
             self._column[j, i] = np.arange(len(i))
             self._sign[j, i], self._offset[j, i] = -1.0, 1.0
-        self.cost = cost
-        self._solver = self._make_solver(cost)
-        self.x = np.zeros((n, n))
+            self.constant = float(self.before[j, i].sum())
+            self.cost = self.before[i, j] - self.before[j, i]
+        else:
+            self.constant = float((self.before + self.before.T - self.tied)[upper].sum())
+            self.cost = self.tied[i, j] - self.before[j, i]
+        cheapest = np.minimum(self.before, self.before.T)[upper]
         if self.tied is not None:
-            a, b = self._upper
-            columns = np.stack([self._column[a, b], self._column[b, a]], axis=1)
-            self._add_rows(columns, np.ones(columns.shape), low=np.ones(len(a)))
+            cheapest = np.minimum(cheapest, self.tied[upper])
+        self.least = float(cheapest.sum())  # every pair as cheap as can be: a bound before anything is solved
+        self._scale = max(float(np.abs(self.cost).max(initial=0.0)) / LARGEST_COST, 1.0)
+        self._make_solver()
+        self.x, self.value = np.zeros((n, n)), np.zeros(len(i))
+        if self.tied is not None:
+            columns = np.stack([self._column[upper], self._column.T[upper]], axis=1)
+            self.add_rows(columns, np.ones(columns.shape), low=np.ones(len(columns)))
 
-    @property
-    def n(self) -> int:
-        """How many items are ordered."""
-        return len(self.before)
-
-    def _make_solver(self, cost: Floats) -> Any:
+    def _make_solver(self) -> None:
         import highspy
 
-        solver = highspy.Highs()
+        solver: Any = highspy.Highs()
         for option, value in {"output_flag": False, "threads": 1, "solver": "simplex", "presolve": "off"}.items():
             solver.setOptionValue(option, value)
-        n = len(cost)
+        n = len(self.cost)
         solver.addVars(n, np.zeros(n), np.ones(n))
-        solver.changeColsCost(n, np.arange(n, dtype=np.int32), np.ascontiguousarray(cost, np.float64))
-        self._infinity = highspy.kHighsInf
-        self._optimal = highspy.HighsModelStatus.kOptimal
-        return solver
+        solver.changeColsCost(n, np.arange(n, dtype=np.int32), self.cost / self._scale)
+        status = highspy.HighsModelStatus
+        self.solver, self._infinity = solver, highspy.kHighsInf
+        self._optimal, self._infeasible = status.kOptimal, (status.kInfeasible, status.kUnboundedOrInfeasible)
 
-    def _add_rows(self, columns: Int64s, values: Floats, low: Floats | None = None, high: Floats | None = None) -> None:
+    def add_rows(self, columns: Int64s, values: Floats, *, low: Floats | None = None, high: Floats | None = None) -> None:
+        """Add constraints, each on the same number of variables."""
         rows, width = columns.shape
         unbounded = np.full(rows, self._infinity)
-        self._solver.addRows(
+        self.solver.addRows(
             rows,
             -unbounded if low is None else low,
             unbounded if high is None else high,
@@ -96,33 +91,49 @@ class Relaxation:
             np.ascontiguousarray(values, np.float64).reshape(-1),
         )
 
-    # ---- rounds ----
-    def run(self, is_enough: Callable[[Relaxation], bool]) -> None:
-        """Solve and cut until nothing is violated, ``is_enough`` says so, or the time is over."""
-        while self.solve():
-            self.is_solved = not self.cut()
-            if is_enough(self) or self.is_solved:
-                return
+    # ---- solving ----
+    def is_late(self) -> bool:
+        """Say whether the time is over."""
+        return time.perf_counter() >= self.deadline
 
     def solve(self) -> bool:
         """Solve the programme as it stands; False when the time ran out first (the old bound stays)."""
-        left = self.deadline - time.perf_counter()
-        if left <= 0:
+        if self.is_late():
             return False
-        self._solver.setOptionValue("time_limit", float(min(left, 1e9)) + self._solver.getRunTime())
-        self._solver.run()
-        if self._solver.getModelStatus() != self._optimal:
+        left = min(self.deadline - time.perf_counter(), 1e9)
+        self.solver.setOptionValue("time_limit", self.solver.getRunTime() + left)
+        self.solver.run()
+        status = self.solver.getModelStatus()
+        if status in self._infeasible:
+            self.bound = np.inf
+            return True
+        if status != self._optimal:
             return False
-        self.bound = max(self.bound, self._solver.getInfo().objective_function_value + self._constant)
-        self._read()
+        self.bound = self.current_value()
+        self.value = np.asarray(self.solver.getSolution().col_value)
+        self.x[self.pair] = self.value
+        if self.tied is None:
+            self.x[self.pair[::-1]] = 1 - self.value
         return True
 
-    def _read(self) -> None:
-        self.value = np.asarray(self._solver.getSolution().col_value)
-        i, j = self._pair
-        self.x[i, j] = self.value
-        if self.tied is None:
-            self.x[j, i] = 1 - self.value
+    def current_value(self) -> float:
+        """Return the value HiGHS stopped at, in units of cost."""
+        return float(self.solver.getInfo().objective_function_value) * self._scale + self.constant
+
+    def is_infeasible(self) -> bool:
+        """Say whether HiGHS found the programme infeasible."""
+        return self.solver.getModelStatus() in self._infeasible
+
+    def prices(self) -> Floats:
+        """Return the reduced cost of every variable, in units of cost."""
+        return np.asarray(self.solver.getSolution().col_dual) * self._scale
+
+    def run(self, is_enough: Callable[[Relaxation], bool]) -> bool:
+        """Solve and cut until nothing is violated or ``is_enough`` says so; False when the time ran out first."""
+        while self.solve():
+            if is_enough(self) or not np.isfinite(self.bound) or not self.cut():
+                return True
+        return False
 
     def cut(self) -> int:
         """Add the violated triangles of the last solution; return how many."""
@@ -132,61 +143,42 @@ class Relaxation:
             columns = np.stack([self._column[a, b] for a, b, _ in sides], axis=1)
             values = np.stack([sign * self._sign[a, b] for a, b, sign in sides], axis=1)
             offset = sum(sign * self._offset[a, b] for a, b, sign in sides)
-            self._add_rows(columns, values, high=1.0 - np.asarray(offset))
+            self.add_rows(columns, values, high=1.0 - np.asarray(offset))
         return len(i)
 
-    # ---- fixing ----
-    def fix(self, allowed: float) -> int:
-        """Fix every pair whose other value would raise the bound by more than ``allowed``; return how many are free.
+    # ---- bounds of variables ----
+    def set_bounds(self, columns: Int64s, low: Floats, high: Floats) -> None:
+        """Restrict some variables."""
+        if len(columns):
+            self.solver.changeColsBounds(len(columns), columns.astype(np.int32), low, high)
 
-        A ranking that costs at most ``bound + allowed`` keeps a variable at its bound if its reduced cost exceeds
-        ``allowed``.
+    def is_whole(self) -> bool:
+        """Say whether the last solution is a ranking (it must violate no cut)."""
+        return bool((np.minimum(self.value, 1 - self.value) < VIOLATION).all())
+
+    def by_reduced_cost(self, room: float) -> tuple[Bools, Bools]:
+        """Return the variables that stay at 0, and at 1, in every ranking that costs at most ``room`` more."""
+        price = self.prices()
+        slack = VIOLATION * max(1.0, self._scale)
+        return (self.value < VIOLATION) & (price > room + slack), (self.value > 1 - VIOLATION) & (-price > room + slack)
+
+    # ---- between rankings and solutions ----
+    def tier(self) -> Int64s:
+        """Read a ranking from the last solution: items by how many they are before, equal for equal sums if ties may be.
+
+        Of a whole solution this is the ranking itself, of a fractional one a guess.
         """
-        price = np.asarray(self._solver.getSolution().col_dual)
-        at_zero, at_one = self.value < VIOLATION, self.value > 1 - VIOLATION
-        is_fixed = (np.abs(price) > allowed + VIOLATION) & (at_zero | at_one)
-        self._settle(is_fixed, at_one)
-        return int((~self.is_fixed).sum())
+        standing = np.rint(self.x.sum(axis=1) * 1e6) if self.tied is not None else self.x.sum(axis=1)
+        if self.tied is None:
+            order = np.argsort(-standing, kind="stable")
+            tier = np.empty(len(order), np.int64)
+            tier[order] = np.arange(len(order))
+            return tier
+        return np.asarray(np.unique(-standing, return_inverse=True)[1].reshape(-1), np.int64)
 
-    def _settle(self, is_fixed: Bools, at_one: Bools) -> None:
-        columns = np.flatnonzero(is_fixed).astype(np.int32)
-        self.is_fixed = is_fixed
-        values = at_one[columns].astype(np.float64)
-        self._solver.changeColsBounds(len(columns), columns, values, values)
-
-    # ---- the integer programme ----
-    def solve_integer(self, incumbent: Floats, gap: float) -> tuple[float, bool]:
-        """Solve with whole variables: (bound, whether all triangles hold).
-
-        ``incumbent`` is a known solution (x), ``gap`` how far from it a bound is as good as a proof.
-        """
-        import highspy
-
-        solver, n = self._solver, len(self.cost)
-        solver.changeColsIntegrality(
-            n, np.arange(n, dtype=np.int32), np.full(n, int(highspy.HighsVarType.kInteger), np.uint8)
-        )
-        left = self.deadline - time.perf_counter()
-        if left <= 0:
-            return self.bound, False
-        for option, value in {
-            "presolve": "on",
-            "solver": "choose",
-            "mip_abs_gap": gap * (1 - VIOLATION),
-            "mip_rel_gap": 0.0,
-            "time_limit": float(min(left, 1e9)) + solver.getRunTime(),
-        }.items():
-            solver.setOptionValue(option, value)
-        start = highspy.HighsSolution()
-        start.col_value = incumbent[self._pair].tolist()
-        solver.setSolution(start)
-        solver.run()
-        info = solver.getInfo()
-        bound = info.mip_dual_bound + self._constant
-        if not np.isfinite(bound):
-            return self.bound, False
-        self.bound = max(self.bound, bound)
-        if solver.getModelStatus() != self._optimal:
-            return self.bound, False
-        self._read()
-        return self.bound, not self.cut()
+    def forbid(self, tier: Int64s) -> None:
+        """Exclude one ranking: at least one variable must differ from it."""
+        i, j = self.pair
+        chosen = (tier[i] < tier[j]) if self.tied is None else (tier[i] <= tier[j])
+        columns = np.arange(len(i))[None, :]
+        self.add_rows(columns, np.where(chosen, 1.0, -1.0)[None, :], high=np.array([chosen.sum() - 1.0]))

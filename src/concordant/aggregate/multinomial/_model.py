@@ -12,7 +12,7 @@ from concordant.types import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class MpmModel:
+class MPMModel:
     """Scores and variances of every slot; ``instance`` may be left out where there is only one."""
 
     prefs: Preferences

@@ -93,7 +93,8 @@ class Solver:
             score, log_variance = self._rescaled(*fitted[:2])
         else:
             score, log_variance = fitted[:2]
-        return Solution(self._centred(score), np.exp(log_variance), theta, groups, *fitted[2:])
+        variance = np.exp(log_variance) if self.given is None else self.given
+        return Solution(self._centred(score), variance, theta, groups, *fitted[2:])
 
     def _start(self, net: Floats, groups: Groups) -> Floats:
         """Return the Newton step from equal scores, at most 3 in size."""

@@ -34,7 +34,7 @@ import numpy as np
 from concordant import kernels, views
 from concordant.aggregate._shared import snap
 from concordant.aggregate.multinomial._counts import COUNTS, COUNTS_DOC, Corpus, count
-from concordant.aggregate.multinomial._model import MpmModel
+from concordant.aggregate.multinomial._model import MPMModel
 from concordant.aggregate.multinomial._notices import notices
 from concordant.aggregate.multinomial._solve import Solution, Solver
 from concordant.errors import InputError, NeedError
@@ -50,7 +50,7 @@ TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are o
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mpm(Method):
+class MPM(Method):
     """Scores that make the observed preferences, strong ones counting more, most likely draws of one distribution."""
 
     waives = {"condorcet_consistency": "a few strong preferences can be worth more than a majority"}
@@ -110,7 +110,7 @@ class Mpm(Method):
             },
             warnings=notices(corpus, solution, by_agent),
             details={} if solution.variance is None else {"variance": variance},
-            model=MpmModel(prefs, score, variance, by_agent),
+            model=MPMModel(prefs, score, variance, by_agent),
         )
 
     def _theta(self, prefs: Preferences) -> Floats:

@@ -42,7 +42,7 @@ TIE_OF_FITTED = 1e-6  # scores of a mixture this close, relative to the largest,
 
 
 @dataclass(frozen=True, kw_only=True)
-class MpmMixture(Method):
+class MPMMixture(Method):
     """Mean score over the types of taste found among the agents."""
 
     waives = {

@@ -92,7 +92,7 @@ class Counting:
         if self.order_effect and prefs.shown is None:
             raise InputError(
                 "An order effect needs to know which item was shown first (or played at home): "
-                "build the preferences with shown=, or leave order_effect out."
+                "build the preferences with shown= (from_pairs: winner_first=), or leave order_effect out."
             )
         if self.trust is not None:
             prefs = trusted(prefs, self.trust)

@@ -18,4 +18,5 @@ from concordant.kernels.twins.standing import *  # noqa: F403
 from concordant.kernels.twins.streams import *  # noqa: F403
 from concordant.kernels.twins.strings import *  # noqa: F403
 from concordant.kernels.twins.tallies import *  # noqa: F403
+from concordant.kernels.twins.totals import *  # noqa: F403
 from concordant.kernels.twins.votes import *  # noqa: F403

@@ -30,11 +30,12 @@ def duel_terms(
     d = score[first] - score[second]
     if len(order):
         d = d + order * advantage
-    value, slope, curve, slope_x, curve_x, cross = _TERMS[model](d, tie, won, lost, tied)
+    x = np.array(tie)
+    value, slope, curve, slope_x, curve_x, cross = _TERMS[model](d, x, won, lost, tied)
     n = len(score)
     gradient = np.asarray(np.bincount(first, slope, n) - np.bincount(second, slope, n), np.float64)
     total_slope = float(slope_x.sum())
-    bent = float(curve_x.sum()) + _bend_of_tie(model, tie, total_slope)
+    bent = float(curve_x.sum()) + float(_bend_of_tie(model, x, np.array(total_slope)))
     return float(value.sum()), gradient, slope, curve, cross, total_slope, bent
 
 
@@ -80,133 +81,154 @@ def fit_duels(
     score, covariance = np.zeros(int(slot_ptr[-1])), np.zeros(int(cell_ptr[-1]))
     advantage, tie, value, slack = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
     extra_variance, iterations = np.zeros((n, 2)), np.zeros(n, np.int32)
-    for q in np.flatnonzero(size).tolist():
-        rows = slice(duel_ptr[q], duel_ptr[q + 1])
-        problem = _Problem(
-            (first[rows] - slot_ptr[q], second[rows] - slot_ptr[q]),
+    owner = np.repeat(np.arange(n), np.diff(duel_ptr))
+    for m in np.unique(size[size > 0]).tolist():
+        own = np.flatnonzero(size == m)  # instances of one size go together
+        rows = np.flatnonzero(size[owner] == m)
+        base = slot_ptr[owner[rows]]
+        batch = _Batch(
+            (np.searchsorted(own, owner[rows]), first[rows] - base, second[rows] - base),
             (won[rows], lost[rows], tied[rows]),
             order[rows] if len(order) else None,
-            int(size[q]),
+            m,
             model,
             is_gamma,
-            float(ridge[q]),
-            float(ridge_extra[q]),
+            ridge[own],
+            ridge_extra[own],
         )
-        point, value[q], slack[q], iterations[q], inverse = _newton(problem)
-        m = problem.m
-        score[slot_ptr[q] : slot_ptr[q + 1]] = point[:m]
-        if problem.order is not None:
-            advantage[q], extra_variance[q, 0] = point[m], inverse[m, m]
-        if problem.has_tie:
-            tie[q], extra_variance[q, 1] = point[-1], inverse[-1, -1]
-        own = inverse[:m, :m]
-        mean = own.mean(axis=1)
-        covariance[cell_ptr[q] : cell_ptr[q + 1]] = (own - mean[:, None] - mean[None, :] + mean.mean()).reshape(-1)
+        point, value[own], slack[own], iterations[own], inverse = _newton(batch)
+        score[slot_ptr[own][:, None] + np.arange(m)] = point[:, :m]
+        if batch.order is not None:
+            advantage[own], extra_variance[own, 0] = point[:, m], inverse[:, m, m]
+        if batch.has_tie:
+            tie[own], extra_variance[own, 1] = point[:, -1], inverse[:, -1, -1]
+        block = inverse[:, :m, :m]
+        mean = block.mean(axis=2)
+        centred = block - mean[:, :, None] - mean[:, None, :] + mean.mean(axis=1)[:, None, None]
+        covariance[cell_ptr[own][:, None] + np.arange(m * m)] = centred.reshape(len(own), -1)
     return score, advantage, tie, covariance, extra_variance, value, slack, iterations
 
 
-class _Problem:
-    """One instance; its parameters are the scores, then the advantage, then the tie parameter."""
+class _Batch:
+    """Instances of one size; the parameters of each are its scores, then the advantage, then the tie parameter."""
 
     def __init__(
         self,
-        pairs: tuple[Int64s, Int64s],
+        rows: tuple[Int64s, Int64s, Int64s],
         counts: tuple[Floats, Floats, Floats],
         order: Floats | None,
         m: int,
         model: int,
         is_gamma: bool,
-        ridge: float,
-        ridge_extra: float,
+        ridge: Floats,
+        ridge_extra: Floats,
     ) -> None:
-        self.first, self.second = pairs
+        self.owner, self.first, self.second = rows
         self.counts, self.order = counts, order
         self.m, self.model, self.is_gamma = m, model, is_gamma
-        self.ridge, self.ridge_extra = ridge, ridge_extra
+        self.ridge, self.ridge_extra = ridge[:, None], ridge_extra[:, None]
         self.has_tie = model >= DAVIDSON
-        self.size = m + (order is not None) + self.has_tie
+        self.size, self.n = m + (order is not None) + self.has_tie, len(ridge)
 
     def start(self) -> Floats:
-        point = np.zeros(self.size)
+        point = np.zeros((self.n, self.size))
         if self.has_tie:
-            ties, total = self.counts[2].sum(), sum(count.sum() for count in self.counts)
-            share = ties / total if total > 0 else 0.0
-            inside = 0 < share < 1
-            point[-1] = np.clip(np.log(2 * share / (1 - share)), -5, 5) if inside else (-5.0 if share <= 0 else 5.0)
+            ties = self.by_instance(self.counts[2])
+            total = ties + self.by_instance(self.counts[0]) + self.by_instance(self.counts[1])
+            share = np.divide(ties, total, out=np.zeros(self.n), where=total > 0)
+            inside = np.clip(share, 1e-9, 1 - 1e-9)
+            point[:, -1] = np.clip(np.log(2 * inside / (1 - inside)), -5, 5)
         return point
 
     def terms(self, point: Floats) -> Terms:
-        d = point[self.first] - point[self.second]
+        d = point[self.owner, self.first] - point[self.owner, self.second]
         if self.order is not None:
-            d = d + self.order * point[self.m]
-        return _TERMS[self.model](d, float(point[-1]) if self.has_tie else 0.0, *self.counts)
+            d = d + self.order * point[self.owner, self.m]
+        return _TERMS[self.model](d, point[self.owner, -1] if self.has_tie else np.zeros(len(d)), *self.counts)
 
-    def penalty(self, point: Floats) -> float:
-        s, extra = point[: self.m], point[self.m :]
-        on_scores = (s - np.exp(s) + 1).sum() if self.is_gamma else -0.5 * (s**2).sum()
-        return float(self.ridge * on_scores - 0.5 * self.ridge_extra * (extra**2).sum())
+    def penalty(self, point: Floats) -> Floats:
+        s, extra = point[:, : self.m], point[:, self.m :]
+        on_scores = s - np.exp(np.minimum(s, 700)) + 1 if self.is_gamma else -0.5 * s**2
+        return np.asarray((self.ridge * on_scores).sum(axis=1) - (0.5 * self.ridge_extra * extra**2).sum(axis=1))
 
-    def value(self, point: Floats) -> float:
-        return float(self.terms(point)[0].sum()) + self.penalty(point)
+    def value(self, point: Floats) -> Floats:
+        return self.by_instance(self.terms(point)[0]) + self.penalty(point)
 
-    def expand(self, point: Floats) -> tuple[float, Floats, Floats]:
-        """Return the log-likelihood, and gradient and negative Hessian of the penalised one."""
+    def expand(self, point: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the log-likelihoods, and gradients and negative Hessians of the penalised ones."""
         m, n = self.m, self.size
         value, slope, curve, slope_x, curve_x, cross = self.terms(point)
-        gradient, hessian = np.zeros(n), np.zeros((n, n))
-        hessian[:m, :m] = laplacian(self.first, self.second, curve, m)  # type: ignore[arg-type]
-        gradient[:m] = self._by_slot(slope)
+        gradient, hessian = np.zeros((self.n, n)), np.zeros((self.n, n, n))
+        cell = (self.owner * m + self.first) * m + self.second
+        off = np.bincount(cell, curve, self.n * m * m).reshape(self.n, m, m)
+        off = off + off.transpose(0, 2, 1)
+        degree, on_scores = off.sum(axis=2), np.arange(m)
+        hessian[:, :m, :m] = -off
+        hessian[:, on_scores, on_scores] += degree
+        gradient[:, :m] = self._by_slot(slope)
         if self.order is not None:
-            gradient[m] = self.order @ slope
-            hessian[m, m] = self.order**2 @ curve
-            hessian[m, :m] = hessian[:m, m] = self._by_slot(self.order * curve)
+            gradient[:, m] = self.by_instance(self.order * slope)
+            hessian[:, m, m] = self.by_instance(self.order**2 * curve)
+            hessian[:, m, :m] = hessian[:, :m, m] = self._by_slot(self.order * curve)
         if self.has_tie:
-            gradient[-1] = slope_x.sum()
-            hessian[-1, -1] = curve_x.sum() + _bend_of_tie(self.model, float(point[-1]), float(gradient[-1]))
-            hessian[-1, :m] = hessian[:m, -1] = self._by_slot(cross)
+            gradient[:, -1] = self.by_instance(slope_x)
+            bend = _bend_of_tie(self.model, point[:, -1], gradient[:, -1])
+            hessian[:, -1, -1] = self.by_instance(curve_x) + bend
+            hessian[:, -1, :m] = hessian[:, :m, -1] = self._by_slot(cross)
             if self.order is not None:
-                hessian[-1, m] = hessian[m, -1] = self.order @ cross
-        spread = float(np.trace(hessian[:m, :m]))
-        s, on_scores = point[:m], np.arange(m)
-        worth = np.exp(s) if self.is_gamma else np.ones(m)
-        gradient[:m] += self.ridge * (1 - worth) if self.is_gamma else -self.ridge * s
-        hessian[on_scores, on_scores] += self.ridge * worth
-        gradient[m:] -= self.ridge_extra * point[m:]
-        hessian[np.arange(m, n), np.arange(m, n)] += self.ridge_extra
+                hessian[:, -1, m] = hessian[:, m, -1] = self.by_instance(self.order * cross)
+        s = point[:, :m]
+        worth = np.exp(s) if self.is_gamma else np.ones_like(s)
+        gradient[:, :m] += self.ridge * (1 - worth) if self.is_gamma else -self.ridge * s
+        hessian[:, on_scores, on_scores] += self.ridge * worth
+        gradient[:, m:] -= self.ridge_extra * point[:, m:]
+        hessian[:, np.arange(m, n), np.arange(m, n)] += self.ridge_extra
         if not self.is_gamma:
-            hessian[:m, :m] += spread / m**2 if spread > 0 else 1.0
-        return float(value.sum()), gradient, hessian
+            spread = degree.sum(axis=1)
+            hessian[:, :m, :m] += np.where(spread > 0, spread / m**2, 1.0)[:, None, None]
+        return self.by_instance(value), gradient, hessian
+
+    def by_instance(self, by_row: Floats) -> Floats:
+        return np.asarray(np.bincount(self.owner, by_row, self.n), np.float64)
 
     def _by_slot(self, by_row: Floats) -> Floats:
-        return np.asarray(np.bincount(self.first, by_row, self.m) - np.bincount(self.second, by_row, self.m))
+        up, down = (
+            np.bincount(self.owner * self.m + place, by_row, self.n * self.m) for place in (self.first, self.second)
+        )
+        return np.asarray(up - down).reshape(self.n, self.m)
 
 
-def _newton(problem: _Problem) -> tuple[Floats, float, float, int, Floats]:
-    point = problem.start()
-    value, gradient, hessian = problem.expand(point)
-    penalised = value + problem.penalty(point)
-    iteration = 0
-    while iteration < MAX_NEWTON:
-        iteration += 1
-        step = np.linalg.solve(hessian, gradient)
-        rise, size = float(step @ gradient), 1.0
+def _newton(batch: _Batch) -> tuple[Floats, Floats, Floats, Int32s, Floats]:
+    """Climb in all instances at once; each stops when its own step is small."""
+    point = batch.start()
+    value, gradient, hessian = batch.expand(point)
+    penalised = value + batch.penalty(point)
+    is_active, iterations = np.ones(batch.n, bool), np.zeros(batch.n, np.int32)
+    for _ in range(MAX_NEWTON):
+        iterations += is_active
+        step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
+        rise, share = (step * gradient).sum(axis=1), is_active.astype(np.float64)
         for _ in range(60):
-            trial = point + size * step
-            if not problem.is_gamma:
-                trial[: problem.m] -= trial[: problem.m].mean()
-            if problem.value(trial) >= penalised + 1e-4 * size * rise - 1e-12 * (1 + abs(penalised)):
+            trial = point + share[:, None] * step
+            if not batch.is_gamma:
+                trial[:, : batch.m] -= trial[:, : batch.m].mean(axis=1, keepdims=True)
+            needed = penalised + 1e-4 * share * rise - 1e-12 * (1 + np.abs(penalised))
+            too_far = is_active & ~(batch.value(trial) >= needed)
+            if not too_far.any():
                 break
-            size /= 2
-        point = trial
-        value, gradient, hessian = problem.expand(point)
-        penalised = value + problem.penalty(point)
-        if size == 1.0 and np.abs(step).max() < NEWTON_STEP:
+            share[too_far] /= 2
+        point = np.where(is_active[:, None], trial, point)
+        value, gradient, hessian = batch.expand(point)
+        penalised = value + batch.penalty(point)
+        is_active &= ~((share == 1.0) & (np.abs(step).max(axis=1) < NEWTON_STEP))
+        if not is_active.any():
             break
-    return point, value, float(np.abs(gradient).max()), iteration, np.asarray(np.linalg.inv(hessian), np.float64)
+    slack = np.abs(gradient).max(axis=1)
+    return point, value, slack, iterations, np.asarray(np.linalg.inv(hessian), np.float64)
 
 
 # ---- the models: value and derivatives by row; curves and cross are negated second derivatives ----
-def _bradley_terry(d: Floats, _: float, won: Floats, lost: Floats, tied: Floats) -> Terms:
+def _bradley_terry(d: Floats, _: Floats, won: Floats, lost: Floats, tied: Floats) -> Terms:
     a, b, none = won + tied / 2, lost + tied / 2, np.zeros(len(d))
     e = np.exp(-np.abs(d))
     p = 1 / (1 + e)
@@ -218,7 +240,7 @@ def _bradley_terry(d: Floats, _: float, won: Floats, lost: Floats, tied: Floats)
     return value, a - (a + b) * np.where(up, p, q), (a + b) * p * q, none, none, none
 
 
-def _thurstone(d: Floats, _: float, won: Floats, lost: Floats, tied: Floats) -> Terms:
+def _thurstone(d: Floats, _: Floats, won: Floats, lost: Floats, tied: Floats) -> Terms:
     from scipy.special import log_ndtr
 
     a, b, none = won + tied / 2, lost + tied / 2, np.zeros(len(d))
@@ -229,7 +251,7 @@ def _thurstone(d: Floats, _: float, won: Floats, lost: Floats, tied: Floats) -> 
     return a * log_up + b * log_down, a * up - b * down, curve, none, none, none
 
 
-def _davidson(d: Floats, x: float, won: Floats, lost: Floats, tied: Floats) -> Terms:
+def _davidson(d: Floats, x: Floats, won: Floats, lost: Floats, tied: Floats) -> Terms:
     n = won + lost + tied
     top = np.maximum(np.abs(d) / 2, x)
     up, down, even = np.exp(d / 2 - top), np.exp(-d / 2 - top), np.exp(x - top)
@@ -241,10 +263,10 @@ def _davidson(d: Floats, x: float, won: Floats, lost: Floats, tied: Floats) -> T
     return value, (won - lost) / 2 - n * gap, curve, tied - n * even, n * even * (1 - even), -n * even * gap
 
 
-def _rao_kupper(d: Floats, x: float, won: Floats, lost: Floats, tied: Floats) -> Terms:
+def _rao_kupper(d: Floats, x: Floats, won: Floats, lost: Floats, tied: Floats) -> Terms:
     c = np.logaddexp(0.0, x)
     a, b, p, q = won + tied, lost + tied, _sigmoid(d - c), _sigmoid(-d - c)
-    shrink, dc = -np.expm1(-2 * c), float(_sigmoid(np.array([x]))[0])
+    shrink, dc = -np.expm1(-2 * c), _sigmoid(x)
     above = np.logaddexp(np.log(2.0), x)
     slope_c = -a * (1 - p) - b * (1 - q) + 2 * tied / shrink
     curve_c = a * p * (1 - p) + b * q * (1 - q) + 4 * tied * (1 - shrink) / shrink**2
@@ -253,8 +275,8 @@ def _rao_kupper(d: Floats, x: float, won: Floats, lost: Floats, tied: Floats) ->
     return value, a * (1 - p) - b * (1 - q), curve, slope_c * dc, curve_c * dc**2, cross
 
 
-def _bend_of_tie(model: int, x: float, slope_x: float) -> float:
-    return max(0.0, -(1 - float(_sigmoid(np.array([x]))[0])) * slope_x) if model == RAO_KUPPER else 0.0
+def _bend_of_tie(model: int, x: Floats, slope_x: Floats) -> Floats:
+    return np.maximum(0.0, -(1 - _sigmoid(x)) * slope_x) if model == RAO_KUPPER else np.zeros_like(x)
 
 
 def _sigmoid(z: Floats) -> Floats:

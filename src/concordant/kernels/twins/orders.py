@@ -6,27 +6,26 @@ import re
 
 import numpy as np
 
-from concordant.types import Bytes, Floats, Int32s, Int64s
+from concordant.types import Bytes, Int32s, Int64s
 
 __all__ = ["parse_orders"]
 
-Orders = tuple[
-    *(Int64s, Int64s, Int32s, Int64s, Int64s),
-    *(Floats, Int64s, Int32s, Int32s, Int32s, Int64s),
-    *(Int64s, Int32s),
-]
+Orders = tuple[Int64s, Int64s, Int64s, Int64s, Int32s, Int32s, Int64s, Int64s]
 
-_NAME = re.compile(rb"#\s*ALTERNATIVE NAME (\d{1,10}): ?")
-_COUNT = re.compile(rb"\s*(\d{1,18})\s*")
-_TIER = re.compile(rb"\s*(?:(\d{1,10})|\{((?:\s*\d{1,10}\s*(?:,(?=\s*\d))?)*)\s*\})\s*(,(?=\s*\S)|$)")
+_NAME = re.compile(rb"#\s*ALTERNATIVE NAME (\d+): ?")
+_COUNT = re.compile(rb"\s*(\d+)\s*")
+_TIER = re.compile(rb"\s*(?:(\d+)|\{([^{}]*)\})\s*(?:,(?=\s*\S)|$)")
 BAD_COUNT, BAD_ORDER = 1, 2
 
 
 def parse_orders(data: Bytes, separator: int) -> Orders:
     """Read ``# KEY: value`` lines and ``count: 3,{1,2},4`` lines.
 
-    Return (header start, header end, alternative number, name start, name end, count, ptr, alternative, tier, tiers
-    of each order, line of each order, bad line, bad kind).
+    Return (headers: start, end; names: number, start, end; orders: count, tiers, line; ptr; alternative and tier of
+    every entry; bad: line, kind; summary). The summary holds: whether alternatives are
+    numbered 1, 2, …; whether all have names of their own; whether an order names one twice; whether no order has
+    ties; whether every count is positive; the sum of counts; the shortest order; the most tiers; the lowest and the
+    highest alternative named.
     """
     heads, names, rows, bad = list[tuple[int, int]](), list[tuple[int, int, int]](), list[tuple[int, int, int]](), []
     ptr, item, tier = [0], list[int](), list[int]()
@@ -49,31 +48,40 @@ def parse_orders(data: Bytes, separator: int) -> Orders:
                 rows.append((*row, number))
                 ptr.append(len(item))
         at += len(full) + 1
-    head = np.array(heads, np.int64).reshape(-1, 2).T.copy()
-    label = np.array(names, np.int64).reshape(-1, 3).T.copy()
-    body = np.array(rows, np.int64).reshape(-1, 3).T.copy()
-    trouble = np.array(bad, np.int64).reshape(-1, 2).T.copy()
+    label = np.array(names, np.int64).reshape(-1, 3)
+    body = np.array(rows, np.int64).reshape(-1, 3)
+    size, raw = np.diff(ptr), data.tobytes()
+    called = {raw[a:b] for _, a, b in names}
+    entries = set(zip(np.repeat(np.arange(len(size)), size).tolist(), item, strict=True))
+    summary = [
+        bool((label[:, 0] == np.arange(1, len(names) + 1)).all()),
+        len(called) == len(names) and b"" not in called,
+        len(entries) < len(item),
+        *(bool((body[:, 1] == size).all()), bool(body[:, 0].all()), int(body[:, 0].sum())),
+        *(int(size.min()) if len(size) else 0, int(body[:, 1].max(initial=0))),
+        *(min(item, default=0), max(item, default=-1)),
+    ]
     return (
-        *(head[0], head[1], label[0].astype(np.int32), label[1], label[2]),
-        *(body[0].astype(np.float64), np.array(ptr, np.int64), np.array(item, np.int32), np.array(tier, np.int32)),
-        *(body[1].astype(np.int32), body[2], trouble[0], trouble[1].astype(np.int32)),
+        *(np.array(heads, np.int64).reshape(-1, 2), label, body, np.array(ptr, np.int64)),
+        *(np.array(item, np.int32), np.array(tier, np.int32)),
+        *(np.array(bad, np.int64).reshape(-1, 2), np.array(summary, np.int64)),
     )
 
 
 def _order(text: bytes, separator: bytes, item: list[int], tier: list[int]) -> tuple[int, int] | int:
     """Append the alternatives of one order with their tiers; return its count and tiers, or the trouble."""
     count = _COUNT.match(text)
-    if not count or text[count.end() : count.end() + 1] != separator:
+    if not count or int(count[1]) >= 2**63 or text[count.end() : count.end() + 1] != separator:
         return BAD_COUNT
     at, place, size = count.end() + 1, 0, len(text.rstrip())
     while at < size:
         found = _TIER.match(text, at, size)
         if not found:
             return BAD_ORDER
-        group = [int(found[1])] if found[1] else [int(one) for one in found[2].split(b",") if one.strip()]
-        if any(one >= 2**31 for one in group):
+        group = [found[1]] if found[1] else [one.strip() for one in found[2].split(b",")] if found[2].strip() else []
+        if not all(one.isdigit() and int(one) < 2**31 for one in group):
             return BAD_ORDER
-        item.extend(group)
+        item.extend(map(int, group))
         tier.extend([place] * len(group))
         place += 1
         at = found.end()

@@ -20,7 +20,6 @@ __all__ = [
     "bucket_orders",
     "insertion_orders",
     "pivot_orders",
-    "ranking_totals",
     "split_blocks",
     "violated_triangles",
 ]
@@ -126,18 +125,6 @@ def best_weak_orders(ptr: Int64s, before: Floats, tied: Floats) -> tuple[Int64s,
         totals.append(best[-1])
         ways.append(count[-1])
     return np.concatenate([np.zeros(0, np.int64), *tiers]), np.array(totals), np.array(ways)
-
-
-def ranking_totals(ptr: Int64s, before: Floats, tied: Floats, tier: Int64s) -> Floats:
-    """Return what each ranking (a row of tiers) costs in each problem: rankings x problems."""
-    totals = np.zeros((len(tier), len(ptr) - 1))
-    for q, (span, (cost, tie)) in enumerate(blocks_of(ptr, before, tied)):
-        upper = np.triu_indices(span.stop - span.start, 1)
-        for r, row in enumerate(tier):
-            one, other = row[span][upper[0]], row[span][upper[1]]
-            below = np.where(one > other, cost.T[upper], tie[upper])
-            totals[r, q] = np.where(one < other, cost[upper], below).sum()
-    return totals
 
 
 def pivot_orders(ptr: Int64s, chance: Floats, priority: Floats, draw: Floats) -> Int64s:

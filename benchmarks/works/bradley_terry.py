@@ -1,0 +1,107 @@
+"""Bradley-Terry scores with standard errors, from columns of votes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.core import Answer, Inputs, Size, Task, Work
+
+if TYPE_CHECKING:
+    from concordant.ranking import Ranking
+
+SIZES = {
+    "tiny": {"votes": 4000, "items": 8},
+    "small": {"votes": 200_000, "items": 200},
+    "full": {"votes": 10_000_000, "items": 1000},
+}
+INTERVALS = {**SIZES, "full": {"votes": 100_000, "items": 100}}
+
+
+def make(size: Size, seed: int) -> Inputs:
+    """Draw votes between random items whose true scores are normal."""
+    rng = np.random.default_rng(seed)
+    score = rng.normal(size=size["items"])
+    a = rng.integers(0, size["items"], size["votes"])
+    b = (a + rng.integers(1, size["items"], size["votes"])) % size["items"]
+    wins = rng.random(size["votes"]) < 1 / (1 + np.exp(score[b] - score[a]))
+    return {"winner": np.where(wins, a, b), "loser": np.where(wins, b, a), "items": size["items"]}
+
+
+def make_strings(size: Size, seed: int) -> Inputs:
+    """Write the votes as columns of str objects, one object per distinct label."""
+    drawn = make(size, seed)
+    labels = np.array([f"i{item}" for item in range(size["items"])], object)
+    columns = {name: labels[drawn[name]].tolist() for name in ("winner", "loser")}
+    return {**columns, "items": size["items"]}
+
+
+def ours(inputs: Inputs) -> Task:
+    """Rank by the public interface: scores, standard errors, intervals and rank intervals."""
+    import concordant as cc
+
+    def rank() -> Ranking:
+        prefs = cc.Preferences.from_pairs(inputs["winner"], inputs["loser"], merge=True)
+        ranking = cc.rank(prefs, "bradley-terry")
+        _ = ranking.items
+        return ranking
+
+    return Task(rank, partial(answer, inputs["items"]))
+
+
+def answer(items: int, ranking: Ranking) -> Answer:
+    """Read the scores by item."""
+    score = np.zeros(items)
+    score[[int(label.removeprefix("i")) for label in ranking.items]] = ranking.scores
+    return {"score": score - score.mean()}
+
+
+def is_near(ours: Answer, theirs: Answer) -> bool:
+    """Say whether scores agree to a hundredth: others stop earlier, and have no prior."""
+    return bool(np.abs(ours["score"] - theirs["score"]).max() < 0.01)
+
+
+WORKS = (
+    Work(
+        name="bradley-terry",
+        doc="Bradley-Terry with standard errors from integer votes",
+        sizes=SIZES,
+        make=make,
+        ours=ours,
+        rivals=("plain_numpy", "evalica"),
+        agree=is_near,
+        goals={"plain_numpy": 1 / 1.2, "evalica": 10},
+    ),
+    Work(
+        name="bradley-terry-str",
+        doc="the same from columns of str objects",
+        sizes=SIZES,
+        make=make_strings,
+        ours=ours,
+        rivals=("evalica",),
+        agree=is_near,
+        goals={"evalica": 5},
+    ),
+    Work(
+        name="bradley-terry-lsr",
+        doc="the same from integer votes, against Luce spectral ranking",
+        sizes=SIZES,
+        make=make,
+        ours=ours,
+        rivals=("choix",),
+        agree=is_near,
+        goals={"choix": 50},
+    ),
+    Work(
+        name="bradley-terry-ci",
+        doc="intervals, against a bootstrap of 100 resamples",
+        sizes=INTERVALS,
+        make=make,
+        ours=ours,
+        rivals=("evalica",),
+        agree=is_near,
+        goals={"evalica": 100},
+    ),
+)

@@ -1,0 +1,35 @@
+"""
+Who beats whom
+==============
+
+The matrix of duels of a vote between language models, in the order of the consensus. Blue above the diagonal means
+that the order agrees with the votes; red there is a duel that contradicts it.
+"""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import concordant as cc
+
+examples = next(folder for folder in (Path("examples"), Path("..")) if (folder / "model-votes.csv").is_file())
+votes = cc.read(examples / "model-votes.csv")
+ranking = cc.rank(votes, "copeland")
+
+duels = cc.views.win_matrices(votes)
+wins, ties = duels.matrix(), duels.tie_matrix()
+with np.errstate(invalid="ignore"):
+    share = (wins + ties / 2) / (wins + wins.T + ties)
+share = share[np.ix_(ranking.order, ranking.order)]
+
+# %%
+# Cells are the share of duels that the row wins against the column, ties counting half.
+figure, axes = plt.subplots(figsize=(6.2, 5), layout="constrained")
+image = axes.imshow(share, cmap="RdBu", vmin=0, vmax=1)
+axes.set_xticks(range(len(ranking.items)), ranking.items, rotation=40, ha="right")
+axes.set_yticks(range(len(ranking.items)), ranking.items)
+for i, j in zip(*np.nonzero(~np.isnan(share)), strict=True):
+    axes.text(j, i, f"{share[i, j]:.0%}", ha="center", va="center", fontsize=8)
+bar = figure.colorbar(image, label="row beats column")
+bar.outline.set_visible(False)

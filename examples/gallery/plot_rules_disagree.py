@@ -1,0 +1,33 @@
+"""
+Five rules, three winners
+=========================
+
+A hundred voters ranked five candidates. Who wins depends on the rule, and the compromise candidate wins by the rules
+that look at whole ballots.
+"""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import concordant as cc
+
+# Sphinx-Gallery runs this file from its own folder, you perhaps from the project's.
+examples = next(folder for folder in (Path("examples"), Path("..")) if (folder / "election.csv").is_file())
+election = cc.read(examples / "election.csv")
+
+methods = ["plurality", "instant-runoff", "borda", "copeland", "schulze"]
+names = sorted(election.items.labels)
+rank = np.array([[cc.rank(election, m).items.index(name) + 1 for m in methods] for name in names])
+
+# %%
+# Each line follows one candidate through the rules.
+figure, axes = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
+for row, name in zip(rank, names, strict=True):
+    is_winner = name.startswith("Clara")
+    axes.plot(methods, row, marker="o", lw=3 if is_winner else 1.5, alpha=1 if is_winner else 0.6, label=name)
+    axes.annotate(name, (len(methods) - 1, row[-1]), xytext=(10, 0), textcoords="offset points", va="center")
+axes.set(ylabel="rank", yticks=range(1, len(names) + 1), xlim=(-0.3, len(methods) + 0.1))
+axes.invert_yaxis()
+axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,162 @@
+"""Branch and cut: when the linear programme leaves a gap, decide pairs one by one until every branch is closed.
+
+Each node fixes some pairs and solves the programme with its cuts, which all nodes share. The node with the least bound
+is next, so the least bound of the open nodes is a bound of the whole at any time: stopped early, the search says how
+far from the optimum its ranking may be. Which pair to decide is tried out: a few simplex steps on either side of some
+candidates, and what decisions on the same pair gained before.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from concordant.aggregate.distance._relaxation import VIOLATION, Relaxation
+from concordant.types import Floats, Int64s
+
+CANDIDATES = 8
+TRIAL_STEPS = 40
+UNLIMITED = 2**31 - 1
+Improve = Callable[[Int64s], tuple[Int64s, float]]
+
+
+@dataclass
+class BranchAndCut:
+    """The search over one block; ``best`` is the cheapest ranking known and costs ``cost``.
+
+    Rankings that cost more than ``cost - step`` are of no interest. ``improve`` turns a guess into a better ranking and
+    its cost; ``report`` is called with (bound, cost) as they change.
+    """
+
+    programme: Relaxation
+    best: Int64s
+    cost: float
+    step: float
+    improve: Improve
+    report: Callable[[float, float], None] = lambda _bound, _cost: None
+    bound: float = field(init=False, default=-np.inf)
+    is_root_whole: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.programme.cost)
+        self._low, self._high = np.zeros(n), np.ones(n)  # what holds in all nodes
+        self._gain, self._tries = np.zeros((n, 2)), np.zeros((n, 2))
+
+    @property
+    def goal(self) -> float:
+        """The bound above which a node is closed."""
+        return self.cost - self.step + VIOLATION * max(1.0, self.step)
+
+    def is_closed(self, bound: float) -> bool:
+        """Say whether no ranking of interest can cost as little as this bound."""
+        return bound > self.goal
+
+    def run(self) -> bool:
+        """Search until the best ranking is proven best; False when the time ran out first."""
+        finished = self.programme.run(lambda programme: self._look(programme))
+        self.bound = min(max(self.programme.bound, self.programme.least), self.cost)
+        if not finished:
+            return self.is_closed(self.bound)
+        if self.is_closed(self.programme.bound):
+            return self._close()
+        self.is_root_whole = self.programme.is_whole()
+        self._narrow()
+        return self._search()
+
+    def _look(self, programme: Relaxation) -> bool:
+        if np.isfinite(programme.bound):
+            self._try_rounding()
+        self.report(min(programme.bound, self.cost), self.cost)
+        return self.is_closed(programme.bound)
+
+    def _try_rounding(self) -> None:
+        tier, cost = self.improve(self.programme.tier())
+        if cost < self.cost:
+            self.best, self.cost = tier, cost
+
+    def _close(self) -> bool:
+        self.bound = self.cost
+        self.report(self.bound, self.cost)
+        return True
+
+    def _narrow(self) -> None:
+        """Fix for good what every ranking of interest has in common."""
+        at_zero, at_one = self.programme.by_reduced_cost(self.goal - self.programme.bound)
+        self._high[at_zero] = 0.0
+        self._low[at_one] = 1.0
+
+    # ---- the tree ----
+    def _search(self) -> bool:
+        empty = np.zeros(0, np.int64)
+        open_nodes = [(self.programme.bound, 0, empty, np.zeros(0))]
+        count = 1
+        while open_nodes:
+            self.bound = min(open_nodes[0][0], self.cost)
+            self.report(self.bound, self.cost)
+            bound, _, columns, values = heapq.heappop(open_nodes)
+            if self.is_closed(bound):
+                break
+            self._enter(columns, values)
+            if not self.programme.run(lambda programme: self.is_closed(programme.bound)):
+                return False
+            bound = max(bound, self.programme.bound)
+            if self.is_closed(bound):
+                continue
+            self._try_rounding()
+            if self.is_closed(bound) or self.programme.is_whole():
+                continue  # a whole solution is its own rounding: nothing below it is cheaper
+            column = self._choose(bound)
+            for value in (0.0, 1.0):
+                node = np.append(columns, column), np.append(values, value)
+                heapq.heappush(open_nodes, (bound, count, *node))
+                count += 1
+        return self._close()
+
+    def _enter(self, columns: Int64s, values: Floats) -> None:
+        low, high = self._low.copy(), self._high.copy()
+        low[columns] = high[columns] = values
+        self.programme.set_bounds(np.arange(len(low)), low, high)
+
+    def _choose(self, bound: float) -> int:
+        """Choose the variable both of whose values raise the bound most."""
+        programme, value = self.programme, self.programme.value.copy()
+        room = self.goal - bound
+        fractional = np.flatnonzero(np.minimum(value, 1 - value) > VIOLATION)
+        down, up = self._expected(fractional, 0) * value[fractional], self._expected(fractional, 1) * (1 - value[fractional])
+        promise = np.maximum(down, 1e-6) * np.maximum(up, 1e-6) * (1 + 1e-3 * np.abs(programme.cost[fractional]))
+        best, best_gain = int(fractional[0]), -1.0
+        basis = programme.solver.getBasis()
+        programme.solver.setOptionValue("simplex_iteration_limit", TRIAL_STEPS)
+        for column in fractional[np.argsort(-promise, kind="stable")][:CANDIDATES].tolist():
+            gains = [self._gain_of(column, side, bound, value[column], basis) for side in (0, 1)]
+            gain = max(min(gains[0], room), 1e-6) * max(min(gains[1], room), 1e-6)
+            if gain > best_gain:
+                best, best_gain = column, gain
+            if min(gains) >= room or programme.is_late():
+                break
+        programme.solver.setOptionValue("simplex_iteration_limit", UNLIMITED)
+        programme.solver.setBasis(basis)
+        return best
+
+    def _expected(self, columns: Int64s, side: int) -> Floats:
+        tried = self._tries[columns, side] > 0
+        known = self._tries[:, side].sum()
+        mean = self._gain[:, side].sum() / known if known else 1.0
+        return np.where(tried, self._gain[columns, side] / np.maximum(self._tries[columns, side], 1), mean)
+
+    def _gain_of(self, column: int, side: int, bound: float, value: float, basis: object) -> float:
+        """Try a value for a few simplex steps; return by how much the bound rises."""
+        programme = self.programme
+        low, high = (programme.solver.getLp().col_lower_[column], programme.solver.getLp().col_upper_[column])
+        programme.solver.changeColBounds(column, float(side), float(side))
+        programme.solver.setBasis(basis)
+        programme.solver.run()
+        room = self.goal - bound
+        gain = room + 1 if programme.is_infeasible() else max(programme.current_value() - bound, 0.0)
+        programme.solver.changeColBounds(column, float(low), float(high))
+        self._gain[column, side] += min(gain, 4 * room) / max(value if side == 0 else 1 - value, VIOLATION)
+        self._tries[column, side] += 1
+        return gain

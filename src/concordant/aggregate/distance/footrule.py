@@ -1,0 +1,105 @@
+"""Footrule-optimal aggregation: the permutation of least total Spearman footrule distance.
+
+Putting candidate x at position p costs the sum over ballots of |position of x - p|; the cheapest permutation is an
+assignment problem. Tied candidates stand at the mean position of their tier, those a ballot leaves out at the mean of
+the free positions (``missing="last"``) or it says nothing of them (``"ignore"``). For permutations the footrule
+distance lies between the Kendall distance and twice of it, so the result costs at most twice the Kemeny optimum.
+The fit holds both totals.
+
+Cost: a sort of the positions, then candidates³ per instance at worst. Reference: C. Dwork, R. Kumar, M. Naor and D.
+Sivakumar, Rank aggregation methods for the web, WWW 2001; R. Fagin et al., Comparing and aggregating rankings with ties,
+PODS 2004.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate.distance._costs import finish, pair_costs
+from concordant.gather import sum_by
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.types import Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footrule(Method):
+    """Least total footrule distance, as an assignment of candidates to positions."""
+
+    waives = {
+        "neutrality": "of several optimal assignments one is taken",
+        "condorcet_consistency": "the middle of the positions decides, not the majority of the pairs",
+        "unanimity": "among several optimal assignments one may put a candidate behind another that all put first",
+    }
+
+    missing: str = param(
+        "auto", "what a ballot says of candidates it does not mention", choices=("auto", "last", "ignore")
+    )
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return how many candidates every slot leaves behind, and the totals of both distances."""
+        from scipy.optimize import linear_sum_assignment
+
+        missing = views.resolve_missing(prefs, self.missing)
+        costs = pair_costs(prefs, missing)
+        by_start = costs.start + costs.first_slot
+        matrix = position_costs(prefs, missing)
+        tier, total = np.zeros(prefs.n_slots, np.int64), 0.0
+        for q in np.flatnonzero(np.diff(prefs.slot_ptr)).tolist():
+            first, stop = int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1])
+            start, m = int(costs.matrix_start[q]), stop - first
+            own = by_start[first:stop]
+            cost = matrix[start : start + m * m].reshape(m, m)[own - first]
+            row, column = linear_sum_assignment(cost)
+            tier[own[row]] = column
+            total += float(cost[row, column].sum())
+        return finish(prefs, costs, tier, fit={"total_footrule": total})
+
+
+def position_costs(prefs: Preferences, missing: str) -> Floats:
+    """Return what every position costs every slot: rows of slots, one after the other.
+
+    Each position held with weight w adds w to the slope of |position - p| on its right and takes it off on its left;
+    positions are halves of whole numbers, so slopes are summed on a grid of halves and read at whole positions.
+    """
+    size = np.diff(prefs.slot_ptr)
+    width = np.repeat(2 * size + 1, size)  # halves 2, 3, … 2m of the positions 1, 1.5, … m
+    first = np.cumsum(width) - width
+    slot, position, weight = prefs.entry_slot, views.positions(prefs), views.weight_of_entry(prefs)
+    half = np.rint(2 * position).astype(np.int64)
+    mass = sum_by(first[slot] + half, weight, int(width.sum()))
+    if missing == "last":
+        mass += _left_out(prefs, first, int(width.sum()))
+    parts = []
+    for q, m in enumerate(size.tolist()):
+        start = int(first[prefs.slot_ptr[q]]) if m else 0
+        held = mass[start : start + m * (2 * m + 1)].reshape(m, 2 * m + 1)
+        below = np.cumsum(held, axis=1)
+        moment = np.cumsum(held * np.arange(2 * m + 1) / 2, axis=1)
+        at = np.arange(1, m + 1)
+        less, sum_less = below[:, 2 * at], moment[:, 2 * at]
+        more, sum_more = below[:, -1:] - less, moment[:, -1:] - sum_less
+        parts.append((at * less - sum_less + sum_more - at * more).reshape(-1))
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _left_out(prefs: Preferences, first: Floats, size: int) -> Floats:
+    """Return the weight with which slots are left out, at the mean of each ballot's free positions."""
+    sizes, instance = np.diff(prefs.indptr), prefs.instance_of_ballot
+    candidates = np.diff(prefs.slot_ptr)
+    is_short = sizes < candidates[instance]
+    half = np.rint(2 * views.missing_positions(prefs)).astype(np.int64)
+    mass = np.zeros(size)
+    place = np.stack([instance[is_short], half[is_short]])
+    kinds, kind = np.unique(place, axis=1, return_inverse=True)
+    weight = sum_by(kind.reshape(-1), prefs.weight[is_short], kinds.shape[1])
+    for (q, at), total in zip(kinds.T.tolist(), weight.tolist(), strict=True):
+        mass[first[prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]] + at] += total
+    ballot = views.ballot_of_entry(prefs)
+    named = is_short[ballot]
+    np.subtract.at(mass, first[prefs.entry_slot[named]] + half[ballot[named]], prefs.weight[ballot[named]])
+    return mass

@@ -1,0 +1,179 @@
+"""Exact Kemeny: the ranking of least total distance to all ballots, with a proof.
+
+The distance of two rankings counts the pairs they order differently, and one half for each pair only one of them ties.
+The consensus of least total distance is the maximum-likelihood ranking of a Mallows model and the only rule that is
+neutral, consistent and Condorcet (Young and Levenglick). Finding it is NP-hard; most real elections are easy:
+
+1. Candidates fall into blocks that some optimal ranking keeps apart (strongly connected components of the majorities).
+2. A block of up to 18 candidates (14 with ties) is solved by dynamic programming over sets, which also counts the optima.
+3. A larger one by a linear programme with triangle cuts in rounds (HiGHS). Its bound is rounded up to the next total
+   that can occur; local search from its solution gives rankings; when the two meet, that is the proof.
+4. Where they do not, reduced costs fix most pairs, and branch and cut decides the rest.
+
+``time_limit`` stops the search: the ranking is then the best known, a warning says so, and the fit holds the bound and
+the relative gap. ``output="weak"`` looks for the best ranking with ties, often strictly better on ballots with ties.
+The fit says whether the optimum is unique (where that was decided); ``optima`` > 1 lists up to so many optimal rankings
+in ``ranking.model.optima()``. ``ranking.model`` also holds bound, cost and proof per instance. Progress goes to the
+function set with ``watching``.
+
+Cost: the pairwise counts, then from milliseconds (small blocks) to minutes (100 candidates of random votes). Reference:
+J. Kemeny, Mathematics without numbers, Daedalus, 1959; H. P. Young and A. Levenglick, A consistent extension of
+Condorcet's election principle, SIAM J. Appl. Math., 1978; V. Conitzer, A. Davenport and J. Kalagnanam, Improved bounds
+for computing Kemeny rankings, AAAI 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant.aggregate.distance._blocks import Blocks, split
+from concordant.aggregate.distance._costs import (
+    MISSING_CHOICES,
+    MISSING_DOC,
+    OUTPUT_CHOICES,
+    OUTPUT_DOC,
+    PairCosts,
+    finish,
+    pair_costs,
+)
+from concordant.aggregate.distance._exact import PRECISION, Exact, Progress, solve_blocks, time_left
+from concordant.aggregate.distance._optima import are_unique, list_optima
+from concordant.aggregate.voting._helpers import name_instances
+from concordant.gather import segment_index, sum_by
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import Notice
+from concordant.types import Bools, Floats, Int64s
+
+_progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
+
+
+@contextmanager
+def watching(progress: Progress) -> Iterator[None]:
+    """Call ``progress(bound, total)`` while a block is being solved, for rankings made inside this context."""
+    token = _progress.set(progress)
+    try:
+        yield
+    finally:
+        _progress.reset(token)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kemeny(Method):
+    """Least total Kemeny distance, proven, or the best known with its gap."""
+
+    waives = {"neutrality": "of several optimal rankings one is returned, preferring the order of net wins"}
+
+    output: str = param("permutation", OUTPUT_DOC, choices=OUTPUT_CHOICES)
+    time_limit: float | None = param(None, "seconds after which the best ranking known is returned", low=0)
+    optima: int = param(1, "list up to this many optimal rankings per instance", low=1)
+    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    seed: int | None = param(0, "seed of the local search that finds rankings (the optimum does not depend on it)")
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return how many candidates every slot leaves behind; the fit holds totals, bound and gap."""
+        costs = pair_costs(prefs, self.missing)
+        allow_ties = self.output == "weak"
+        blocks = split(costs, allow_ties)
+        deadline = time_left(self.time_limit)
+        solved = solve_blocks(blocks, allow_ties, deadline, self.seed, _in_weight(costs, blocks))
+        model = _consensus(prefs, costs, blocks, solved, allow_ties, deadline, self.optima)
+        return finish(prefs, costs, model.tier, fit=model.fit(), warnings=model.notices(prefs), model=model)
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """What is known of the optimum of every instance: the best ranking's cost, the bound, uniqueness, other optima."""
+
+    prefs: Preferences
+    tier: Int64s
+    """The tier of every slot in the ranking returned."""
+    cost: Floats
+    """Total distance of the ranking, per instance."""
+    bound: Floats
+    """Lower bound of the total distance of any ranking, per instance."""
+    is_proven: Bools
+    is_unique: tuple[bool | None, ...]
+    """Whether no other ranking costs as little, None where that is not known."""
+    found: tuple[tuple[Int64s, ...], ...]
+
+    @property
+    def gap(self) -> Floats:
+        """How far the ranking may be above the optimum, relative to its cost, per instance."""
+        return np.where(self.cost > 0, (self.cost - self.bound) / np.maximum(self.cost, 1e-300), 0.0)
+
+    def optima(self, instance: int = 0) -> list[list[list[str]]]:
+        """Return the optimal rankings that were listed, each as tiers of labels, best first."""
+        start = int(self.prefs.slot_ptr[instance])
+        slots = self.prefs.slot_item[start : int(self.prefs.slot_ptr[instance + 1])]
+        labels = np.array(self.prefs.items.take(slots), object)
+        return [
+            [labels[tier == level].tolist() for level in range(int(tier.max(initial=-1)) + 1)]
+            for tier in self.found[instance]
+        ]
+
+    def fit(self) -> dict[str, float]:
+        """Return the figures of all instances together."""
+        total, bound = float(self.cost.sum()), float(self.bound.sum())
+        known = {
+            "lower_bound": bound,
+            "gap": max(total - bound, 0.0) / total if total > 0 else 0.0,
+            "proven": float(self.is_proven.all()),
+        }
+        if all(unique is not None for unique in self.is_unique):
+            known["unique"] = float(all(self.is_unique))
+        return known
+
+    def notices(self, prefs: Preferences) -> tuple[Notice, ...]:
+        """Warn where the optimum is not proven, and where it is not unique."""
+        warnings = []
+        open_ones = np.flatnonzero(~self.is_proven).tolist()
+        if open_ones:
+            where = name_instances(prefs, open_ones)
+            text = f"time ran out: the ranking may be up to {self.gap.max():.3%} above the least total distance{where}"
+            warnings.append(Notice("not-proven-optimal", text))
+        several = [q for q, unique in enumerate(self.is_unique) if unique is False and self.is_proven[q]]
+        if several:
+            text = f"other rankings have the same least total distance{name_instances(prefs, several)}"
+            warnings.append(Notice("several-optima", text))
+        return tuple(warnings)
+
+
+def _consensus(
+    prefs: Preferences,
+    costs: PairCosts,
+    blocks: Blocks,
+    solved: Exact,
+    allow_ties: bool,
+    deadline: float,
+    limit: int,
+) -> Consensus:
+    tier = blocks.join(solved.tier)
+    instance = segment_index(costs.slot_ptr)[blocks.slot[blocks.ptr[:-1]]]
+    inside, bound_inside = (sum_by(instance, values, prefs.n_instances) for values in (solved.cost, solved.bound))
+    total = costs.totals(tier)[0]
+    bound = total - inside + bound_inside
+    is_proven = sum_by(instance, solved.cost - solved.bound > PRECISION * solved.cost, prefs.n_instances) == 0
+    unique = are_unique(costs, blocks, solved, tier, allow_ties, is_proven, deadline)
+    found = tuple(
+        list_optima(costs, blocks, solved, q, allow_ties, limit, deadline)
+        if limit > 1 and is_proven[q]
+        else (tier[costs.slot_ptr[q] : costs.slot_ptr[q + 1]],)
+        for q in range(prefs.n_instances)
+    )
+    return Consensus(prefs, tier, total * costs.unit, bound * costs.unit, is_proven, unique, found)
+
+
+def _in_weight(costs: PairCosts, blocks: Blocks) -> Progress:
+    """Return what to call with bound and cost in units of the only instance (or raw units for several)."""
+    progress = _progress.get()
+    if progress is None:
+        return lambda _bound, _cost: None
+    unit = float(costs.unit[0]) if len(costs.unit) == 1 else 1.0
+    return lambda bound, cost: progress(bound * unit, cost * unit)

@@ -1,0 +1,76 @@
+"""Local search: the default for large consensus problems, near the Kemeny optimum in a fraction of its time.
+
+The candidates are split into blocks that some optimal ranking keeps apart (see kemeny). Each block starts in the order
+of its net wins (Borda) and then moves one candidate at a time to the place where it costs least, until no move helps.
+Such a ranking is locally Kemeny optimal, so it keeps the extended Condorcet criterion. Then ``shakes`` times a few
+random moves disturb it and the search runs again; the cheapest ranking is kept. With ``output="weak"`` candidates may
+also join a tier. ``start`` names another distance method to begin from.
+
+On uniformly random votes over 70 to 100 candidates 200 shakes usually end at or within 0.01% of the optimum. The fit
+holds the total distance; ``kemeny`` adds the proof.
+
+Cost: the pairwise counts, then candidates² a sweep and a few sweeps a shake. Reference: C. Dwork, R. Kumar, M. Naor and
+D. Sivakumar, Rank aggregation methods for the web, WWW 2001 (local Kemeny optimality); H. Lourenço, O. Martin and T.
+Stützle, Iterated local search, 2003.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import registry
+from concordant.aggregate.distance import _exact as exact
+from concordant.aggregate.distance._blocks import split
+from concordant.aggregate.distance._costs import (
+    MISSING_CHOICES,
+    MISSING_DOC,
+    OUTPUT_CHOICES,
+    OUTPUT_DOC,
+    PairCosts,
+    finish,
+    pair_costs,
+)
+from concordant.method import Method, Outcome
+from concordant.params import param, params_of
+from concordant.preferences import Preferences
+from concordant.types import Int64s
+
+STARTS = ("borda", "fas-pivot", "footrule", "insertion-sort", "lehmer", "pick-a-perm")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalSearch(Method):
+    """Small total Kemeny distance by moving single candidates, with restarts from shaken rankings."""
+
+    waives = {"neutrality": "of several rankings that cost the same it keeps the first it meets"}
+
+    shakes: int = param(200, "how often the ranking is shaken and improved again", low=0)
+    moves: int = param(3, "how many random moves a shake makes", low=1)
+    start: str = param("borda", "where the search begins: net wins, or another distance method", choices=STARTS)
+    output: str = param("permutation", OUTPUT_DOC, choices=OUTPUT_CHOICES)
+    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    seed: int | None = param(0, "seed of the random moves")
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return how many candidates every slot leaves behind, and the total distance."""
+        costs = pair_costs(prefs, self.missing)
+        allow_ties = self.output == "weak"
+        blocks = split(costs, allow_ties, self._begin(prefs, costs))
+        draw = np.random.default_rng(self.seed).random((self.shakes, 2 * self.moves))
+        first = np.repeat(blocks.ptr[:-1], blocks.size)
+        tier = np.arange(len(blocks.slot)) - first
+        found = exact.search_tiers(blocks.ptr, blocks.before, blocks.tied, tier, draw, allow_ties)
+        return finish(prefs, costs, blocks.join(found))
+
+    def _begin(self, prefs: Preferences, costs: PairCosts) -> Int64s:
+        if self.start == "borda":
+            return costs.start
+        cls = registry.load(self.start)
+        shared = {"missing": self.missing, "seed": self.seed}
+        known = {declared.name: declared.choices for declared in params_of(cls)}
+        params = {name: value for name, value in shared.items() if name in known}
+        outcome = cls(**params).scores(prefs)
+        score = outcome.score if isinstance(outcome, Outcome) else outcome
+        return costs.orders(-np.rint(2 * score).astype(np.int64))

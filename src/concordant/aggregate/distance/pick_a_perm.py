@@ -1,0 +1,71 @@
+"""Pick-a-Perm: one of the input rankings, at random or the best.
+
+A random ballot costs at most twice the optimum in expectation, the best one at most twice for sure, because the Kemeny
+distance is a metric. ``choice="best"`` finds the exact minimum over all ballots; ``"random"`` is the published method,
+drawn with ``seed`` in proportion to the weights. Candidates the ballot leaves out share the last tier. Its ties stay
+(``output="weak"``) or are broken by net wins.
+
+Cost: the pairwise counts, then candidates² per ballot for the best, nothing for a random one. Reference: N. Ailon, M.
+Charikar and A. Newman, Aggregating inconsistent information: ranking and clustering, Journal of the ACM, 2008.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant.aggregate.distance._costs import (
+    MISSING_CHOICES,
+    MISSING_DOC,
+    OUTPUT_CHOICES,
+    OUTPUT_DOC,
+    finish,
+    pair_costs,
+)
+from concordant.aggregate.distance._inputs import best_ballots, tiers_of
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.types import Int64s
+
+
+@dataclass(frozen=True, kw_only=True)
+class PickAPerm(Method):
+    """One of the input rankings: the one closest to all of them, or a random one."""
+
+    waives = {
+        "neutrality": "of several best ballots it takes one, and ties may be broken by place in the input",
+        "anonymity": "of several best ballots it takes the first",
+        "weight_is_repetition": "a random ballot is drawn by its place",
+        "condorcet_consistency": "no ballot need begin with the Condorcet winner",
+    }
+
+    choice: str = param("best", "which ballot is taken", choices=("best", "random"))
+    output: str = param("weak", OUTPUT_DOC, choices=OUTPUT_CHOICES)
+    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    seed: int | None = param(0, "seed of the random choice")
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return how many candidates every slot leaves behind, and the total distance."""
+        costs = pair_costs(prefs, self.missing)
+        ballot = best_ballots(prefs, costs)[0] if self.choice == "best" else self._draw(prefs)
+        tier = tiers_of(prefs, ballot)
+        if self.output == "permutation":
+            tier = costs.places(costs.orders(tier))
+        return finish(prefs, costs, tier)
+
+    def _draw(self, prefs: Preferences) -> Int64s:
+        """Draw a ballot of every instance by weight: with one uniform number, the same for all instances."""
+        uniform = float(np.random.default_rng(self.seed).random())
+        instance = prefs.instance_of_ballot
+        order = np.argsort(instance, kind="stable")
+        reached = np.cumsum(prefs.weight[order])
+        present, first = np.unique(instance[order], return_index=True)
+        start = np.concatenate([[0.0], reached])[first]
+        stop = reached[np.append(first[1:], len(order)) - 1] if len(order) else start
+        chosen = np.searchsorted(reached, start + uniform * (stop - start), side="right")
+        ballot = np.full(prefs.n_instances, -1, np.int64)
+        last = np.append(first[1:], len(order)) - 1 if len(order) else first
+        ballot[present] = order[np.minimum(chosen, last)] if len(order) else []
+        return ballot

@@ -1,0 +1,50 @@
+"""What a model over permutations answers, and what a reader must know of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import kernels, views
+from concordant.aggregate.permutation._dispersion import MOST_THETA
+from concordant.aggregate.spectral._matrices import comparable_groups, group_notices
+from concordant.preferences import Preferences
+from concordant.ranking import Notice
+from concordant.types import Floats, Int32s, Int64s
+from concordant.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationModel:
+    """A fitted model: the centre of every instance (items, best first) and its dispersions."""
+
+    items: Vocabulary
+    instances: Vocabulary | None
+    slot_ptr: Int64s
+    centre_item: Int32s
+    phi: Floats
+    """Per instance (Mallows), or per place of the centre (generalised Mallows)."""
+
+    def centre(self, instance: object = None) -> list[str]:
+        """Return the items of the centre, best first."""
+        q = 0 if self.instances is None or instance is None else self.instances.code(instance, "instance")
+        return self.items.take(self.centre_item[self.slot_ptr[q] : self.slot_ptr[q + 1]])
+
+
+def dispersion_notices(prefs: Preferences, theta: Floats) -> tuple[Notice, ...]:
+    """Tell of items that cannot be compared, and of dispersions at the ends of their range."""
+    found = views.win_matrices(prefs, "ignore")
+    compared = found.wins + kernels.transpose_matrices(prefs.slot_ptr, found.wins) + found.ties
+    told = list(group_notices(prefs, comparable_groups(prefs.slot_ptr, compared)))
+    said = np.add.reduceat(np.append(compared, 0.0), np.append(found.ptr[:-1], found.ptr[-1]))[:-1] if len(theta) else theta
+    said = np.where(found.size > 0, said, 0.0)
+    unanimous = (theta >= 0.99 * MOST_THETA) & (said > 0)
+    if unanimous.any():
+        text = f"every ballot agrees with the centre in {int(unanimous.sum()):,} instance(s), so phi is at its lower end"
+        told.append(Notice("no-scatter", text))
+    random = (theta <= 0) & (said > 0)
+    if random.any():
+        text = f"the ballots scatter no less than chance in {int(random.sum()):,} instance(s): the centre means little"
+        told.append(Notice("no-consensus", text))
+    return tuple(told)

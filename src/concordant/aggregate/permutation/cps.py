@@ -1,0 +1,73 @@
+"""CPS: an order built from the top, each step as close as can be to all ballots.
+
+At each step the next item is drawn with probability proportional to exp(-sum_k phi_k d_k), where d_k is the mean
+distance between ballot k and all orders that continue what has been placed so far (the coset of that beginning). Each
+agent has its own phi, how closely it follows the truth: ``fit(prefs, labels)`` learns them by maximum likelihood from
+labelled instances, on orders drawn at random among those the labels allow; without it all agents count the same. The
+ranking is greedy: the most likely item at every step. Three distances: ``kendall`` (pairs turned around), ``footrule``
+(displacements) and ``spearman`` (squared displacements; its steps all agree, so it orders by phi-weighted mean
+position). Items an agent did not rank are averaged over the ways to put them behind the ranked ones.
+
+What remains of each distance once terms equal for all candidates are dropped, with i the place to fill, of m, and s
+the position in the ballot: kendall, the number of remaining items the ballot puts before the candidate; spearman,
+(m + 1 - i) s; footrule, |i - s| minus its mean over the later places.
+
+Cost: items² per agent and instance. Reference: T. Qin, X. Geng, T.-Y. Liu, A new probabilistic model for rank
+aggregation, NIPS 2010.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from concordant.aggregate.permutation._cosets import DISTANCES, greedy_places, learn_phi
+from concordant.errors import NeedError
+from concordant.labels import Labels
+from concordant.method import NEEDS, Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.types import Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cps(Method):
+    """Greedy order of the items that stay closest to all ballots, agents weighted by what labels say of them."""
+
+    waives = {
+        "condorcet_consistency": "a step looks at all remaining items together, not at each majority",
+    }
+    aliases = {f"cps-{distance}": {"distance": distance} for distance in DISTANCES}
+    learns = ("phi",)
+
+    distance: str = param("kendall", "what is counted between two orders", choices=DISTANCES)
+    instances: int = param(200, "most labelled instances that fit learns from", low=1)
+    draws: int = param(1, "orders drawn per labelled instance", low=1)
+    seed: int | None = param(0, "seed of the drawn orders")
+
+    def fit(self, prefs: Preferences, labels: Labels) -> Self:
+        """Return a copy that knows how closely each agent follows the labels of these instances."""
+        if prefs.agents is None or prefs.agent is None:
+            raise NeedError(f"{self.name} cannot learn from this data: {NEEDS['agents']}.")
+        phi = learn_phi(prefs, labels, self.distance, self.instances, self.draws, self.seed)
+        return self.with_learnt(phi=dict(zip(prefs.agents.labels, phi.tolist(), strict=True)))
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return places in the greedy order as scores; equally good candidates of a step share a place."""
+        phi, by_agent = self._phi(prefs)
+        return Outcome(greedy_places(prefs, phi, self.distance), agents=by_agent)
+
+    def _phi(self, prefs: Preferences) -> tuple[Floats, dict[str, float] | None]:
+        """Return phi of every ballot, and of every agent where it was learnt."""
+        known = self.learnt.get("phi")
+        if known is None:
+            return np.ones(prefs.n_ballots), None
+        if prefs.agents is None or prefs.agent is None:
+            raise NeedError(f"{self.name} weighs agents, but {NEEDS['agents']}.")
+        usual = float(np.mean(list(known.values())))
+        by_agent = {agent: float(known.get(agent, usual)) for agent in prefs.agents.labels}
+        return np.array(list(by_agent.values()))[prefs.agent], by_agent
+
+

@@ -1,0 +1,150 @@
+"""Pairwise matrices of many instances, stacked by size so that linear algebra runs over all instances at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import kernels, views
+from concordant.aggregate._shared import snap
+from concordant.aggregate.multinomial._counts import levels
+from concordant.aggregate.stagewise._outcome import notice_on
+from concordant.preferences import Preferences
+from concordant.ranking import TIE_TOLERANCE, Notice
+from concordant.types import Floats, Int64s
+
+COUNTS = ("difference", "scaled-difference", "binary", "log")
+COUNTS_DOC = "how strongly a ballot prefers one item to another"
+TIE_OF_SOLVED = 1e-9  # scores this close, relative to the largest, are one score
+CELLS_AT_ONCE = 20_000_000
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Instances of one size m: a row of slots each, for matrices (instances, m, m)."""
+
+    slots: Int64s
+    cells: Int64s
+    """Where the matrix of each instance starts in flat arrays of all."""
+
+    @property
+    def size(self) -> int:
+        """How many candidates these instances have."""
+        return self.slots.shape[1]
+
+    def take(self, flat: Floats) -> Floats:
+        """Return the matrices of these instances from those of all, one after the other."""
+        m = self.size
+        return flat[self.cells[:, None] + np.arange(m * m)].reshape(-1, m, m)
+
+
+def stacks(slot_ptr: Int64s) -> Iterator[Stack]:
+    """Go through the instances by size, not too many at once."""
+    size = np.diff(slot_ptr)
+    cells = np.concatenate([[0], np.cumsum(size**2)])[:-1]
+    for m in np.unique(size[size > 0]).tolist():
+        same = np.flatnonzero(size == m)
+        step = max(1, CELLS_AT_ONCE // (m * m))
+        for start in range(0, len(same), step):
+            some = same[start : start + step]
+            yield Stack(slot_ptr[some][:, None] + np.arange(m), cells[some])
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Flat square matrices of all instances: how much was compared, and by how much row was preferred to column."""
+
+    compared: Floats
+    net: Floats
+    group: Int64s
+    """The group of comparable candidates each slot belongs to."""
+
+
+def comparisons(prefs: Preferences, counts: str) -> Comparisons:
+    """Add up the ballots' preferences over all pairs."""
+    found = views.win_matrices(prefs, "ignore")
+    back = kernels.transpose_matrices(prefs.slot_ptr, found.wins)
+    compared = found.wins + back + found.ties
+    if counts == "binary":
+        net = found.wins - back
+    else:
+        _, by_pair = kernels.net_pairs(
+            prefs.slot_ptr,
+            prefs.instance_of_ballot,
+            prefs.indptr,
+            prefs.entry_slot,
+            levels(prefs, counts),
+            prefs.weight,
+            False,
+        )
+        net = np.where(compared > 0, _square(prefs.slot_ptr, by_pair), 0.0)
+    return Comparisons(compared, net, comparable_groups(prefs.slot_ptr, compared))
+
+
+def _square(slot_ptr: Int64s, by_pair: Floats) -> Floats:
+    """Turn values of the pairs i < j into skew-symmetric matrices."""
+    size = np.diff(slot_ptr)
+    net = np.zeros(int((size**2).sum()))
+    pairs = np.concatenate([[0], np.cumsum(size * (size - 1) // 2)])[:-1]
+    cells = np.concatenate([[0], np.cumsum(size**2)])[:-1]
+    for m in np.unique(size[size > 1]).tolist():
+        same = np.flatnonzero(size == m)
+        row, column = np.triu_indices(m, 1)
+        values = by_pair[pairs[same][:, None] + np.arange(len(row))]
+        net[cells[same][:, None] + row * m + column] = values
+        net[cells[same][:, None] + column * m + row] = -values
+    return net
+
+
+def comparable_groups(slot_ptr: Int64s, compared: Floats) -> Int64s:
+    """Return, for every slot, the number of its group: candidates that comparisons join."""
+    size = np.diff(slot_ptr)
+    cell = np.flatnonzero(compared > 0)
+    start = np.concatenate([[0], np.cumsum(size**2)])
+    q = np.searchsorted(start, cell, side="right") - 1
+    local = cell - start[q]
+    first, second = (slot_ptr[q] + part for part in np.divmod(local, np.maximum(size, 1)[q]))
+    ones, none = np.ones(len(first)), np.zeros(len(first))
+    weak, _ = kernels.duel_groups(
+        first.astype(np.int32), second.astype(np.int32), ones, none, none, int(slot_ptr[-1])
+    )
+    return weak.astype(np.int64)
+
+
+def same_group(group: Int64s, stack: Stack) -> tuple[Floats, Floats]:
+    """Return (1 / size of the group where two candidates share one, else 0; size of each candidate's group)."""
+    own = group[stack.slots]
+    shared = (own[:, :, None] == own[:, None, :]).astype(np.float64)
+    size = shared.sum(axis=2)
+    return shared / size[:, :, None], size
+
+
+def rounded(prefs: Preferences, score: Floats) -> Floats:
+    """Make scores equal that differ only by rounding."""
+    instance = views.instance_of_slot(prefs)
+    largest = np.zeros(prefs.n_instances)
+    np.maximum.at(largest, instance, np.abs(score))
+    return snap(score, instance, TIE_OF_SOLVED / TIE_TOLERANCE * largest)
+
+
+def group_notices(prefs: Preferences, group: Int64s) -> tuple[Notice, ...]:
+    """Tell of items nobody compared, and of groups of items that nobody compared with each other."""
+    size = np.bincount(group, minlength=int(group.max(initial=0)) + 1)
+    instance = views.instance_of_slot(prefs)
+    alone = (size[group] == 1) & (np.diff(prefs.slot_ptr)[instance] > 1)
+    told = []
+    if alone.any():
+        text = "nobody compared these items with others, so they stand in the middle"
+        told.append(notice_on(prefs, "never-compared", text, alone))
+    largest = np.zeros(prefs.n_instances, np.int64)
+    np.maximum.at(largest, instance, np.where(alone, 0, size[group]))
+    body = np.full(prefs.n_instances, -1)
+    in_body = np.flatnonzero(~alone & (size[group] == largest[instance]))[::-1]
+    body[instance[in_body]] = group[in_body]
+    beside = ~alone & (group != body[instance]) & (size[group] > 1)
+    if beside.any():
+        text = "no ballot compares these items with the largest group, so how the two stand to each other is arbitrary"
+        told.append(notice_on(prefs, "disconnected", text, beside))
+    return tuple(told)

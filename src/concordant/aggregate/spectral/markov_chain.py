@@ -1,0 +1,123 @@
+"""Markov chains MC1-MC4: a surfer who keeps moving to better items ends up at the best.
+
+From item i the surfer moves, and the score is the time spent at each item in the long run:
+
+- ``mc1``: to an item drawn evenly from all places that all ballots naming i put at or before i
+- ``mc2``: picks a ballot that names i, then evenly an item it puts at or before i
+- ``mc3``: picks a ballot that names i and an item of it; moves if the ballot puts that item before i
+- ``mc4``: picks any item; moves if most ballots that name both put it before i (the best known; close to Copeland)
+
+With probability ``teleport`` the surfer jumps anywhere, so that one undefeated item does not keep everyone. Ties count
+half. The chains were made for metasearch: they need no common items across ballots and resist a few bad lists.
+
+Cost: the pairwise counts, then one linear system of the candidates per instance. Reference: C. Dwork, R. Kumar,
+M. Naor, D. Sivakumar, Rank aggregation methods for the web, WWW 2001.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from concordant import kernels, views
+from concordant.aggregate.spectral._matrices import comparable_groups, group_notices, rounded, stacks
+from concordant.aggregate.voting._helpers import majorities
+from concordant.gather import sum_by
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.types import Floats, Int64s
+
+VARIANTS = ("mc1", "mc2", "mc3", "mc4")
+PAIRS_AT_ONCE = 5_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkovChain(Method):
+    """Time that a surfer who moves to better items spends at each."""
+
+    waives = {"condorcet_consistency": "jumps to random items blur close majorities"}
+    aliases = {variant: {"variant": variant} for variant in VARIANTS}
+
+    variant: str = param("mc4", "how the surfer moves", choices=VARIANTS)
+    teleport: float = param(0.05, "probability of a jump to any item", low=1e-6, high=1.0)
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the stationary distribution over the candidates of every instance."""
+        compared, move = _moves(prefs, self.variant)
+        score = np.zeros(prefs.n_slots)
+        for stack in stacks(prefs.slot_ptr):
+            m = stack.size
+            step = stack.take(move)
+            inner = np.arange(m)
+            step[:, inner, inner] = 0.0
+            step[:, inner, inner] = 1.0 - step.sum(axis=2)
+            flow = np.eye(m) - (1 - self.teleport) * step.transpose(0, 2, 1)
+            score[stack.slots] = np.linalg.solve(flow, np.full((len(step), m, 1), self.teleport / m))[:, :, 0]
+        return Outcome(
+            rounded(prefs, score), warnings=group_notices(prefs, comparable_groups(prefs.slot_ptr, compared))
+        )
+
+
+def _moves(prefs: Preferences, variant: str) -> tuple[Floats, Floats]:
+    """Return flat matrices: how much was compared, and the chance to move from row to column."""
+    found = views.win_matrices(prefs, "ignore")
+    size = np.diff(prefs.slot_ptr)
+    row_size = np.repeat(size, size)
+    if variant == "mc4":
+        decided = majorities(prefs, "ignore")
+        compared = decided.support + decided.opposition + found.ties
+        return compared, np.where(decided.margin < 0, 1.0, 0.0) / np.repeat(row_size, row_size)
+    named = views.ranked_weight(prefs)
+    named = np.where(named > 0, named, 1.0)
+    better = _count_better(prefs)
+    weight, length = views.weight_of_entry(prefs), np.repeat(np.diff(prefs.indptr), np.diff(prefs.indptr))
+    if variant == "mc1":
+        move = _spread(prefs, weight)
+        total = named + np.add.reduceat(move, _row_starts(row_size)) if len(move) else named
+    else:
+        move = _spread(prefs, weight / (better + 1 if variant == "mc2" else length))
+        total = named
+    return found.wins + found.ties + kernels.transpose_matrices(prefs.slot_ptr, found.wins), move / np.repeat(total, row_size)
+
+
+def _row_starts(row_size: Int64s) -> Int64s:
+    return np.asarray(np.cumsum(row_size) - row_size)
+
+
+def _count_better(prefs: Preferences) -> Floats:
+    """Return, for every entry, how many items its ballot puts before it, ties half."""
+    groups = views.tiers(prefs)
+    before = groups.ptr[:-1] - prefs.indptr[groups.ballot]
+    tied = np.where(groups.is_open, 0, groups.size - 1)
+    return np.asarray((before + tied / 2)[groups.of_entry])
+
+
+def _spread(prefs: Preferences, amount: Floats) -> Floats:
+    """Add, for every entry, its amount to the cells (its item, each item its ballot puts before it), ties half."""
+    size, lengths = np.diff(prefs.slot_ptr), np.diff(prefs.indptr)
+    start = np.concatenate([[0], np.cumsum(size**2)])
+    total = np.zeros(int(start[-1]))
+    groups = views.tiers(prefs)
+    is_open = groups.is_open[groups.of_entry]
+    ballot = views.ballot_of_entry(prefs)
+    after = prefs.indptr[ballot + 1] - np.arange(len(ballot)) - 1
+    chunk = np.cumsum(lengths.astype(np.float64) ** 2 / 2) // PAIRS_AT_ONCE
+    bounds = np.append(np.flatnonzero(np.diff(chunk, prepend=-1.0)), len(lengths))
+    for low, high in pairwise(prefs.indptr[bounds].tolist()):
+        later = after[low:high]
+        first = np.repeat(np.arange(low, high), later)
+        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+        is_tie = groups.of_entry[first] == groups.of_entry[second]
+        used = ~(is_tie & is_open[first])
+        first, second, is_tie = first[used], second[used], is_tie[used]
+        q = prefs.instance_of_ballot[ballot[first]]
+        ahead, behind = (prefs.entry_slot[entry] - prefs.slot_ptr[q] for entry in (first, second))
+        share = np.where(is_tie, 0.5, 1.0)
+        total += sum_by(start[q] + behind * size[q] + ahead, amount[second] * share, len(total))
+        if is_tie.any():
+            back = start[q] + ahead * size[q] + behind
+            total += sum_by(back[is_tie], amount[first][is_tie] / 2, len(total))
+    return total

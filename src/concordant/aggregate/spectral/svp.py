@@ -1,0 +1,109 @@
+"""SVP: fill in the pairs nobody compared so that all preferences come from one score per item.
+
+If every item had a score, the matrix of preferences would be s eᵀ - e sᵀ: skew-symmetric of rank two. The mean
+preferences of the compared pairs are completed to a skew-symmetric matrix of rank two by singular value projection:
+step towards the observed entries, keep the two largest singular values, repeat. The score of an item is the mean of
+its row. Use it for ratings or ranks where many pairs were never compared by anyone.
+
+One step (the default) takes pairs nobody compared as even, which holds rarely compared items back; more ``steps``
+fill them in from the others. On search results, where each engine saw other documents, one step is far better.
+
+The two singular values of a skew-symmetric matrix are equal and share a plane, so a step needs no full decomposition:
+the plane of the last step, multiplied by the new matrix, is nearly the new plane. The search starts from the plane of
+e and the row means.
+
+Cost: the pairwise counts, then ``steps`` products of the candidates' matrix with two vectors. Reference: D. Gleich and
+L.-H. Lim, Rank aggregation via nuclear norm minimization, KDD 2011.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant.aggregate.spectral._matrices import COUNTS, COUNTS_DOC, comparisons, group_notices, rounded, stacks
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.types import Bools, Floats
+
+TOLERANCE = 1e-12
+TURNS = (60, 2)  # multiplications of the plane in the first step, and in later ones
+
+
+@dataclass(frozen=True, kw_only=True)
+class Svp(Method):
+    """Row means of the preferences completed to a matrix that one score per item explains."""
+
+    waives = {
+        "unanimity": "what is filled in for pairs nobody compared can outweigh what was",
+        "condorcet_consistency": "large differences count more than majorities",
+    }
+
+    counts: str = param("difference", COUNTS_DOC, choices=COUNTS)
+    steps: int = param(1, "most steps of the completion", low=1)
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the row means and, in ``fit``, the share of the observed preferences left unexplained."""
+        found = comparisons(prefs, self.counts)
+        score = np.zeros(prefs.n_slots)
+        left = total = 0.0
+        for stack in stacks(prefs.slot_ptr):
+            compared = stack.take(found.compared)
+            is_known = compared > 0
+            mean = stack.take(found.net) / np.where(is_known, compared, 1.0)
+            filled = _complete(mean, is_known, self.steps)
+            score[stack.slots] = filled.mean(axis=2)
+            left += float((np.where(is_known, filled - mean, 0.0) ** 2).sum())
+            total += float((mean**2).sum())
+        return Outcome(
+            rounded(prefs, score),
+            fit={"residual": left / total if total > 0 else 0.0},
+            warnings=group_notices(prefs, found.group),
+        )
+
+
+def _complete(mean: Floats, is_known: Bools, steps: int) -> Floats:
+    """Complete stacked skew-symmetric matrices at rank two."""
+    m = mean.shape[1]
+    result = np.zeros_like(mean)
+    scale = np.abs(mean).max(axis=(1, 2), initial=0.0)
+    rows = mean.sum(axis=2)
+    # Without any net preference the best plane says nothing of scores: they are all zero.
+    active = np.flatnonzero(np.abs(rows).max(axis=1, initial=0.0) > 1e-12 * np.maximum(scale, 1e-300) * m)
+    plane = _orthonormal(np.stack([np.ones_like(rows), rows], axis=2)[active])
+    seen = is_known[active].sum(axis=(1, 2)) / max(m * (m - 1), 1)
+    stride = 1 / np.maximum(seen, 1e-300)
+    error = np.full(len(active), np.inf)
+    for step in range(steps):
+        if not len(active):
+            break
+        gap = np.where(is_known[active], mean[active] - result[active], 0.0)
+        target = result[active] + stride[:, None, None] * gap
+        for _ in range(TURNS[min(step, 1)]):
+            plane = _orthonormal(target @ plane)
+        core = plane.transpose(0, 2, 1) @ target @ plane
+        core = (core - core.transpose(0, 2, 1)) / 2
+        filled = plane @ core @ plane.transpose(0, 2, 1)
+        new_error = (np.where(is_known[active], mean[active] - filled, 0.0) ** 2).sum(axis=(1, 2))
+        is_better = new_error <= error
+        # A stride above 1 may overshoot where the compared pairs are few: then walk more slowly from where we were.
+        stride = np.where(is_better, stride, np.maximum(1.0, stride / 2))
+        is_done = (np.abs(error - new_error) <= TOLERANCE * scale[active] ** 2 * m) & is_better
+        is_stuck = ~is_better & (stride <= 1.0) & (new_error - error <= 1e-9 * error)
+        result[active[is_better]] = filled[is_better]
+        error = np.where(is_better, new_error, error)
+        keep = ~(is_done | is_stuck)
+        active, plane, stride, error = active[keep], plane[keep], stride[keep], error[keep]
+    return result
+
+
+def _orthonormal(columns: Floats) -> Floats:
+    """Make the two columns of every matrix orthogonal and of length one."""
+    first, second = columns[:, :, 0], columns[:, :, 1]
+    first = first / np.maximum(np.linalg.norm(first, axis=1), 1e-300)[:, None]
+    second = second - (first * second).sum(axis=1)[:, None] * first
+    second = second - (first * second).sum(axis=1)[:, None] * first
+    second = second / np.maximum(np.linalg.norm(second, axis=1), 1e-300)[:, None]
+    return np.stack([first, second], axis=2)

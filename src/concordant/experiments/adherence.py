@@ -1,0 +1,78 @@
+"""Adherence from labels against adherence learnt without them (paper 000, figure 3).
+
+On the training parts of fold 1, every search engine gets an adherence theta twice: from the labels (how well the
+engine agrees with the judged relevance) and by learning theta together with the scores, without any label. The paper
+learns by plain maximum likelihood, and so does this (prior 0; a prior drives the adherences towards 0 or 1). It
+shows the two as rows of grey cells, white = 1 and black = 0, and finds that they look alike.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from concordant import registry
+from concordant.errors import InputError
+from concordant.experiments._report import figure, markdown_page, markdown_table, save_figure
+from concordant.experiments.metasearch import SETS, find_folds
+
+
+def run(data: str | os.PathLike[str] | None, dataset: str = "MQ2007-agg") -> dict[str, Any]:
+    """Return both adherences of every agent and how far they agree."""
+    from scipy.stats import pearsonr, spearmanr
+
+    if dataset not in SETS:
+        raise InputError(f"There is no set {dataset!r}: use {' or '.join(SETS)}.")
+    prefs, labels = find_folds(data, dataset)[0].train
+    method: Any = registry.make("mpm")
+    supervised: dict[str, float] = method.fit(prefs, labels).learnt["theta"]
+    learnt = registry.make("mpm", adherence=True, prior=0.0).rank(prefs).agents or {}
+    both = np.array([[supervised[agent], learnt[agent]] for agent in supervised])
+    return {
+        "dataset": dataset,
+        "agents": list(supervised),
+        "supervised": both[:, 0].tolist(),
+        "learnt": both[:, 1].tolist(),
+        "pearson": float(pearsonr(both[:, 0], both[:, 1]).statistic),
+        "spearman": float(spearmanr(both[:, 0], both[:, 1]).statistic),
+    }
+
+
+def tables(result: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Return (title, header, rows) of the one table."""
+    rows = [
+        [agent, f"{one:.3f}", f"{other:.3f}"]
+        for agent, one, other in zip(result["agents"], result["supervised"], result["learnt"], strict=True)
+    ]
+    rows.append(["correlation (Pearson, Spearman)", f"{result['pearson']:.3f}", f"{result['spearman']:.3f}"])
+    return [(f"Adherence on training fold 1 of {result['dataset']}", ["agent", "from labels", "learnt"], rows)]
+
+
+def to_markdown(result: Mapping[str, Any]) -> str:
+    """Return the table as a page."""
+    title, header, rows = tables(result)[0]
+    note = "The paper prints this as a picture without numbers; it calls the two rows similar with some differences."
+    return markdown_page(title, markdown_table(header, rows), note)
+
+
+def plain(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result as plain data for JSON."""
+    return dict(result)
+
+
+def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
+    """Draw the two rows of cells, white = 1 and black = 0; return the file."""
+    drawn, (one,) = figure(1, 8, 1.6)
+    cells = np.array([result["supervised"], result["learnt"]])
+    one.imshow(cells, cmap="gray", vmin=0, vmax=1, aspect="auto")
+    one.set_yticks([0, 1], ["from labels", "learnt"])
+    one.set_xticks(range(len(result["agents"])), result["agents"], fontsize=7)
+    one.set_xticks(np.arange(cells.shape[1] - 1) + 0.5, minor=True)
+    one.set_yticks([0.5], minor=True)
+    one.grid(which="minor", color="#c9d3da", linewidth=0.6)
+    one.tick_params(which="minor", length=0)
+    one.set_xlabel("search engine")
+    return [save_figure(drawn, folder, f"adherence-{result['dataset']}")]

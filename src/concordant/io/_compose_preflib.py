@@ -1,0 +1,207 @@
+"""PrefLib files written: the type that fits the ballots, the header from ``meta``, one line per ballot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from concordant.errors import InputError
+from concordant.gather import segment_index
+from concordant.io.preflib import AS_LISTED, CATEGORIES, COUNTED_FROM, COUNTS, NEVER_CAST, NUMBERS, TYPES
+from concordant.merging import dense_tiers
+from concordant.preferences import Preferences
+from concordant.vocabulary import shorten
+
+ELSEWHERE = "write a table instead (csv, jsonl, parquet)"
+FIRST = ("file name", "title", "description", "data type", "modification type", "relates to", "related files")
+_WHAT = {"soc": "complete orders without ties", "soi": "orders without ties", "toc": "complete orders", "toi": "orders"}
+Tiers = list[list[int]]
+
+
+def lines(data: object, name: str | None, format: str | None) -> tuple[list[str], list[str]]:
+    """Return the lines of a PrefLib file and what they leave behind; the name or the format may ask for a type."""
+    if not isinstance(data, Preferences):
+        raise InputError(f"Only preferences can be written as PrefLib, not a {type(data).__name__}: use csv.")
+    kind = _asked(name, format) or _fitting(data)
+    _refuse_what_no_file_holds(data, kind)
+    labels = data.items.labels
+    number = _numbers(data)
+    if kind == "wmd":
+        counts, body = _edges(data, number)
+    else:
+        counts, body = _orders(data, kind, number)
+    header = _header(data.meta, kind, name)
+    names = [f"# ALTERNATIVE NAME {number[label]}: {label}" for label in labels]
+    written = [*header, *(f"# {key}: {value}" for key, value in counts.items()), *names, *body]
+    return [line + "\n" for line in written], _left_behind(data, kind)
+
+
+def _asked(name: str | None, format: str | None) -> str | None:
+    said = (format or "").strip().lower().removeprefix(".")
+    if said in TYPES:
+        return said
+    stem = (name or "").lower()
+    for packing in (".gz", ".bz2", ".xz", ".zst"):
+        stem = stem.removesuffix(packing)
+    ending = os.path.splitext(stem)[1].removeprefix(".")
+    return ending if ending in TYPES else None
+
+
+def _is_strict(prefs: Preferences) -> bool:
+    tier, owner = prefs.tier, segment_index(prefs.indptr)
+    tied = (tier[1:] == tier[:-1]) & (owner[1:] == owner[:-1])
+    return not tied.any() and bool((np.diff(prefs.indptr) > 0).all())
+
+
+def _is_complete(prefs: Preferences) -> bool:
+    return bool((np.diff(prefs.indptr) == prefs.n_items).all())
+
+
+def _fitting(prefs: Preferences) -> str:
+    """Return the narrowest type that holds these ballots."""
+    if CATEGORIES in prefs.meta:
+        return "cat"
+    return ("so" if _is_strict(prefs) else "to") + ("c" if _is_complete(prefs) else "i")
+
+
+def _refuse_what_no_file_holds(prefs: Preferences, kind: str) -> None:
+    if prefs.n_instances > 1:
+        raise InputError("A PrefLib file holds one election, here are several instances: select one of them.")
+    if prefs.open is not None and prefs.open.any():
+        raise InputError(f"PrefLib cannot say that the order of the last items is open: {ELSEWHERE}.")
+    for label in prefs.items:
+        if label == "" or any(sign in label for sign in "\n\r\0") or _has_surrogate(label):
+            raise InputError(f"The item {shorten(label)!a} is no name for one line of text: rename it before writing.")
+    if kind == "wmd":
+        return
+    if (prefs.weight != np.floor(prefs.weight)).any() or (prefs.weight >= 2**63).any():
+        raise InputError(f"PrefLib counts voters, these weights are no whole numbers: {ELSEWHERE}.")
+    strict, complete = kind in ("soc", "soi"), kind in ("soc", "toc")
+    if (strict and not _is_strict(prefs)) or (complete and not _is_complete(prefs)):
+        fits = _fitting(prefs) if CATEGORIES not in prefs.meta else "cat"
+        raise InputError(f"A {kind} file holds {_WHAT[kind]}, these ballots are not: end the name in .{fits}.")
+
+
+def _has_surrogate(label: str) -> bool:
+    return any("\ud800" <= sign <= "\udfff" for sign in label)
+
+
+def _numbers(prefs: Preferences) -> dict[str, int]:
+    """Return the number of every alternative: as it was read, where that is known, else 1, 2, …"""
+    known = prefs.meta.get(NUMBERS)
+    labels = prefs.items.labels
+    if isinstance(known, Mapping) and all(label in known for label in labels):
+        return {label: int(known[label]) for label in labels}
+    return {label: code for code, label in enumerate(labels, 1)}
+
+
+# ---- the header ----
+def _header(meta: Mapping[str, object], kind: str, name: str | None) -> list[str]:
+    fields = {key: value for key, value in meta.items() if isinstance(value, str) and key not in COUNTS}
+    fields["data type"] = kind
+    if "file name" not in fields and name not in (None, "-"):
+        fields["file name"] = os.path.basename(name or "")
+    keys = [key for key in FIRST if key in fields] + [key for key in fields if key not in FIRST]
+    for key in keys:
+        if any(sign in key + fields[key] for sign in "\n\r") or ":" in key:
+            raise InputError(f"The header field {shorten(key)!r} does not fit one line: change or remove it in meta.")
+    return [f"# {key.upper()}: {fields[key]}".rstrip() for key in keys]
+
+
+# ---- the body ----
+def _orders(prefs: Preferences, kind: str, number: Mapping[str, int]) -> tuple[dict[str, object], list[str]]:
+    code_of = [number[label] for label in prefs.items.labels]
+    tier = (prefs.tier if kind == "cat" else dense_tiers(prefs)).tolist()
+    item, ptr = [code_of[code] for code in prefs.item.tolist()], prefs.indptr.tolist()
+    categories = _categories(prefs) if kind == "cat" else []
+    position = _positions(prefs, categories)
+    orders = []
+    for b in range(prefs.n_ballots):
+        tiers: Tiers = [[] for _ in range(len(categories) or 1 + max(tier[ptr[b] : ptr[b + 1]], default=0))]
+        for k in range(ptr[b], ptr[b + 1]):
+            tiers[position[tier[k]] if categories else tier[k]].append(item[k])
+        orders.append((int(prefs.weight[b]), _written(tiers)))
+    orders += [(0, _written(tiers)) for tiers in _never_cast(prefs, number, categories, position)]
+    distinct = len({text for _, text in orders})
+    counts: dict[str, object] = {
+        "NUMBER ALTERNATIVES": prefs.n_items,
+        "NUMBER VOTERS": sum(count for count, _ in orders),
+        "NUMBER UNIQUE PREFERENCES" if kind == "cat" else "NUMBER UNIQUE ORDERS": distinct,
+    }
+    if categories:
+        counts["NUMBER CATEGORIES"] = len(categories)
+        first = 0 if prefs.meta.get(COUNTED_FROM) == 0 else 1
+        counts |= {f"CATEGORY NAME {k}": label for k, label in enumerate(categories, first)}
+    return counts, [f"{count}: {text}" for count, text in orders]
+
+
+def _written(tiers: Sequence[Sequence[int]]) -> str:
+    return ",".join(str(tier[0]) if len(tier) == 1 else "{" + ",".join(map(str, tier)) + "}" for tier in tiers)
+
+
+def _categories(prefs: Preferences) -> list[str]:
+    """Return the categories as they were listed; tiers without names are numbered."""
+    known: Any = prefs.meta.get(AS_LISTED, prefs.meta.get(CATEGORIES, ()))
+    listed = [str(label) for label in known]
+    needed = int(prefs.tier.max(initial=-1)) + 1
+    if len(prefs.meta.get(CATEGORIES, ())) < needed:  # type: ignore[arg-type]
+        listed = [f"category {k}" for k in range(1, needed + 1)]
+    if any(sign in label for label in listed for sign in "\n\r"):
+        raise InputError("The name of a category does not fit one line: change it in meta.")
+    return listed or ["category 1"]
+
+
+def _positions(prefs: Preferences, categories: Sequence[str]) -> list[int]:
+    """Return where in the file's list the category of every tier stands."""
+    best_first: Any = prefs.meta.get(CATEGORIES, ())
+    if AS_LISTED in prefs.meta and set(best_first) <= set(categories):
+        return [categories.index(label) for label in best_first]
+    return list(range(len(categories)))
+
+
+def _never_cast(
+    prefs: Preferences, number: Mapping[str, int], categories: Sequence[str], position: Sequence[int]
+) -> list[Tiers]:
+    kept: Any = prefs.meta.get(NEVER_CAST, ())
+    orders: list[Tiers] = []
+    for tiers in kept:
+        if not all(label in number for tier in tiers for label in tier):
+            continue  # its items were taken out since
+        placed: Tiers = [[] for _ in range(len(categories) or len(tiers))]
+        for k, tier in enumerate(tiers):
+            placed[position[k] if categories else k] = [number[label] for label in tier]
+        orders.append(placed)
+    return orders
+
+
+def _edges(prefs: Preferences, number: Mapping[str, int]) -> tuple[dict[str, object], list[str]]:
+    if prefs.agents is None or prefs.agent is None or prefs.value is None or prefs.scale != "rating":
+        raise InputError("A wmd file holds what vertices think of vertices: it needs ratings by named agents.")
+    if not set(prefs.agents) <= set(prefs.items) or (prefs.weight != 1).any():
+        raise InputError("In a wmd file every agent is a vertex, so an item, and no ballot has a weight: " + ELSEWHERE)
+    if len(set(prefs.agent.tolist())) != prefs.n_ballots:
+        raise InputError(f"In a wmd file an agent has one ballot, here one has several: {ELSEWHERE}.")
+    agents = prefs.agents.take(prefs.agent[segment_index(prefs.indptr)])
+    rows = zip(agents, prefs.items.take(prefs.item), prefs.value.tolist(), strict=True)
+    counts: dict[str, object] = {"NUMBER ALTERNATIVES": prefs.n_items, "NUMBER EDGES": len(prefs.item)}
+    return counts, [f"{number[agent]}, {number[item]}, {value!r}" for agent, item, value in rows]
+
+
+def _left_behind(prefs: Preferences, kind: str) -> list[str]:
+    notes = []
+    if prefs.agents is not None and kind != "wmd":
+        notes.append("the agents are not written")
+    if prefs.instances is not None:
+        notes.append("the name of the instance is not written")
+    if prefs.value is not None and kind != "wmd":
+        notes.append(f"the {prefs.scale}s behind the order are not written")
+    if prefs.shown is not None:
+        notes.append("the order in which items were shown is not written")
+    known = {NUMBERS, NEVER_CAST, CATEGORIES, AS_LISTED, COUNTED_FROM}
+    strange = [key for key, value in prefs.meta.items() if not isinstance(value, str) and key not in known]
+    if strange:
+        notes.append(f"the header fields {', '.join(strange)} are not written")
+    return notes

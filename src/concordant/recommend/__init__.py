@@ -1,0 +1,1 @@
+"""Recommending: what an agent would say of items it has not seen."""

@@ -1,0 +1,307 @@
+"""Consensus of least distance: exact methods equal brute force, approximations keep their guarantees."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import concordant as cc
+from concordant.aggregate.distance import _exact, _optima, kemeny
+from concordant.aggregate.distance.footrule import position_costs
+from concordant.metrics.distance import footrule as footrule_distance
+from concordant.metrics.distance import kendall_to_each
+from concordant.preferences import Preferences
+
+MISSING = ("ignore", "last", "last-free")
+APPROXIMATE = ("local-search", "fas-pivot", "faslp-pivot", "pick-a-perm", "insertion-sort", "footrule")
+quick = settings(max_examples=40, deadline=None, database=None, derandomize=True)
+
+
+def permutations(m):
+    return np.array(list(itertools.permutations(range(m))), np.int64).reshape(-1, m)
+
+
+def weak_orders(m):
+    found = [np.array(t) for t in itertools.product(range(m), repeat=m) if set(t) == set(range(max(t) + 1))]
+    return np.array(found, np.int64)
+
+
+@st.composite
+def elections(draw, largest=5, ties=True, partial=True, weights=(1.0, 2.0, 0.1, 0.7)):
+    m, n = draw(st.integers(1, largest)), draw(st.integers(1, 6))
+    rows = []
+    for _ in range(n):
+        row = np.array(draw(st.permutations(range(m))), np.float64)
+        if ties:
+            row = np.floor(row / draw(st.sampled_from([1, 1, 2, 3])))
+        if partial:
+            row[[draw(st.integers(0, 3)) == 0 for _ in range(m)]] = np.nan
+        rows.append(row)
+    ranks = np.array(rows)
+    weight = np.array([draw(st.sampled_from(weights)) for _ in range(n)])
+    return ranks, weight
+
+
+def preferences(ranks, weight):
+    """Ballots of these ranks (ballots x items, NaN: left out); empty ballots say nothing but count."""
+    indptr = np.concatenate([[0], np.cumsum((~np.isnan(ranks)).sum(axis=1))])
+    item = [i for row in ranks for i in np.flatnonzero(~np.isnan(row))]
+    tier = [int(row[i]) for row in ranks for i in np.flatnonzero(~np.isnan(row))]
+    return Preferences([f"i{k}" for k in range(ranks.shape[1])], indptr, item, tier, weight=weight)
+
+
+def total(tier, ranks, weight, missing):
+    return float(weight @ kendall_to_each(tier, ranks, p=0.5, missing=missing))
+
+
+def least(candidates, ranks, weight, missing):
+    return min(total(tier, ranks, weight, missing) for tier in candidates)
+
+
+def tiers_of(ranking, m):
+    tier = np.zeros(m)
+    for level, group in enumerate(ranking.tiers):
+        for label in group:
+            tier[int(label[1:])] = level
+    return tier
+
+
+# ---- exact Kemeny ----
+@pytest.mark.parametrize("missing", MISSING)
+@quick
+@given(elections())
+def test_kemeny_equals_brute_force(missing, election):
+    ranks, weight = election
+    ranking = cc.rank(preferences(ranks, weight), "kemeny", missing=missing)
+    assert total(tiers_of(ranking, ranks.shape[1]), ranks, weight, missing) == pytest.approx(
+        ranking.fit["total_distance"], abs=1e-9
+    )
+    best = least(permutations(ranks.shape[1]), ranks, weight, missing)
+    assert ranking.fit["total_distance"] == pytest.approx(best, abs=1e-9)
+    assert ranking.fit["proven"] == 1 and ranking.fit["gap"] == 0
+    assert len(ranking.tiers) == ranks.shape[1]
+
+
+@pytest.mark.parametrize("missing", MISSING)
+@quick
+@given(elections(largest=4))
+def test_kemeny_with_ties_equals_brute_force(missing, election):
+    ranks, weight = election
+    ranking = cc.rank(preferences(ranks, weight), "kemeny", output="weak", missing=missing)
+    best = least(weak_orders(ranks.shape[1]), ranks, weight, missing)
+    assert ranking.fit["total_distance"] == pytest.approx(best, abs=1e-9)
+    assert total(tiers_of(ranking, ranks.shape[1]), ranks, weight, missing) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_kemeny_equals_brute_force_for_seven_items():
+    rng = np.random.default_rng(0)
+    ranks = np.array([np.floor(rng.permutation(7) / rng.integers(1, 3)) for _ in range(5)])
+    weight = rng.integers(1, 4, 5) / 10
+    ranking = cc.rank(preferences(ranks, weight), "kemeny")
+    assert ranking.fit["total_distance"] == pytest.approx(least(permutations(7), ranks, weight, "last"), abs=1e-9)
+
+
+@pytest.mark.parametrize("output", ["permutation", "weak"])
+@pytest.mark.parametrize("weight", ["whole", "fractions", "no common unit"])
+def test_the_linear_programme_finds_what_dynamic_programming_finds(output, weight, monkeypatch):
+    rng = np.random.default_rng(7)
+    for items in (5, 8):
+        ranks = np.array([np.floor(rng.permutation(items) / rng.integers(1, 4)) for _ in range(9)])
+        weights = {"whole": rng.integers(1, 9, 9), "fractions": rng.integers(1, 9, 9) / 100, "no common unit": rng.random(9)}
+        prefs = preferences(ranks, weights[weight].astype(float))
+        by_table = cc.rank(prefs, "kemeny", output=output)
+        with monkeypatch.context() as patch:
+            for module in (_exact, _optima):
+                patch.setattr(module, "LARGEST_TABLE", 1)
+                patch.setattr(module, "LARGEST_WEAK_TABLE", 1)
+            by_programme = cc.rank(prefs, "kemeny", output=output)
+        assert by_programme.fit["total_distance"] == pytest.approx(by_table.fit["total_distance"], rel=1e-9)
+        assert by_programme.fit["proven"] == 1
+        assert by_programme.fit.get("unique", by_table.fit["unique"]) == by_table.fit["unique"]
+
+
+def random_votes(items, voters, seed):
+    rng = np.random.default_rng(seed)
+    return preferences(np.array([rng.permutation(items) for _ in range(voters)], float), np.ones(voters))
+
+
+@pytest.mark.slow
+def test_branch_and_cut_equals_dynamic_programming_for_14_items(monkeypatch):
+    for seed in range(5):
+        prefs = random_votes(14, 6, seed)
+        by_table = cc.rank(prefs, "kemeny")
+        with monkeypatch.context() as patch:
+            patch.setattr(_exact, "LARGEST_TABLE", 1)
+            by_programme = cc.rank(prefs, "kemeny")
+        assert by_programme.fit["total_distance"] == by_table.fit["total_distance"]
+
+
+def test_a_gap_that_needs_branching_is_closed():
+    ranking = cc.rank(random_votes(45, 11, 5), "kemeny")
+    assert ranking.fit["proven"] == 1
+
+
+def test_without_time_the_gap_is_honest():
+    prefs = random_votes(30, 11, 3)
+    rushed = cc.rank(prefs, "kemeny", time_limit=0.0)
+    proven = cc.rank(prefs, "kemeny")
+    assert rushed.fit["proven"] == 0
+    assert "not-proven-optimal" in {notice.name for notice in rushed.warnings}
+    assert rushed.fit["lower_bound"] <= proven.fit["total_distance"] <= rushed.fit["total_distance"]
+    assert 0 < rushed.fit["gap"] <= 1
+
+
+def test_progress_reports_bounds_that_meet():
+    seen = []
+    with kemeny.watching(lambda bound, cost: seen.append((bound, cost))):
+        ranking = cc.rank(random_votes(25, 7, 1), "kemeny")
+    assert seen[-1][0] == seen[-1][1] == ranking.fit["total_distance"]
+    assert all(bound <= cost for bound, cost in seen)
+
+
+# ---- all optima ----
+@quick
+@given(elections(largest=4), st.sampled_from(["permutation", "weak"]))
+def test_all_optima_are_listed_and_uniqueness_is_right(election, output):
+    ranks, weight = election
+    m = ranks.shape[1]
+    candidates = permutations(m) if output == "permutation" else weak_orders(m)
+    totals = np.array([total(tier, ranks, weight, "last") for tier in candidates])
+    best = {tuple(tier) for tier in candidates[totals < totals.min() + 1e-9].tolist()}
+    ranking = cc.rank(preferences(ranks, weight), "kemeny", output=output, missing="last", optima=1000)
+    listed = set()
+    for tiers in ranking.model.optima():
+        tier = np.zeros(m, int)
+        for level, group in enumerate(tiers):
+            tier[[int(label[1:]) for label in group]] = level
+        listed.add(tuple(tier.tolist()))
+    assert listed == best
+    assert ranking.fit["unique"] == (len(best) == 1)
+    assert ("several-optima" in {notice.name for notice in ranking.warnings}) == (len(best) > 1)
+
+
+def test_the_list_of_optima_is_bounded():
+    ballots = [[f"i{k}" for k in range(8)], [f"i{k}" for k in reversed(range(8))]]
+    ranking = cc.rank(Preferences.from_rankings(ballots), "kemeny", optima=5)
+    assert len(ranking.model.optima()) == 5
+
+
+def test_optima_of_large_blocks_are_found_by_forbidding_the_known_ones(monkeypatch):
+    prefs = random_votes(7, 4, 2)
+    expected = {str(tiers) for tiers in cc.rank(prefs, "kemeny", optima=100).model.optima()}
+    for module in (_exact, _optima):
+        monkeypatch.setattr(module, "LARGEST_TABLE", 1)
+    found = {str(tiers) for tiers in cc.rank(prefs, "kemeny", optima=100).model.optima()}
+    assert found == expected
+
+
+# ---- approximations ----
+@pytest.mark.parametrize("name", APPROXIMATE)
+@quick
+@given(elections())
+def test_an_approximation_says_what_its_ranking_costs_and_is_not_below_the_optimum(name, election):
+    ranks, weight = election
+    ranking = cc.rank(preferences(ranks, weight), name, missing="last")
+    cost = total(tiers_of(ranking, ranks.shape[1]), ranks, weight, "last")
+    assert ranking.fit["total_distance"] == pytest.approx(cost, abs=1e-9)
+    assert cost >= least(weak_orders(ranks.shape[1]), ranks, weight, "last") - 1e-9
+
+
+@quick
+@given(elections(largest=6, ties=False, partial=False))
+def test_guarantees_on_permutations(election):
+    ranks, weight = election
+    prefs = preferences(ranks, weight)
+    optimum = cc.rank(prefs, "kemeny").fit["total_distance"]
+    borda = tiers_of(cc.rank(prefs, "borda"), ranks.shape[1])
+    for level in {*borda.tolist()}:  # break ties anyhow
+        same = np.flatnonzero(borda == level)
+        borda[same] += np.linspace(0, 0.5, len(same))
+    assert cc.rank(prefs, "footrule").fit["total_distance"] <= 2 * optimum + 1e-9
+    assert cc.rank(prefs, "pick-a-perm").fit["total_distance"] <= 2 * optimum + 1e-9
+    assert total(borda, ranks, weight, "last") <= 5 * optimum + 1e-9
+
+
+@pytest.mark.parametrize(("name", "factor"), [("fas-pivot", 3.0), ("faslp-pivot", 2.5), ("pick-a-perm", 2.0)])
+def test_pivots_and_random_ballots_keep_their_factor_in_expectation(name, factor):
+    rng = np.random.default_rng(0)
+    params = {"choice": "random"} if name == "pick-a-perm" else {"repeats": 1, "pick": False}
+    for _ in range(5):
+        ranks = np.array([rng.permutation(6) for _ in range(5)], float)
+        prefs = preferences(ranks, np.ones(5))
+        optimum = cc.rank(prefs, "kemeny").fit["total_distance"]
+        costs = [cc.rank(prefs, name, seed=s, **params).fit["total_distance"] for s in range(40)]
+        assert np.mean(costs) <= factor * optimum
+
+
+@quick
+@given(elections())
+def test_local_search_with_ties_is_no_worse_than_without(election):
+    prefs = preferences(*election)
+    strict, weak = (cc.rank(prefs, "local-search", output=output) for output in ("permutation", "weak"))
+    assert weak.fit["total_distance"] <= strict.fit["total_distance"] + 1e-9
+
+
+@pytest.mark.parametrize("start", ["fas-pivot", "footrule", "insertion-sort", "lehmer", "pick-a-perm"])
+def test_every_method_can_start_the_local_search(start):
+    prefs = random_votes(12, 9, 0)
+    optimum = cc.rank(prefs, "kemeny").fit["total_distance"]
+    assert cc.rank(prefs, "local-search", start=start).fit["total_distance"] == optimum
+
+
+@quick
+@given(elections(largest=5))
+def test_footrule_equals_brute_force(election):
+    ranks, weight = election
+    prefs = preferences(ranks, weight)
+    ranking = cc.rank(prefs, "footrule", missing="last")
+    candidates = permutations(ranks.shape[1])
+    totals = [sum(w * footrule_distance(tier, row, missing="last") for w, row in zip(weight, ranks, strict=True)) for tier in candidates]
+    assert ranking.fit["total_footrule"] == pytest.approx(min(totals), abs=1e-9)
+    assert len(position_costs(prefs, "last")) == ranks.shape[1] ** 2
+
+
+def test_insertion_sort_leaves_no_neighbours_that_should_change_places():
+    ranks = np.array([np.random.default_rng(s).permutation(9) for s in range(7)], float)
+    order = cc.rank(preferences(ranks, np.ones(7)), "insertion-sort", repeats=1).items
+    places = [int(label[1:]) for label in order]
+    for above, below in itertools.pairwise(places):
+        assert (ranks[:, above] < ranks[:, below]).sum() >= 3.5
+
+
+# ---- edges ----
+@pytest.mark.parametrize("name", ["kemeny", *APPROXIMATE, "lehmer"])
+@pytest.mark.parametrize(
+    "ballots",
+    [
+        [["a"]],
+        [["a", "b"]],
+        [[["a", "b", "c"]]],
+        [["a", "b"], ["c", "d"]],
+        [["a", "b", "c"], ["a", "c", "b"]],
+        [["a", "b"], ["a", "c"], ["b", "c"], ["c", "b"]],
+    ],
+)
+def test_edge_cases_are_finite(name, ballots):
+    ranking = cc.rank(Preferences.from_rankings(ballots), name)
+    assert np.isfinite(ranking.score).all()
+
+
+@pytest.mark.parametrize("name", ["kemeny", *APPROXIMATE, "lehmer"])
+def test_candidates_nobody_ranked_are_named_in_a_warning(name):
+    prefs = Preferences.from_rankings([["a", "b"]], candidates=["a", "b", "c"])
+    notices = {notice.name: notice.items for notice in cc.rank(prefs, name).warnings}
+    assert notices["unranked-candidates"] == ("c",)
+
+
+def test_a_kemeny_ranking_ignores_the_order_of_instances_and_their_number():
+    ballots = [["a", "b", "c"], ["b", "c", "a"], ["c", "b", "a"], ["x", "y"]]
+    prefs = Preferences.from_rankings(ballots, instance=["p", "p", "p", "q"])
+    ranking = cc.rank(prefs, "kemeny")
+    assert ranking["p"].items == ["b", "c", "a"] and ranking["q"].items == ["x", "y"]
+    assert ranking.fit["total_distance"] == 2 + 0 + 1

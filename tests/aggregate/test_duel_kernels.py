@@ -1,0 +1,146 @@
+"""The kernels behind the models of comparisons give the same numbers compiled and in NumPy."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+from concordant.kernels import twins
+
+compiled = pytest.importorskip("concordant.kernels._compiled", reason="the compiled kernels are not built")
+
+
+@pytest.fixture(params=range(4))
+def rng(request, backend):
+    if backend == "twins":
+        pytest.skip("both back ends are called by name here")
+    return np.random.default_rng(request.param)
+
+
+def same(one, two):
+    one, two = ((x,) if isinstance(x, np.ndarray) else x for x in (one, two))
+    assert len(one) == len(two)
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_allclose(np.asarray(a, float), np.asarray(b, float), rtol=1e-9, atol=1e-9)
+
+
+def duels(rng, sizes=(5, 1, 7, 2)):
+    slot_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    cells = int((np.array(sizes) ** 2).sum())
+    wins = rng.integers(0, 3, cells) * rng.integers(0, 2, cells).astype(float)
+    ties = np.concatenate([(lambda t: (t + t.T).reshape(-1))(rng.integers(0, 2, (m, m))) for m in sizes]).astype(float)
+    return slot_ptr, wins, ties
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_votes_are_tallied_alike(rng, kind):
+    winner, loser = (rng.integers(-3, 5, 200).astype(kind) for _ in range(2))
+    for tie in (np.empty(0, np.uint8), rng.integers(0, 2, 200).astype(np.uint8)):
+        for weight in (np.empty(0), rng.random(200)):
+            same(*(k.tally_votes(winner, loser, tie, weight, -3, 9) for k in (compiled, twins)))
+
+
+def test_duels_of_matrices_are_alike(rng):
+    slot_ptr, wins, ties = duels(rng)
+    one, two = (k.matrix_duels(slot_ptr, wins, ties) for k in (compiled, twins))
+    same(one, two)
+
+
+def test_pairs_are_grouped_alike(rng):
+    first, second = (rng.integers(0, 9, 300) for _ in range(2))
+    won, lost, tied = rng.random((3, 300))
+    same(*(k.group_duels(first, second, won, lost, tied, 9) for k in (compiled, twins)))
+
+
+@pytest.mark.parametrize("model", range(4))
+@pytest.mark.parametrize("has_order", [False, True])
+def test_terms_and_fits_are_alike(rng, model, has_order):
+    slot_ptr, wins, ties = duels(rng)
+    ptr, first, second, won, lost, tied = compiled.matrix_duels(slot_ptr, wins, ties)
+    order = rng.integers(0, 2, len(first)).astype(float) if has_order else np.empty(0)
+    score = rng.normal(size=slot_ptr[-1]) * 5
+    same(
+        *(k.duel_terms(first, second, won, lost, tied, order, score, 0.3, -0.7, model) for k in (compiled, twins)),
+    )
+    ridge = rng.random(len(ptr) - 1) + 0.01
+    for is_gamma in (False, True):
+        one, two = (
+            k.fit_duels(slot_ptr, ptr, first, second, won, lost, tied, order, model, is_gamma, ridge, ridge)
+            for k in (compiled, twins)
+        )
+        same(one[:6], two[:6])
+        assert max(one[6].max(), two[6].max()) < 1e-9
+
+
+def test_far_scores_do_not_overflow(rng):
+    first, second = np.zeros(2, np.int32), np.ones(2, np.int32)
+    counts = np.ones((3, 2))
+    for model in range(4):
+        for gap in (40.0, 800.0):
+            score = np.array([gap, 0.0])
+            found = [
+                k.duel_terms(first, second, *counts, np.empty(0), score, 0.0, 0.0, model) for k in (compiled, twins)
+            ]
+            same(found[0][:3], found[1][:3])
+            assert all(np.isfinite(x).all() for part in found for x in part)
+
+
+def test_laplacians_are_alike(rng):
+    first, second = (rng.integers(0, 6, 30).astype(np.int32) for _ in range(2))
+    keep = first != second
+    first, second, weight = first[keep], second[keep], rng.random(keep.sum())
+    dense = [k.laplacian(first, second, weight, 6) for k in (compiled, twins)]
+    same(dense[0], dense[1])
+    x = rng.normal(size=(6, 3))
+    for k in (compiled, twins):
+        np.testing.assert_allclose(k.laplacian_product(first, second, weight, x), dense[0] @ x, atol=1e-12)
+
+
+def test_groups_are_alike(rng):
+    first, second = (rng.integers(0, 30, 35).astype(np.int32) for _ in range(2))
+    won, lost, tied = (rng.integers(0, 2, (3, 35)) * rng.integers(0, 2, (3, 35))).astype(float)
+    same(*(k.duel_groups(first, second, won, lost, tied, 30) for k in (compiled, twins)))
+
+
+def test_rank_bounds_and_chances_are_alike(rng):
+    sizes = (4, 1, 6)
+    slot_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    blocks = []
+    for m in sizes:
+        root = rng.normal(size=(m, m))
+        root -= root.mean(axis=0)
+        blocks.append((root @ root.T / 20).reshape(-1))
+    covariance, score = np.concatenate(blocks), rng.normal(size=11)
+    same(*(k.rank_bounds(slot_ptr, score, covariance, np.full(3, 2.0)) for k in (compiled, twins)))
+    draws = rng.normal(size=(500, 6))
+    same(*(k.best_chances(slot_ptr, score, covariance, draws, 5.0) for k in (compiled, twins)))
+
+
+def test_streams_are_alike(rng):
+    sizes = rng.integers(1, 5, 40)
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    slot = np.concatenate([rng.permutation(6)[:m] for m in sizes]).astype(np.int64)
+    tier = np.concatenate([np.cumsum(rng.integers(0, 2, m)) for m in sizes]).astype(np.int32)
+    weight, is_open = rng.choice([0.5, 1.0, 2.0], 40), rng.integers(0, 2, 40).astype(np.uint8)
+    shown = rng.random(len(slot))
+    for order in (np.empty(0), shown):
+        same(
+            *(
+                k.elo_stream(indptr, slot, tier, weight, is_open, order, 6, 1500.0, 32.0, 400.0, 30.0)
+                for k in (compiled, twins)
+            )
+        )
+    same(
+        *(
+            k.trueskill_stream(indptr, slot, tier, weight, is_open, 6, 25.0, 8.0, 4.0, 0.1, 0.7)
+            for k in (compiled, twins)
+        )
+    )
+
+
+def test_every_kernel_here_has_both_versions():
+    for family in ("duels", "tallies", "standing", "streams"):
+        for name in importlib.import_module(f"concordant.kernels.twins.{family}").__all__:
+            assert callable(getattr(compiled, name))

@@ -1,0 +1,180 @@
+"""Lehmer codes: definitions by loops, both statistics, ties and missing items, threads and parts."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import concordant as cc
+from concordant import kernels
+from concordant.aggregate.distance.lehmer import Lehmer, decode, encode
+from concordant.preferences import Preferences
+
+quick = settings(max_examples=40, deadline=None, database=None, derandomize=True)
+
+
+def code_by_definition(order):
+    place = {item: k for k, item in enumerate(order)}
+    return [sum(place[y] > place[x] for y in range(x)) for x in range(len(order))]
+
+
+@quick
+@given(st.integers(1, 9).flatmap(lambda m: st.permutations(range(m))))
+def test_codes_follow_the_definition_and_decode_back(order):
+    rows = np.array([order], np.int32)
+    assert encode(rows)[0].tolist() == code_by_definition(order)
+    assert decode(encode(rows))[0].tolist() == list(order)
+
+
+@pytest.mark.parametrize("m", [63, 64, 65, 128, 129, 513, 700])
+def test_long_codes_decode_back(m):
+    rng = np.random.default_rng(m)
+    orders = np.array([rng.permutation(m) for _ in range(3)], np.int32)
+    assert (decode(encode(orders)) == orders).all()
+    assert encode(orders)[0].tolist() == code_by_definition(orders[0].tolist())
+
+
+def test_every_subdiagonal_vector_is_a_code():
+    codes = np.array(list(itertools.product(range(1), range(2), range(3), range(4))), np.int32)
+    assert len({tuple(row) for row in decode(codes).tolist()}) == 24
+
+
+def votes_by_definition(ranks, weight, missing):
+    """Spread each vote over c … c' as the paper defines them."""
+    n, m = ranks.shape
+    votes = [np.zeros(x + 1) for x in range(m)]
+    for row, w in zip(ranks, weight, strict=True):
+        filled = np.where(np.isnan(row), np.inf, row)
+        for x in range(m):
+            if missing == "ignore" and np.isnan(row[x]):
+                continue
+            absent = sum(np.isnan(row[y]) for y in range(x)) if missing == "ignore" else 0
+            worse = sum(filled[y] > filled[x] for y in range(x)) - absent
+            tied = sum(filled[y] == filled[x] for y in range(x))
+            votes[x][worse : worse + tied + absent + 1] += w / (tied + absent + 1)
+    return np.concatenate(votes)
+
+
+@pytest.mark.parametrize("missing", ["last", "ignore", "last-free"])
+@quick
+@given(st.integers(0, 10_000))
+def test_votes_follow_the_definition(missing, seed):
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(1, 7)), int(rng.integers(1, 6))
+    ranks = np.floor(np.array([rng.permutation(m) for _ in range(n)]) / rng.integers(1, 4))
+    ranks[rng.random((n, m)) < 0.2] = np.nan
+    weight = rng.integers(1, 4, n) / rng.choice([1, 10])
+    sizes = (~np.isnan(ranks)).sum(axis=1)
+    named = [np.flatnonzero(~np.isnan(row)) for row in ranks]
+    prefs = Preferences(
+        [f"i{k}" for k in range(m)],
+        np.concatenate([[0], np.cumsum(sizes)]),
+        np.concatenate(named),
+        np.concatenate([row[own] for row, own in zip(ranks, named, strict=True)]),
+        weight=weight,
+    )
+    method = Lehmer(reference="input", missing=missing)
+    votes = method.votes(prefs)
+    assert votes == pytest.approx(votes_by_definition(ranks, weight, missing), abs=1e-9)
+    for statistic in ("mode", "median"):
+        ranked = cc.rank(prefs, "lehmer", reference="input", missing=missing, statistic=statistic)
+        order = Lehmer(statistic=statistic).consensus(m, votes)
+        assert ranked.items == [f"i{k}" for k in order]
+
+
+def ballots(orders):
+    n, m = orders.shape
+    tier = np.tile(np.arange(m), n)
+    return Preferences([f"i{k}" for k in range(m)], np.arange(n + 1) * m, orders.reshape(-1), tier)
+
+
+@pytest.mark.parametrize("m", [10, 100, 150])
+def test_mode_and_median_are_those_of_the_columns(m):
+    rng = np.random.default_rng(m)
+    centre = rng.permutation(m)
+    noise = np.argsort(np.argsort(centre) + rng.normal(0, 3, (31, m)), axis=1).astype(np.int32)
+    codes = encode(noise)
+    prefs = ballots(noise)
+    expected = {
+        "median": np.sort(codes, axis=0)[15],
+        "mode": np.array([np.bincount(column).argmax() for column in codes.T]),
+    }
+    for statistic, code in expected.items():
+        found = cc.rank(prefs, "lehmer", statistic=statistic, reference="input").items
+        assert found == [f"i{k}" for k in decode(code[None, :])[0]]
+
+
+def test_an_even_number_of_ballots_takes_the_lower_median_and_a_tied_mode_the_smallest_value():
+    prefs = Preferences.from_rankings([["a", "b"], ["b", "a"]])
+    for statistic in ("median", "mode"):
+        assert cc.rank(prefs, "lehmer", statistic=statistic, reference="input").items == ["a", "b"]
+
+
+def test_votes_of_parts_add_up():
+    rng = np.random.default_rng(0)
+    orders = np.array([rng.permutation(6) for _ in range(20)], np.int32)
+    method = Lehmer(reference="input")
+    whole = method.votes(ballots(orders))
+    assert whole == pytest.approx(method.votes(ballots(orders[:7])) + method.votes(ballots(orders[7:])))
+
+
+def test_blocks_of_coordinates_and_chunks_of_ballots_do_not_change_the_answer(backend):
+    rng = np.random.default_rng(1)
+    prefs = ballots(np.array([rng.permutation(40) for _ in range(30)], np.int32))
+    arrays = (prefs.slot_ptr, prefs.instance_of_ballot, prefs.indptr, prefs.entry_slot, prefs.tier)
+    place = np.arange(40, dtype=np.int32)
+    for weight in (prefs.weight, prefs.weight * 0.3):
+        codes = [kernels.lehmer_consensus(*arrays, weight, place, False, True, most) for most in (1, 50, 10**6)]
+        assert all((code == codes[0]).all() for code in codes)
+
+
+def test_many_ballots_in_threads_give_what_one_thread_gives(backend):
+    if backend == "twins":
+        pytest.skip("the twin has no threads")
+    rng = np.random.default_rng(2)
+    orders = np.argsort(rng.random((60_000, 20)), axis=1).astype(np.int32)
+    method = Lehmer(reference="input")
+    expected = np.concatenate([np.bincount(column, minlength=x + 1) for x, column in enumerate(encode(orders).T)])
+    assert (method.votes(ballots(orders)) == expected).all()
+
+
+@pytest.mark.parametrize("bucketing", ["exact", "greedy"])
+def test_buckets_never_cost_more_than_the_permutation(bucketing):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        rows = [[f"i{k}" for k in rng.permutation(7)] for _ in range(5)]
+        tied = [[row[0], row[1:4], *row[4:]] for row in rows]
+        prefs = Preferences.from_rankings(tied)
+        strict = cc.rank(prefs, "lehmer", measure=True).fit["total_distance"]
+        weak = cc.rank(prefs, "lehmer", output="weak", bucketing=bucketing).fit["total_distance"]
+        exact = cc.rank(prefs, "lehmer", output="weak").fit["total_distance"]
+        assert exact <= weak <= strict
+
+
+def test_exact_buckets_are_the_best_of_all_boundaries():
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        m = 6
+        before = rng.integers(0, 9, (m, m)).astype(float)
+        tied = np.floor((before + before.T) / 2)
+        order = rng.permutation(m)
+        ptr = np.array([0, m])
+        tier = kernels.bucket_orders(ptr, before.reshape(-1), tied.reshape(-1), order, False)
+        candidates = []
+        for cuts in itertools.product([0, 1], repeat=m - 1):
+            level = np.empty(m, np.int64)
+            level[order] = np.concatenate([[0], np.cumsum(cuts)])
+            candidates.append(level)
+        totals = kernels.ranking_totals(ptr, before.reshape(-1), tied.reshape(-1), np.array([tier, *candidates]))[:, 0]
+        assert totals[0] == totals[1:].min()
+
+
+def test_the_borda_reference_makes_the_answer_independent_of_numbering():
+    rows = [["a", "b", "c", "d"], ["a", "c", "b", "d"], ["a", "b", "d", "c"]]
+    one = cc.rank(Preferences.from_rankings(rows), "lehmer").items
+    other = cc.rank(Preferences.from_rankings(rows, candidates=["d", "c", "b", "a"]), "lehmer").items
+    assert one == other == ["a", "b", "c", "d"]

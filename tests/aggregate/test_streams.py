@@ -1,0 +1,111 @@
+"""Elo and TrueSkill: known numbers, order of events, and rankings of any length."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import concordant as cc
+
+
+def ratings(ranking, column="score"):
+    values = ranking.scores if column == "score" else ranking.detail(column)
+    return dict(zip(ranking.items, values.tolist(), strict=True))
+
+
+# ---- Elo ----
+def test_equals_exchange_half_the_stake():
+    found = ratings(cc.rank(cc.Preferences.from_pairs(["a"], ["b"]), "elo"))
+    assert found == {"a": 1516.0, "b": 1484.0}
+
+
+def test_an_upset_moves_more_than_an_expected_win():
+    games = cc.Preferences.from_pairs(["a", "a", "b"], ["b", "b", "a"])
+    first, second = (ratings(cc.rank(games.take(slice(0, k)), "elo"))["a"] for k in (1, 2))
+    last = ratings(cc.rank(games, "elo"))["a"]
+    assert second - first < first - 1500 < second - last
+
+
+def test_a_draw_between_equals_changes_nothing():
+    found = ratings(cc.rank(cc.Preferences.from_pairs(["a"], ["b"], tie=[True]), "elo"))
+    assert found == {"a": 1500.0, "b": 1500.0}
+
+
+def test_the_order_of_games_matters_and_merged_games_are_refused():
+    games = cc.Preferences.from_pairs(["a", "b", "b"], ["b", "a", "c"])
+    backwards = cc.Preferences.from_pairs(["b", "b", "a"], ["c", "a", "b"])
+    assert ratings(cc.rank(games, "elo")) != ratings(cc.rank(backwards, "elo"))
+    for method in ("elo", "trueskill"):
+        with pytest.raises(cc.NeedError, match="order of events"):
+            cc.rank(games.merge(), method)
+
+
+def test_the_chance_of_a_win_is_ten_times_that_of_a_loss_at_one_scale():
+    model = cc.rank(cc.Preferences.from_pairs(["a"], ["b"]), "elo", stake=400.0).model
+    assert model.p_beats("a", "b") == pytest.approx(10 / 11)
+
+
+def test_playing_at_home_is_worth_its_points():
+    prefs = cc.Preferences(["a", "b"], [0, 2], [0, 1], [0, 1], shown=[0, 1])
+    at_home = ratings(cc.rank(prefs, "elo", advantage=400.0))["a"] - 1500
+    assert at_home == pytest.approx(32 / 11)
+
+
+# ---- TrueSkill ----
+def test_one_win_between_newcomers():
+    """The example in the documentation of the trueskill package: 25 ± 8.333 becomes 29.396 and 20.604 ± 7.171."""
+    ranking = cc.rank(cc.Preferences.from_pairs(["a"], ["b"]), "trueskill")
+    assert ratings(ranking) == pytest.approx({"a": 29.396, "b": 20.604}, abs=1e-3)
+    assert ratings(ranking, "stderr") == pytest.approx({"a": 7.171, "b": 7.171}, abs=1e-3)
+
+
+def test_a_draw_teaches_without_moving_equals():
+    ranking = cc.rank(cc.Preferences.from_pairs(["a"], ["b"], tie=[True]), "trueskill")
+    assert ratings(ranking) == pytest.approx({"a": 25.0, "b": 25.0})
+    assert ratings(ranking, "stderr")["a"] < 7.0
+
+
+def test_beliefs_after_one_game_are_the_moments_of_the_posterior():
+    """Brute force over a fine grid of skill and performance differences."""
+    rng = np.random.default_rng(0)
+    n = 2_000_000
+    beta = sigma = 1.0
+    skill = rng.normal(0, sigma, (n, 3))
+    shown = skill + rng.normal(0, beta, (n, 3))
+    kept = skill[(shown[:, 0] > shown[:, 1]) & (shown[:, 1] > shown[:, 2])]
+    ranking = cc.rank(
+        cc.Preferences.from_rankings([["a", "b", "c"]]),
+        "trueskill",
+        mean=0.0,
+        sigma=sigma,
+        beta=beta,
+        drift=0.0,
+        draw=0.0,
+    )
+    assert ranking.scores == pytest.approx(kept.mean(axis=0), abs=0.02)
+    assert ranking.detail("stderr") == pytest.approx(kept.std(axis=0), abs=0.02)
+
+
+def test_tied_items_of_a_ranking_are_treated_alike():
+    ranking = cc.rank(cc.Preferences.from_rankings([["a", ["b", "c", "d"], "e"]]), "trueskill")
+    found = ratings(ranking)
+    assert found["b"] == pytest.approx(found["c"]) == pytest.approx(found["d"])
+    assert found["a"] > found["b"] > found["e"]
+
+
+def test_a_conservative_score_punishes_the_unknown():
+    prefs = cc.Preferences.from_rankings([["a", "b"]] * 20 + [["c", "b"]])
+    assert cc.rank(prefs, "trueskill", score="conservative").items[0] == "a"
+
+
+def test_skills_find_the_true_order():
+    rng = np.random.default_rng(1)
+    skill = np.arange(6.0)
+    a = rng.integers(0, 6, 1500)
+    b = (a + rng.integers(1, 6, 1500)) % 6
+    wins = skill[a] + rng.normal(0, 1, 1500) > skill[b] + rng.normal(0, 1, 1500)
+    games = cc.Preferences.from_pairs(np.where(wins, a, b), np.where(wins, b, a))
+    assert cc.rank(games, "trueskill").items == ["5", "4", "3", "2", "1", "0"]
+    chance = cc.rank(games, "trueskill").model
+    assert chance.p_beats("5", "0") > 0.95
+    assert chance.p_beats("5", "4") + chance.p_beats("4", "5") + chance.p_tie("4", "5") == pytest.approx(1)

@@ -1,0 +1,52 @@
+"""Goodness of fit of several methods, to the ballots they saw and to those they did not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import concordant as cc
+from concordant.comparing import cross_validate
+
+
+@pytest.fixture
+def votes():
+    rng = np.random.default_rng(0)
+    score = np.arange(6.0)
+    a = rng.integers(0, 6, 400)
+    b = (a + rng.integers(1, 6, 400)) % 6
+    wins = rng.random(400) < 1 / (1 + np.exp(score[b] - score[a]))
+    return cc.Preferences.from_pairs(np.where(wins, a, b), np.where(wins, b, a))
+
+
+def test_models_show_their_log_likelihood_and_rules_do_not(votes):
+    result = cc.compare(votes, ["bradley-terry", "borda"])
+    assert result.log_likelihood[0] == pytest.approx(cc.rank(votes, "bradley-terry").fit["log_likelihood"])
+    assert result.log_likelihood[1] is None
+    assert result.held_out is None
+
+
+def test_unseen_ballots_are_foretold_nearly_as_well_as_seen_ones(votes):
+    result = cc.compare(votes, ["bradley-terry", "thurstone", "borda"], folds=5)
+    assert result.held_out.distance == pytest.approx(result.distance, abs=0.05)
+    per_vote = result.log_likelihood[0] / 400
+    assert result.held_out.log_likelihood[0] == pytest.approx(per_vote, abs=0.05)
+    assert result.held_out.log_likelihood[0] < per_vote
+    assert result.held_out.log_likelihood[2] is None
+    assert "held out" in str(result)
+    assert result.to_dict()["methods"][0]["held_out"]["folds"] == 5
+
+
+def test_the_true_model_foretells_better_than_a_random_one(votes):
+    coin = 400 * np.log(0.5) / 400
+    assert cross_validate(votes, ["bradley-terry"], folds=4).log_likelihood[0] > coin + 0.1
+
+
+def test_folds_are_the_same_for_the_same_seed(votes):
+    one, two = (cross_validate(votes, ["bradley-terry"], 3, seed=4).log_likelihood for _ in range(2))
+    assert one == two
+
+
+def test_more_folds_than_ballots_are_refused(votes):
+    with pytest.raises(cc.InputError, match="folds=500"):
+        cc.compare(votes, ["borda"], folds=500)

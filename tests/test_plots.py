@@ -1,0 +1,80 @@
+"""Pictures: they are drawn, saved by their ending, and refused with a reason."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+import pytest
+
+import concordant as cc
+
+pytest.importorskip("matplotlib", reason="plots are an extra")
+
+
+@pytest.fixture
+def votes():
+    return cc.Preferences.from_pairs(["a", "a", "b", "c"], ["b", "c", "c", "a"])
+
+
+def test_intervals_are_drawn_best_first(votes):
+    figure = cc.rank(votes, "bradley-terry").plot()
+    labels = [tick.get_text().split()[0] for tick in figure.axes[0].get_yticklabels()]
+    assert labels == cc.rank(votes, "bradley-terry").items
+    assert "95%" in figure.axes[0].get_xlabel()
+
+
+def test_scores_without_intervals_are_drawn_too(votes):
+    assert cc.rank(votes, "borda").plot().axes[0].get_xlabel() == "score"
+
+
+@pytest.mark.parametrize(("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_the_ending_says_what_is_saved(votes, tmp_path, ending, start):
+    path = tmp_path / f"picture.{ending}"
+    cc.rank(votes, "bradley-terry").plot(path)
+    assert path.read_bytes().startswith(start)
+
+
+def test_an_ending_that_is_no_picture_is_refused(votes, tmp_path):
+    with pytest.raises(cc.InputError, match=r"\.svg, \.png or \.pdf"):
+        cc.rank(votes, "bradley-terry").plot(tmp_path / "picture.txt")
+
+
+def test_the_matrix_shows_shares_in_consensus_order(votes, tmp_path):
+    ranking = cc.rank(votes, "bradley-terry")
+    figure = ranking.plot_matrix(votes, tmp_path / "m.svg")
+    image = figure.axes[0].images[0].get_array()
+    i, j = ranking.items.index("a"), ranking.items.index("b")
+    assert image[i, j] == 1.0
+    assert image.mask[i, i]
+
+
+def test_the_matrix_needs_the_preferences_of_the_ranking(votes):
+    other = cc.Preferences.from_rankings([["x", "y"]])
+    with pytest.raises(cc.InputError, match="not those the ranking was made of"):
+        cc.rank(votes, "bradley-terry").plot_matrix(other)
+
+
+def test_agents_are_drawn_by_weight(votes):
+    ranking = dataclasses.replace(cc.rank(votes, "borda"), agents={"x": 0.2, "y": 0.9})
+    labels = [tick.get_text() for tick in ranking.plot_agents().axes[0].get_yticklabels()]
+    assert labels == ["y", "x"]
+
+
+def test_agents_without_weights_are_no_picture(votes):
+    with pytest.raises(cc.InputError, match="gives agents no weights"):
+        cc.rank(votes, "borda").plot_agents()
+
+
+def test_a_missing_matplotlib_is_named(votes, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(cc.ConcordantError, match=r"concordant\[plots\]"):
+        cc.rank(votes, "borda").plot()
+
+
+def test_a_ranking_of_many_instances_is_drawn_one_by_one():
+    prefs = cc.Preferences.from_pairs(["a", "a"], ["b", "b"], instance=["q1", "q2"])
+    ranking = cc.rank(prefs, "borda")
+    with pytest.raises(cc.ConcordantError, match="2 instances"):
+        ranking.plot()
+    assert ranking["q1"].plot() is not None

@@ -33,6 +33,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "remove_config_comments": True,
+    "write_computation_times": False,
     "min_reported_time": 10_000,
     "only_warn_on_example_error": True,  # a warning is an error here, with the example's name
 }

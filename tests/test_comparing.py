@@ -50,3 +50,20 @@ def test_folds_are_the_same_for_the_same_seed(votes):
 def test_more_folds_than_ballots_are_refused(votes):
     with pytest.raises(cc.InputError, match="folds=500"):
         cc.compare(votes, ["borda"], folds=500)
+
+
+def run(arguments):
+    from concordant.cli.__main__ import main
+
+    with pytest.raises(SystemExit) as done:
+        main(arguments)
+    return done.value.code
+
+
+def test_the_command_line_shows_the_fit_to_unseen_ballots(tmp_path, capsys):
+    table = tmp_path / "votes.csv"
+    table.write_text("winner,loser\n" + "a,b\nb,c\nc,a\na,c\n" * 5)
+    assert run(["compare", str(table), "--methods", "bradley-terry,borda", "--folds", "4"]) == 0
+    assert "held out" in capsys.readouterr().out
+    assert run(["compare", str(table), "--methods", "bradley-terry,borda", "--folds", "4", "--csv"]) == 0
+    assert "held_out_log_likelihood" in capsys.readouterr().out

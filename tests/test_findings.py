@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import random_preferences
 
 import concordant as cc
-from concordant import findings
+from concordant import describing, findings
 from concordant.describing import Description
 from concordant.findings import Finding, sign_test
 
@@ -207,3 +207,23 @@ def test_a_description_is_text_and_json() -> None:
 def test_data_without_anything_is_no_trouble() -> None:
     assert cc.Preferences.from_rankings([]).describe().findings == ()
     assert cc.Preferences.from_rankings([["a"]]).describe().finding("top two") is None
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_links_of_pairs_are_those_of_ballots(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(0, 4, 7), rng.integers(4, 8, 7)
+    pairs = cc.Preferences.from_pairs(first, second, tie=rng.random(7) < 0.3)
+    assert pairs.form == "pairs"
+    for short, long in zip(groups(*describing._links_of_pairs(pairs)), groups(*describing._links(pairs)), strict=True):
+        assert [sorted(np.flatnonzero(short == k)) for k in short[: pairs.n_slots]] == [
+            sorted(np.flatnonzero(long[: pairs.n_slots] == k)) for k in long[: pairs.n_slots]
+        ]
+
+
+def groups(n_nodes: int, source: np.ndarray, target: np.ndarray) -> list[np.ndarray]:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(source)), (source, target)), shape=(n_nodes, n_nodes)).tocsr()
+    return [connected_components(graph, directed=True, connection=kind)[1] for kind in ("weak", "strong")]

@@ -94,7 +94,7 @@ def test_the_numpy_kernels_can_be_forced() -> None:
 def test_dev_explains_itself_from_any_directory(tmp_path: Path) -> None:
     done = run(sys.executable, str(ROOT / "dev.py"), "--help", cwd=tmp_path)
     assert done.returncode == 0
-    assert all(word in done.stdout for word in ("demo", "test", "check", "build", "bench"))
+    assert all(word in done.stdout for word in ("demo", "test", "check", "build", "docs", "bench"))
 
 
 @pytest.mark.parametrize("command", [["nonsense"], ["check", "--fast"], ["demo", "now"]])

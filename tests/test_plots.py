@@ -72,6 +72,25 @@ def test_a_missing_matplotlib_is_named(votes, monkeypatch):
         cc.rank(votes, "borda").plot()
 
 
+def run(arguments):
+    from concordant.cli.__main__ import main
+
+    with pytest.raises(SystemExit) as done:
+        main(arguments)
+    return done.value.code
+
+
+def test_the_command_line_draws_pictures(tmp_path, capsys):
+    table, scores, wins = (tmp_path / name for name in ("votes.csv", "scores.svg", "wins.png"))
+    table.write_text("winner,loser\na,b\nb,c\nc,a\na,c\n")
+    assert run(["rank", str(table), "--plot", str(scores), "--plot-matrix", str(wins)]) == 0
+    assert "bradley-terry" in capsys.readouterr().out
+    assert scores.read_bytes().startswith(b"<?xml")
+    assert wins.read_bytes().startswith(b"\x89PNG")
+    assert run(["rank", str(table), "--plot-agents", str(wins)]) != 0
+    assert "gives agents no weights" in capsys.readouterr().err
+
+
 def test_a_ranking_of_many_instances_is_drawn_one_by_one():
     prefs = cc.Preferences.from_pairs(["a", "a"], ["b", "b"], instance=["q1", "q2"])
     ranking = cc.rank(prefs, "borda")

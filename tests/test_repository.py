@@ -67,7 +67,12 @@ def written_files() -> list[Path]:
     inside = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     found = [path for path in [*ROOT.iterdir(), *inside] if path.suffix in kinds or path.name in names]
     skipped = {"__pycache__", "results", "_build"}
-    return sorted(path for path in found if path.is_file() and not skipped & set(path.relative_to(ROOT).parts))
+    built = ROOT / "docs" / "gallery"
+    return sorted(
+        path
+        for path in found
+        if path.is_file() and not skipped & set(path.relative_to(ROOT).parts) and built not in path.parents
+    )
 
 
 @pytest.mark.parametrize("path", MODULES, ids=relative)

@@ -16,3 +16,14 @@ def bradley_terry_lsr(inputs: Inputs) -> Task:
         lambda: choix.ilsr_pairwise(inputs["items"], data),
         lambda score: {"score": score - np.mean(score)},
     )
+
+
+def plackett_luce(inputs: Inputs) -> Task:
+    """Iterated Luce spectral ranking, from a list of rankings built beforehand."""
+    import choix
+
+    data = [tuple(ranking) for ranking in inputs["rankings"].tolist()]
+    return Task(
+        lambda: choix.ilsr_rankings(inputs["items"], data),
+        lambda score: {"score": score - np.mean(score)},
+    )

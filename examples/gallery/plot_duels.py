@@ -6,6 +6,7 @@ The matrix of duels of a vote between language models, in the order of the conse
 that the order agrees with the votes; red there is a duel that contradicts it.
 """
 
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -13,7 +14,7 @@ import numpy as np
 
 import concordant as cc
 
-examples = next(folder for folder in (Path("examples"), Path("..")) if (folder / "model-votes.csv").is_file())
+examples = Path(sys.argv[0]).resolve().parent.parent
 votes = cc.read(examples / "model-votes.csv")
 ranking = cc.rank(votes, "copeland")
 
@@ -30,6 +31,7 @@ image = axes.imshow(share, cmap="RdBu", vmin=0, vmax=1)
 axes.set_xticks(range(len(ranking.items)), ranking.items, rotation=40, ha="right")
 axes.set_yticks(range(len(ranking.items)), ranking.items)
 for i, j in zip(*np.nonzero(~np.isnan(share)), strict=True):
-    axes.text(j, i, f"{share[i, j]:.0%}", ha="center", va="center", fontsize=8)
+    color = "white" if abs(share[i, j] - 0.5) > 0.3 else "black"
+    axes.text(j, i, f"{share[i, j]:.0%}", ha="center", va="center", fontsize=8, color=color)
 bar = figure.colorbar(image, label="row beats column")
 bar.outline.set_visible(False)

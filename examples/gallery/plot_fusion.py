@@ -2,10 +2,11 @@
 Is the fused run better?
 ========================
 
-Four search engines, twelve topics. Fusing them is better than the best engine on most topics, though one of the four
+Four search engines, twelve topics. On average the fused runs are better than the best engine, though one of the four
 does little more than guess.
 """
 
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -13,7 +14,7 @@ import matplotlib.pyplot as plt
 import concordant as cc
 from concordant.evaluation import ranking_of_run
 
-examples = next(folder for folder in (Path("examples"), Path("..")) if (folder / "qrels.txt").is_file())
+examples = Path(sys.argv[0]).resolve().parent.parent
 paths = sorted((examples / "runs").glob("*.run"))
 labels = cc.read_labels(examples / "qrels.txt")
 

@@ -6,6 +6,7 @@ A hundred voters ranked five candidates. Who wins depends on the rule, and the c
 that look at whole ballots.
 """
 
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -13,8 +14,7 @@ import numpy as np
 
 import concordant as cc
 
-# Sphinx-Gallery runs this file from its own folder, you perhaps from the project's.
-examples = next(folder for folder in (Path("examples"), Path("..")) if (folder / "election.csv").is_file())
+examples = Path(sys.argv[0]).resolve().parent.parent
 election = cc.read(examples / "election.csv")
 
 methods = ["plurality", "instant-runoff", "borda", "copeland", "schulze"]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 # The default method by form of the preferences; several instances with agents go to rank fusion.
 DEFAULTS = {
     "pairs": "bradley-terry",
-    "choices": "borda",
-    "top-k": "borda",
+    "choices": "plackett-luce",
+    "top-k": "plackett-luce",
     "approvals": "approval",
     "ratings": "borda",
     "rankings": "borda",

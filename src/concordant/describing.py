@@ -186,25 +186,42 @@ def _labels(prefs: Preferences, items: Int32s) -> tuple[str, ...]:
 
 
 def _components(prefs: Preferences) -> tuple[Int64s, Int64s]:
-    """Number the groups of slots linked by any comparison, and by chains of wins (ties link both ways).
+    """Number the groups of slots linked by any comparison, and by chains of wins (ties link both ways)."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_nodes, source, target = _links_of_pairs(prefs) if prefs.form == "pairs" else _links(prefs)
+    graph = coo_array((np.ones(len(source), np.int8), (source, target)), shape=(n_nodes, n_nodes)).tocsr()
+    weak = connected_components(graph, directed=True, connection="weak")[1][: prefs.n_slots]
+    strong = connected_components(graph, directed=True, connection="strong")[1][: prefs.n_slots]
+    return weak.astype(np.int64), strong.astype(np.int64)
+
+
+def _links_of_pairs(prefs: Preferences) -> tuple[int, Int64s, Int64s]:
+    """Return each link from a winner to a loser once, however many votes say it: (nodes, source, target)."""
+    upper, lower = prefs.entry_slot[0::2], prefs.entry_slot[1::2]
+    is_tie = prefs.tier[0::2] == prefs.tier[1::2]
+    if prefs.open is not None:
+        is_said = ~(is_tie & prefs.open)
+        upper, lower, is_tie = upper[is_said], lower[is_said], is_tie[is_said]
+    n = prefs.n_slots
+    link = np.unique(np.concatenate([upper * n + lower, lower[is_tie] * n + upper[is_tie]]))
+    return n, link // n, link % n
+
+
+def _links(prefs: Preferences) -> tuple[int, Int64s, Int64s]:
+    """Return links of long ballots: (nodes, source, target).
 
     A node per tier stands between the items of that tier and the next, so a ballot costs as many edges as it has
     entries, not as many as it has pairs: item -> boundary after its tier -> items of the next tier.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     groups = views.tiers(prefs)
     slot, tier = prefs.entry_slot, groups.of_entry
-    n, n_nodes = prefs.n_slots, prefs.n_slots + len(groups.ballot)
-    boundary = n + tier
+    boundary = prefs.n_slots + tier
     has_previous = np.zeros(len(groups.ballot), bool)
     has_previous[1:] = groups.ballot[1:] == groups.ballot[:-1]
     follows = has_previous[tier]
     tied = np.flatnonzero((tier[1:] == tier[:-1]) & ~groups.is_open[tier[1:]])
     source = np.concatenate([slot, boundary[follows] - 1, slot[tied], slot[tied + 1]])
     target = np.concatenate([boundary, slot[follows], slot[tied + 1], slot[tied]])
-    graph = coo_array((np.ones(len(source), np.int8), (source, target)), shape=(n_nodes, n_nodes)).tocsr()
-    weak = connected_components(graph, directed=True, connection="weak")[1][:n]
-    strong = connected_components(graph, directed=True, connection="strong")[1][:n]
-    return weak.astype(np.int64), strong.astype(np.int64)
+    return prefs.n_slots + len(groups.ballot), source, target

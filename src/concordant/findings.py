@@ -10,7 +10,8 @@ How they are found:
   *other* agents. With p the median agreement, an agent with n independent comparisons (length - 1 per ballot) lies
   ``r = (agreement - p) / sqrt(p (1 - p) / n)`` from it; it is an outlier if r is below -3 times the usual size of r
   (the median absolute deviation, scaled, at least 1) and its agreement at least 0.1 below p. At least four agents.
-- *top two*: the two first items of the default method are told apart by a sign test on the ballots that compare them:
+- *top two*: the two first items of the default method (of Borda, where more than 500 items compete) are told apart by a
+  sign test on the ballots that compare them:
   of n ballots with a preference k prefer the first; two-sided p = 2 P(X >= k), X binomial(n, 1/2); apart if p < 0.05.
 
 Cost: linear in the entries for most; the pairs of a ballot are listed for agents and cycles, up to fixed sizes.
@@ -34,7 +35,7 @@ LARGEST_FOR_CYCLES = 2_000  # candidates of one instance: cyclic triads cost a m
 MOST_MATRIX_ENTRIES = 5e7
 MOST_PAIRS = 3e7
 PAIRS_AT_ONCE = 2_000_000
-MOST_FOR_DEFAULT = 5_000  # candidates of one instance: a larger one is ranked by borda, in linear time
+MOST_FOR_DEFAULT = 500  # candidates of one instance: a larger one is ranked by borda, in linear time
 NAMED = 10  # how many items a finding names
 CERTAIN = 0.05
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
 import numpy as np
 
 from concordant.types import Bools, Floats, Int32s
@@ -13,6 +17,7 @@ NO = {"false", "f", "no", "n", "0", "0.0", ""}
 LEFT = {"left", "l", "a", "first", "win", "won", "w", ">", "1-0", "model_a", "model a"}
 RIGHT = {"right", "r", "b", "second", "loss", "lost", "lose", "<", "0-1", "model_b", "model b"}
 TIE = {"tie", "tied", "draw", "drawn", "d", "equal", "even", "both", "=", "1/2-1/2", "½-½", "both bad", "bothbad"}
+_SCORE = re.compile(r"(\d{1,4})\s*[-–:]\s*(\d{1,4})")
 
 
 def read_flags(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
@@ -21,6 +26,32 @@ def read_flags(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
     yes = np.array([*(word in YES for word in plain), False])
     known = np.array([*(word in YES or word in NO for word in plain), True])
     return yes[codes], ~known[codes]
+
+
+def read_times(words: Sequence[str]) -> Floats:
+    """Return each distinct moment as a number: numbers as they are (years, 20240531, time stamps), dates as seconds.
+
+    Dates are written year first (2024-05-31, 2024.05.31, with or without a time of day). NaN where a word is neither,
+    and where dates stand among numbers, which do not compare.
+    """
+    moments = [_moment(word.strip()) for word in words]
+    numbers = sum(kind == "number" for kind, _ in moments)
+    wanted = "number" if numbers * 2 >= len(moments) else "date"
+    return np.array([value if kind == wanted else np.nan for kind, value in moments], np.float64)
+
+
+def _moment(word: str) -> tuple[str, float]:
+    try:
+        number = float(word)
+        return "number", number if np.isfinite(number) else np.nan
+    except ValueError:
+        pass
+    dotted = re.sub(r"^(\d{4})[./](\d{1,2})[./](\d{1,2})", lambda m: f"{m[1]}-{m[2]:0>2}-{m[3]:0>2}", word)
+    try:
+        parsed = datetime.fromisoformat(dotted)
+    except ValueError:
+        return "neither", np.nan
+    return "date", (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
 
 
 def decide_outcomes(
@@ -34,7 +65,8 @@ def decide_outcomes(
     """Return 1 where the left item won, -1 where the right one did, 0 for a tie, NaN where nothing is understood.
 
     The outcome may be the label of one of the two items, the name of its column, a word, or a number. Numbers are
-    read from the left's view: 1 / 0 / 0.5; or 1 / -1 / 0 when a -1 occurs; or 1 / 2 / 0 when a 2 occurs.
+    read from the left's view: 1 / 0 / 0.5; or 1 / -1 / 0 when a -1 occurs; or 1 / 2 / 0 when a 2 occurs. A score
+    like 3-1 says itself who won; H, A and D are understood where the columns are called home and away.
     """
     number_means = _numbers([word.strip() for word in words.labels])
     side_of_word = np.array([*(_side(word, names, number_means) for word in words.labels), np.nan])
@@ -47,12 +79,16 @@ def decide_outcomes(
 
 def _side(word: str, names: tuple[str, str], number_means: dict[float, float]) -> float:
     plain = word.strip().lower()
+    if plain in ("h", "a") and [name.strip().lower()[:4] for name in names] == ["home", "away"]:
+        return 1.0 if plain == "h" else -1.0
     if plain == names[0].strip().lower() or plain in LEFT:
         return 1.0
     if plain == names[1].strip().lower() or plain in RIGHT:
         return -1.0
     if plain in TIE or plain.startswith("tie "):  # "tie (bothbad)" in model comparison files
         return 0.0
+    if score := _SCORE.fullmatch(plain):
+        return float(np.sign(int(score[1]) - int(score[2])))
     try:
         return number_means.get(float(plain), np.nan)
     except ValueError:

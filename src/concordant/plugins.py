@@ -19,9 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from concordant.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 METHODS = "concordant.methods"
 READERS = "concordant.readers"
@@ -31,6 +34,8 @@ METRICS = "concordant.metrics"
 @lru_cache(maxsize=8)
 def found(group: str) -> Mapping[str, EntryPoint]:
     """Map the names other packages declare in a group to their entry points, without importing anything."""
+    from importlib.metadata import entry_points  # slow to import, and seldom needed
+
     # Sorted by package, so that of two packages with one name the same one is taken every time.
     points = sorted(entry_points(group=group), key=lambda point: (point.name, _package(point)), reverse=True)
     return {point.name: point for point in points}

@@ -5,7 +5,7 @@ A table becomes preferences in one of six forms:
 ========== ============================================== ===========================================
 form       columns it needs                               may also have
 ========== ============================================== ===========================================
-pairs      winner, loser; or left, right, outcome         tie, agent, instance, weight
+pairs      winner, loser; or left, right, outcome         tie, agent, instance, weight, time
 ranks      item, rank                                     rating, agent, ballot, instance, weight
 ratings    item, rating                                   agent, ballot, instance, weight
 places     first, second, third, … (rank1, rank2, …)      agent, instance, weight
@@ -48,6 +48,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "label": ("label", "relevance", "rel", "grade", "gain", "judgment", "judgement", "gold", "rating", "score"),
     "ranking": ("ranking", "ranked", "preferences"),
     "open": ("open",),
+    "time": (),  # sorts the rows, so only where somebody asks for it
 }
 ROLES = (*SYNONYMS, "places")
 
@@ -62,7 +63,7 @@ NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
     "labels": (("item", "label"),),
 }
 OPTIONAL: dict[str, tuple[str, ...]] = {
-    "pairs": ("tie", *COMMON),
+    "pairs": ("tie", "time", *COMMON),
     "rankings": ("open", *COMMON),
     "places": COMMON,
     "ranks": ("rating", "ballot", *COMMON),
@@ -75,6 +76,7 @@ FORMS = tuple(form for form in NEEDED if form != "labels")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d+)(?:st|nd|rd|th)?")
 _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
+_OPPONENTS = (("white", "black"), ("home", "away"), ("home team", "away team"))
 _SIDE_STEMS = {"", *SYNONYMS["item"], "response", "answer", "choice"}
 
 
@@ -211,7 +213,7 @@ def _guess(free: Sequence[str], said: set[str], form: str | None) -> dict[str, l
     plain = {name: normalise(name) for name in free}
     guesses: dict[str, list[str]] = {}
     for role, words in SYNONYMS.items():
-        if role in said or (role == "label" and form != "labels"):
+        if role in said or not words or (role == "label" and form != "labels"):
             continue
         exact = [name for name in free if plain[name] == role]
         by_word = [name for name in free if _stems(plain[name]) & set(words)]
@@ -230,6 +232,9 @@ def _guess(free: Sequence[str], said: set[str], form: str | None) -> dict[str, l
 
 def _side_columns(plain: Mapping[str, str]) -> tuple[str, str] | None:
     by_plain = {text: name for name, text in plain.items()}
+    for one, two in _OPPONENTS:
+        if one in by_plain and two in by_plain:
+            return by_plain[one], by_plain[two]
     for one, two in _SIDES:
         for text, name in by_plain.items():
             stem = text.removesuffix(one).strip()

@@ -16,7 +16,7 @@ import numpy as np
 from concordant import gather, kernels
 from concordant.errors import InputError
 from concordant.gather import Parts
-from concordant.outcomes import decide_outcomes, read_flags
+from concordant.outcomes import decide_outcomes, read_flags, read_times
 from concordant.ranking_text import parse_rankings
 from concordant.roles import Plan, plan_columns
 from concordant.screening import Screen
@@ -225,13 +225,36 @@ def _compared(rows: _Rows, codes: list[Int32s], vocabulary: Vocabulary, tie: Boo
         return f"{shorten(vocabulary[int(winner[row])])!r} is compared with itself"
 
     rows.refuse(winner == loser, "an item is compared with itself", explain)
+    time = _times(rows)
     shared = rows.shared()
-    good = rows.good
-    both, vocabulary = renumber(np.stack([winner[good], loser[good]], 1).reshape(-1), vocabulary)
+    order = np.flatnonzero(rows.good)
+    if time is not None:
+        by_time = np.argsort(time[order], kind="stable")
+        order = order[by_time]
+        shared = {role: _reordered(column, by_time) for role, column in shared.items()}
+    both, vocabulary = renumber(np.stack([winner[order], loser[order]], 1).reshape(-1), vocabulary)
     pair = both.reshape(-1, 2)
     return gather.gather_pairs(
-        (pair[:, 0], vocabulary), (pair[:, 1], vocabulary), tie=None if tie is None else tie[good], **shared
+        (pair[:, 0], vocabulary), (pair[:, 1], vocabulary), tie=None if tie is None else tie[order], **shared
     )
+
+
+def _times(rows: _Rows) -> Floats | None:
+    """Return when every row happened, None where nobody asked for an order."""
+    if not rows.has("time"):
+        return None
+    codes, words = rows.raw("time")
+    moment = np.append(read_times(words.labels), np.nan)[codes]
+    rows.refuse(
+        np.isnan(moment),
+        "the time is neither a number nor a date",
+        rows._explain("time", "neither a number nor a date like 2024-05-31"),
+    )
+    return moment
+
+
+def _reordered(column: Any, order: Int64s) -> object:
+    return renumber(column[0][order], column[1]) if isinstance(column, tuple) else column[order]
 
 
 def _ranks(rows: _Rows) -> Parts:

@@ -18,7 +18,7 @@ from concordant.preferences import Preferences
 
 MISSING = ("ignore", "last", "last-free")
 APPROXIMATE = ("local-search", "fas-pivot", "faslp-pivot", "pick-a-perm", "insertion-sort", "footrule")
-quick = settings(max_examples=40, deadline=None, database=None, derandomize=True)
+quick = settings(max_examples=25, deadline=None, database=None, derandomize=True)
 
 
 def permutations(m):
@@ -54,12 +54,40 @@ def preferences(ranks, weight):
     return Preferences([f"i{k}" for k in range(ranks.shape[1])], indptr, item, tier, weight=weight)
 
 
+def totals(candidates, ranks, weight, missing):
+    """Return the total distance of every candidate ranking: half of how far the signs of all pairs lie apart."""
+    i, j = np.triu_indices(ranks.shape[1], 1)
+    signs = np.sign(candidates[:, i] - candidates[:, j])
+    summed = np.zeros(len(candidates))
+    for row, w in zip(ranks, weight, strict=True):
+        left_out = np.isnan(row)
+        full = np.where(left_out, np.inf, row)
+        own = (full[i] > full[j]).astype(int) - (full[i] < full[j])
+        counts = {
+            "ignore": ~left_out[i] & ~left_out[j],
+            "last": np.ones(len(i), bool),
+            "last-free": ~(left_out[i] & left_out[j]),
+        }[missing]
+        summed += w * np.abs(signs - own)[:, counts].sum(axis=1) / 2
+    return summed
+
+
 def total(tier, ranks, weight, missing):
-    return float(weight @ kendall_to_each(tier, ranks, p=0.5, missing=missing))
+    return float(totals(np.asarray(tier)[None, :], ranks, weight, missing)[0])
 
 
 def least(candidates, ranks, weight, missing):
-    return min(total(tier, ranks, weight, missing) for tier in candidates)
+    return float(totals(candidates, ranks, weight, missing).min())
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_the_oracle_counts_what_the_metric_counts(missing):
+    rng = np.random.default_rng(0)
+    ranks = np.floor(rng.random((6, 5)) * 4)
+    ranks[rng.random((6, 5)) < 0.3] = np.nan
+    tier, weight = rng.integers(0, 3, 5), rng.random(6)
+    expected = float(weight @ kendall_to_each(tier, ranks, p=0.5, missing=missing))
+    assert total(tier, ranks, weight, missing) == pytest.approx(expected)
 
 
 def tiers_of(ranking, m):
@@ -82,7 +110,8 @@ def test_kemeny_equals_brute_force(missing, election):
     )
     best = least(permutations(ranks.shape[1]), ranks, weight, missing)
     assert ranking.fit["total_distance"] == pytest.approx(best, abs=1e-9)
-    assert ranking.fit["proven"] == 1 and ranking.fit["gap"] == 0
+    assert ranking.fit["proven"] == 1
+    assert ranking.fit["gap"] == 0
     assert len(ranking.tiers) == ranks.shape[1]
 
 
@@ -97,7 +126,6 @@ def test_kemeny_with_ties_equals_brute_force(missing, election):
     assert total(tiers_of(ranking, ranks.shape[1]), ranks, weight, missing) == pytest.approx(best, abs=1e-9)
 
 
-@pytest.mark.slow
 def test_kemeny_equals_brute_force_for_seven_items():
     rng = np.random.default_rng(0)
     ranks = np.array([np.floor(rng.permutation(7) / rng.integers(1, 3)) for _ in range(5)])
@@ -112,7 +140,11 @@ def test_the_linear_programme_finds_what_dynamic_programming_finds(output, weigh
     rng = np.random.default_rng(7)
     for items in (5, 8):
         ranks = np.array([np.floor(rng.permutation(items) / rng.integers(1, 4)) for _ in range(9)])
-        weights = {"whole": rng.integers(1, 9, 9), "fractions": rng.integers(1, 9, 9) / 100, "no common unit": rng.random(9)}
+        weights = {
+            "whole": rng.integers(1, 9, 9),
+            "fractions": rng.integers(1, 9, 9) / 100,
+            "no common unit": rng.random(9),
+        }
         prefs = preferences(ranks, weights[weight].astype(float))
         by_table = cc.rank(prefs, "kemeny", output=output)
         with monkeypatch.context() as patch:
@@ -142,7 +174,7 @@ def test_branch_and_cut_equals_dynamic_programming_for_14_items(monkeypatch):
 
 
 def test_a_gap_that_needs_branching_is_closed():
-    ranking = cc.rank(random_votes(45, 11, 5), "kemeny")
+    ranking = cc.rank(random_votes(36, 11, 5), "kemeny")
     assert ranking.fit["proven"] == 1
 
 
@@ -171,8 +203,8 @@ def test_all_optima_are_listed_and_uniqueness_is_right(election, output):
     ranks, weight = election
     m = ranks.shape[1]
     candidates = permutations(m) if output == "permutation" else weak_orders(m)
-    totals = np.array([total(tier, ranks, weight, "last") for tier in candidates])
-    best = {tuple(tier) for tier in candidates[totals < totals.min() + 1e-9].tolist()}
+    costs = totals(candidates, ranks, weight, "last")
+    best = {tuple(tier) for tier in candidates[costs < costs.min() + 1e-9].tolist()}
     ranking = cc.rank(preferences(ranks, weight), "kemeny", output=output, missing="last", optima=1000)
     listed = set()
     for tiers in ranking.model.optima():
@@ -261,8 +293,10 @@ def test_footrule_equals_brute_force(election):
     prefs = preferences(ranks, weight)
     ranking = cc.rank(prefs, "footrule", missing="last")
     candidates = permutations(ranks.shape[1])
-    totals = [sum(w * footrule_distance(tier, row, missing="last") for w, row in zip(weight, ranks, strict=True)) for tier in candidates]
-    assert ranking.fit["total_footrule"] == pytest.approx(min(totals), abs=1e-9)
+    costs = np.zeros(len(candidates))
+    for row, w in zip(ranks, weight, strict=True):
+        costs += w * np.array([footrule_distance(tier, row, missing="last") for tier in candidates])
+    assert ranking.fit["total_footrule"] == pytest.approx(costs.min(), abs=1e-9)
     assert len(position_costs(prefs, "last")) == ranks.shape[1] ** 2
 
 
@@ -303,5 +337,6 @@ def test_a_kemeny_ranking_ignores_the_order_of_instances_and_their_number():
     ballots = [["a", "b", "c"], ["b", "c", "a"], ["c", "b", "a"], ["x", "y"]]
     prefs = Preferences.from_rankings(ballots, instance=["p", "p", "p", "q"])
     ranking = cc.rank(prefs, "kemeny")
-    assert ranking["p"].items == ["b", "c", "a"] and ranking["q"].items == ["x", "y"]
+    assert ranking["p"].items == ["b", "c", "a"]
+    assert ranking["q"].items == ["x", "y"]
     assert ranking.fit["total_distance"] == 2 + 0 + 1

@@ -45,7 +45,7 @@ def test_every_subdiagonal_vector_is_a_code():
 
 def votes_by_definition(ranks, weight, missing):
     """Spread each vote over c … c' as the paper defines them."""
-    n, m = ranks.shape
+    m = ranks.shape[1]
     votes = [np.zeros(x + 1) for x in range(m)]
     for row, w in zip(ranks, weight, strict=True):
         filled = np.where(np.isnan(row), np.inf, row)

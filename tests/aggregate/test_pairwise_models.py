@@ -11,7 +11,7 @@ import concordant as cc
 from concordant import kernels, laws
 from concordant.aggregate.pairwise import _solve as solve
 from concordant.aggregate.pairwise._duels import Counting
-from concordant.aggregate.pairwise._uncertainty import resample
+from concordant.aggregate.pairwise._uncertainty import resample, simultaneous, upper_quantile
 
 MODELS = ("bradley-terry", "thurstone", "davidson", "rao-kupper")
 JOURNALS = ("Biometrika", "Comm. Statist.", "JASA", "JRSS-B")
@@ -277,6 +277,12 @@ def test_large_instances_get_the_same_answer_without_a_matrix(monkeypatch):
     assert by_label(sparse, sparse.detail("stderr")) == pytest.approx(by_label(dense, dense.detail("stderr")), rel=0.05)
     assert (sparse.detail("rank_low") <= sparse.ranks).all()
     assert sparse.detail("p_best").sum() == pytest.approx(1)
+
+
+def test_critical_values_are_those_of_the_normal_distribution():
+    assert upper_quantile(0.025) == pytest.approx(1.959963984540054, abs=1e-12)
+    assert simultaneous(0.95, 1) == pytest.approx(1.959963984540054, abs=1e-12)
+    assert simultaneous(0.95, 499500) == pytest.approx(5.2, abs=0.15)
 
 
 def test_resampled_counts_keep_their_total():

@@ -25,6 +25,7 @@ COMMANDS = {
     "evaluate": "Evaluate runs or rankings against relevance labels.",
     "methods": "List the methods, or explain one.",
     "metrics": "List the metrics and their conventions.",
+    "simulate": "Draw preferences from a model, in any format.",
     "reproduce": "Run a published experiment and compare with its figures.",
     "completion": "Print the script that completes commands in your shell.",
 }

@@ -90,3 +90,42 @@ def _finish(experiment: Any, result: dict[str, Any], as_json: bool, markdown: st
         return
     for title, header, rows in experiment.tables(result):
         shared.write_text(shared.table(header, rows, set(range(1, len(header))), title) + "\n", "-")
+
+
+@command.command()
+@click.option("--data", metavar="DIR", help="Folder with sushi, jester and ml-100k; by default CONCORDANT_DATA.")
+@click.option("--part", "parts", multiple=True, metavar="NAME", help="A part (may be repeated); by default all.")
+@click.option("--repeats", type=click.IntRange(1), default=50, help="Repetitions of every draw.  [default: 50]")
+@click.option("--seed", type=int, default=0, help="Seed of all draws.  [default: 0]")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--markdown", metavar="FILE", help="Also write the tables and notes here.")
+@click.option("--plots", metavar="DIR", help="Draw the simulation and the recovery curves into this folder.")
+def lehmer(
+    data: str | None,
+    parts: tuple[str, ...],
+    repeats: int,
+    seed: int,
+    as_json: bool,
+    markdown: str | None,
+    plots: str | None,
+) -> None:
+    """Aggregate by Lehmer codes and their rivals (paper 004): simulation, theorems, Sushi, Jester, MovieLens."""
+    from concordant.experiments import lehmer as experiment
+
+    wanted = parts or experiment.PARTS
+    for part in wanted:
+        if part not in experiment.PARTS:
+            raise click.UsageError(f"There is no part {part!r}: use {', '.join(experiment.PARTS)}.")
+    with shared.progress(experiment.n_steps(wanted), "lehmer") as advance:
+        results = experiment.run(wanted, data, repeats, seed, advance)
+    if markdown:
+        shared.write_text(experiment.to_markdown(results), markdown)
+    if plots:
+        shared.tell(experiment.draw(results, plots), "drawn: ")
+    if as_json:
+        shared.write_text(shared.to_json(results), "-")
+        return
+    for part, rows in results.items():
+        header = experiment.columns_of(rows)
+        lines = [experiment.cells(row) for row in rows]
+        shared.write_text(shared.table(header, lines, set(range(1, len(header))), part), "-")

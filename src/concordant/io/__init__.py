@@ -151,7 +151,9 @@ def _read(
         if kind.module == "table" and kind.package:
             more["kind"] = kind.name
         reader = getattr(module, {"preferences": "read"}.get(what, f"read_{what}"))
-        return reader(sources, options, **more)
+        found = reader(sources, options, **more)
+        # Tables merge while they are read; what another format holds is in memory already.
+        return found.merge() if options.merge and not found.is_merged else found
 
 
 def _redirect(what: str, kind: Format) -> str:

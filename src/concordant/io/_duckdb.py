@@ -138,11 +138,12 @@ class CsvTable(DuckTable):
         self._rejected: set[int] = set()
         self._position = {name: f"c{k}" for k, name in enumerate(self.columns)}
         self._lines: list[int] | None = None
+        self.longest_line: int | None = None
 
     def scan(self) -> str:
         """Return the read_csv call, every option said, so that nothing is guessed twice."""
         size = os.path.getsize(self.source.plain_path())
-        longest = min(max(2 * size, 2_000_000), LONGEST_LINE)
+        longest = self.longest_line or min(max(2 * size, 2_000_000), LONGEST_LINE)
         names = ", ".join(f"{name}: 'VARCHAR'" for name in self._position.values())
         options = {
             "columns": "{" + names + "}",

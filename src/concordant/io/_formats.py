@@ -63,6 +63,16 @@ FORMATS = (
         "preflib",
     ),
     Format(
+        "movielens",
+        (),
+        "MovieLens ratings without a header: u.data, ratings.dat",
+        ("preferences",),
+        False,
+        "movielens",
+    ),
+    Format("jester", (), "Jester ratings: a count, then one rating per joke, 99 = none", ("preferences",), False, "jester"),
+    Format("sushi", (".order", ".score"), "Sushi orders and scores", ("preferences",), False, "sushi"),
+    Format(
         "letor",
         (".letor", ".svm", ".svmlight", ".libsvm"),
         "LETOR and svmlight: label qid:q index:value … # docid = d",
@@ -116,6 +126,15 @@ def _load_plugin(name: str) -> Format:
     return replace(declared, package="", module=module.__name__, can_write=False)
 
 
+def _is_jester(head: bytes) -> bool:
+    """Whether a csv file is a Jester table; looked at closely only where it is wide and begins with a number."""
+    if not head[:1].isdigit() or head.split(b"\n", 1)[0].count(b",") < 20:
+        return False
+    from concordant.io import jester
+
+    return jester.looks_like_jester(head)
+
+
 def recognise(source: Source) -> Format:
     """Return the format of an input."""
     head = source.head
@@ -125,13 +144,15 @@ def recognise(source: Source) -> Format:
         return _BY_NAME["arrow"]
     by_name = by_ending(source.ending)
     if by_name is not None and by_name.name not in ("json", "jsonl"):
-        return by_name
+        return _BY_NAME["jester"] if by_name.name == "csv" and _is_jester(head) else by_name
     if head.lstrip()[:1] in (b"{", b"["):
         return _BY_NAME["json" if head.lstrip()[:1] == b"[" else "jsonl"]
     if by_name is not None:
         return by_name
-    from concordant.io import letor, preflib, trec
+    from concordant.io import jester, letor, movielens, preflib, sushi, trec
 
+    if head[257:262] == b"ustar":
+        raise source.error("this is a tar archive, which may hold many files: unpack it and name the file to read.")
     if preflib.looks_like_preflib(head):
         return _BY_NAME["preflib"]
     if trec.looks_like_run(head):
@@ -140,4 +161,10 @@ def recognise(source: Source) -> Format:
         return _BY_NAME["qrels"]
     if letor.looks_like_letor(head):
         return _BY_NAME["letor"]
+    if movielens.looks_like_movielens(head):
+        return _BY_NAME["movielens"]
+    if sushi.looks_like_sushi(head):
+        return _BY_NAME["sushi"]
+    if head.startswith(jester.WORKBOOK) or jester.looks_like_jester(head):
+        return _BY_NAME["jester"]
     return _BY_NAME["csv"]

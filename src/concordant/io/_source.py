@@ -33,6 +33,8 @@ _MAGIC = (
     (b"PK\x05\x06", "zip"),
 )
 
+RATINGS = ("ratings.csv", "ratings.dat", "u.data")
+
 PathLike = str | os.PathLike[str]
 
 
@@ -52,6 +54,7 @@ class Source(AbstractContextManager["Source"]):
         self._plain: str | None = None
         self._content: bytes | None = None
         self._whole: bytes | None = None
+        self.member: str | None = None
         try:
             self._path = self._locate(path)
             with open(self._path, "rb") as file:
@@ -82,7 +85,7 @@ class Source(AbstractContextManager["Source"]):
     @property
     def stem(self) -> str:
         """The file's name without folders and endings of compression and format."""
-        name = os.path.basename(self.name)
+        name = os.path.basename(self.member or self.name)
         for ending in COMPRESSIONS:
             name = name.removesuffix(ending)
         return name
@@ -294,10 +297,15 @@ def _open_zip(source: Source) -> IO[bytes]:
     members = [
         info.filename for info in archive.infolist() if not info.is_dir() and not info.filename.startswith("__MACOSX/")
     ]
+    if "[Content_Types].xml" in members:
+        raise source.error("this is an Excel workbook: save its sheet as csv and read that.")
+    if len(members) > 1:  # a set as published: its ratings are what is wanted
+        members = [name for name in members if os.path.basename(name) in RATINGS] or members
     if len(members) != 1:
         shown = ", ".join(members[:5]) + (", …" if len(members) > 5 else "")
         what = f"holds {len(members)} files ({shown})" if members else "is empty"
         raise source.error(f"the zip archive {what}: unpack it and name the file to read.")
+    source.member = members[0]
     try:
         return archive.open(members[0])
     except (RuntimeError, NotImplementedError) as problem:

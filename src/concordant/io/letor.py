@@ -2,11 +2,13 @@
 
 An aggregation file holds one document per line with its rank in each of K lists: agents ``1`` … ``K``, the query is
 the instance, every document is a candidate whether somebody ranked it or not. Without a ``docid`` a document is
-named by its position in its query. Feature files have the same layout with real values; gaps are zero.
+named by its position in its query. Feature files have the same layout with real values; gaps are zero. Rows without
+qid belong to the queries whose sizes stand, one per line, in ``NAME.query`` or ``NAME.group`` beside the file.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +18,7 @@ import numpy as np
 from concordant import gather, kernels
 from concordant.io._lines import Lines, earlier_equal
 from concordant.io._options import Options
-from concordant.io._source import Source
+from concordant.io._source import COMPRESSIONS, Source
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.screening import Screen
@@ -109,6 +111,28 @@ def read_features(
     return X[rows.good], rows.label[rows.good], renumber(query[0][rows.good], query[1])[0].astype(np.int64)
 
 
+def sizes_beside(source: Source) -> Int64s | None:
+    """Return the sizes of queries from ``NAME.query`` or ``NAME.group`` beside a file, None where there is none."""
+    folder, stem = os.path.dirname(source.name), source.stem
+    for ending in (".query", ".group"):
+        for packing in ("", *COMPRESSIONS):
+            path = os.path.join(folder, stem + ending + packing)
+            if os.path.isfile(path):
+                return _sizes(path, source)
+    return None
+
+
+def _sizes(path: str, beside: Source) -> Int64s:
+    with Source(path, max_bytes=beside.max_bytes, max_ratio=beside.max_ratio) as source:
+        sizes = []
+        for line, text in source.lines():
+            if text.strip():
+                if not text.strip().isdigit():
+                    raise source.error("a size of a query is a whole number, one per line: correct it.", line)
+                sizes.append(int(text))
+        return np.array(sizes, np.int64)
+
+
 class _Letor(Screen):
     """The parsed rows of some LETOR files."""
 
@@ -122,6 +146,7 @@ class _Letor(Screen):
         self.value: Floats = parsed[7]
         self.lines.line = parsed[8]
         super().__init__(self.lines, len(self.label), strict=options.strict, skip_bad_rows=options.skip_bad_rows)
+        self._bad_line: Int64s = parsed[9]
         self._bad = self._report(parsed[9], parsed[10])
         if not len(self.label):
             raise self.lines.error(-1, "there are no rows of data: check that this is the right file.")
@@ -144,10 +169,30 @@ class _Letor(Screen):
 
     def queries(self, required: bool = True) -> Any:
         start, end = self._query
-        if not required and (start < 0).all():
-            return None
+        if (start < 0).all():
+            beside = self._queries_beside()
+            if beside is not None or not required:
+                return beside
         self.refuse(start < 0, "the row has no qid")
         return self.lines.text(np.maximum(start, 0), np.maximum(end, 0))
+
+    def _queries_beside(self) -> Coded | None:
+        """Return the queries of rows without qid, from the files of sizes beside the files, where there are any."""
+        sizes = [sizes_beside(source) for source in self.lines.sources]
+        if any(size is None for size in sizes):
+            return None
+        every = np.sort(np.concatenate([self.lines.line, self._bad_line]))
+        file = np.searchsorted(self.lines._first_line, every - 1, side="right") - 1
+        for k, (source, size) in enumerate(zip(self.lines.sources, sizes, strict=True)):
+            if size is not None and size.sum() != (file == k).sum():
+                raise source.error(
+                    f"the sizes of queries beside it add up to {int(size.sum()):,}, it has {int((file == k).sum()):,} "
+                    "rows: check that the two files belong together."
+                )
+        joined = np.concatenate([size for size in sizes if size is not None])
+        of_line = np.repeat(np.arange(len(joined)), joined)
+        codes = of_line[np.searchsorted(every, self.lines.line)].astype(np.int32)
+        return codes, Vocabulary([str(k) for k in range(1, len(joined) + 1)])
 
     def documents(self) -> Coded:
         """Return the document of every row; a position in its query where no docid is given."""

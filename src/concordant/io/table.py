@@ -2,25 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from concordant.errors import FormatError
+from concordant.errors import FormatError, InputError
 from concordant.io._options import Options
 from concordant.io._source import Source
 from concordant.labels import Labels
 from concordant.preferences import Preferences
+from concordant.roles import plan_columns
 from concordant.tables import Table, labels_of_table, parts_of_table
+
+if TYPE_CHECKING:
+    from concordant.io._csv import Dialect
 
 
 def read(sources: Sequence[Source], options: Options, kind: str) -> Preferences:
     """Read one table as preferences."""
+    table = _open(_only(sources), options, kind)
+    if options.merge:
+        return _read_merged(table, options)
     parts = parts_of_table(
-        _open(_only(sources), options, kind),
+        table,
         options.roles,
         form=options.form,
         strict=options.strict,
         skip_bad_rows=options.skip_bad_rows,
+    )
+    return Preferences(**parts)
+
+
+def _read_merged(table: Table, options: Options) -> Preferences:
+    """Read a table and join equal ballots; pairs are counted by DuckDB before anything else is made of them."""
+    from concordant.io._duckdb import CsvTable, DuckTable
+    from concordant.io._reduce import LONGEST_LINE, ReducedTable
+
+    if options.roles.get("time") is not None:
+        raise InputError("merge forgets the order of events: leave out time=, or merge.")
+    plan = plan_columns(
+        table.columns,
+        options.roles,
+        form=options.form,
+        strict=options.strict,
+        has_header=table.has_header,
+        where=table.name,
+    )
+    says_agent = options.roles.get("agent") is not None
+    if plan.form != "pairs" or not isinstance(table, DuckTable):
+        parts = parts_of_table(
+            table, options.roles, form=options.form, strict=options.strict, skip_bad_rows=options.skip_bad_rows
+        )
+        prefs = Preferences(**parts)
+    else:
+        if "agent" in plan.column and not says_agent:
+            table.notes.append(f"agents ({plan.column['agent']}) are forgotten: say agent= to keep them apart")
+            plan = replace(plan, column={role: name for role, name in plan.column.items() if role != "agent"})
+        if isinstance(table, CsvTable):
+            table.longest_line = LONGEST_LINE
+        reduced = ReducedTable(table, plan, skip_bad_rows=options.skip_bad_rows)
+        parts = parts_of_table(reduced, reduced.roles(plan), form="pairs", skip_bad_rows=options.skip_bad_rows)
+        parts["notes"][0] = f"{table.name}: {reduced.rows:,} pairs; {plan.describe()}; merged while reading"
+        prefs = Preferences(**parts)
+    merged = prefs.merge(agents=says_agent)
+    merged.notes = (*prefs.notes, *merged.notes)
+    return merged
+
+
+def read_as(
+    sources: Sequence[Source], options: Options, dialect: Dialect, roles: Mapping[str, object]
+) -> Preferences:
+    """Read a csv file whose layout is known: its columns have these roles where the user names no others."""
+    from concordant.io._duckdb import CsvTable
+
+    table = CsvTable(_only(sources), dialect, skip_bad_rows=options.skip_bad_rows)
+    said = {role: column for role, column in options.roles.items() if column is not None}
+    parts = parts_of_table(
+        table, {**roles, **said}, form=options.form, strict=False, skip_bad_rows=options.skip_bad_rows
     )
     return Preferences(**parts)
 

@@ -125,7 +125,8 @@ class BranchAndCut:
         programme, value = self.programme, self.programme.value.copy()
         room = self.goal - bound
         fractional = np.flatnonzero(np.minimum(value, 1 - value) > VIOLATION)
-        down, up = self._expected(fractional, 0) * value[fractional], self._expected(fractional, 1) * (1 - value[fractional])
+        down = self._expected(fractional, 0) * value[fractional]
+        up = self._expected(fractional, 1) * (1 - value[fractional])
         promise = np.maximum(down, 1e-6) * np.maximum(up, 1e-6) * (1 + 1e-3 * np.abs(programme.cost[fractional]))
         best, best_gain = int(fractional[0]), -1.0
         basis = programme.solver.getBasis()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -20,12 +21,14 @@ from concordant.types import Floats, Int64s
 
 LARGEST_TABLE = 18  # items of a block ordered by dynamic programming over sets, 2^18 of them
 LARGEST_WEAK_TABLE = 14  # with ties, 3^14 steps
-SHAKES = 1000
+SHAKES_PER_ITEM, MOST_SHAKES = 10, 1000
 MOVES_PER_SHAKE = 3
 PRECISION = 1e-8  # of the cost, where weights have no common unit
 
 Progress = Callable[[float, float], None]
-"""Called with the lower bound and the least total distance known, as they change."""
+"""Called with the lower bound and the least cost known of a block, in units, as they change."""
+BlockProgress = Callable[[int, float, float], None]
+"""The same, with the number of the block."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Exact:
     ways: Floats
 
 
-def solve_blocks(blocks: Blocks, allow_ties: bool, deadline: float, seed: int | None, progress: Progress) -> Exact:
+def solve_blocks(blocks: Blocks, allow_ties: bool, deadline: float, seed: int | None, progress: BlockProgress) -> Exact:
     """Order every block at least cost."""
     size, n = blocks.size, len(blocks.size)
     tier = np.zeros(len(blocks.slot), np.int64)
@@ -56,7 +59,7 @@ def solve_blocks(blocks: Blocks, allow_ties: bool, deadline: float, seed: int | 
     bound[small] = cost[small]
     tier[np.isin(np.repeat(np.arange(n), size), small)] = found
     for block in np.flatnonzero(~np.isin(np.arange(n), small)).tolist():
-        done = solve_block(*blocks.matrices(block), allow_ties, deadline, seed, progress)
+        done = solve_block(*blocks.matrices(block), allow_ties, deadline, seed, partial(progress, block))
         tier[blocks.ptr[block] : blocks.ptr[block + 1]] = done.tier
         cost[block], bound[block], ways[block] = done.cost[0], done.bound[0], done.ways[0]
     return Exact(tier, cost, bound, ways)
@@ -77,7 +80,7 @@ def start_search(
     """Prepare branch and cut from the best ranking local search finds."""
     ptr = np.array([0, len(before)])
     flat, ties = np.ascontiguousarray(before).reshape(-1), np.ascontiguousarray(tied).reshape(-1)
-    draw = np.random.default_rng(seed).random((SHAKES, 2 * MOVES_PER_SHAKE))
+    draw = np.random.default_rng(seed).random((min(SHAKES_PER_ITEM * len(before), MOST_SHAKES), 2 * MOVES_PER_SHAKE))
 
     def improve(tier: Int64s, draw: Floats = draw[:0]) -> tuple[Int64s, float]:
         found = search_tiers(ptr, flat, ties, tier, draw, allow_ties)
@@ -89,9 +92,7 @@ def start_search(
     return BranchAndCut(programme, best, cost, step, improve, progress)
 
 
-def search_tiers(
-    ptr: Int64s, before: Floats, tied: Floats, tier: Int64s, draw: Floats, allow_ties: bool
-) -> Int64s:
+def search_tiers(ptr: Int64s, before: Floats, tied: Floats, tier: Int64s, draw: Floats, allow_ties: bool) -> Int64s:
     """Improve rankings of many problems by local search, from their tiers to their tiers."""
     order = _orders(ptr, tier)
     order = kernels.search_orders(ptr, before, order, draw)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate.distance._costs import PairCosts
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int64s
+
 
 def ballot_costs(prefs: Preferences, costs: PairCosts) -> Floats:
     """Return what every ballot costs as the consensus of its own instance, in units."""
@@ -22,29 +25,63 @@ def ballot_costs(prefs: Preferences, costs: PairCosts) -> Floats:
     )
 
 
-def best_ballots(prefs: Preferences, costs: PairCosts) -> tuple[Int64s, Floats]:
-    """Return the cheapest ballot of every instance (-1 where there is none) and what it costs, in units."""
+def best_ballots(prefs: Preferences, costs: PairCosts) -> Int64s:
+    """Return the cheapest ballot of every instance (-1 where there is none), whatever order they come in."""
     cost = ballot_costs(prefs, costs)
-    order = np.lexsort((np.arange(len(cost)), cost, prefs.instance_of_ballot))
-    instance, first = np.unique(prefs.instance_of_ballot[order], return_index=True)
-    best, least = np.full(prefs.n_instances, -1, np.int64), np.full(prefs.n_instances, np.inf)
-    best[instance], least[instance] = order[first], cost[order[first]]
-    return best, least
+    least = np.full(prefs.n_instances, np.inf)
+    np.minimum.at(least, prefs.instance_of_ballot, cost)
+    ballots = np.flatnonzero(cost == least[prefs.instance_of_ballot])
+    best = np.full(prefs.n_instances, -1, np.int64)
+    for q, equals in _by_instance(prefs, ballots):
+        best[q] = equals[0] if len(equals) == 1 else in_canonical_order(prefs, q, equals)[0]
+    return best
+
+
+def in_canonical_order(prefs: Preferences, q: int, ballots: Int64s) -> Int64s:
+    """Sort ballots of an instance by what they say, so that choices do not depend on the order they came in."""
+    sizes = np.diff(prefs.indptr)[ballots]
+    entry = np.repeat(prefs.indptr[:-1][ballots] - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
+    first, stop = prefs.slot_ptr[q : q + 2].tolist()
+    place = np.zeros((len(ballots), stop - first))  # 0: left out
+    ranks = views.competition_ranks(prefs)
+    place[np.repeat(np.arange(len(ballots)), sizes), prefs.entry_slot[entry] - first] = ranks[entry]
+    return np.asarray(ballots[np.lexsort(place.T)])
+
+
+def _by_instance(prefs: Preferences, ballots: Int64s) -> Iterator[tuple[int, Int64s]]:
+    instance = prefs.instance_of_ballot[ballots]
+    order = np.argsort(instance, kind="stable")
+    present, start = np.unique(instance[order], return_index=True)
+    return zip(present.tolist(), np.split(ballots[order], start[1:]), strict=True) if len(ballots) else iter(())
+
+
+def draw_ballots(prefs: Preferences, uniform: float) -> Int64s:
+    """Draw a ballot of every instance in proportion to its weight, all with the same uniform number."""
+    drawn = np.full(prefs.n_instances, -1, np.int64)
+    for q, ballots in _by_instance(prefs, np.arange(prefs.n_ballots)):
+        ordered = in_canonical_order(prefs, q, ballots)
+        reached = np.cumsum(prefs.weight[ordered])
+        drawn[q] = ordered[min(np.searchsorted(reached, uniform * reached[-1], side="right"), len(ordered) - 1)]
+    return drawn
 
 
 def tiers_of(prefs: Preferences, ballot_by_instance: Int64s) -> Int64s:
     """Return the tiers of one ballot per instance; all tied where there is none."""
     tier = np.full(prefs.n_slots, np.iinfo(np.int64).max)
-    chosen = ballot_by_instance[ballot_by_instance >= 0]
     is_chosen = np.zeros(prefs.n_ballots, bool)
-    is_chosen[chosen] = True
+    is_chosen[ballot_by_instance[ballot_by_instance >= 0]] = True
     entries = is_chosen[views.ballot_of_entry(prefs)]
     tier[prefs.entry_slot[entries]] = prefs.tier[entries]
     return tier
 
 
 def better_of(prefs: Preferences, costs: PairCosts, tier: Int64s) -> Int64s:
-    """Return, for every instance, the ranking given or the best ballot, its ties broken by net wins, if cheaper."""
-    ballot, _ = best_ballots(prefs, costs)
-    picked = costs.places(costs.orders(tiers_of(prefs, ballot)))
-    return costs.best_of(np.stack([tier, picked]))
+    """Return, for every instance, the ranking given or the best ballot if that is cheaper.
+
+    Ties of the ballot are broken by net wins, then neighbours that the majority wants the other way round change
+    places (local Kemenisation), which never costs more.
+    """
+    ballot = best_ballots(prefs, costs)
+    order = costs.orders(tiers_of(prefs, ballot))
+    picked = kernels.insertion_orders(costs.slot_ptr, costs.before, order[None, :])[0]
+    return costs.best_of(np.stack([tier, costs.places(picked)]))

@@ -136,9 +136,7 @@ def list_optima(
 
 
 # ---- one block ----
-def _block_optima(
-    blocks: Blocks, solved: Exact, b: int, allow_ties: bool, limit: int, deadline: float
-) -> list[Int64s]:
+def _block_optima(blocks: Blocks, solved: Exact, b: int, allow_ties: bool, limit: int, deadline: float) -> list[Int64s]:
     before, tied = blocks.matrices(b)
     known = solved.tier[blocks.ptr[b] : blocks.ptr[b + 1]]
     if len(before) > (LARGEST_WEAK_TABLE if allow_ties else LARGEST_TABLE):

@@ -67,7 +67,8 @@ class Relaxation:
     def _make_solver(self) -> None:
         import highspy
 
-        solver: Any = highspy.Highs()
+        make: Any = highspy.Highs
+        solver = make()
         for option, value in {"output_flag": False, "threads": 1, "solver": "simplex", "presolve": "off"}.items():
             solver.setOptionValue(option, value)
         n = len(self.cost)
@@ -77,7 +78,9 @@ class Relaxation:
         self.solver, self._infinity = solver, highspy.kHighsInf
         self._optimal, self._infeasible = status.kOptimal, (status.kInfeasible, status.kUnboundedOrInfeasible)
 
-    def add_rows(self, columns: Int64s, values: Floats, *, low: Floats | None = None, high: Floats | None = None) -> None:
+    def add_rows(
+        self, columns: Int64s, values: Floats, *, low: Floats | None = None, high: Floats | None = None
+    ) -> None:
         """Add constraints, each on the same number of variables."""
         rows, width = columns.shape
         unbounded = np.full(rows, self._infinity)
@@ -164,7 +167,7 @@ class Relaxation:
 
     # ---- between rankings and solutions ----
     def tier(self) -> Int64s:
-        """Read a ranking from the last solution: items by how many they are before, equal for equal sums if ties may be.
+        """Read a ranking from the last solution: items by how many they are before, tied for equal sums if ties may be.
 
         Of a whole solution this is the ranking itself, of a fractional one a guess.
         """

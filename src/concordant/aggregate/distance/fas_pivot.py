@@ -27,10 +27,7 @@ from concordant.preferences import Preferences
 class FasPivot(Method):
     """Majority quicksort around random pivots, the best of several runs."""
 
-    waives = {
-        "neutrality": "the pivots are drawn by place in the input",
-        "condorcet_consistency": "an input ballot may be cheaper than the best run, and need not begin with the winner",
-    }
+    waives = {"neutrality": "the pivots are drawn by place in the input"}
 
     repeats: int = param(10, "how many runs; the best is kept", low=1)
     pick: bool = param(True, "take the best input ballot if it is cheaper")

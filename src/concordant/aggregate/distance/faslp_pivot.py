@@ -87,5 +87,3 @@ class FaslpPivot(Method):
 def _draws(rng: np.random.Generator, count: int, n: int) -> Floats:
     """Draw a number strictly inside (0, 1) for every pair, so that what is certain stays certain."""
     return np.clip(rng.random((count, n * n)), 1e-6, 1 - 1e-6)
-
-

@@ -7,8 +7,8 @@ distance lies between the Kendall distance and twice of it, so the result costs 
 The fit holds both totals.
 
 Cost: a sort of the positions, then candidates³ per instance at worst. Reference: C. Dwork, R. Kumar, M. Naor and D.
-Sivakumar, Rank aggregation methods for the web, WWW 2001; R. Fagin et al., Comparing and aggregating rankings with ties,
-PODS 2004.
+Sivakumar, Rank aggregation methods for the web, WWW 2001; R. Fagin et al., Comparing and aggregating rankings
+with ties, PODS 2004.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.types import Floats
+from concordant.types import Floats, Int64s
+
+NUDGE = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +35,6 @@ class Footrule(Method):
     waives = {
         "neutrality": "of several optimal assignments one is taken",
         "condorcet_consistency": "the middle of the positions decides, not the majority of the pairs",
-        "unanimity": "among several optimal assignments one may put a candidate behind another that all put first",
     }
 
     missing: str = param(
@@ -54,7 +55,9 @@ class Footrule(Method):
             start, m = int(costs.matrix_start[q]), stop - first
             own = by_start[first:stop]
             cost = matrix[start : start + m * m].reshape(m, m)[own - first]
-            row, column = linear_sum_assignment(cost)
+            # Of equal assignments prefer the order of net wins: it puts no candidate behind one that all put behind it.
+            nudge = NUDGE * cost.max(initial=1.0) / m**3 * np.outer(np.arange(m)[::-1], np.arange(m))
+            row, column = linear_sum_assignment(cost + nudge)
             tier[own[row]] = column
             total += float(cost[row, column].sum())
         return finish(prefs, costs, tier, fit={"total_footrule": total})
@@ -73,7 +76,7 @@ def position_costs(prefs: Preferences, missing: str) -> Floats:
     half = np.rint(2 * position).astype(np.int64)
     mass = sum_by(first[slot] + half, weight, int(width.sum()))
     if missing == "last":
-        mass += _left_out(prefs, first, int(width.sum()))
+        mass = mass + _left_out(prefs, first, int(width.sum()))
     parts = []
     for q, m in enumerate(size.tolist()):
         start = int(first[prefs.slot_ptr[q]]) if m else 0
@@ -87,7 +90,7 @@ def position_costs(prefs: Preferences, missing: str) -> Floats:
     return np.concatenate([np.zeros(0), *parts])
 
 
-def _left_out(prefs: Preferences, first: Floats, size: int) -> Floats:
+def _left_out(prefs: Preferences, first: Int64s, size: int) -> Floats:
     """Return the weight with which slots are left out, at the mean of each ballot's free positions."""
     sizes, instance = np.diff(prefs.indptr), prefs.instance_of_ballot
     candidates = np.diff(prefs.slot_ptr)

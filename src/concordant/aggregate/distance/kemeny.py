@@ -5,7 +5,7 @@ The consensus of least total distance is the maximum-likelihood ranking of a Mal
 neutral, consistent and Condorcet (Young and Levenglick). Finding it is NP-hard; most real elections are easy:
 
 1. Candidates fall into blocks that some optimal ranking keeps apart (strongly connected components of the majorities).
-2. A block of up to 18 candidates (14 with ties) is solved by dynamic programming over sets, which also counts the optima.
+2. A block of up to 18 candidates (14 with ties) is solved by dynamic programming over sets, which counts the optima.
 3. A larger one by a linear programme with triangle cuts in rounds (HiGHS). Its bound is rounded up to the next total
    that can occur; local search from its solution gives rankings; when the two meet, that is the proof.
 4. Where they do not, reduced costs fix most pairs, and branch and cut decides the rest.
@@ -24,13 +24,15 @@ for computing Kemeny rankings, AAAI 2006.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
+from concordant import kernels
 from concordant.aggregate.distance._blocks import Blocks, split
 from concordant.aggregate.distance._costs import (
     MISSING_CHOICES,
@@ -41,7 +43,7 @@ from concordant.aggregate.distance._costs import (
     finish,
     pair_costs,
 )
-from concordant.aggregate.distance._exact import PRECISION, Exact, Progress, solve_blocks, time_left
+from concordant.aggregate.distance._exact import PRECISION, BlockProgress, Exact, solve_blocks, time_left
 from concordant.aggregate.distance._optima import are_unique, list_optima
 from concordant.aggregate.voting._helpers import name_instances
 from concordant.gather import segment_index, sum_by
@@ -51,12 +53,18 @@ from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.types import Bools, Floats, Int64s
 
+Progress = Callable[[float, float], None]
+"""Called with a lower bound of the total distance and the least total known, as they change."""
+
 _progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 
 @contextmanager
 def watching(progress: Progress) -> Iterator[None]:
-    """Call ``progress(bound, total)`` while a block is being solved, for rankings made inside this context."""
+    """Call ``progress(bound, total)`` while large blocks are being solved, for rankings made inside this context.
+
+    Both are weights over all instances; when they meet, the ranking is proven.
+    """
     token = _progress.set(progress)
     try:
         yield
@@ -82,7 +90,7 @@ class Kemeny(Method):
         allow_ties = self.output == "weak"
         blocks = split(costs, allow_ties)
         deadline = time_left(self.time_limit)
-        solved = solve_blocks(blocks, allow_ties, deadline, self.seed, _in_weight(costs, blocks))
+        solved = solve_blocks(blocks, allow_ties, deadline, self.seed, _reporter(costs, blocks))
         model = _consensus(prefs, costs, blocks, solved, allow_ties, deadline, self.optima)
         return finish(prefs, costs, model.tier, fit=model.fit(), warnings=model.notices(prefs), model=model)
 
@@ -170,10 +178,21 @@ def _consensus(
     return Consensus(prefs, tier, total * costs.unit, bound * costs.unit, is_proven, unique, found)
 
 
-def _in_weight(costs: PairCosts, blocks: Blocks) -> Progress:
-    """Return what to call with bound and cost in units of the only instance (or raw units for several)."""
+def _reporter(costs: PairCosts, blocks: Blocks) -> BlockProgress:
+    """Return what to call with (block, bound, cost): it adds up all blocks, in weight, for whoever is watching."""
     progress = _progress.get()
     if progress is None:
-        return lambda _bound, _cost: None
-    unit = float(costs.unit[0]) if len(costs.unit) == 1 else 1.0
-    return lambda bound, cost: progress(bound * unit, cost * unit)
+        return lambda _block, _bound, _cost: None
+    ends = np.concatenate([[0], np.cumsum(blocks.size**2)])
+    start = np.arange(len(blocks.slot)) - np.repeat(blocks.ptr[:-1], blocks.size)
+    cost = kernels.ranking_totals(blocks.ptr, blocks.before, blocks.tied, start[None, :])[0]
+    least = np.minimum(np.minimum(blocks.before, kernels.transpose_matrices(blocks.ptr, blocks.before)), blocks.tied)
+    bound = np.array([least[a:b].sum() / 2 for a, b in pairwise(ends.tolist())])  # every pair stands there twice
+    unit = costs.unit[segment_index(costs.slot_ptr)[blocks.slot[blocks.ptr[:-1]]]]
+    between = float((costs.totals(blocks.join(start))[0] @ costs.unit) - cost @ unit)
+
+    def report(block: int, new_bound: float, new_cost: float) -> None:
+        bound[block], cost[block] = new_bound, new_cost
+        progress(float(bound @ unit) + between, float(cost @ unit) + between)
+
+    return report

@@ -7,9 +7,9 @@ its vote evenly over the values it allows. Of an even number of votes the lower 
 smallest value.
 
 The reference is the Borda order by default, so that the answer does not depend on how candidates are numbered;
-``reference="input"`` is the published method and does depend on it. Candidates a ballot leaves out share its last place,
-or (``missing="ignore"``) cast no vote and widen the range of those behind them. With ``output="weak"`` neighbours in the
-result are joined where that lowers the Kemeny distance, exactly or by one greedy pass.
+``reference="input"`` is the published method and does depend on it. Candidates a ballot leaves out share its last
+place, or (``missing="ignore"``) cast no vote and widen the range of the others. With ``output="weak"`` neighbours in
+the result are joined where that lowers the Kemeny distance, exactly or by one greedy pass.
 
 For votes from a Mallows model (dispersion phi) with the reference far from the centre, the mode finds the centre as
 votes grow for phi + phi² < 1 + phi^M, the median for phi < 1/2; beyond, nearby methods are better (local-search).
@@ -50,11 +50,7 @@ MOST_VALUES = 30_000_000  # votes held at once: 240 MB
 class Lehmer(Method):
     """Mode or median of every coordinate of the rankings' Lehmer codes."""
 
-    waives = {
-        "neutrality": "candidates tied in the reference order stay in input order",
-        "unanimity": "coordinates are aggregated on their own",
-        "condorcet_consistency": "coordinates are aggregated on their own",
-    }
+    waives = {"neutrality": "candidates tied in the reference order stay in input order"}
     aliases = {
         "lehmer-mode": {"statistic": "mode"},
         "lehmer-median": {"statistic": "median"},

@@ -23,11 +23,10 @@ from concordant.aggregate.distance._costs import (
     finish,
     pair_costs,
 )
-from concordant.aggregate.distance._inputs import best_ballots, tiers_of
+from concordant.aggregate.distance._inputs import best_ballots, draw_ballots, tiers_of
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.types import Int64s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +35,6 @@ class PickAPerm(Method):
 
     waives = {
         "neutrality": "of several best ballots it takes one, and ties may be broken by place in the input",
-        "anonymity": "of several best ballots it takes the first",
-        "weight_is_repetition": "a random ballot is drawn by its place",
         "condorcet_consistency": "no ballot need begin with the Condorcet winner",
     }
 
@@ -49,23 +46,11 @@ class PickAPerm(Method):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many candidates every slot leaves behind, and the total distance."""
         costs = pair_costs(prefs, self.missing)
-        ballot = best_ballots(prefs, costs)[0] if self.choice == "best" else self._draw(prefs)
+        if self.choice == "best":
+            ballot = best_ballots(prefs, costs)
+        else:
+            ballot = draw_ballots(prefs, float(np.random.default_rng(self.seed).random()))
         tier = tiers_of(prefs, ballot)
         if self.output == "permutation":
             tier = costs.places(costs.orders(tier))
         return finish(prefs, costs, tier)
-
-    def _draw(self, prefs: Preferences) -> Int64s:
-        """Draw a ballot of every instance by weight: with one uniform number, the same for all instances."""
-        uniform = float(np.random.default_rng(self.seed).random())
-        instance = prefs.instance_of_ballot
-        order = np.argsort(instance, kind="stable")
-        reached = np.cumsum(prefs.weight[order])
-        present, first = np.unique(instance[order], return_index=True)
-        start = np.concatenate([[0.0], reached])[first]
-        stop = reached[np.append(first[1:], len(order)) - 1] if len(order) else start
-        chosen = np.searchsorted(reached, start + uniform * (stop - start), side="right")
-        ballot = np.full(prefs.n_instances, -1, np.int64)
-        last = np.append(first[1:], len(order)) - 1 if len(order) else first
-        ballot[present] = order[np.minimum(chosen, last)] if len(order) else []
-        return ballot

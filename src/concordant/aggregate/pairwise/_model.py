@@ -161,7 +161,7 @@ class ScoreModel(Method):
             low = _gather(parts, [lower for _, lower, _ in resampled], duels)
             high = _gather(parts, [upper for _, _, upper in resampled], duels)
         else:
-            z = uncertainty.normal_quantile((1 + self.level) / 2)
+            z = uncertainty.upper_quantile((1 - self.level) / 2)
             half = [z * np.sqrt(part.variance) for part in parts]
             low = _gather(parts, [part.score - h for part, h in zip(parts, half, strict=True)], duels)
             high = _gather(parts, [part.score + h for part, h in zip(parts, half, strict=True)], duels)

@@ -21,6 +21,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.aggregate.pairwise._duels import Duels
+from concordant.errors import InputError
 from concordant.types import Floats, Int32s, Int64s
 
 BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER = range(4)
@@ -282,9 +283,7 @@ def _fit_dense(problem: Problem, instances: Int64s, slots: Int64s, with_errors: 
     while iteration < MAX_NEWTON:
         iteration += 1
         gradient = problem.gradient(point, terms)
-        factor, failed = lapack.dpotrf(problem.hessian(point, terms).T, lower=0, overwrite_a=1)
-        if failed:
-            break
+        factor = _factor(problem.hessian(point, terms))
         step, _ = lapack.dpotrs(factor, gradient)
         point, terms, share = climb(problem, point, terms, step, gradient)
         if share == 1.0 and np.abs(step).max() < SMALL_STEP:
@@ -310,6 +309,20 @@ def _fit_dense(problem: Problem, instances: Int64s, slots: Int64s, with_errors: 
         covariance = np.ascontiguousarray(own).reshape(-1)
         variance = np.maximum(covariance[:: m + 1], 0.0)
     return _part(problem, instances, slots, point, terms, covariance, variance, extra_variance, iteration, None)
+
+
+def _factor(hessian: Floats) -> Floats:
+    """Return the Cholesky factor; a matrix that rounding made indefinite gets a little more on its diagonal."""
+    from scipy.linalg import lapack
+
+    more = 1e-14 * float(np.trace(hessian))
+    for _ in range(12):
+        factor, failed = lapack.dpotrf(hessian.T, lower=0)
+        if not failed:
+            return np.asarray(factor)
+        hessian[np.diag_indices(len(hessian))] += more
+        more *= 10
+    raise InputError("These comparisons cannot be fitted: give the model a prior, or a larger one.")
 
 
 def _fit_sparse(problem: Problem, instances: Int64s, slots: Int64s, with_errors: bool) -> Part:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -42,12 +42,21 @@ def rank_intervals(part: Part, level: float) -> tuple[Int32s, Int32s]:
 
 def simultaneous(level: float, n: int) -> float:
     """Return the critical value for n two-sided normal statements that shall hold together."""
-    return normal_quantile((1 + level ** (1 / max(n, 1))) / 2)
+    return upper_quantile(-math.expm1(math.log(level) / max(n, 1)) / 2)
 
 
 def normal_quantile(p: float) -> float:
     """Return the quantile of the standard normal distribution."""
-    return NormalDist().inv_cdf(min(max(p, 1e-300), 1 - 1e-16))
+    return upper_quantile(1 - p) if p >= 0.5 else -upper_quantile(p)
+
+
+def upper_quantile(q: float) -> float:
+    """Return the point a standard normal variable exceeds with probability ``q`` (at most 1/2), by bisection."""
+    low, high = 0.0, 40.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) / 2 > q else (low, middle)
+    return (low + high) / 2
 
 
 def best_chances(part: Part, seed: int | None) -> Floats:

@@ -115,9 +115,7 @@ def _greedy_footrule(prefs: Preferences) -> Floats:
 
 
 # ---- learning ----
-def learn_phi(
-    prefs: Preferences, labels: Labels, distance: str, most: int, draws: int, seed: int | None
-) -> Floats:
+def learn_phi(prefs: Preferences, labels: Labels, distance: str, most: int, draws: int, seed: int | None) -> Floats:
     """Return phi >= 0 of every agent: a conditional logit over the steps of orders drawn from the labels."""
     from scipy.optimize import minimize
 
@@ -194,5 +192,3 @@ def _step_features(
         cost[:, :, prefs.agent[ballot]] += prefs.weight[ballot] * own
     step, candidate = np.triu_indices(m)
     return cost[step, candidate], m - np.arange(m)
-
-

@@ -30,7 +30,7 @@ def mean_turned(theta: Floats, n: AnyArray) -> Floats:
     small = theta * n < 1e-3
     safe = np.where(small, 1.0, theta)
     exact = 1 / np.expm1(safe) - n / np.expm1(np.minimum(safe * n, 700.0))
-    return np.where(small, (n - 1) / 2 - (n * n - 1) * theta / 12, exact)
+    return np.asarray(np.where(small, (n - 1) / 2 - (n * n - 1) * theta / 12, exact))
 
 
 def log_places(theta: Floats, n: AnyArray) -> Floats:
@@ -39,7 +39,7 @@ def log_places(theta: Floats, n: AnyArray) -> Floats:
     small = theta * n < 1e-6
     safe = np.where(small, 1.0, theta)
     exact = np.log(-np.expm1(-safe * n)) - np.log(-np.expm1(-safe))
-    return np.where(small, np.log(np.maximum(n, 1.0)) - theta * (n - 1) / 2, exact)
+    return np.asarray(np.where(small, np.log(np.maximum(n, 1.0)) - theta * (n - 1) / 2, exact))
 
 
 def solve_increasing(excess: Callable[[Floats], Floats], n: int) -> Floats:
@@ -89,7 +89,8 @@ def mean_distance_table(kind: str, m: int, seed: int) -> tuple[Floats, Floats]:
 
 def distance_of(kind: str, shift: AnyArray) -> Floats:
     """Return the distance of rows of displacements."""
-    return (np.abs(shift) if kind == "footrule" else shift.astype(np.float64) ** 2).sum(axis=-1).astype(np.float64)
+    cost = np.abs(shift) if kind == "footrule" else shift.astype(np.float64) ** 2
+    return np.asarray(cost.sum(axis=-1), np.float64)
 
 
 def _sampled_means(kind: str, m: int, theta: Floats, rng: np.random.Generator) -> Floats:

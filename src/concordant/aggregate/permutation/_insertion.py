@@ -15,12 +15,12 @@ import numpy as np
 from concordant import views
 from concordant.aggregate.permutation._centre import Against
 from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_increasing
-from concordant.types import AnyArray, Floats, Int64s
+from concordant.types import AnyArray, Floats
 
 ROUNDS = 12
 
 
-def fit_by_insertion(seen: Against, order: Int64s, theta: Floats, samples: int, seed: int) -> tuple[Floats, float]:
+def fit_by_insertion(seen: Against, theta: Floats, samples: int, seed: int) -> tuple[Floats, float]:
     """Return theta of every instance and the estimated log-likelihood, by expectation-maximisation."""
     prefs = seen.prefs
     theta, total = theta.copy(), 0.0
@@ -33,19 +33,22 @@ def fit_by_insertion(seen: Against, order: Int64s, theta: Floats, samples: int, 
         levels = _levels(seen, ballots, m)
         weight = prefs.weight[ballots]
         uniform = np.random.default_rng([seed, q]).random((m, len(ballots), samples))
-        stages = np.arange(1, m + 1)
         for _ in range(ROUNDS):
             distance, log_weight = complete(levels, float(theta[q]), uniform)
             share = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
             expected = (share * distance).sum(axis=1) / share.sum(axis=1)
             observed = float(weight @ expected) / float(weight.sum())
-            theta[q] = solve_increasing(
-                lambda t, goal=observed: mean_turned(t[:, None], stages).sum(axis=1) - goal, 1  # type: ignore[misc]
-            )[0]
+            theta[q] = _theta_of(observed, m)
         _, log_weight = complete(levels, float(theta[q]), uniform)
         top = log_weight.max(axis=1)
         total += float(weight @ (top + np.log(np.exp(log_weight - top[:, None]).mean(axis=1))))
     return theta, total
+
+
+def _theta_of(distance: float, m: int) -> float:
+    """Return the theta at which permutations of m items have this mean distance."""
+    places = np.arange(1, m + 1)
+    return float(solve_increasing(lambda theta: mean_turned(theta[:, None], places).sum(axis=1) - distance, 1)[0])
 
 
 def _levels(seen: Against, ballots: AnyArray, m: int) -> Floats:
@@ -81,5 +84,7 @@ def complete(levels: Floats, theta: float, uniform: Floats) -> tuple[Floats, Flo
         placed += placed >= place[:, :, None]
         position[:, :, i] = place
         distance += jumped
-        log_weight += -theta * least + log_places(np.array(theta), places) - log_places(np.array(theta), i + 1.0)
+        log_weight += (
+            -theta * least + log_places(np.array(theta), places) - log_places(np.array(theta), np.array(i + 1.0))
+        )
     return distance, log_weight

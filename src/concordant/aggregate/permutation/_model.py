@@ -37,11 +37,17 @@ def dispersion_notices(prefs: Preferences, theta: Floats) -> tuple[Notice, ...]:
     found = views.win_matrices(prefs, "ignore")
     compared = found.wins + kernels.transpose_matrices(prefs.slot_ptr, found.wins) + found.ties
     told = list(group_notices(prefs, comparable_groups(prefs.slot_ptr, compared)))
-    said = np.add.reduceat(np.append(compared, 0.0), np.append(found.ptr[:-1], found.ptr[-1]))[:-1] if len(theta) else theta
+    said = (
+        np.add.reduceat(np.append(compared, 0.0), np.append(found.ptr[:-1], found.ptr[-1]))[:-1]
+        if len(theta)
+        else theta
+    )
     said = np.where(found.size > 0, said, 0.0)
     unanimous = (theta >= 0.99 * MOST_THETA) & (said > 0)
     if unanimous.any():
-        text = f"every ballot agrees with the centre in {int(unanimous.sum()):,} instance(s), so phi is at its lower end"
+        text = (
+            f"every ballot agrees with the centre in {int(unanimous.sum()):,} instance(s), so phi is at its lower end"
+        )
         told.append(Notice("no-scatter", text))
     random = (theta <= 0) & (said > 0)
     if random.any():

@@ -69,5 +69,3 @@ class Cps(Method):
         usual = float(np.mean(list(known.values())))
         by_agent = {agent: float(known.get(agent, usual)) for agent in prefs.agents.labels}
         return np.array(list(by_agent.values()))[prefs.agent], by_agent
-
-

@@ -18,7 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.aggregate.permutation._centre import MISSING_CHOICES, MISSING_DOC, against, centre, inversions, position_score
+from concordant.aggregate.permutation._centre import (
+    MISSING_CHOICES,
+    MISSING_DOC,
+    against,
+    centre,
+    inversions,
+    position_score,
+)
 from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_increasing
 from concordant.aggregate.permutation._model import PermutationModel, dispersion_notices
 from concordant.gather import sum_by

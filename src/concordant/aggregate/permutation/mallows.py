@@ -58,9 +58,7 @@ class Mallows(Method):
 
     distance: str = param("kendall", "what is counted between two orders", choices=DISTANCES)
     missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
-    partial: str = param(
-        "own", "what a ballot over some of the items means for phi", choices=("own", "insertion")
-    )
+    partial: str = param("own", "what a ballot over some of the items means for phi", choices=("own", "insertion"))
     samples: int = param(20, "completions drawn per ballot with partial='insertion'", low=1)
     seed: int | None = param(0, "seed of everything random")
 
@@ -74,7 +72,7 @@ class Mallows(Method):
         by_ballot = _distances(seen, self.distance)
         theta, likelihood = _dispersions(seen, by_ballot, self.distance, seed)
         if self.partial == "insertion":
-            theta, likelihood = fit_by_insertion(seen, order, theta, self.samples, seed)
+            theta, likelihood = fit_by_insertion(seen, theta, self.samples, seed)
         total = float(prefs.weight.sum())
         phi = np.exp(-theta)
         return Outcome(
@@ -118,7 +116,9 @@ def _dispersions(seen: Against, by_ballot: Floats, kind: str, seed: int) -> tupl
     if kind == "kendall":
         normaliser = log_kendall(theta, row, size)
     else:
-        normaliser = np.array([log_distance(kind, float(theta[q]), int(m), seed) for q, m in zip(row, size, strict=True)])
+        normaliser = np.array(
+            [log_distance(kind, float(theta[q]), int(m), seed) for q, m in zip(row, size, strict=True)]
+        )
     return theta, float(-(theta @ observed) - weight @ normaliser)
 
 
@@ -129,5 +129,3 @@ def _rows(seen: Against) -> tuple[Int64s, Int64s, Floats]:
     width = int(size.max(initial=1)) + 1
     key, at = np.unique(prefs.instance_of_ballot.astype(np.int64) * width + size, return_inverse=True)
     return key // width, key % width, sum_by(at.reshape(-1), prefs.weight, len(key))
-
-

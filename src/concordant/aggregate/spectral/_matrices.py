@@ -32,12 +32,12 @@ class Stack:
     @property
     def size(self) -> int:
         """How many candidates these instances have."""
-        return self.slots.shape[1]
+        return int(self.slots.shape[1])
 
     def take(self, flat: Floats) -> Floats:
         """Return the matrices of these instances from those of all, one after the other."""
         m = self.size
-        return flat[self.cells[:, None] + np.arange(m * m)].reshape(-1, m, m)
+        return np.asarray(flat[self.cells[:, None] + np.arange(m * m)]).reshape(-1, m, m)
 
 
 def stacks(slot_ptr: Int64s) -> Iterator[Stack]:
@@ -107,9 +107,7 @@ def comparable_groups(slot_ptr: Int64s, compared: Floats) -> Int64s:
     local = cell - start[q]
     first, second = (slot_ptr[q] + part for part in np.divmod(local, np.maximum(size, 1)[q]))
     ones, none = np.ones(len(first)), np.zeros(len(first))
-    weak, _ = kernels.duel_groups(
-        first.astype(np.int32), second.astype(np.int32), ones, none, none, int(slot_ptr[-1])
-    )
+    weak, _ = kernels.duel_groups(first.astype(np.int32), second.astype(np.int32), ones, none, none, int(slot_ptr[-1]))
     return weak.astype(np.int64)
 
 

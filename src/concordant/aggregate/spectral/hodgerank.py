@@ -70,5 +70,3 @@ def solve_laplacian(compared: Floats, net: Floats, shared: Floats) -> Floats:
     scale = np.maximum(degree.max(axis=1), 1.0)
     matrix += scale[:, None, None] * shared
     return np.asarray(np.linalg.solve(matrix, net[:, :, None])[:, :, 0])
-
-

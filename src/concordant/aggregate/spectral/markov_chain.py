@@ -80,7 +80,9 @@ def _moves(prefs: Preferences, variant: str) -> tuple[Floats, Floats]:
     else:
         move = _spread(prefs, weight / (better + 1 if variant == "mc2" else length))
         total = named
-    return found.wins + found.ties + kernels.transpose_matrices(prefs.slot_ptr, found.wins), move / np.repeat(total, row_size)
+    return found.wins + found.ties + kernels.transpose_matrices(prefs.slot_ptr, found.wins), move / np.repeat(
+        total, row_size
+    )
 
 
 def _row_starts(row_size: Int64s) -> Int64s:

@@ -36,10 +36,7 @@ TURNS = (60, 2)  # multiplications of the plane in the first step, and in later 
 class Svp(Method):
     """Row means of the preferences completed to a matrix that one score per item explains."""
 
-    waives = {
-        "unanimity": "what is filled in for pairs nobody compared can outweigh what was",
-        "condorcet_consistency": "large differences count more than majorities",
-    }
+    waives = {"condorcet_consistency": "large differences count more than majorities"}
 
     counts: str = param("difference", COUNTS_DOC, choices=COUNTS)
     steps: int = param(1, "most steps of the completion", low=1)

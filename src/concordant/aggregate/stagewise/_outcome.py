@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate._shared import snap
-from concordant.aggregate.pairwise._uncertainty import BEST_DRAWS, REACH, normal_quantile, simultaneous
 from concordant.aggregate.stagewise._stages import CHOSEN, GOES_ON, SMALL, StageFit, Stages
 from concordant.method import Outcome
 from concordant.preferences import Preferences
@@ -20,7 +20,9 @@ from concordant.vocabulary import Vocabulary, shorten
 TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are one score
 LOOSE = 1e-6
 SHOWN = 5
-ENOUGH = 200_000
+ENOUGH = 20  # entries per item in which to look for proof that all items are comparable
+BEST_DRAWS = 2000
+REACH = 5.0  # standard errors behind the first item at which nobody hopes to be the best
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +63,14 @@ def outcome_of(
         lacking = ~fit.is_definite & (np.diff(prefs.slot_ptr) > 1)
         if lacking.any():
             text = (
-                "standard errors do not exist at this optimum (ties make the likelihood flat or curved upwards there, "
-                "or there are too many items), so there are no intervals"
+                "the likelihood is flat or curves upwards at these scores (with ties, unequal scores may fit better "
+                "either way), or there are too many items, so there are no standard errors; a stronger or a gamma "
+                "prior helps"
             )
             warnings.append(notice_on(prefs, "no-errors", text, np.repeat(lacking, np.diff(prefs.slot_ptr))))
         else:
             stderr = np.sqrt(np.maximum(_diagonals(prefs, fit.covariance), 0.0))
-            half = normal_quantile((1 + level) / 2) * stderr
+            half = _two_sided(level) * stderr
             low, high = score - half, score + half
             details = {"stderr": stderr, **_ranks(prefs, score, fit.covariance, level, seed)}
     return Outcome(
@@ -93,7 +96,7 @@ def _diagonals(prefs: Preferences, covariance: Floats) -> Floats:
     size = np.diff(prefs.slot_ptr)
     start = np.concatenate([[0], np.cumsum(size**2)])[:-1]
     local = np.arange(prefs.n_slots) - np.repeat(prefs.slot_ptr[:-1], size)
-    return covariance[np.repeat(start, size) + local * (np.repeat(size, size) + 1)]
+    return np.asarray(covariance[np.repeat(start, size) + local * (np.repeat(size, size) + 1)])
 
 
 def _ranks(
@@ -101,7 +104,9 @@ def _ranks(
 ) -> dict[str, AnyArray]:
     """Return ranks that hold together at this level, and the chance to be the best."""
     size = np.diff(prefs.slot_ptr)
-    critical = np.array([simultaneous(level, n * (n - 1) // 2) for n in size.tolist()])
+    # Šidák's inequality over all pairs of an instance: it holds however the differences depend on each other.
+    pairs = np.maximum(size * (size - 1) // 2, 1)
+    critical = np.array([_two_sided(level ** (1 / n)) for n in pairs.tolist()])
     low, high = kernels.rank_bounds(prefs.slot_ptr, score, covariance, critical)
     details: dict[str, AnyArray] = {"rank_low": low, "rank_high": high}
     if size.max(initial=0) <= SMALL:
@@ -110,12 +115,18 @@ def _ranks(
     return details
 
 
+def _two_sided(level: float) -> float:
+    """Return how many standard errors a two-sided interval of this level reaches."""
+    return NormalDist().inv_cdf(min((1 + level) / 2, 1 - 1e-16))
+
+
 # ---- warnings ----
 def standing_notices(prefs: Preferences, stages: Stages) -> list[Notice]:
     """Tell of items that cannot be compared, and of those that only a prior keeps from infinity."""
     n = prefs.n_slots
-    if len(stages.slot) > 2 * ENOUGH and prefs.n_instances == 1:
-        ballots = int(np.searchsorted(stages.indptr, ENOUGH))
+    enough = ENOUGH * n
+    if len(stages.slot) > 2 * enough and prefs.n_instances == 1:
+        ballots = int(np.searchsorted(stages.indptr, enough))
         if (_groups(stages, ballots, n)[1] == 0).all():  # what some ballots connect, all connect
             return []
     weak, strong = _groups(stages, len(stages.weight), n)
@@ -155,7 +166,10 @@ def _split_notices(
         largest = np.zeros(prefs.n_instances, np.int64)
         np.maximum.at(largest, instance[is_compared], size[group[is_compared]])
         body = np.zeros(len(size), bool)
-        first = {int(instance[s]): int(group[s]) for s in np.flatnonzero(is_compared & (size[group] == largest[instance]))[::-1]}
+        first = {
+            int(instance[s]): int(group[s])
+            for s in np.flatnonzero(is_compared & (size[group] == largest[instance]))[::-1]
+        }
         body[list(first.values())] = True
         beside = is_compared & ~body[group]
         if name == "separated":
@@ -202,5 +216,3 @@ def notice_on(prefs: Preferences, name: str, text: str, slots: Bools) -> Notice:
     shown = ", ".join(shorten(item, 30) for item in items[:SHOWN])
     more = f" and {len(items) - SHOWN:,} more" if len(items) > SHOWN else ""
     return Notice(name, f"{text}{where}: {shown}{more}", items)
-
-

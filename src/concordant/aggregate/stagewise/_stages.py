@@ -15,7 +15,6 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.errors import InputError
-
 from concordant.gather import segment_index, sum_by
 from concordant.preferences import Preferences
 from concordant.solvers.quasi_newton import maximise
@@ -187,7 +186,7 @@ def _mix(x: AnyArray) -> AnyArray:
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    return np.asarray(x ^ (x >> np.uint64(31)))
 
 
 def _sorted_by_instance(prefs: Preferences, slot: Int32s, mark: Bytes) -> Stages:
@@ -315,7 +314,7 @@ class _Objective:
 
 def worths(score: Floats) -> Floats:
     """Return exp(score) relative to the best."""
-    return np.exp(np.maximum(score - score.max(), LEAST_LOG_WORTH))
+    return np.asarray(np.exp(np.maximum(score - score.max(), LEAST_LOG_WORTH)))
 
 
 def _fit_large(stages: Stages, prior: Prior, solver: str, with_errors: bool, max_steps: int) -> StageFit:
@@ -331,7 +330,7 @@ def _fit_large(stages: Stages, prior: Prior, solver: str, with_errors: bool, max
     else:
         # Where the matrix of second derivatives is made anyway, its Newton steps finish what this begins.
         start = _begin(stages, prior)
-        found = maximise(function, start, tolerance=tolerance * (1e5 if use_matrix else 1.0), max_steps=max_steps)
+        found = maximise(function, start, tolerance=tolerance * (1e3 if use_matrix else 1.0), max_steps=max_steps)
         point, steps = found.point, found.steps
     covariance = None
     if use_matrix:

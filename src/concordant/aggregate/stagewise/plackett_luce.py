@@ -45,6 +45,8 @@ class PlackettLuce(Method):
         "condorcet_consistency": "who comes first counts more than who beats whom",
     }
 
+    aliases = {"plackett-luce-topk": {"missing": "last-free"}}
+
     prior: float = param(0.1, "strength of the prior that keeps scores finite", low=0.0)
     prior_kind: str = param("gaussian", "normal on scores, or Gamma on worths", choices=("gaussian", "gamma"))
     ties: str = param("shuffle", "what is done with tied items", choices=("shuffle", "input", "partition"))

@@ -30,7 +30,10 @@ def blocks_of(ptr: Int64s, *matrices: Floats) -> Iterator[tuple[slice, list[Floa
     at = 0
     for start, stop in pairwise(ptr.tolist()):
         m = stop - start
-        yield slice(start, stop), [flat[at : at + m * m].reshape(m, m) if len(flat) or not m else flat for flat in matrices]
+        yield (
+            slice(start, stop),
+            [flat[at : at + m * m].reshape(m, m) if len(flat) or not m else flat for flat in matrices],
+        )
         at += m * m
 
 
@@ -47,7 +50,7 @@ def split_blocks(ptr: Int64s, before: Floats, tied: Floats, start: Int64s) -> tu
         own = start[span] - span.start
         cost = cost[np.ix_(own, own)]
         best = np.minimum(cost, tie[np.ix_(own, own)]) if len(tied) else cost
-        leads = cost.T > best
+        leads = best < cost.T
         np.fill_diagonal(leads, False)
         if not len(own):
             continue
@@ -195,8 +198,8 @@ def bucket_orders(ptr: Int64s, before: Floats, tied: Floats, order: Int64s, is_g
                 best[b + 1] = value.min()
             end = m
             while end:
-                level[start[end - 1]] += 1
-                end = start[end - 1]
+                end = int(start[end - 1])
+                level[end] += 1
             level = np.cumsum(level) - 1
         tier[span][own] = level
     return tier
@@ -223,12 +226,12 @@ def violated_triangles(x: Floats, tolerance: float, per_pair: int, is_cyclic: bo
     found.sort(key=lambda cut: -cut[0])
     used = np.zeros((n, n), np.int64)
     chosen = []
-    for _, i, j, k in found:
-        pairs = [(min(a, b), max(a, b)) for a, b in ((i, j), (j, k), (i, k))]
+    for _, one, two, three in found:
+        pairs = [(min(a, b), max(a, b)) for a, b in ((one, two), (two, three), (one, three))]
         if all(used[pair] < per_pair for pair in pairs):
             for pair in pairs:
                 used[pair] += 1
-            chosen.append((i, j, k))
+            chosen.append((one, two, three))
     columns = np.array(chosen, np.int32).reshape(-1, 3)
     i32, j32, k32 = (np.ascontiguousarray(columns[:, c]) for c in range(3))
     return i32, j32, k32

@@ -16,6 +16,7 @@ __all__ = ["fit_stages", "stage_curvature", "stage_rates", "stage_sums"]
 CHOSEN = 1
 LEAST_LOG_WORTH = -320.0
 PAIRS_AT_ONCE = 4_000_000
+ENTRIES_AT_ONCE = 16_384
 
 
 def stage_sums(
@@ -27,29 +28,34 @@ def stage_sums(
     weight / tier worth over the chosen tiers of several items it stands in.
     """
     rate, value = np.zeros(len(worth)), 0.0
-    for ballots, entries in _equal_lengths(indptr):
-        slots, is_stage, own = slot[entries], mark[entries] == CHOSEN, weight[ballots][:, None]
+    for ballots, entries in _equal_lengths(indptr, len(worth)):
+        slots, is_stage, own = slot[entries], mark[entries] == CHOSEN, weight[ballots]
         tail = _tails(worth[slots])
-        share = np.where(is_stage, own / tail, 0.0)
-        rate += np.bincount(slots.ravel(), weights=np.cumsum(share, axis=1).ravel(), minlength=len(worth))
-        value -= float((np.where(is_stage, own, 0.0) * np.log(tail)).sum())
-    first, last, own = _tied_tiers(indptr, mark, weight)
-    gain = np.zeros(len(worth))
+        share = own / tail
+        if is_stage[:-1].all() and not is_stage[-1].any():  # strict ballots: all but the last entry are chosen
+            share[-1] = 0.0
+            value -= float(np.log(tail[:-1]).sum(axis=0) @ own)
+        else:
+            share *= is_stage
+            value -= float((is_stage * np.log(tail)).sum(axis=0) @ own)
+        rate += np.bincount(slots.ravel(), weights=np.cumsum(share, axis=0).ravel(), minlength=len(worth))
+    first, last, mass = _tied_tiers(indptr, mark, weight)
+    gain: Floats = np.zeros(len(worth))
     if len(first):
-        entries = _spans(first, last)
+        inside = _spans(first, last)
         starts = np.cumsum(last - first) - (last - first)
-        tier = np.add.reduceat(worth[slot[entries]], starts)
-        value += float(own @ np.log(tier))
-        gain = np.bincount(slot[entries], weights=np.repeat(own / tier, last - first), minlength=len(worth))
+        tier = np.add.reduceat(worth[slot[inside]], starts)
+        value += float(mass @ np.log(tier))
+        gain += np.bincount(slot[inside], weights=np.repeat(mass / tier, last - first), minlength=len(worth))
     return value, gain, rate
 
 
 def stage_rates(indptr: Int64s, slot: Int32s, draw: Floats, worth: Floats) -> Floats:
     """Return by slot the sum of draw / remaining worth over all entries up to its own, in every ballot."""
     rate = np.zeros(len(worth))
-    for _, entries in _equal_lengths(indptr):
+    for _, entries in _equal_lengths(indptr, len(worth)):
         slots = slot[entries]
-        so_far = np.cumsum(draw[entries] / _tails(worth[slots]), axis=1)
+        so_far = np.cumsum(draw[entries] / _tails(worth[slots]), axis=0)
         rate += np.bincount(slots.ravel(), weights=so_far.ravel(), minlength=len(worth))
     return rate
 
@@ -195,29 +201,27 @@ def _factorise(matrix: Floats) -> Floats | None:
         factor = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
         return None
-    return factor if (np.diag(factor) ** 2 > 1e-13 * np.diag(matrix)).all() else None
+    return np.asarray(factor) if (np.diag(factor) ** 2 > 1e-13 * np.diag(matrix)).all() else None
 
 
-def _curvatures(
-    indptr: Int64s, slot: Int32s, mark: Bytes, weight: Floats, worth: Floats
-) -> tuple[Floats, Floats]:
+def _curvatures(indptr: Int64s, slot: Int32s, mark: Bytes, weight: Floats, worth: Floats) -> tuple[Floats, Floats]:
     """Return the curvature of what remains and the part that tiers of several items take off it."""
     m = len(worth)
     matrix, slope = np.zeros(m * m), np.zeros(m)
-    for ballots, entries in _equal_lengths(indptr):
-        length = entries.shape[1]
+    for ballots, entries in _equal_lengths(indptr, len(worth)):
+        length = entries.shape[0]
         earlier, later = np.triu_indices(length, 1)
         rows = max(1, PAIRS_AT_ONCE // (len(earlier) + length))
         for start in range(0, len(ballots), rows):
-            some = entries[start : start + rows]
+            some = entries[:, start : start + rows]
             slots, is_stage = slot[some].astype(np.int64), mark[some] == CHOSEN
             tail = _tails(worth[slots])
-            own = weight[ballots[start : start + rows]][:, None]
-            first, second = (np.cumsum(np.where(is_stage, own / tail**k, 0.0), axis=1) for k in (1, 2))
+            own = weight[ballots[start : start + rows]]
+            first, second = (np.cumsum(np.where(is_stage, own / tail**k, 0.0), axis=0) for k in (1, 2))
             slope += np.bincount(slots.ravel(), weights=first.ravel(), minlength=m)
             for a, b in ((earlier, later), (later, earlier), (np.arange(length), np.arange(length))):
-                key = slots[:, a] * m + slots[:, b]
-                height = second[:, np.minimum(a, b)]
+                key = slots[a] * m + slots[b]
+                height = second[np.minimum(a, b)]
                 matrix -= np.bincount(key.ravel(), weights=height.ravel(), minlength=m * m)
     square = matrix.reshape(m, m) * np.outer(worth, worth)
     square[np.diag_indices(m)] += slope * worth
@@ -230,19 +234,25 @@ def _curvatures(
 
 
 def _tails(worth: Floats) -> Floats:
-    return np.ascontiguousarray(np.cumsum(worth[:, ::-1], axis=1)[:, ::-1])
+    tail = np.empty_like(worth)
+    np.cumsum(worth[::-1], axis=0, out=tail[::-1])
+    return tail
 
 
-def _equal_lengths(indptr: Int64s) -> Iterator[tuple[Int64s, Int64s]]:
-    """Group ballots by length: the ballots of each length and their entries, a row each."""
+def _equal_lengths(indptr: Int64s, n_slots: int) -> Iterator[tuple[AnyArray, Int64s]]:
+    """Group ballots by length: some ballots and their entries, a column each (long rows add up fast).
+
+    Not too many at once: what fits into the cache is worked on several times faster.
+    """
     sizes = np.diff(indptr)
-    if len(sizes) and sizes[0] and (sizes == sizes[0]).all():
-        yield np.arange(len(sizes)), np.arange(indptr[-1]).reshape(len(sizes), -1)
-        return
+    at_once = max(ENTRIES_AT_ONCE, 4 * n_slots)
     for length in np.flatnonzero(np.bincount(sizes)).tolist() if len(sizes) else []:
         if length:
             ballots = np.flatnonzero(sizes == length)
-            yield ballots, indptr[ballots][:, None] + np.arange(length)
+            step = max(1, at_once // length)
+            for start in range(0, len(ballots), step):
+                some = ballots[start : start + step]
+                yield some, indptr[some] + np.arange(length)[:, None]
 
 
 def _tied_tiers(indptr: Int64s, mark: Bytes, weight: Floats) -> tuple[Int64s, Int64s, Floats]:

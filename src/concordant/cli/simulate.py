@@ -1,0 +1,76 @@
+"""``concordant simulate``: draw preferences from a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from concordant.cli import _shared as shared
+
+EPILOG = """\b
+Examples:
+  concordant simulate mallows --items 10 --ballots 1000 --phi 0.7 -o votes.csv
+  concordant simulate plackett-luce --items a,b,c --scores 1,0,-1 --top 2 --to jsonl
+  concordant simulate bradley-terry --items 20 --ballots 5000 --ties 0.3 -o games.parquet
+  concordant simulate mpm --items 8 --adherence 1,0.8,0.1 | concordant rank -
+"""
+
+MODELS = {
+    "mallows": "rankings around a centre (--phi, --centre)",
+    "generalised-mallows": "a dispersion for every place of the centre (--phi A,B,…, --centre)",
+    "mallows-weak": "rankings with ties around a centre (--phi, --sweeps)",
+    "plackett-luce": "rankings as sequences of choices (--scores or --spread, --top)",
+    "bradley-terry": "duels of random pairs (--scores or --spread, --ties)",
+    "mpm": "pairs by agents of different adherence (--scores or --spread, --variances, --adherence)",
+    "ordered-partitions": "rankings with ties as sequences of tiers (--scores or --spread, --tie-odds)",
+}
+MODEL_HELP = "MODEL is one of: " + "; ".join(f"{name}: {text}" for name, text in MODELS.items()) + "."
+
+
+def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no list of numbers: write them like 0.5,0,-1.", param=param) from None
+
+
+@click.command(epilog=EPILOG, help=f"Draw preferences from a model and write them in any format.\n\n{MODEL_HELP}")
+@click.argument("model", type=click.Choice(list(MODELS)))
+@click.option("--items", default="10", metavar="N|A,B,…", help="How many items, or their labels.  [default: 10]")
+@click.option("--ballots", type=click.IntRange(0), default=100, help="How many ballots (per agent).  [default: 100]")
+@click.option("--seed", type=int, default=0, help="Seed of the random numbers.  [default: 0]")
+@click.option("--phi", callback=_numbers, metavar="X", help="Dispersion from 0 (the centre) to 1 (uniform).")
+@click.option("--centre", metavar="A,B,…|random", help="The centre, best first, or a random one.")
+@click.option("--sweeps", type=click.IntRange(0), help="Sweeps of the Markov chains.")
+@click.option("--scores", callback=_numbers, metavar="X,Y,…", help="Scores of the items.")
+@click.option("--spread", type=float, help="Standard deviation of scores that are drawn.")
+@click.option("--top", type=click.IntRange(1), help="Places a ballot tells; the rest is left open.")
+@click.option("--ties", type=float, help="How readily duels are drawn.")
+@click.option("--tie-odds", type=float, help="How readily items share a tier.")
+@click.option("--variances", callback=_numbers, metavar="X,Y,…", help="Variances of the items.")
+@click.option("--adherence", callback=_numbers, metavar="X,Y,…", help="Adherence of every agent.")
+@click.option("--output", "-o", default="-", metavar="FILE", help="Write here instead of the terminal.")
+@click.option("--to", metavar="NAME", help="Format to write; by default from the file's name.")
+def command(model: str, items: str, ballots: int, seed: int, output: str, to: str | None, **options: Any) -> None:
+    """Draw preferences from a model and write them in any format."""
+    import inspect
+
+    from concordant import simulate
+    from concordant.io import write
+
+    draw = getattr(simulate, model.replace("-", "_"))
+    given = {name: value for name, value in options.items() if value is not None}
+    known = inspect.signature(draw).parameters
+    for name in given:
+        if name not in known:
+            raise click.UsageError(f"{model} has no --{name.replace('_', '-')}: see 'concordant simulate --help'.")
+    if "phi" in given and len(given["phi"]) == 1:
+        given["phi"] = given["phi"][0]
+    if given.get("centre", "random") != "random":
+        given["centre"] = given["centre"].split(",")
+    who: Any = int(items) if items.isdigit() else items.split(",")
+    prefs = draw(who, ballots, seed=seed, **given)
+    shared.tell([*prefs.notes, *write(prefs, output, format=to)], "note: ")

@@ -1,0 +1,135 @@
+"""Pairs reduced while they are read: DuckDB counts equal rows, so that a table may be larger than memory.
+
+The table is grouped by the columns that say who met whom and how it ended, as text; the weight of a group is the sum
+of its rows' weights. What comes out is a table again, small and sorted by its labels, and goes the way of every
+table. Where a row stands is looked up only for a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from concordant import kernels
+from concordant.errors import InputError
+from concordant.io._duckdb import CsvTable, DuckTable, connect
+from concordant.roles import Plan
+from concordant.tables import Coded, coded_of_stream
+from concordant.types import Floats
+
+WEIGHT = "weight of equal rows"
+LONGEST_LINE = 2_000_000  # room for a line; a larger one costs memory in every thread
+
+
+class ReducedTable:
+    """The groups of equal rows of a table of pairs."""
+
+    has_header = True
+
+    def __init__(self, table: DuckTable, plan: Plan, *, skip_bad_rows: bool) -> None:
+        self.table, self.name, self.notes = table, table.name, table.notes
+        self._skip = skip_bad_rows
+        self._keys = [name for role, name in plan.column.items() if role != "weight"]
+        self._weight = plan.column.get("weight")
+        self.columns = [*self._keys, WEIGHT]
+        self.rows = 0
+        self._texts: dict[str, Coded] = {}
+        self._groups = self._reduce()
+
+    def roles(self, plan: Plan) -> dict[str, str]:
+        """Return the role of every column."""
+        return {role: name for role, name in plan.column.items() if role != "weight"} | {"weight": WEIGHT}
+
+    def _reduce(self, only_good: bool = False) -> list[Any]:
+        import duckdb
+
+        with connect() as connection:
+            try:
+                if not self._skip and isinstance(self.table, CsvTable) and self._weight is not None:
+                    try:  # a bare cast is done while parsing, which is faster, and fails where a cell is no number
+                        return self._run(connection, f"TRY_CAST({self.table.text_of(self._weight)} AS DOUBLE)")
+                    except (duckdb.Error, RuntimeError):
+                        pass
+                weight = None if self._weight is None else self.table.number_of(self._weight)
+                return self._run(connection, weight, only_good)
+            except (duckdb.Error, RuntimeError) as error:
+                raise self.table.problem(connection, error) from None
+
+    def _run(self, connection: Any, weight: str | None, only_good: bool = False) -> list[Any]:
+        """Return the key columns, then by group: sum of weights, how many are numbers, the least one, rows."""
+        names = [f"k{k}" for k in range(len(self._keys))]
+        chosen = [f"{self.table.text_of(key)} AS {name}" for key, name in zip(self._keys, names, strict=True)]
+        total = "count(*)::DOUBLE, count(*)::DOUBLE, 0::DOUBLE, count(*)::DOUBLE"
+        if weight is not None:
+            chosen.append(f"{weight} AS w")
+            total = "coalesce(sum(w), 0), count(w)::DOUBLE, coalesce(min(w), 0), count(*)::DOUBLE"
+        inner = f"SELECT {', '.join(chosen)} FROM {self.table.scan()}"
+        if only_good:
+            inner = f"SELECT * FROM ({inner}) WHERE w >= 0 AND isfinite(w)"
+        keys = ", ".join(names)
+        relation = connection.sql(f"SELECT {keys}, {total} FROM ({inner}) GROUP BY {keys} ORDER BY {keys}")
+        return [parts for _, _, parts in kernels.read_stream(relation.__arrow_c_stream__())]
+
+    def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
+        """Return the columns of the groups."""
+        rows = self._counted(self._groups)
+        if self._has_odd_weights():
+            self._groups = self._without_odd_weights(rows)
+        self.rows = self._counted(self._groups)
+        keys, total = self._groups[: len(self._keys)], self._groups[len(self._keys)]
+        self._texts = dict(zip(self._keys, map(coded_of_stream, keys), strict=True))
+        return {name: self._texts[name] for name in texts}, {name: np.asarray(total) for name in numbers}
+
+    @staticmethod
+    def _counted(groups: Sequence[Any]) -> int:
+        return int(np.asarray(groups[-1]).sum())
+
+    def _has_odd_weights(self) -> bool:
+        total, numbers, least, rows = (np.asarray(column) for column in self._groups[len(self._keys) :])
+        return not (np.isfinite(total).all() and (numbers == rows).all() and (least >= 0).all())
+
+    def _without_odd_weights(self, rows: int) -> list[Any]:
+        if not self._skip:
+            cell = self.table.cells(self._weight or "", [row := self._first_odd_weight()])[0]
+            what = "missing" if cell is None else f"{cell!r}, not a finite number from 0 up"
+            hint = "correct the row, or use --skip-bad-rows (skip_bad_rows=True) to leave such rows out"
+            raise self.table.error(row, f"the weight is {what}: {hint}.")
+        groups = self._reduce(only_good=True)
+        count = rows - self._counted(groups)
+        self.notes.append(f"left out {count:,} row{'s' * (count > 1)}: the weight does not count repetitions")
+        return groups
+
+    def _first_odd_weight(self) -> int:
+        number = self.table.number_of(self._weight or "")
+        return self._first_row(f"{number} IS NULL OR NOT isfinite({number}) OR {number} < 0")
+
+    def _first_row(self, condition: str) -> int:
+        query = f"SELECT row - 1 FROM (SELECT *, row_number() OVER () AS row FROM {self.table.scan()}) "
+        with connect(small=True) as connection:
+            found = connection.execute(f"{query} WHERE {condition} ORDER BY row LIMIT 1").fetchone()
+        return int(found[0]) if found else -1
+
+    # ---- where a group stands: at its first row ----
+    def _row_of(self, group: int) -> int:
+        conditions = []
+        for name in self._keys:
+            cell = self.cells(name, [group])[0]
+            text = self.table.text_of(name)
+            literal = "NULL" if cell is None else "'" + cell.replace("'", "''") + "'"
+            conditions.append(f"nullif({text}, '') IS NOT DISTINCT FROM {literal}")
+        return self._first_row(" AND ".join(conditions))
+
+    def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
+        """Return what stands in a column at some groups."""
+        codes, vocabulary = self._texts[column]
+        return [None if codes[row] < 0 else vocabulary[int(codes[row])] for row in rows]
+
+    def error(self, row: int, message: str) -> InputError:
+        """Make the error that names the first row of a group."""
+        return self.table.error(row if row < 0 else self._row_of(row), message)
+
+    def place(self, row: int) -> str:
+        """Say where the first row of a group stands."""
+        return self.table.place(self._row_of(row))

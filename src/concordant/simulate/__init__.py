@@ -1,0 +1,31 @@
+"""Draw preferences from models, for tests, simulations and benchmarks. One file per model, one function each.
+
+>>> from concordant import simulate
+>>> prefs = simulate.mallows(5, 3, phi=0.2, seed=1)
+>>> prefs.n_ballots, prefs.n_items
+(3, 5)
+
+Every function takes the items (labels, or how many), how many ballots to draw, the model's parameters and a ``seed``
+(a whole number or a ``numpy.random.Generator``); the same seed gives the same ballots. The parameters used, also those
+that were drawn, stand in ``prefs.meta``.
+"""
+
+from __future__ import annotations
+
+from concordant.simulate.bradley_terry import bradley_terry
+from concordant.simulate.generalised_mallows import generalised_mallows
+from concordant.simulate.mallows import mallows
+from concordant.simulate.mallows_weak import mallows_weak
+from concordant.simulate.mpm import mpm
+from concordant.simulate.ordered_partitions import ordered_partitions
+from concordant.simulate.plackett_luce import plackett_luce
+
+__all__ = [
+    "bradley_terry",
+    "generalised_mallows",
+    "mallows",
+    "mallows_weak",
+    "mpm",
+    "ordered_partitions",
+    "plackett_luce",
+]

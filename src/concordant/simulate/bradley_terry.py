@@ -1,0 +1,43 @@
+"""The Bradley-Terry model: duels between random pairs, i beats j with probability 1/(1 + e^(s_j - s_i)).
+
+With ``ties`` > 0 duels can be drawn, as Davidson's model has it: with p = e^s, a win of i has weight p_i, a win of j
+p_j, and a tie ``ties`` times the geometric mean of the two.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from concordant.errors import ParameterError
+from concordant.preferences import Preferences
+from concordant.simulate._draws import Items, Seed, count, from_duels, labels_of, scores_of
+
+
+def bradley_terry(
+    items: Items,
+    n_ballots: int,
+    *,
+    scores: ArrayLike | None = None,
+    spread: float = 1.0,
+    ties: float = 0.0,
+    seed: Seed = 0,
+) -> Preferences:
+    """Draw duels between uniformly random pairs; ``scores`` default to normal draws of deviation ``spread``."""
+    labels = labels_of(items)
+    if len(labels) < 2:
+        raise ParameterError("A duel takes two items: give at least two.")
+    if ties < 0:
+        raise ParameterError(f"ties={ties:g} is out of range: give a number of at least 0.")
+    rng = np.random.default_rng(seed)
+    score = scores_of(scores, len(labels), spread, rng)
+    one = rng.integers(0, len(labels), count("n_ballots", n_ballots))
+    other = rng.integers(0, len(labels) - 1, n_ballots)
+    other += other >= one
+    ahead = (score[one] - score[other]) / 2
+    weight = np.stack([np.exp(ahead), np.exp(-ahead), np.full(n_ballots, ties)])  # all over the geometric mean
+    draw = rng.random(n_ballots) * weight.sum(axis=0)
+    wins, is_tie = draw < weight[0], draw >= weight[0] + weight[1]
+    first, second = np.where(wins | is_tie, one, other), np.where(wins | is_tie, other, one)
+    meta: dict[str, object] = {"model": "bradley-terry", "scores": score.tolist(), "ties": ties}
+    return from_duels(labels, first, second, is_tie if ties > 0 else None, meta)

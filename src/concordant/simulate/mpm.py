@@ -1,0 +1,57 @@
+"""The multinomial preference model: every agent draws ordered pairs from all pairs at once.
+
+Agent n states that i is better than j with probability ∝ exp(theta_n (s_i - s_j)/(g_i + g_j)) over all ordered pairs:
+items far apart are compared more often, and rightly. theta is the agent's adherence (0: random, 1: reliable), g the
+variance of an item.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from concordant.errors import ParameterError
+from concordant.preferences import Preferences
+from concordant.simulate._draws import Items, Seed, count, from_duels, labels_of, scores_of
+
+
+def mpm(
+    items: Items,
+    n_ballots: int,
+    *,
+    scores: ArrayLike | None = None,
+    spread: float = 1.0,
+    variances: ArrayLike | None = None,
+    adherence: ArrayLike = (1.0,),
+    seed: Seed = 0,
+) -> Preferences:
+    """Draw ``n_ballots`` pairs for every agent, of whom there are as many as values of ``adherence``.
+
+    ``variances`` are the g of the items, one half each by default.
+    """
+    labels = labels_of(items)
+    m = len(labels)
+    if m < 2:
+        raise ParameterError("A pair takes two items: give at least two.")
+    rng = np.random.default_rng(seed)
+    score = scores_of(scores, m, spread, rng)
+    width = np.full(m, 0.5) if variances is None else np.asarray(variances, np.float64)
+    theta = np.atleast_1d(np.asarray(adherence, np.float64))
+    if width.shape != (m,) or not (width > 0).all():
+        raise ParameterError(f"There are {m} items: give as many variances above 0.")
+    i, j = np.nonzero(~np.eye(m, dtype=bool))
+    exponent = (score[i] - score[j]) / (width[i] + width[j])
+    drawn = []
+    for adhering in theta.tolist():
+        reached = np.cumsum(np.exp(adhering * exponent - np.max(adhering * exponent)))
+        uniform = rng.random(count("n_ballots", n_ballots)) * reached[-1]
+        drawn.append(np.minimum(np.searchsorted(reached, uniform, side="right"), len(i) - 1))
+    pair = np.concatenate(drawn)
+    agent = np.repeat(np.arange(len(theta)), n_ballots)
+    meta: dict[str, object] = {
+        "model": "mpm",
+        "scores": score.tolist(),
+        "variances": width.tolist(),
+        "adherence": theta.tolist(),
+    }
+    return from_duels(labels, i[pair], j[pair], None, meta, agent, len(theta))

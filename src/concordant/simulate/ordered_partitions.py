@@ -1,0 +1,67 @@
+"""The ordered-partition model: a ranking with ties as a sequence of choices of whole tiers.
+
+From the items that remain, a tier S is chosen with probability ∝ g(|S|) times the mean of e^score over S (the
+arithmetic-mean set function), with g(k) = ``tie_odds``^k. Drawn exactly: writing the mean as a sum, the tier is one
+item chosen ∝ e^score together with a uniformly random set of others, whose size is k - 1 where k has weight
+``tie_odds``^k C(n, k). Small odds rarely tie: at 0 this is the Plackett-Luce model.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from concordant.errors import ParameterError
+from concordant.preferences import Preferences
+from concordant.simulate._draws import Items, Seed, count, from_tiers, labels_of, scores_of
+from concordant.types import Floats, Int64s
+
+
+def ordered_partitions(
+    items: Items,
+    n_ballots: int,
+    *,
+    scores: ArrayLike | None = None,
+    spread: float = 1.0,
+    tie_odds: float = 1.0,
+    seed: Seed = 0,
+) -> Preferences:
+    """Draw rankings with ties; ``scores`` default to normal draws of standard deviation ``spread``."""
+    labels = labels_of(items)
+    if tie_odds < 0:
+        raise ParameterError(f"tie_odds={tie_odds:g} is out of range: give a number of at least 0.")
+    rng = np.random.default_rng(seed)
+    score = scores_of(scores, len(labels), spread, rng)
+    n, m = count("n_ballots", n_ballots), len(labels)
+    tiers = np.full((n, m), -1, np.int64)
+    for level in range(m):
+        remaining = tiers < 0
+        left = remaining.sum(axis=1)
+        if not left.any():
+            break
+        size = _sizes(left, tie_odds, rng)
+        noisy = np.where(remaining, score + rng.gumbel(size=(n, m)), -np.inf)
+        key = np.where(remaining, rng.random((n, m)), np.inf)
+        key[np.arange(n), np.argmax(noisy, axis=1)] = np.where(left > 0, -1.0, np.inf)
+        place = np.argsort(np.argsort(key, axis=1), axis=1)
+        tiers[remaining & (place < size[:, None])] = level
+    return from_tiers(labels, tiers, {"model": "ordered-partitions", "scores": score.tolist(), "tie_odds": tie_odds})
+
+
+def _sizes(left: Int64s, odds: float, rng: np.random.Generator) -> Int64s:
+    """Draw the size of the next tier of every ballot: k of n items with weight odds^k C(n, k), k >= 1."""
+    sizes = np.zeros(len(left), np.int64)
+    uniform = rng.random(len(left))
+    for n in np.unique(left[left > 0]).tolist():
+        reached = np.cumsum(_size_weights(n, odds))
+        own = left == n
+        sizes[own] = 1 + np.minimum(np.searchsorted(reached, uniform[own] * reached[-1], side="right"), n - 1)
+    return sizes
+
+
+def _size_weights(n: int, odds: float) -> Floats:
+    k = np.arange(1, n + 1)
+    ratio = np.ones(n)
+    ratio[1:] = odds * (n - k[1:] + 1) / k[1:]  # odds^k C(n, k), relative to k = 1
+    logs = np.cumsum(np.log(np.maximum(ratio, 1e-300)))
+    return np.asarray(np.exp(logs - logs.max()))

@@ -1,0 +1,268 @@
+"""Mallows, generalised Mallows and CPS: normalisers by enumeration, known dispersions, greedy steps by brute force."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import concordant as cc
+from concordant.aggregate.permutation import _cosets, _dispersion, _insertion
+from concordant.aggregate.permutation._centre import against
+
+METHODS = ("mallows", "generalised-mallows", "cps")
+DISTANCES = ("kendall", "footrule", "spearman")
+
+
+def kendall(order):
+    return sum(order[i] > order[j] for i in range(len(order)) for j in range(i + 1, len(order)))
+
+
+def distance(kind, order):
+    """The distance of a permutation of 0, 1, … to the identity."""
+    if kind == "kendall":
+        return kendall(order)
+    shift = [abs(item - place) for place, item in enumerate(order)]
+    return sum(shift) if kind == "footrule" else sum(s * s for s in shift)
+
+
+def draw_mallows(phi, n_items, n_ballots, seed):
+    """Repeated insertion."""
+    rng = np.random.default_rng(seed)
+    ballots = []
+    for _ in range(n_ballots):
+        ballot: list[str] = []
+        for i in range(n_items):
+            chance = phi ** np.arange(i + 1.0)
+            ballot.insert(i - rng.choice(i + 1, p=chance / chance.sum()), f"i{i}")
+        ballots.append(ballot)
+    return ballots
+
+
+# ---- dispersions ----
+@pytest.mark.parametrize("theta", [0.0, 1e-5, 0.3, 2.0])
+def test_mean_and_normaliser_of_the_kendall_distance_agree_with_enumeration(theta):
+    every = np.array([kendall(order) for order in permutations(range(5))])
+    weight = np.exp(-theta * every)
+    row, size = np.array([0]), np.array([5])
+    assert _dispersion.mean_kendall(np.array([theta]), row, size)[0] == pytest.approx(weight @ every / weight.sum())
+    assert _dispersion.log_kendall(np.array([theta]), row, size)[0] == pytest.approx(np.log(weight.sum()))
+
+
+@pytest.mark.parametrize("kind", ["footrule", "spearman"])
+def test_normalisers_of_the_other_distances_agree_with_enumeration(kind):
+    every = np.array([distance(kind, order) for order in permutations(range(5))])
+    theta = 0.2
+    assert _dispersion.log_distance(kind, theta, 5, 0) == pytest.approx(np.log(np.exp(-theta * every).sum()), abs=0.02)
+
+
+def test_sampled_means_agree_with_enumeration():
+    for kind in ("footrule", "spearman"):
+        theta, exact = _dispersion.mean_distance_table(kind, 7, 0)
+        sampled = _dispersion._sampled_means(kind, 7, theta, np.random.default_rng(0))
+        assert np.abs(sampled - exact).max() < 0.05 * exact[0]
+
+
+@pytest.mark.parametrize("name", ["mallows", "generalised-mallows"])
+def test_centre_and_dispersion_are_recovered(name):
+    prefs = cc.Preferences.from_rankings(draw_mallows(0.5, 8, 600, 0))
+    ranking = cc.rank(prefs, name)
+    assert ranking.items == [f"i{k}" for k in range(8)]
+    assert ranking.model.centre() == ranking.items
+    if name == "mallows":
+        assert ranking.fit["phi"] == pytest.approx(0.5, abs=0.03)
+    else:
+        assert ranking.detail("phi")[:6] == pytest.approx(np.full(6, 0.5), abs=0.1)
+
+
+@pytest.mark.parametrize("kind", DISTANCES)
+def test_the_log_likelihood_is_that_of_the_definition_at_its_maximum(kind):
+    prefs = cc.Preferences.from_rankings(draw_mallows(0.6, 4, 40, 1))
+    ranking = cc.rank(prefs, "mallows", distance=kind)
+    place = {item: k for k, item in enumerate(ranking.items)}
+    labels = prefs.items.labels
+    observed = [[place[labels[i]] for i in prefs.item[4 * b : 4 * b + 4]] for b in range(40)]
+    total = sum(distance(kind, order) for order in observed)
+    every = np.array([distance(kind, order) for order in permutations(range(4))])
+
+    def likelihood(theta):
+        return -theta * total - 40 * np.log(np.exp(-theta * every).sum())
+
+    theta = -np.log(ranking.fit["phi"])
+    assert ranking.fit["mean_distance"] == pytest.approx(total / 40)
+    assert ranking.fit["log_likelihood"] == pytest.approx(likelihood(theta), abs=0.05)
+    assert likelihood(theta) >= max(likelihood(theta * 0.9), likelihood(theta * 1.1))
+
+
+@pytest.mark.parametrize("kind", DISTANCES)
+def test_no_order_is_closer_than_the_centre(kind):
+    rng = np.random.default_rng(2)
+    orders = [rng.permutation(4) for _ in range(7)]
+    prefs = cc.Preferences.from_rankings([[f"i{k}" for k in order] for order in orders])
+    centre = [int(item[1:]) for item in cc.rank(prefs, "mallows", distance=kind).items]
+
+    def cost(middle):
+        place = {item: k for k, item in enumerate(middle)}
+        return sum(distance(kind, [place[i] for i in order]) for order in orders)
+
+    assert cost(centre) == min(cost(middle) for middle in permutations(range(4)))
+
+
+def test_generalised_mallows_with_equal_phi_has_the_mallows_likelihood_or_more():
+    prefs = cc.Preferences.from_rankings(draw_mallows(0.4, 6, 100, 3))
+    one, other = cc.rank(prefs, "mallows"), cc.rank(prefs, "generalised-mallows")
+    assert other.fit["log_likelihood"] >= one.fit["log_likelihood"] - 1e-9
+
+
+# ---- insertion ----
+def test_weights_of_completions_estimate_the_likelihood_of_a_partial_ranking():
+    # P(c before a) under phi = 0.4 and the centre a b c d, by enumeration.
+    theta = -np.log(0.4)
+    prefs = cc.Preferences.from_rankings([["c", "a"]], candidates=list("abcd"))
+    seen = against(prefs, np.arange(4))
+    levels = _insertion._levels(seen, np.array([0]), 4)
+    uniform = np.random.default_rng(0).random((4, 1, 20000))
+    moved, log_weight = _insertion.complete(levels, theta, uniform)
+    every = list(permutations(range(4)))
+    chance = np.exp([-theta * kendall(order) for order in every])
+    fits = np.array([order.index(2) < order.index(0) for order in every])
+    assert np.exp(log_weight).mean() == pytest.approx(chance[fits].sum() / chance.sum(), rel=0.03)
+    mean = np.array([kendall(order) for order in every])[fits] @ chance[fits] / chance[fits].sum()
+    assert np.average(moved[0], weights=np.exp(log_weight[0])) == pytest.approx(mean, rel=0.03)
+
+
+def test_complete_rankings_need_no_completion():
+    prefs = cc.Preferences.from_rankings(draw_mallows(0.5, 5, 50, 4))
+    own, inserted = (cc.rank(prefs, "mallows", partial=kind) for kind in ("own", "insertion"))
+    assert inserted.fit["phi"] == pytest.approx(own.fit["phi"], abs=1e-6)
+    assert inserted.fit["log_likelihood"] == pytest.approx(own.fit["log_likelihood"])
+
+
+def test_dispersion_is_recovered_from_parts_of_rankings():
+    rng = np.random.default_rng(5)
+    parts = []
+    for ballot in draw_mallows(0.5, 6, 300, 5):
+        keep = set(rng.permutation(6)[:3].tolist())
+        parts.append([item for item in ballot if int(item[1:]) in keep])
+    prefs = cc.Preferences.from_rankings(parts)
+    ranking = cc.rank(prefs, "mallows", partial="insertion", missing="ignore")
+    assert ranking.items == [f"i{k}" for k in range(6)]
+    assert ranking.fit["phi"] == pytest.approx(0.5, abs=0.06)
+
+
+def test_insertion_is_for_the_kendall_distance():
+    with pytest.raises(cc.ParameterError, match="kendall"):
+        cc.rank(cc.Preferences.from_rankings([["a", "b"]]), "mallows", partial="insertion", distance="footrule")
+
+
+# ---- CPS ----
+def coset_mean(kind, beginning, ballot):
+    """The mean distance between a ballot and all orders that begin so, by enumeration."""
+    rest = [item for item in ballot if item not in beginning]
+    place = {item: k for k, item in enumerate(ballot)}
+    total = [distance(kind, [place[item] for item in (*beginning, *tail)]) for tail in permutations(rest)]
+    return np.mean(total)
+
+
+@pytest.mark.parametrize("kind", DISTANCES)
+def test_the_greedy_order_takes_the_candidate_with_the_least_mean_distance_over_the_coset(kind):
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        ballots = [tuple(rng.permutation(5).tolist()) for _ in range(3)]
+        weight = rng.random(3) + 0.1
+        prefs = cc.Preferences.from_rankings([[f"i{k}" for k in b] for b in ballots], weight=weight)
+        ranking = cc.rank(prefs, "cps", distance=kind)
+        placed: tuple[int, ...] = ()
+        while len(placed) < 5:
+            costs = {
+                item: sum(w * coset_mean(kind, (*placed, item), b) for w, b in zip(weight, ballots, strict=True))
+                for item in range(5)
+                if item not in placed
+            }
+            placed = (*placed, min(costs, key=costs.__getitem__))
+        assert ranking.items == [f"i{k}" for k in placed]
+
+
+def test_footrule_costs_of_unranked_items_are_means_over_the_free_positions():
+    for place in range(1, 5):
+        free = _cosets.free_cost(np.array([place]), np.array([5]), np.array([2]))[0]
+        each = [_cosets.footrule_cost(place, 5, position) for position in (3, 4, 5)]
+        assert free == pytest.approx(np.mean(each))
+
+
+def labelled_corpus(n_instances=40, n_items=8, seed=0):
+    """A good, a middling and a random agent, with labels that follow the truth."""
+    rng = np.random.default_rng(seed)
+    rankings, agents, instances, rows = [], [], [], []
+    for q in range(n_instances):
+        relevance = rng.integers(0, 3, n_items)
+        for agent, noise in (("good", 0.3), ("fair", 1.5), ("random", 50.0)):
+            order = np.argsort(-(relevance + noise * rng.normal(size=n_items)))
+            rankings.append([f"d{k}" for k in order])
+            agents.append(agent)
+            instances.append(f"q{q}")
+        rows += [(f"q{q}", f"d{k}", relevance[k]) for k in range(n_items)]
+    prefs = cc.Preferences.from_rankings(rankings, agent=agents, instance=instances)
+    return prefs, cc.Labels(*zip(*rows, strict=True))
+
+
+@pytest.mark.parametrize("kind", DISTANCES)
+def test_labels_teach_whom_to_follow(kind):
+    prefs, labels = labelled_corpus()
+    method = cc.Cps(distance=kind)
+    fitted = method.fit(prefs, labels)
+    phi = fitted.learnt["phi"]
+    assert phi["good"] > phi["fair"] > phi["random"] >= 0
+    new, truth = labelled_corpus(seed=1)
+    before, after = (cc.evaluate(m.rank(new), truth, ["ndcg@5"])["ndcg@5"] for m in (method, fitted))
+    assert after > before
+    assert fitted.rank(new).agents == pytest.approx(phi)
+
+
+def test_an_agent_never_seen_counts_like_the_average_one():
+    prefs, labels = labelled_corpus()
+    fitted = cc.Cps().fit(prefs, labels)
+    new = cc.Preferences.from_rankings([["a", "b"]], agent=["stranger"])
+    assert fitted.rank(new).agents == {"stranger": pytest.approx(np.mean(list(fitted.learnt["phi"].values())))}
+
+
+def test_learning_needs_agents():
+    prefs = cc.Preferences.from_rankings([["a", "b"]])
+    with pytest.raises(cc.NeedError, match="agent"):
+        cc.Cps().fit(prefs, cc.Labels(None, ["a"], [1]))
+
+
+# ---- edge cases ----
+EDGES = {
+    "undefeated": [["a", "b", "c"], ["a", "c", "b"]],
+    "winless": [["a", "b", "c"], ["b", "a", "c"]],
+    "two components": [["a", "b"], ["b", "a"], ["c", "d"], ["d", "c"]],
+    "compared once": [["a", "b"], ["b", "a"], ["a", "z"]],
+    "all ties": [[["a", "b", "c"]], [["a", "b", "c"]]],
+    "a single ballot": [["a", "b", "c"]],
+    "two items": [["a", "b"]],
+    "one item": [["a"]],
+}
+
+
+@pytest.mark.parametrize("method", [*METHODS, "cps-footrule", "cps-spearman"])
+@pytest.mark.parametrize("case", EDGES)
+def test_hard_cases_are_finite(method, case):
+    ranking = cc.rank(cc.Preferences.from_rankings(EDGES[case]), method)
+    assert np.isfinite(ranking.score).all()
+    if ranking.fit:
+        assert all(np.isfinite(value) for value in ranking.fit.values())
+
+
+def test_unanimous_and_chaotic_ballots_are_told():
+    same = cc.rank(cc.Preferences.from_rankings([["a", "b", "c"]] * 3), "mallows")
+    chaos = cc.rank(cc.Preferences.from_rankings(list(permutations("abc"))), "mallows")
+    assert "no-scatter" in {notice.name for notice in same.warnings}
+    assert "no-consensus" in {notice.name for notice in chaos.warnings}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_candidates_nobody_ranked_are_ranked_too(method):
+    prefs = cc.Preferences.from_rankings([["a", "b"], ["b", "a"], ["a", "b"]], candidates=["a", "b", "c"])
+    assert set(cc.rank(prefs, method).items) == {"a", "b", "c"}

@@ -1,0 +1,165 @@
+"""HodgeRank, SVP, rank centrality and Markov chains against direct computations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import concordant as cc
+
+METHODS = ("hodgerank", "svp", "rank-centrality", "mc1", "mc2", "mc3", "mc4")
+
+
+def by_item(ranking):
+    return dict(zip(ranking.items, ranking.scores, strict=True))
+
+
+def rating_prefs(matrix):
+    agent, item = np.nonzero(~np.isnan(matrix))
+    return cc.Preferences.from_ratings([f"u{a}" for a in agent], [f"i{k}" for k in item], matrix[agent, item].tolist())
+
+
+# ---- HodgeRank ----
+def test_hodgerank_solves_the_least_squares_problem_over_all_rated_pairs():
+    rng = np.random.default_rng(0)
+    ratings = rng.integers(1, 6, (8, 5)).astype(float)
+    ratings[rng.random((8, 5)) < 0.3] = np.nan
+    ranking = cc.rank(rating_prefs(ratings), "hodgerank")
+    rows, goals = [], []
+    for user in ratings:
+        for i in range(5):
+            for j in range(i):
+                if not np.isnan(user[[i, j]]).any():
+                    row = np.zeros(5)
+                    row[i], row[j] = 1, -1
+                    rows.append(row)
+                    goals.append(user[i] - user[j])
+    expected = np.linalg.lstsq(np.array(rows), np.array(goals), rcond=None)[0]
+    found = by_item(ranking)
+    assert [found[f"i{k}"] for k in range(5)] == pytest.approx(expected - expected.mean(), abs=1e-9)
+
+
+def test_consistent_preferences_have_no_cyclic_residual_and_cycles_have_nothing_else():
+    straight = cc.Preferences.from_pairs(["a", "b", "a"], ["b", "c", "c"])
+    around = cc.Preferences.from_pairs(["a", "b", "c"], ["b", "c", "a"])
+    levels = rating_prefs(np.array([[5.0, 3.0, 1.0]] * 2))
+    assert cc.rank(levels, "hodgerank").fit["cyclic_residual"] == pytest.approx(0.0, abs=1e-12)
+    ranking = cc.rank(around, "hodgerank")
+    assert ranking.fit["cyclic_residual"] == pytest.approx(1.0)
+    assert ranking.tiers == [["a", "b", "c"]]
+    # a over b and b over c by one each do not add up to a over c by one: a third of one pair remains.
+    assert cc.rank(straight, "hodgerank").fit["cyclic_residual"] == pytest.approx(1 / 9)
+
+
+# ---- SVP ----
+def test_a_score_behind_every_preference_is_found():
+    score = np.array([3.0, 1.0, 0.0, -4.0])
+    found = by_item(cc.rank(rating_prefs(np.tile(score, (2, 1))), "svp"))
+    assert [found[f"i{k}"] for k in range(4)] == pytest.approx(score - score.mean(), abs=1e-6)
+
+
+def test_one_step_is_the_best_skew_matrix_of_rank_two():
+    rng = np.random.default_rng(1)
+    ratings = rng.normal(size=(6, 7))
+    ratings[rng.random((6, 7)) < 0.3] = np.nan
+    prefs = rating_prefs(ratings)
+    shown = cc.rank(prefs, "svp")
+    found = by_item(shown)
+    difference = ratings[:, :, None] - ratings[:, None, :]
+    compared = ~np.isnan(difference)
+    mean = np.where(compared.any(axis=0), np.nansum(difference, axis=0) / np.maximum(compared.sum(axis=0), 1), 0.0)
+    u, s, v = np.linalg.svd(mean)
+    best = ((u[:, :2] * s[:2]) @ v[:2]).mean(axis=1)
+    known = compared.any(axis=0).sum() - 7
+    assert [found[f"i{k}"] for k in range(7)] == pytest.approx(best * 42 / known, abs=1e-6)
+
+
+def test_more_steps_fill_in_what_was_never_compared():
+    score = np.linspace(2, -2, 8)
+    rng = np.random.default_rng(2)
+    ratings = np.tile(score, (40, 1))
+    for user in ratings:
+        user[rng.permutation(8)[3:]] = np.nan
+    found = by_item(cc.rank(rating_prefs(ratings), "svp", steps=400))
+    assert [found[f"i{k}"] for k in range(8)] == pytest.approx(score, abs=1e-3)
+
+
+# ---- walks ----
+def test_rank_centrality_finds_bradley_terry_worths_from_exact_shares():
+    worth = np.array([4.0, 2.0, 1.0])
+    pairs = [(i, j) for i in range(3) for j in range(3) if i != j]
+    weight = [1e6 * worth[i] / (worth[i] + worth[j]) for i, j in pairs]
+    prefs = cc.Preferences.from_pairs([f"i{i}" for i, _ in pairs], [f"i{j}" for _, j in pairs], weight=weight)
+    found = by_item(cc.rank(prefs, "rank-centrality", prior=1e-6))
+    assert [found[f"i{k}"] - found["i0"] for k in range(3)] == pytest.approx(np.log(worth / 4), abs=1e-4)
+
+
+def chain(variant, ballots, items, teleport=0.05):
+    """The transition matrix as Dwork et al. describe it, in loops."""
+    m = len(items)
+    step = np.zeros((m, m))
+    for i, item in enumerate(items):
+        lists = [b for b in ballots if item in b]
+        ahead = [b[: b.index(item) + 1] for b in lists]
+        if variant == "mc1":
+            places = [other for some in ahead for other in some]
+            for other in places:
+                step[i, items.index(other)] += 1 / len(places)
+        elif variant == "mc2":
+            for some in ahead:
+                for other in some:
+                    step[i, items.index(other)] += 1 / len(lists) / len(some)
+        elif variant == "mc3":
+            for b in lists:
+                for other in b:
+                    to = items.index(other) if b.index(other) < b.index(item) else i
+                    step[i, to] += 1 / len(lists) / len(b)
+        else:
+            for j, other in enumerate(items):
+                both = [b for b in lists if other in b]
+                wins = sum(b.index(other) < b.index(item) for b in both)
+                step[i, j if 2 * wins > len(both) else i] += 1 / m
+    step = (1 - teleport) * step + teleport / m
+    values, vectors = np.linalg.eig(step.T)
+    share = np.real(vectors[:, np.argmax(np.real(values))])
+    return share / share.sum()
+
+
+@pytest.mark.parametrize("variant", ["mc1", "mc2", "mc3", "mc4"])
+def test_the_chains_are_those_of_the_paper(variant):
+    ballots = [list("abcd"), list("bac"), list("dab"), list("cbda")]
+    items = list("abcd")
+    found = by_item(cc.rank(cc.Preferences.from_rankings(ballots), variant))
+    assert [found[item] for item in items] == pytest.approx(chain(variant, ballots, items), abs=1e-9)
+
+
+# ---- edge cases ----
+EDGES = {
+    "undefeated": [["a", "b", "c"], ["a", "c", "b"]],
+    "winless": [["a", "b", "c"], ["b", "a", "c"]],
+    "two components": [["a", "b"], ["b", "a"], ["c", "d"], ["d", "c"]],
+    "compared once": [["a", "b"], ["b", "a"], ["a", "z"]],
+    "all ties": [[["a", "b", "c"]], [["a", "b", "c"]]],
+    "a single ballot": [["a", "b", "c"]],
+    "two items": [["a", "b"]],
+    "one item": [["a"]],
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("case", EDGES)
+def test_hard_cases_are_finite_and_told(method, case):
+    ranking = cc.rank(cc.Preferences.from_rankings(EDGES[case]), method)
+    assert np.isfinite(ranking.score).all()
+    notices = {notice.name: set(notice.items) for notice in ranking.warnings}
+    if case == "two components":
+        assert notices["disconnected"] == {"c", "d"}
+    if case == "all ties":
+        assert ranking.tiers == [["a", "b", "c"]]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_candidates_nobody_compared_are_told(method):
+    prefs = cc.Preferences.from_rankings([["a", "b"], ["b", "a"]], candidates=["a", "b", "c"])
+    ranking = cc.rank(prefs, method)
+    assert [notice.items for notice in ranking.warnings if notice.name == "never-compared"] == [("c",)]

@@ -1,0 +1,145 @@
+"""The experiments of paper 000, on small files of the same layout, and on the real ones where they are."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import concordant as cc
+from concordant.cli.__main__ import main
+from concordant.experiments import adherence, metasearch, movielens_consensus
+
+
+@pytest.fixture(scope="module")
+def letor(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five parts of four queries; engine 4 answers at random."""
+    root = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(0)
+    for dataset in metasearch.SETS:
+        folder = root / "letor4-agg" / dataset
+        folder.mkdir(parents=True)
+        for part in range(1, 6):
+            lines = []
+            for query in range(4):
+                label = rng.integers(0, 3, 8)
+                ranks = np.array(
+                    [np.argsort(np.argsort(-label + noise * rng.normal(size=8))) + 1 for noise in (0.5, 1, 1, 90)]
+                )
+                for document in range(8):
+                    known = rng.random(4) < 0.8
+                    cells = [f"{e + 1}:{ranks[e, document] if known[e] else 'NULL'}" for e in range(4)]
+                    name = f"d{part}-{query}-{document}"
+                    lines.append(
+                        f"{label[document]} qid:{part}{query} {' '.join(cells)} #docid = {name} inc = 1 prob = 0.5"
+                    )
+            (folder / f"A{part}.txt").write_text("\n".join(lines) + "\n")
+    return root
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: object) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(arg) for arg in args])
+    assert stopped.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_a_method_that_learns_sees_the_training_parts_only(letor):
+    folds = metasearch.find_folds(letor, "MQ2008-agg")
+    assert [path.stem for path in folds[1].train_paths] == ["A2", "A3", "A4"]
+    assert folds[1].test_path.stem == "A1"
+    (row,) = metasearch.run(letor, ["MQ2008-agg"], ["theta-mpm"])
+    by_hand = []
+    for fold in folds:
+        ranking = cc.MPM().fit(*fold.train).rank(fold.test[0])
+        by_hand.append(100 * cc.evaluate(ranking, fold.test[1], ["map"])["map"])
+    assert row["MAP"] == pytest.approx(np.mean(by_hand))
+    assert row["published"]["MAP"] == 44.71
+
+
+def test_stars_mark_what_beats_the_best_baseline(letor):
+    rows = metasearch.run(letor, ["MQ2008-agg"], ["bradley-terry", "theta-mpm"])
+    assert rows[1]["baseline"]["MAP"] == "bradley-terry"
+    assert rows[0]["baseline"] == {}
+    page = metasearch.to_markdown(rows)
+    assert "| theta-mpm |" in page
+    assert page.count("*published*") == 2
+
+
+def test_the_default_is_every_candidate_that_is_installed():
+    assert {"rrf", "borda", "mpm", "theta-mpm"} <= set(metasearch.default_methods())
+
+
+def test_metasearch_writes_a_page(letor, tmp_path, capsys):
+    args = ("reproduce", "metasearch", "--data", letor, "--set", "MQ2007-agg", "--methods", "rrf,theta-mpm")
+    assert "theta-mpm" in run(capsys, *args, "--markdown", tmp_path / "page.md")
+    assert "## MQ2007-agg" in (tmp_path / "page.md").read_text()
+
+
+def test_adherence_finds_the_random_engine_with_and_without_labels(letor, tmp_path, capsys):
+    result = json.loads(run(capsys, "reproduce", "adherence", "--data", letor, "--json"))
+    for column in ("supervised", "learnt"):
+        assert np.argmin(result[column]) == 3
+        assert max(result[column]) == 1.0
+    table = run(capsys, "reproduce", "adherence", "--data", letor, "--markdown", tmp_path / "page.md")
+    assert "from labels" in table
+    assert "| 4 |" in (tmp_path / "page.md").read_text()
+
+
+def test_adherence_is_drawn(letor, tmp_path):
+    pytest.importorskip("matplotlib")
+    (path,) = adherence.draw(adherence.run(letor), tmp_path / "figures")
+    assert Path(path).stat().st_size > 1000
+
+
+def test_an_unknown_set_is_refused():
+    with pytest.raises(cc.InputError, match="MQ2009"):
+        adherence.run(None, "MQ2009")
+
+
+# ---- MovieLens ----
+def test_ndcg_of_one_order_agrees_with_the_metric():
+    rng = np.random.default_rng(0)
+    ratings = rng.integers(1, 6, (5, 9)).astype(float)
+    order = rng.permutation(9)
+    found = movielens_consensus.ndcg(ratings, order, (1, 4))
+    for user, own in enumerate(ratings):
+        labels = cc.Labels(None, [str(i) for i in range(9)], own)
+        ranking = cc.rank(cc.Preferences.from_rankings([[str(i) for i in order]]), "borda")
+        evaluated = cc.evaluate(ranking, labels, ["ndcg@1", "ndcg@4"])
+        assert found[user] == pytest.approx([evaluated["ndcg@1"], evaluated["ndcg@4"]])
+
+
+def test_completion_keeps_the_known_ratings():
+    observed = np.array([[5.0, np.nan, 1.0], [4.0, 2.0, np.nan], [np.nan, 3.0, 1.0]])
+    completed = movielens_consensus.complete(observed, movielens_consensus.PMF(factors=1, sweeps=3))
+    known = ~np.isnan(observed)
+    np.testing.assert_array_equal(completed[known], observed[known])
+    assert completed.min() >= 1.0
+    assert completed.max() <= 5.0
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_the_consensus_of_movielens_is_the_published_one(tmp_path):
+    """Paper 000: all counts of table 3, both ends of Bradley-Terry, the top of MPM; figure 5's fall of the variance."""
+    root = Path(os.environ.get("CONCORDANT_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
+    if not (root / "ml-100k").is_dir():
+        pytest.skip("the public data sets are not here: set CONCORDANT_DATA")
+    result = movielens_consensus.run(root)
+    assert result["counts"] == movielens_consensus.PUBLISHED_COUNTS
+    assert result["variances"]["spearman"] < -0.9
+    top = [film for film, *_ in result["ends"]["mpm"]["top"]]
+    assert top[0] == "Star Wars"
+    assert top[4] == "Shawshank Redemption, The"
+    bottom = {film for film, *_ in result["ends"]["mpm-variances"]["bottom"]}
+    printed = ("Cable Guy", "Striptease", "Very Brady", "Jungle2Jungle", "Island of Dr.")
+    assert all(any(film.startswith(name) for film in bottom) for name in printed)
+    assert result["ndcg"]["mpm"][0] == pytest.approx(69.15, abs=1.0)
+    assert "differs" not in movielens_consensus.to_markdown(result)
+    json.dumps(movielens_consensus.plain(result), allow_nan=False)
+    pytest.importorskip("matplotlib")
+    assert len(movielens_consensus.draw(result, tmp_path)) == 2

@@ -347,7 +347,8 @@ def _weight_of_ballots(weights: Floats, order: Int64s, indptr: Int64s) -> Floats
 
 def sum_by(index: AnyArray, weights: AnyArray, n: int) -> Floats:
     """Return the sum of the weights that go to each of ``n`` places."""
-    return np.bincount(index, weights=weights, minlength=n)  # type: ignore[return-value]
+    # Over nothing at all, bincount forgets the weights and counts in integers.
+    return np.bincount(index, weights=weights, minlength=n).astype(np.float64, copy=False)
 
 
 def segment_index(indptr: AnyArray) -> Int64s:

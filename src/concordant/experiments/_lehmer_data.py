@@ -61,7 +61,7 @@ def movielens(data: DataFolder) -> Preferences:
 
 def from_ranks(ranks: Floats) -> Preferences:
     """Return one ballot per row of ranks (lower is better, equal is a tie, NaN is left out)."""
-    n, m = ranks.shape
+    m = ranks.shape[1]
     order = np.argsort(ranks, axis=1, kind="stable")  # NaN last
     size = (~np.isnan(ranks)).sum(axis=1)
     named = np.arange(m)[None, :] < size[:, None]

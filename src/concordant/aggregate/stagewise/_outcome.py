@@ -166,11 +166,10 @@ def _split_notices(
         largest = np.zeros(prefs.n_instances, np.int64)
         np.maximum.at(largest, instance[is_compared], size[group[is_compared]])
         body = np.zeros(len(size), bool)
-        first = {
-            int(instance[s]): int(group[s])
-            for s in np.flatnonzero(is_compared & (size[group] == largest[instance]))[::-1]
-        }
-        body[list(first.values())] = True
+        at = np.flatnonzero(is_compared & (size[group] == largest[instance]))[::-1]
+        body_of = np.full(prefs.n_instances, -1)
+        body_of[instance[at]] = group[at]
+        body[body_of[body_of >= 0]] = True
         beside = is_compared & ~body[group]
         if name == "separated":
             beside &= size[group] > 1

@@ -35,7 +35,7 @@ _HOME = {
     "NeedError": "errors",
     "UnknownNameError": "errors",
 }
-_MODULES = ("metrics", "views", "registry", "kernels", "simulate")
+_MODULES = ("datasets", "metrics", "views", "registry", "kernels", "simulate")
 
 
 def __getattr__(name: str) -> object:

@@ -46,7 +46,8 @@ class Screen:
         if not self.skip:
             what = reason if explain is None else explain(first)
             raise self.rows.error(first, f"{what}: {SKIP_HINT}.")
-        self._reasons[reason] = (len(rows), first)
+        count = self.rows.rows_in(rows) if hasattr(self.rows, "rows_in") else len(rows)  # a row may stand for many
+        self._reasons[reason] = (count, first)
         self.good = self.good & ~bad
 
     def tolerate(self, odd: Bools, what: str) -> None:

@@ -23,6 +23,7 @@ COMMANDS = {
     "convert": "Convert preferences from one format to another.",
     "fuse": "Fuse TREC runs into one run.",
     "evaluate": "Evaluate runs or rankings against relevance labels.",
+    "datasets": "List the public data sets, or say where to get one.",
     "methods": "List the methods, or explain one.",
     "metrics": "List the metrics and their conventions.",
     "simulate": "Draw preferences from a model, in any format.",

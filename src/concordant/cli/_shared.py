@@ -30,6 +30,7 @@ ROLES = {
     "rating": "column of the rating (high is good)",
     "instance": "column of the query, topic or election",
     "weight": "column of the number of times a row counts",
+    "time": "column of dates or numbers to sort pairs by, oldest first",
 }
 FORMS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix")
 
@@ -47,6 +48,8 @@ def reading_options(command: F) -> F:
         click.option("--encoding", metavar="NAME", help="Encoding of the text, if not UTF-8."),
         click.option("--delimiter", metavar="CHAR", help="What separates the columns; recognised if not given."),
         click.option("--header/--no-header", default=None, help="Whether the first line names the columns."),
+        click.option("--categories", metavar="A,B,…", help="Categories of a PrefLib cat file, best first."),
+        click.option("--merge", is_flag=True, help="Join equal ballots and add their weights while reading."),
         click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and say how many."),
         click.option("--strict", is_flag=True, help="Refuse whatever had to be guessed or repaired."),
     ]
@@ -69,6 +72,8 @@ def read_preferences(path: str | Sequence[str], options: dict[str, Any]) -> Pref
         encoding=options.pop("encoding"),
         delimiter=options.pop("delimiter"),
         header=options.pop("header"),
+        categories=options.pop("categories"),
+        merge=options.pop("merge"),
         **{role: column for role, column in roles.items() if column is not None},
     )
 

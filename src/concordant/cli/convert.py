@@ -34,7 +34,6 @@ def _show_formats(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.argument("source", nargs=-1, required=True, metavar="SOURCE…")
 @click.argument("target")
 @click.option("--to", metavar="NAME", help="Format to write; by default from the target's name.")
-@click.option("--merge", is_flag=True, help="Join equal ballots and add their weights.")
 @click.option(
     "--formats",
     is_flag=True,
@@ -44,10 +43,10 @@ def _show_formats(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     help="List the formats.",
 )
 @shared.reading_options
-def command(source: tuple[str, ...], target: str, to: str | None, merge: bool, **options: Any) -> None:
+def command(source: tuple[str, ...], target: str, to: str | None, **options: Any) -> None:
     """Convert preferences from one format to another; "-" is standard input or output."""
     from concordant.io import write
 
     prefs = shared.read_preferences(source[0] if len(source) == 1 else source, options)
-    lost = write(prefs.merge() if merge else prefs, target, format=to)
+    lost = write(prefs, target, format=to)
     shared.tell([*prefs.notes, *lost], "note: ")

@@ -50,7 +50,7 @@ def read(
     also what is otherwise tolerated with a note. ``time`` names a column of dates to sort the rows of pairs by.
 
     ``merge`` joins equal ballots and adds their weights while reading, so that a table of pairs may be larger than
-    memory; agents are kept only where ``agent=`` names their column, and the order of events is lost.
+    memory; the order of events is lost, and the agents of pairs are kept only where ``agent=`` names their column.
     ``categories`` orders the categories of a PrefLib cat file, best first. ``max_bytes`` and ``max_ratio`` bound what
     a compressed file may unpack into.
     """

@@ -17,7 +17,7 @@ from concordant.errors import InputError
 from concordant.io._duckdb import CsvTable, DuckTable, connect
 from concordant.roles import Plan
 from concordant.tables import Coded, coded_of_stream
-from concordant.types import Floats
+from concordant.types import Floats, Int64s
 
 WEIGHT = "weight of equal rows"
 LONGEST_LINE = 2_000_000  # room for a line; a larger one costs memory in every thread
@@ -129,6 +129,10 @@ class ReducedTable:
     def error(self, row: int, message: str) -> InputError:
         """Make the error that names the first row of a group."""
         return self.table.error(row if row < 0 else self._row_of(row), message)
+
+    def rows_in(self, groups: Int64s) -> int:
+        """Count the rows some groups stand for."""
+        return int(np.asarray(self._groups[-1])[groups].sum())
 
     def place(self, row: int) -> str:
         """Say where the first row of a group stands."""

@@ -126,7 +126,8 @@ class Source(AbstractContextManager["Source"]):
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield (line number, text) of every line: the simple way to read, for formats of other packages."""
-        yield from enumerate(self.read_text_bytes().decode("utf-8").splitlines(), 1)
+        content = self.read_text_bytes().decode("utf-8").removesuffix("\n")  # other separators may stand in a name
+        yield from ((number, line.removesuffix("\r")) for number, line in enumerate(content.split("\n"), 1))
 
     def not_utf_8(self, line: int | None) -> FormatError:
         """Make the error for text in another encoding."""

@@ -54,6 +54,7 @@ def _read_merged(table: Table, options: Options) -> Preferences:
             table, options.roles, form=options.form, strict=options.strict, skip_bad_rows=options.skip_bad_rows
         )
         prefs = Preferences(**parts)
+        says_agent = True  # only of pairs may the agents be forgotten
     else:
         if "agent" in plan.column and not says_agent:
             table.notes.append(f"agents ({plan.column['agent']}) are forgotten: say agent= to keep them apart")

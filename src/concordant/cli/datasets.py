@@ -1,0 +1,77 @@
+"""``concordant datasets``: the public data sets there are, where to get one and what it holds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from concordant.cli import _shared as shared
+
+EPILOG = """\b
+Examples:
+  concordant datasets
+  concordant datasets ml-100k
+  concordant datasets ml-100k --data ~/data --verify
+  concordant datasets --json
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("name", required=False)
+@click.option("--data", metavar="DIR", help="Folder of data sets; by default CONCORDANT_DATA.")
+@click.option("--verify", is_flag=True, help="Compare the checksums of a set's files with the known ones.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(name: str | None, data: str | None, verify: bool, as_json: bool) -> None:
+    """List the public data sets, or say where to get one and whether it is here.
+
+    Nothing is bundled or downloaded: get a set from its page, put its files into a folder and name that folder with
+    --data or CONCORDANT_DATA.
+    """
+    from concordant import datasets
+
+    if name is None:
+        known = [datasets.describe(one) for one in datasets.names()]
+        if as_json:
+            shared.write_text(shared.to_json([_facts(one, data) for one in known]), "-")
+            return
+        rows = [[one.name, one.holds, "yes" if _is_here(one.name, data) else "", one.size] for one in known]
+        shared.write_text(shared.table(["data set", "holds", "here", "size"], rows, set()), "-")
+        return
+    facts = _facts(datasets.describe(name), data)
+    if verify:
+        facts["verified"] = datasets.verify(name, data)
+    if as_json:
+        shared.write_text(shared.to_json(facts), "-")
+        return
+    rows = [[key.replace("_", " "), _said(value)] for key, value in facts.items() if value not in ("", None, [], {})]
+    shared.write_text(shared.table(["", ""], rows, set()), "-")
+
+
+def _facts(known: Any, data: str | None) -> dict[str, Any]:
+    facts = asdict(known)
+    kept = {key: facts[key] for key in ("name", "title", "holds", "size", "licence", "page", "url", "note", "sha256")}
+    kept["parts"] = list(known.parts)
+    kept["has_labels"] = known.labels is not None
+    kept["files"] = [group[0] for group in known.files]
+    kept["is_here"] = _is_here(known.name, data)
+    return kept
+
+
+def _is_here(name: str, data: str | None) -> bool:
+    from concordant import datasets
+    from concordant.errors import InputError
+
+    try:
+        return bool(datasets.find(name, data))
+    except InputError:
+        return False
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {_said(one)}" for key, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

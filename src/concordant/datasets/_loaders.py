@@ -1,0 +1,170 @@
+"""How each data set is loaded from its files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import tarfile
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from concordant.datasets._known import Dataset
+from concordant.errors import InputError
+from concordant.io import Source, read, read_features, read_labels
+from concordant.labels import Labels
+from concordant.preferences import Preferences
+
+Files = Sequence[Path]
+_SEASON = re.compile(r"atp_matches_\d{4}\.csv$")
+
+
+def _plain(_: Dataset, files: Files, __: str | None) -> Preferences:
+    return read(files[0] if len(files) == 1 else list(files))
+
+
+def _features(_: Dataset, files: Files, __: str | None) -> Any:
+    return read_features(files[0] if len(files) == 1 else list(files))
+
+
+def _runs(_: Dataset, files: Files, __: str | None) -> Preferences:
+    return read(sorted(files[0].iterdir()), format="trec")
+
+
+def _labels(known: Dataset, files: Files, _: str | None) -> Labels:
+    return read_labels(files[0] if len(files) == 1 else list(files), format="qrels" if known.label_files else None)
+
+
+# ---- PrefLib ----
+def _preflib(known: Dataset, files: Files, part: str | None) -> Preferences:
+    if part is None:
+        raise InputError(f"The data set {known.name} is a library: name one of its files, {known.note.split(', ')[-1]}.")
+    if files[0].is_dir():
+        found = sorted(files[0].rglob(os.path.basename(part)))
+        if found:
+            return read(found[0])
+    else:
+        for name, content in _members(files[0], part):
+            stream = io.BytesIO(content)
+            stream.name = os.path.basename(name)
+            return read(stream)
+    raise InputError(f"There is no file {part} in {files[0]}: name one as PrefLib does, like 00014-00000001.soc.")
+
+
+def _members(path: Path, ending: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and content of the members of a tar archive whose names end so."""
+    with tarfile.open(path) as archive:
+        for member in archive:
+            if member.isfile() and member.name.endswith(ending):
+                file = archive.extractfile(member)
+                if file is not None:
+                    yield member.name, file.read()
+
+
+# ---- sports ----
+def _tennis(_: Dataset, files: Files, __: str | None) -> Preferences:
+    """Read all matches in order of date; players are told apart by their number, which names them where names repeat."""
+    rows = [
+        (row["tourney_date"], row["winner_id"], row["loser_id"], row["winner_name"], row["loser_name"])
+        for text in _tennis_files(files[0])
+        for row in csv.DictReader(io.StringIO(text))
+    ]
+    every = len(rows)
+    rows = sorted((row for row in rows if row[1] != row[2]), key=lambda row: row[0])
+    name_of = {number: name for row in rows for number, name in ((row[1], row[3]), (row[2], row[4]))}
+    bearers: dict[str, int] = {}
+    for name in name_of.values():
+        bearers[name] = bearers.get(name, 0) + 1
+    label = {number: name if bearers[name] == 1 else f"{name} ({number})" for number, name in name_of.items()}
+    prefs = Preferences.from_pairs([label[row[1]] for row in rows], [label[row[2]] for row in rows])
+    prefs.notes = (f"{len(rows):,} matches from {rows[0][0]} to {rows[-1][0]}, in order of date",)
+    if len(rows) < every:
+        prefs.notes += (f"left out {every - len(rows):,} matches between two unknown players",)
+    return prefs
+
+
+def _tennis_files(path: Path) -> Iterator[str]:
+    if path.suffix == ".xz":
+        members = sorted(member for member in _members(path, ".csv") if _SEASON.search(member[0]))
+        yield from (content.decode("utf-8") for _, content in members)
+        return
+    folder = path if path.is_dir() else path.parent
+    seasons = sorted(one for one in folder.glob("*.csv") if _SEASON.search(one.name))
+    yield from (one.read_text(encoding="utf-8") for one in seasons)
+
+
+def _gifgif(_: Dataset, files: Files, __: str | None) -> Preferences:
+    """Read the comparisons; -1 stands for no image, such lines are left out."""
+    prefs = read(files[0], format="csv", header=False, winner=1, loser=2)
+    if "-1" not in prefs.items:
+        return prefs
+    nobody = prefs.items.code("-1")
+    good = (prefs.item.reshape(-1, 2) != nobody).all(axis=1)
+    kept = prefs.take(good).select(items=[label for label in prefs.items if label != "-1"])
+    kept.notes = (*prefs.notes, f"left out {int((~good).sum()):,} rows: an image is -1, which is none")
+    return kept
+
+
+# ---- crowdsourcing ----
+def _lines(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
+    with Source(path, encoding=encoding) as source:
+        for _, line in source.lines():
+            if line.strip():
+                yield [field.strip() for field in line.split("\t")]
+
+
+def _crowd_votes(_: Dataset, files: Files, __: str | None) -> Preferences:
+    """Read binary votes: the question is topic_document."""
+    rows = [(*fields[1].split("_", 1), fields[2], float(fields[3])) for fields in _lines(files[0])]
+    topic, document, worker, vote = zip(*rows, strict=True)
+    return Preferences.from_ratings(list(worker), list(document), list(vote), instance=list(topic))
+
+
+def _crowd_truth(_: Dataset, files: Files, __: str | None) -> Labels:
+    """Read the documents with gold labels; -1 is unjudged."""
+    rows = [(fields[1], fields[2], float(fields[3])) for fields in _lines(files[0]) if fields[0] != "SetId"]
+    topic, document, label = zip(*[row for row in rows if row[2] >= 0], strict=True)
+    return Labels(list(topic), list(document), list(label))
+
+
+def _crowd_graded(_: Dataset, files: Files, part: str | None) -> Preferences:
+    """Read the accepted tasks of one run: five documents of a topic graded by a worker."""
+    (header, *tasks), (names, *hits) = list(_lines(files[0], "latin-1")), list(_lines(files[1], "latin-1"))
+    shown = {hit[0]: dict(zip(names, hit, strict=False)) for hit in hits}
+    rows = []
+    for task in (dict(zip(header, fields, strict=False)) for fields in tasks):
+        if task["run"] == part and task["status"] == "Accepted" and task["set"] in shown:
+            hit = shown[task["set"]]
+            rows += [(task["worker"], hit["topic"], hit[f"doc{k}"], float(task[f"doc{k}rel"])) for k in range(1, 6)]
+    rows.sort(key=lambda row: row[:3])
+    first = [next(same) for _, same in groupby(rows, key=lambda row: row[:3])]
+    worker, topic, document, grade = zip(*first, strict=True)
+    prefs = Preferences.from_ratings(list(worker), list(document), list(grade), instance=list(topic))
+    if len(first) < len(rows):
+        prefs.notes = (f"left out {len(rows) - len(first):,} grades: the worker graded the document before",)
+    return prefs
+
+
+def _crowd_table(_: Dataset, files: Files, __: str | None) -> Preferences:
+    return read(
+        files[0], format="csv", form="ratings", instance="topicID", agent="workerID", item="docID", rating="label"
+    )
+
+
+LOADERS: dict[str, Callable[[Dataset, Files, str | None], Any]] = {
+    "plain": _plain,
+    "features": _features,
+    "runs": _runs,
+    "preflib": _preflib,
+    "tennis": _tennis,
+    "gifgif": _gifgif,
+    "crowd-votes": _crowd_votes,
+    "crowd-graded": _crowd_graded,
+    "crowd-table": _crowd_table,
+}
+LABELS: dict[str, Callable[[Dataset, Files, str | None], Labels]] = {"plain": _labels, "crowd-truth": _crowd_truth}

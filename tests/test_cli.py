@@ -256,3 +256,14 @@ def test_metasearch_prints_the_published_row(run: Run, data_folder: Path, datase
     assert [found[column] for column in columns] == pytest.approx(row, abs=0.01)
     assert found["published"]["N@1"] == row[0]
     assert "published" in run(*args)[1]
+
+
+def test_metrics_of_skipped_instances_are_said_and_are_no_nan(run: Run, tmp_path: Path) -> None:
+    labels = tmp_path / "none.txt"
+    labels.write_text("t1 0 nothing 0\n")
+    one = sorted((EXAMPLES / "runs").glob("*.run"))[0]
+    args = ("evaluate", one, "--labels", labels, "--metric", "ndcg@5:skip")
+    code, out, _ = run(*args, "--json")
+    assert code == 0
+    assert json.loads(out)["systems"][0]["means"] == {"ndcg@5:skip": None}
+    assert "skipped" in run(*args, "--per-instance")[1]

@@ -43,7 +43,7 @@ class Evaluation:
             for metric, values in self.per_instance.items()
         }
         return {
-            "means": self.means,
+            "means": {metric: None if np.isnan(mean) else mean for metric, mean in self.means.items()},
             "instances": [
                 {"instance": name, **{metric: values[q] for metric, values in rows.items()}}
                 for q, name in enumerate(names)
@@ -75,7 +75,7 @@ def evaluate(
     ptr, item, label, _ = labels.aligned(ranking.instances, ranking.vocabulary)
     n_items = len(ranking.vocabulary) + len(labels.items)
     ranked = kernels.join_labels(ranking.slot_ptr, ranking.ranked_item, ptr, item, label, n_items)
-    values = measures.evaluate_ranked(ranked, ranking.slot_ptr, label, ptr, wanted, unjudged=unjudged)
+    values = measures.evaluate_ranked(ranked, ranking.slot_ptr, label, ptr, wanted, unjudged=unjudged, joined=True)
     return Evaluation(values, ranking.instances, int((np.diff(ptr) == 0).sum()))
 
 

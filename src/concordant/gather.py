@@ -277,11 +277,17 @@ def as_numbers(column: object, n: int, what: str) -> Floats:
         values = np.array([_number(v, row, what) for row, v in enumerate(column)])  # type: ignore[arg-type, var-annotated]
     if values.ndim != 1 or len(values) != n:
         raise InputError(f"The {what} column has {values.size} values for {n} rows: give one per row.")
-    # The sum is finite unless a value is not, or the values are astronomical: one pass without a temporary.
-    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+    if not all_finite(values):
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise InputError(f"The {what} in row {row + 1} is {values[row]}: every {what} must be a finite number.")
     return values
+
+
+def all_finite(values: Floats) -> bool:
+    """Say whether no value is NaN or infinite."""
+    # The sum is finite unless a value is not, or the values are astronomical: one pass without a temporary.
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
 
 
 def as_flags(column: object, n: int, what: str) -> Bools:

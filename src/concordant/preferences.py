@@ -128,7 +128,7 @@ class Preferences:
                 raise InputError(f"The {name} array has {len(values)} values, not {size}: give one for each.")
         if self.scale not in SCALES or (self.scale is None) != (self.value is None):
             raise InputError(f"scale={self.scale!r} does not fit: it is 'rank' or 'rating' when values are given.")
-        if self.value is not None and not np.isfinite(self.value).all():
+        if self.value is not None and not gather.all_finite(self.value):
             raise InputError("A value is not a finite number: leave the item out of the ballot instead.")
         for name, codes, vocabulary in (
             ("agent", self.agent, self.agents),

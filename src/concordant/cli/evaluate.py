@@ -58,7 +58,7 @@ def command(
     if as_json:
         data: dict[str, Any] = {
             "systems": [
-                {"system": name, **(result.to_dict() if per_instance else {"means": result.means})}
+                {"system": name, **{key: result.to_dict()[key] for key in _parts(per_instance)}}
                 for name, result in results.items()
             ],
             "tests": tests,
@@ -76,6 +76,10 @@ def command(
         head = ["metric", "system", "difference", "p", "p (Holm)", "significant"]
         text.append(shared.table(head, cells, {2, 3, 4}, f"against {tests[0]['baseline']}, paired {test} test"))
     shared.write_text("\n\n".join(text), output)
+
+
+def _parts(per_instance: bool) -> tuple[str, ...]:
+    return ("means", "instances", "without_labels") if per_instance else ("means", "without_labels")
 
 
 def _systems(runs: tuple[str, ...]) -> list[tuple[str, Any]]:
@@ -106,10 +110,14 @@ def _rows(results: dict[str, Any], per_instance: bool) -> tuple[list[str], list[
             labels = [""] if result.instances is None else result.instances.labels
             for q, label in enumerate(labels):
                 values = [result.per_instance[m][q] for m in metrics]
-                rows.append([name, label, *("skipped" if v != v else f"{v:.4f}" for v in values)])
+                rows.append([name, label, *map(_cell, values)])
         mean = ["mean"] * per_instance
-        rows.append([name, *mean, *(f"{result.means[m]:.4f}" for m in metrics)])
+        rows.append([name, *mean, *(_cell(result.means[m]) for m in metrics)])
     return (["system", "instance", *metrics] if per_instance else header), rows
+
+
+def _cell(value: float) -> str:
+    return "skipped" if value != value else f"{value:.4f}"
 
 
 def _tests(results: dict[str, Any], baseline: str | None, test: str, seed: int) -> list[dict[str, Any]]:

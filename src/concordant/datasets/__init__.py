@@ -41,7 +41,9 @@ def describe(name: str) -> Dataset:
     """Return what is known of a data set: title, size, terms, page, files, checksums."""
     plain = name.strip().lower().replace("_", "-")
     if plain not in KNOWN:
-        raise UnknownNameError(f"There is no data set {name!r}.{suggest(plain, names())} They are {', '.join(names())}.")
+        raise UnknownNameError(
+            f"There is no data set {name!r}.{suggest(plain, names())} They are {', '.join(names())}."
+        )
     return KNOWN[plain]
 
 
@@ -55,7 +57,8 @@ def load(name: str, folder: Folder = None, *, part: str | None = None) -> Prefer
 
     known = describe(name)
     wanted = _part(known, part)
-    return _loaders.LOADERS[known.loader](known, find(name, folder, part=wanted), wanted)
+    loaded: Preferences | Features = _loaders.LOADERS[known.loader](known, find(name, folder, part=wanted), wanted)
+    return loaded
 
 
 def load_labels(name: str, folder: Folder = None, *, part: str | None = None) -> Labels:

@@ -12,8 +12,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from concordant.datasets._known import Dataset
 from concordant.errors import InputError
 from concordant.io import Source, read, read_features, read_labels
@@ -43,7 +41,9 @@ def _labels(known: Dataset, files: Files, _: str | None) -> Labels:
 # ---- PrefLib ----
 def _preflib(known: Dataset, files: Files, part: str | None) -> Preferences:
     if part is None:
-        raise InputError(f"The data set {known.name} is a library: name one of its files, {known.note.split(', ')[-1]}.")
+        raise InputError(
+            f"The data set {known.name} is a library: name one of its files, {known.note.split(', ')[-1]}."
+        )
     if files[0].is_dir():
         found = sorted(files[0].rglob(os.path.basename(part)))
         if found:
@@ -68,7 +68,7 @@ def _members(path: Path, ending: str) -> Iterator[tuple[str, bytes]]:
 
 # ---- sports ----
 def _tennis(_: Dataset, files: Files, __: str | None) -> Preferences:
-    """Read all matches in order of date; players are told apart by their number, which names them where names repeat."""
+    """Read all matches in order of date; a player's number is added to a name that several players bear."""
     rows = [
         (row["tourney_date"], row["winner_id"], row["loser_id"], row["winner_name"], row["loser_name"])
         for text in _tennis_files(files[0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -115,12 +115,13 @@ class DuckTable:
 
         with connect(small=os.path.getsize(self.source.plain_path()) < SMALL) as connection:
             try:
-                return self._run(connection, select)
+                return self.stream(connection, lambda: f"SELECT {select} FROM {self.scan()}")
             except (duckdb.Error, RuntimeError) as error:
                 raise self.problem(connection, error) from None
 
-    def _run(self, connection: DuckDBPyConnection, select: str) -> list[Any]:
-        relation = connection.sql(f"SELECT {select} FROM {self.scan()}")
+    def stream(self, connection: DuckDBPyConnection, query: Callable[[], str]) -> list[Any]:
+        """Run a query that is made with ``scan`` and return its columns as ``kernels.read_stream`` gives them."""
+        relation = connection.sql(query())
         return [parts for _, _, parts in kernels.read_stream(relation.__arrow_c_stream__())]
 
 
@@ -177,16 +178,17 @@ class CsvTable(DuckTable):
             text = f"replace({text}, ',', '.')"
         return f"TRY_CAST({text} AS DOUBLE)"
 
-    def _run(self, connection: DuckDBPyConnection, select: str) -> list[Any]:
+    def stream(self, connection: DuckDBPyConnection, query: Callable[[], str]) -> list[Any]:
+        """Run a query, once more where line ends differ; say which rows DuckDB left out."""
         import duckdb
 
         try:
-            columns = super()._run(connection, select)
+            columns = super().stream(connection, query)
         except (duckdb.Error, RuntimeError) as error:
             if self._tolerant or "invalid state" not in str(error):
                 raise
             self._tolerant = True  # lines that end in different ways are no reason to stop
-            columns = super()._run(connection, select)
+            columns = super().stream(connection, query)
         if self.skip:
             self._note_rejects(connection)
         return columns

@@ -70,7 +70,9 @@ FORMATS = (
         False,
         "movielens",
     ),
-    Format("jester", (), "Jester ratings: a count, then one rating per joke, 99 = none", ("preferences",), False, "jester"),
+    Format(
+        "jester", (), "Jester ratings: a count, then one rating per joke, 99 = none", ("preferences",), False, "jester"
+    ),
     Format("sushi", (".order", ".score"), "Sushi orders and scores", ("preferences",), False, "sushi"),
     Format(
         "letor",

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from concordant import kernels
 from concordant.errors import InputError
 from concordant.io._duckdb import CsvTable, DuckTable, connect
 from concordant.roles import Plan
@@ -65,12 +64,15 @@ class ReducedTable:
         if weight is not None:
             chosen.append(f"{weight} AS w")
             total = "coalesce(sum(w), 0), count(w)::DOUBLE, coalesce(min(w), 0), count(*)::DOUBLE"
-        inner = f"SELECT {', '.join(chosen)} FROM {self.table.scan()}"
-        if only_good:
-            inner = f"SELECT * FROM ({inner}) WHERE w >= 0 AND isfinite(w)"
         keys = ", ".join(names)
-        relation = connection.sql(f"SELECT {keys}, {total} FROM ({inner}) GROUP BY {keys} ORDER BY {keys}")
-        return [parts for _, _, parts in kernels.read_stream(relation.__arrow_c_stream__())]
+
+        def query() -> str:
+            inner = f"SELECT {', '.join(chosen)} FROM {self.table.scan()}"
+            if only_good:
+                inner = f"SELECT * FROM ({inner}) WHERE w >= 0 AND isfinite(w)"
+            return f"SELECT {keys}, {total} FROM ({inner}) GROUP BY {keys} ORDER BY {keys}"
+
+        return self.table.stream(connection, query)
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
         """Return the columns of the groups."""

@@ -6,6 +6,7 @@ saved as csv they are read without it. Users and jokes are named by their positi
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from concordant.io._options import Options
 from concordant.io._source import Source
 from concordant.preferences import Preferences
 from concordant.screening import Screen
-from concordant.types import Floats
+from concordant.types import Bools, Floats
 from concordant.vocabulary import Vocabulary
 
 NOT_RATED = 99.0
@@ -54,7 +55,8 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     rows: Any = _Workbook(source) if is_workbook else _table(source, options)
     matrix = rows.matrix if is_workbook else _matrix(rows)
     screen = Screen(rows, len(matrix), strict=options.strict, skip_bad_rows=options.skip_bad_rows)
-    screen.refuse(~np.isfinite(matrix).all(axis=1), "a rating is not a number")
+    odd: Bools = np.any(~np.isfinite(matrix), axis=1)
+    screen.refuse(odd, "a rating is not a number")
     rated = matrix[:, 1:] != NOT_RATED
     count = rated.sum(axis=1)
     screen.refuse(
@@ -94,7 +96,7 @@ class _Workbook:
     def __init__(self, source: Source) -> None:
         self.source = source
         try:
-            import xlrd
+            xlrd: Any = importlib.import_module("xlrd")
         except ImportError:
             raise source.error(
                 "this is an Excel workbook: pip install xlrd to read it, or save the sheet as csv."

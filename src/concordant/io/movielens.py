@@ -23,9 +23,9 @@ _TABS = re.compile(rb"\d+\t\d+\t[0-5](?:\.\d)?\t\d{8,10}")
 
 def looks_like_movielens(head: bytes) -> bool:
     """Whether the first lines are ratings by numbered users of numbered movies."""
-    lines = [line.rstrip(b"\r") for line in head.split(b"\n")[:6]]
+    lines = [line.rstrip(b"\r") for line in head.split(b"\n")[:3]]
     whole = lines[:-1] or lines
-    return any(all(layout.fullmatch(line) for line in whole) for layout in (_COLONS, _TABS))
+    return bool(_COLONS.fullmatch(lines[0])) or all(_TABS.fullmatch(line) for line in whole)
 
 
 def read(sources: Sequence[Source], options: Options) -> Preferences:

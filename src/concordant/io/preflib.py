@@ -198,7 +198,7 @@ class _File(Screen):
         least, most = self.summary.lowest, self.summary.highest
         if self._is_numbered(n):
             code: Int32s = self.item - np.int32(1)
-            known = 1 <= least and most <= n
+            known = least >= 1 and most <= n
         else:
             table = np.full(max(int(self.number.max(initial=0)), most) + 1, -1, np.int32)
             table[self.number] = np.arange(n, dtype=np.int32)

@@ -121,9 +121,7 @@ def _scores(source: Source, options: Options) -> Preferences:
     matrix = np.array(rows, np.float64).reshape(len(rows), -1)
     who, item = np.nonzero(matrix != NOT_RATED)
     items = Vocabulary([str(k) for k in range(matrix.shape[1])])
-    parts = gather.gather_rows(
-        (item, items), matrix[who, item], scale="rating", agent=(who, Vocabulary(respondents))
-    )
+    parts = gather.gather_rows((item, items), matrix[who, item], scale="rating", agent=(who, Vocabulary(respondents)))
     note = f"{source.name}: {len(who):,} scores of {len(items)} items by {len(rows):,} respondents (sushi)"
     return Preferences(**parts, notes=[note, *refused.notes()])
 

@@ -70,9 +70,7 @@ def _read_merged(table: Table, options: Options) -> Preferences:
     return merged
 
 
-def read_as(
-    sources: Sequence[Source], options: Options, dialect: Dialect, roles: Mapping[str, object]
-) -> Preferences:
+def read_as(sources: Sequence[Source], options: Options, dialect: Dialect, roles: Mapping[str, object]) -> Preferences:
     """Read a csv file whose layout is known: its columns have these roles where the user names no others."""
     from concordant.io._duckdb import CsvTable
 

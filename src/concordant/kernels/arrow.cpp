@@ -47,16 +47,17 @@ class TextEncoder {
         Text texts[BLOCK], previous{nullptr, 0};
         size_t rows[BLOCK];
         int32_t previous_code = -1;
+        bool sorted = true; // whether rows repeat their predecessor, as in a sorted column
         for (size_t start = 0; start < n; start += BLOCK) {
             size_t stop = start + BLOCK < n ? start + BLOCK : n, waiting = 0;
-            if (start > 0 && previous.data && get.all_repeat(start, stop)) {
+            if (sorted && start > 0 && previous.data && get.all_repeat(start, stop)) {
                 std::fill(codes.begin() + static_cast<std::ptrdiff_t>(base + start),
                           codes.begin() + static_cast<std::ptrdiff_t>(base + stop), previous_code);
                 continue;
             }
             for (size_t k = start; k < stop; ++k) {
                 Text text = get(k);
-                bool repeats = text.size == previous.size && k > 0 && !text.data == !previous.data &&
+                bool repeats = sorted && text.size == previous.size && k > 0 && !text.data == !previous.data &&
                                (!text.data || same_bytes(text.data, previous.data, text.size));
                 previous = text;
                 if (repeats) continue; // sorted columns repeat their label row after row
@@ -69,6 +70,7 @@ class TextEncoder {
                 }
                 ++waiting;
             }
+            sorted = waiting < stop - start || start % (16 * BLOCK) == 0; // look again now and then
             size_t next = start;
             for (size_t w = 0; w < waiting; ++w) {
                 for (; next < rows[w]; ++next) codes[base + next] = previous_code;

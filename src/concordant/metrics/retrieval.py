@@ -222,12 +222,14 @@ def evaluate_ranked(
     metrics: str | Metric | Iterable[str | Metric],
     *,
     unjudged: str = "zero",
+    joined: bool = False,
 ) -> dict[str, Floats]:
     """Evaluate lists that stand best first: one value per query for every metric.
 
     Query q owns ``ranked_label[ptr[q]:ptr[q+1]]`` (NaN: unjudged) and all its judged labels, ranked or not,
     are ``judged_label[judged_ptr[q]:judged_ptr[q+1]]``. ``unjudged="skip"`` takes unjudged documents out of the
-    lists (condensed lists) instead of counting them as 0.
+    lists (condensed lists) instead of counting them as 0. ``joined`` promises that every ranked label was taken from
+    the judged ones, so that only those need checking.
     """
     ranked, judged = _floats(ranked_label, "ranked_label"), _floats(judged_label, "judged_label")
     starts, judged_starts = (
@@ -241,7 +243,8 @@ def evaluate_ranked(
         )
     chosen = _retrieval_only(metrics)
     skips, compiled = _skips(unjudged), [one for one in chosen if not isinstance(one, ListMetric)]
-    table = _table(compiled, max(_largest(judged, compiled), _largest(ranked, compiled)))
+    largest = max(_largest(labels, compiled) for labels in ((judged,) if joined else (judged, ranked)))
+    table = _table(compiled, largest)
     values = kernels.evaluate_lists(ranked, starts, judged, judged_starts, table, skips)
     return _by_name(chosen, compiled, values, _Lists(ranked, starts, judged, judged_starts, skips))
 

@@ -23,6 +23,21 @@ UNLIMITED = 2**31 - 1
 Improve = Callable[[Int64s], tuple[Int64s, float]]
 
 
+@dataclass(order=True)
+class Node:
+    """A part of the search: some variables fixed, and the basis its programme was solved with."""
+
+    bound: float
+    number: int
+    columns: Int64s = field(compare=False)
+    values: Floats = field(compare=False)
+    basis: object = field(compare=False)
+
+    def child(self, number: int, column: int, value: float) -> Node:
+        """Fix one more variable."""
+        return Node(self.bound, number, np.append(self.columns, column), np.append(self.values, value), self.basis)
+
+
 @dataclass
 class BranchAndCut:
     """The search over one block; ``best`` is the cheapest ranking known and costs ``cost``.
@@ -44,6 +59,7 @@ class BranchAndCut:
         n = len(self.programme.cost)
         self._low, self._high = np.zeros(n), np.ones(n)  # what holds in all nodes
         self._gain, self._tries = np.zeros((n, 2)), np.zeros((n, 2))
+        self._count = 0
 
     @property
     def goal(self) -> float:
@@ -90,35 +106,43 @@ class BranchAndCut:
 
     # ---- the tree ----
     def _search(self) -> bool:
-        empty = np.zeros(0, np.int64)
-        open_nodes = [(self.programme.bound, 0, empty, np.zeros(0))]
-        count = 1
+        root = Node(self.programme.bound, 0, np.zeros(0, np.int64), np.zeros(0), self.programme.basis())
+        open_nodes = [] if self.is_root_whole else [root]
         while open_nodes:
-            self.bound = min(open_nodes[0][0], self.cost)
+            self.bound = min(open_nodes[0].bound, self.cost)
             self.report(self.bound, self.cost)
-            bound, _, columns, values = heapq.heappop(open_nodes)
-            if self.is_closed(bound):
+            node = heapq.heappop(open_nodes)
+            if self.is_closed(node.bound):
                 break
-            self._enter(columns, values)
-            if not self.programme.run(lambda programme: self.is_closed(programme.bound)):
+            # The last solution may be another node's: from its own basis this one's is found again at once.
+            if not self._evaluate(node, node.basis):
                 return False
-            bound = max(bound, self.programme.bound)
-            if self.is_closed(bound):
+            if self.is_closed(node.bound):
                 continue
-            self._try_rounding()
-            if self.is_closed(bound) or self.programme.is_whole():
-                continue  # a whole solution is its own rounding: nothing below it is cheaper
-            column = self._choose(bound)
+            column, basis = self._choose(node.bound), self.programme.basis()
             for value in (0.0, 1.0):
-                node = np.append(columns, column), np.append(values, value)
-                heapq.heappush(open_nodes, (bound, count, *node))
-                count += 1
+                self._count += 1
+                child = node.child(self._count, column, value)
+                if not self._evaluate(child, basis):
+                    return False
+                if self.is_closed(child.bound):
+                    continue
+                self._try_rounding()
+                if not self.is_closed(child.bound) and not self.programme.is_whole():
+                    child.basis = self.programme.basis()  # a whole solution is its own rounding: nothing to split
+                    heapq.heappush(open_nodes, child)
         return self._close()
 
-    def _enter(self, columns: Int64s, values: Floats) -> None:
+    def _evaluate(self, node: Node, basis: object) -> bool:
+        """Solve the programme of a node; False when the time ran out."""
         low, high = self._low.copy(), self._high.copy()
-        low[columns] = high[columns] = values
+        low[node.columns] = high[node.columns] = node.values
         self.programme.set_bounds(np.arange(len(low)), low, high)
+        self.programme.set_basis(basis)
+        if not self.programme.run(lambda programme: self.is_closed(programme.bound)):
+            return False
+        node.bound = max(node.bound, self.programme.bound)
+        return True
 
     def _choose(self, bound: float) -> int:
         """Choose the variable both of whose values raise the bound most."""
@@ -129,7 +153,7 @@ class BranchAndCut:
         up = self._expected(fractional, 1) * (1 - value[fractional])
         promise = np.maximum(down, 1e-6) * np.maximum(up, 1e-6) * (1 + 1e-3 * np.abs(programme.cost[fractional]))
         best, best_gain = int(fractional[0]), -1.0
-        basis = programme.solver.getBasis()
+        basis = programme.basis()
         programme.solver.setOptionValue("simplex_iteration_limit", TRIAL_STEPS)
         for column in fractional[np.argsort(-promise, kind="stable")][:CANDIDATES].tolist():
             gains = [self._gain_of(column, side, bound, value[column], basis) for side in (0, 1)]
@@ -139,7 +163,7 @@ class BranchAndCut:
             if min(gains) >= room or programme.is_late():
                 break
         programme.solver.setOptionValue("simplex_iteration_limit", UNLIMITED)
-        programme.solver.setBasis(basis)
+        programme.set_basis(basis)
         return best
 
     def _expected(self, columns: Int64s, side: int) -> Floats:
@@ -151,13 +175,12 @@ class BranchAndCut:
     def _gain_of(self, column: int, side: int, bound: float, value: float, basis: object) -> float:
         """Try a value for a few simplex steps; return by how much the bound rises."""
         programme = self.programme
-        low, high = (programme.solver.getLp().col_lower_[column], programme.solver.getLp().col_upper_[column])
         programme.solver.changeColBounds(column, float(side), float(side))
-        programme.solver.setBasis(basis)
+        programme.set_basis(basis)
         programme.solver.run()
         room = self.goal - bound
         gain = room + 1 if programme.is_infeasible() else max(programme.current_value() - bound, 0.0)
-        programme.solver.changeColBounds(column, float(low), float(high))
+        programme.solver.changeColBounds(column, 0.0, 1.0)  # a fractional variable was free
         self._gain[column, side] += min(gain, 4 * room) / max(value if side == 0 else 1 - value, VIOLATION)
         self._tries[column, side] += 1
         return gain

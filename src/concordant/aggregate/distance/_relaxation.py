@@ -18,6 +18,8 @@ import numpy as np
 from concordant import kernels
 from concordant.types import Bools, Floats, Int64s
 
+import os, json
+EXTRA = json.loads(os.environ.get("EXTRA", "{}"))
 VIOLATION = 1e-6
 CUTS_PER_PAIR = 2  # more cuts a round mean fewer rounds of slower programmes: two was fastest from 40 to 100 items
 LARGEST_COST = 1e6  # larger ones are scaled: HiGHS works with absolute tolerances
@@ -69,7 +71,7 @@ class Relaxation:
 
         make: Any = highspy.Highs
         solver = make()
-        for option, value in {"output_flag": False, "threads": 1, "solver": "simplex", "presolve": "off"}.items():
+        for option, value in {"output_flag": False, "threads": 1, "solver": "simplex", "presolve": "off", **EXTRA}.items():
             solver.setOptionValue(option, value)
         n = len(self.cost)
         solver.addVars(n, np.zeros(n), np.ones(n))
@@ -154,6 +156,20 @@ class Relaxation:
         """Restrict some variables."""
         if len(columns):
             self.solver.changeColsBounds(len(columns), columns.astype(np.int32), low, high)
+
+    def basis(self) -> object:
+        """Return the basis the last programme was solved with, to start from again."""
+        return self.solver.getBasis()
+
+    def set_basis(self, basis: Any) -> None:
+        """Start the next programme from a basis; cuts added since are slack in it."""
+        import highspy
+
+        status = basis.row_status
+        added = self.solver.getNumRow() - len(status)
+        if added:
+            basis.row_status = [*status, *[highspy.HighsBasisStatus.kBasic] * added]
+        self.solver.setBasis(basis)
 
     def is_whole(self) -> bool:
         """Say whether the last solution is a ranking (it must violate no cut)."""

@@ -3,6 +3,7 @@ import sys
 from dataclasses import dataclass
 
 import pytest
+from tests.conftest import ROOT
 
 import concordant as cc
 from concordant import registry
@@ -88,3 +89,9 @@ def test_the_default_method_fits_the_form() -> None:
     assert default_method(ranks) == "rrf"
     assert default_method(cc.Preferences.from_rankings([["a", "b", "c"]])) == "borda"
     assert default_method(cc.Preferences.from_rankings([["a", ["b", "c"]]])) == "approval"
+
+
+def test_the_stub_of_public_names_is_up_to_date() -> None:
+    script = ROOT / "tools" / "make_stub.py"
+    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -38,15 +38,13 @@ def make_elections(size: Size, seed: int) -> Inputs:
     n = size["alternatives"]
     names = "".join(f"# ALTERNATIVE NAME {k}: Candidate {k}\n" for k in range(1, n + 1))
     for file in range(size["files"]):
-        lines = [
-            f"{rng.integers(1, 50)}: {','.join(map(str, rng.permutation(n)[: rng.integers(1, n + 1)] + 1))}"
-            for _ in range(size["orders"])
-        ]
+        orders = {",".join(map(str, rng.permutation(n)[: rng.integers(1, n + 1)] + 1)) for _ in range(size["orders"])}
+        lines = [f"{rng.integers(1, 50)}: {order}" for order in sorted(orders)]
         counts = sum(int(line.split(":")[0]) for line in lines)
         head = f"# FILE NAME: {file:05d}.soi\n# TITLE: Election {file}\n# DESCRIPTION: \n# DATA TYPE: soi\n"
         head += "# MODIFICATION TYPE: original\n# RELATES TO: \n# RELATED FILES: \n# PUBLICATION DATE: 2026-01-01\n"
         head += f"# MODIFICATION DATE: 2026-01-01\n# NUMBER ALTERNATIVES: {n}\n# NUMBER VOTERS: {counts}\n"
-        head += f"# NUMBER UNIQUE ORDERS: {len(set(lines))}\n{names}"
+        head += f"# NUMBER UNIQUE ORDERS: {len(lines)}\n{names}"
         (folder / f"{file:05d}.soi").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
     return {"paths": sorted(str(path) for path in folder.iterdir())}
 

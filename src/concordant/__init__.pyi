@@ -1,5 +1,6 @@
 """Public names of concordant. Written by tools/make_stub.py: do not edit."""
 
+from concordant import datasets as datasets
 from concordant import kernels as kernels
 from concordant import metrics as metrics
 from concordant import registry as registry

@@ -161,7 +161,7 @@ class Preferences:
                 setattr(self, name, array[order])
 
     def _check_weights(self) -> None:
-        if len(self.weight) and 0 < self.weight.min() and self.weight.max() < np.inf:  # false where one is NaN
+        if len(self.weight) and self.weight.min() > 0 and self.weight.max() < np.inf:  # false where one is NaN
             return
         bad = ~(np.isfinite(self.weight) & (self.weight >= 0))
         if bad.any():

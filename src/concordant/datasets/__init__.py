@@ -83,7 +83,7 @@ def verify(name: str, folder: Folder = None) -> dict[str, bool]:
     """Say of each file with a known checksum whether its content, unpacked, is the known one."""
     known = describe(name)
     roots = _roots(known, folder)
-    found = {file: _one_of((file,), roots, known) for file in known.sha256}
+    found = {file: _one_of((file,), roots) for file in known.sha256}
     return {
         file: _digest(path, keep=file.endswith((".zip", ".tar.xz"))) == known.sha256[file]
         for file, path in found.items()
@@ -107,7 +107,7 @@ def _all_of(known: Dataset, files: tuple[tuple[str, ...], ...], folder: Folder, 
     paths = []
     for group in files:
         candidates = tuple(file.format(part=part) for file in group)
-        path = _one_of(candidates, roots, known)
+        path = _one_of(candidates, roots)
         if path is None:
             raise InputError(
                 f"The data set {known.name} ({known.title}) is not in {roots[0]}: {candidates[0]} is missing. "
@@ -128,7 +128,7 @@ def _roots(known: Dataset, folder: Folder) -> list[Path]:
     return [root, *(root / name for name in known.folders)]
 
 
-def _one_of(candidates: tuple[str, ...], roots: list[Path], known: Dataset) -> Path | None:
+def _one_of(candidates: tuple[str, ...], roots: list[Path]) -> Path | None:
     for candidate in candidates:
         for root in roots:
             for packing in PACKINGS:

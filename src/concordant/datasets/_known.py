@@ -119,7 +119,8 @@ _SETS = (
     Dataset(
         "sushi-a", "Sushi preferences, item set A", "preferences", "5,000 full orders of 10 sushi",
         "research use, no redistribution", "SUSHI Preference Data Sets (Toshihiro Kamishima)",
-        "www.kamishima.net/sushi", loader="plain", files=(("sushi3a.5000.10.order",),), folders=("sushi", "sushi3-2016"),
+        "www.kamishima.net/sushi", loader="plain", files=(("sushi3a.5000.10.order",),),
+        folders=("sushi", "sushi3-2016"),
     ),
     Dataset(
         "sushi-b", "Sushi preferences, item set B", "preferences", "5,000 orders of 10 out of 100 sushi",

@@ -80,6 +80,8 @@ class BranchAndCut:
             return self._close()
         self.is_root_whole = self.programme.is_whole()
         self._narrow()
+        import os
+        if os.environ.get("PURGE"): self.programme.drop_slack_rows()
         return self._search()
 
     def _look(self, programme: Relaxation) -> bool:
@@ -139,6 +141,8 @@ class BranchAndCut:
         low[node.columns] = high[node.columns] = node.values
         self.programme.set_bounds(np.arange(len(low)), low, high)
         self.programme.set_basis(basis)
+        import os
+        if os.environ.get("CUTOFF"): self.programme.stop_beyond(self.goal)
         if not self.programme.run(lambda programme: self.is_closed(programme.bound)):
             return False
         node.bound = max(node.bound, self.programme.bound)

@@ -8,6 +8,8 @@ value is a lower bound. (HiGHS's callback for lazy constraints does not fire, so
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,7 +20,6 @@ import numpy as np
 from concordant import kernels
 from concordant.types import Bools, Floats, Int64s
 
-import os, json
 EXTRA = json.loads(os.environ.get("EXTRA", "{}"))
 VIOLATION = 1e-6
 CUTS_PER_PAIR = 2  # more cuts a round mean fewer rounds of slower programmes: two was fastest from 40 to 100 items
@@ -78,6 +79,7 @@ class Relaxation:
         solver.changeColsCost(n, np.arange(n, dtype=np.int32), self.cost / self._scale)
         status = highspy.HighsModelStatus
         self.solver, self._infinity = solver, highspy.kHighsInf
+        self._beyond = status.kObjectiveBound
         self._optimal, self._infeasible = status.kOptimal, (status.kInfeasible, status.kUnboundedOrInfeasible)
 
     def add_rows(
@@ -109,7 +111,7 @@ class Relaxation:
         self.solver.setOptionValue("time_limit", self.solver.getRunTime() + left)
         self.solver.run()
         status = self.solver.getModelStatus()
-        if status in self._infeasible:
+        if status in self._infeasible or status == self._beyond:
             self.bound = np.inf
             return True
         if status != self._optimal:
@@ -156,6 +158,21 @@ class Relaxation:
         """Restrict some variables."""
         if len(columns):
             self.solver.changeColsBounds(len(columns), columns.astype(np.int32), low, high)
+
+    def stop_beyond(self, cost: float) -> None:
+        """Give up a programme (as if it were infeasible) once its value is sure to exceed a cost."""
+        self.solver.setOptionValue("objective_bound", (cost - self.constant) / self._scale)
+
+    def drop_slack_rows(self) -> None:
+        """Forget the cuts that do not bind in the last solution; they come back if they are violated again."""
+        import highspy
+
+        status = np.array([int(one) for one in self.solver.getBasis().row_status])
+        rows = np.flatnonzero(status == int(highspy.HighsBasisStatus.kBasic)).astype(np.int32)
+        if self.tied is not None:
+            rows = rows[rows >= len(self.before) * (len(self.before) - 1) // 2]  # those of the pairs stay
+        if len(rows):
+            self.solver.deleteRows(len(rows), rows)
 
     def basis(self) -> object:
         """Return the basis the last programme was solved with, to start from again."""

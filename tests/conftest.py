@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from pathlib import Path
 
@@ -12,6 +13,11 @@ from concordant import kernels
 from concordant.preferences import Preferences
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_unconfigure() -> None:
+    """Keep DuckDB's list of what it leaks at exit off the terminal: the tests' own last line should be the last."""
+    atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 2))
 
 
 @pytest.fixture(scope="session")

@@ -40,8 +40,9 @@ The options of a method appear with:  concordant rank --method NAME --help
 def command(file: tuple[str, ...], method: str | None, top: int | None, seed: int | None, **options: Any) -> None:
     """Rank items from preferences of any form.
 
-    FILE is a table (csv, tsv, jsonl, parquet, arrow) of pairs, ranks, ratings or whole ballots, a LETOR aggregation
-    file or one or more TREC runs, compressed or not; "-" is standard input.
+    FILE is a table (csv, tsv, jsonl, parquet, arrow) of pairs, ranks, ratings or whole ballots, a PrefLib election, a
+    LETOR aggregation file, one or more TREC runs or another format of "concordant convert --formats", compressed or
+    not; "-" is standard input.
     """
     from concordant import api, registry
     from concordant.params import params_of

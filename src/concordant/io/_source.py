@@ -35,6 +35,8 @@ _MAGIC = (
 
 RATINGS = ("ratings.csv", "ratings.dat", "u.data")
 
+_ANY_MAGIC = tuple(magic for magic, _ in _MAGIC)
+
 PathLike = str | os.PathLike[str]
 
 
@@ -57,9 +59,10 @@ class Source(AbstractContextManager["Source"]):
         self.member: str | None = None
         try:
             self._path = self._locate(path)
-            with open(self._path, "rb") as file:
-                start = file.read(min(HEAD, os.fstat(file.fileno()).st_size + 1))
-            self.compression = next((kind for magic, kind in _MAGIC if start.startswith(magic)), None)
+            start = self._start()
+            self.compression: str | None = None
+            if start.startswith(_ANY_MAGIC):
+                self.compression = next(kind for magic, kind in _MAGIC if start.startswith(magic))
             if self.compression is None and self.encoding is None and len(start) < min(HEAD, self.max_bytes):
                 self._whole = start  # the head of a small file is all there is
             self.head = start if self.compression is None else _first(self._unpacked())
@@ -71,6 +74,17 @@ class Source(AbstractContextManager["Source"]):
             self.close()
             raise
         self.head = self.head.removeprefix(b"\xef\xbb\xbf")
+
+    def _start(self) -> bytes:
+        """Return the first bytes as they are stored, without the cost of a file object."""
+        try:
+            handle = os.open(self._path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except PermissionError:
+            raise self.error("the file may not be read: check its permissions.") from None
+        try:
+            return os.read(handle, min(HEAD, os.fstat(handle).st_size + 1))
+        finally:
+            os.close(handle)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -227,8 +241,6 @@ class Source(AbstractContextManager["Source"]):
             raise self.error("this is a folder: name a file in it.")
         if not mode:
             raise self.error(f"there is no such file: check the name (the current folder is {os.getcwd()}).")
-        if not os.access(path, os.R_OK):
-            raise self.error("the file may not be read: check its permissions.")
         if not stat.S_ISREG(mode):  # a pipe can be read once only
             with open(path, "rb") as pipe:
                 return self._spool(pipe)

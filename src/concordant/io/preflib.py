@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,7 +63,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     options.refuse_roles("PrefLib files")
     files = [_File(source, options) for source in sources]
     if len(files) == 1:
-        return Preferences(**(_edges(files[0]) if files[0].type == "wmd" else files[0].parts()))
+        return _edges(files[0]) if files[0].type == "wmd" else files[0].preferences()
     return Preferences(**_joined(files))
 
 
@@ -230,6 +231,16 @@ class _File(Screen):
         rows[row[bad]] = True
         self.refuse(rows, reason, lambda at: text.format(self.item[bad & (row == at)][0]))
 
+    def preferences(self) -> Preferences:
+        """Return the election; what the kernel and ``codes`` have checked is not checked again."""
+        parts = self.parts()
+        if self._reasons or self.type == "cat" or not self.summary.is_all_cast:
+            return Preferences(**parts)
+        prefs = Preferences._trusted(parts["items"], parts["indptr"], parts["item"], parts["tier"])
+        prefs.weight, prefs._unit_weights = parts["weight"].astype(np.float64), None
+        prefs.meta, prefs.notes = MappingProxyType(parts["meta"]), tuple(parts["notes"])
+        return prefs
+
     def parts(self) -> gather.Parts:
         """Return the keyword arguments of ``Preferences``."""
         if self.type == "wmd":
@@ -375,7 +386,7 @@ def _joined(files: Sequence[_File]) -> gather.Parts:
 
 
 # ---- weighted matching data ----
-def _edges(file: _File) -> gather.Parts:
+def _edges(file: _File) -> Preferences:
     """Read every edge as a rating: its first vertex is the agent, the second the item."""
     items = file.alternatives()
     code_of = {number: code for code, number in enumerate(file.number.tolist())}
@@ -403,4 +414,4 @@ def _edges(file: _File) -> gather.Parts:
     agent, agents = encode(items.take(start), "agent")
     parts = gather.gather_rows((end, items), weight_of, scale="rating", agent=(agent, agents))
     note = f"{file.source.name}: {len(rows):,} edges (wmd), read as ratings of {len(agents):,} agents"
-    return parts | {"meta": file._meta(items), "notes": [note, *file.said]}
+    return Preferences(**parts, meta=file._meta(items), notes=[note, *file.said])

@@ -72,7 +72,7 @@ class BranchAndCut:
 
     def run(self) -> bool:
         """Search until the best ranking is proven best; False when the time ran out first."""
-        finished = self.programme.run(lambda programme: self._look(programme))
+        finished = self.programme.run(self._look, forgets=True)
         self.bound = min(max(self.programme.bound, self.programme.least), self.cost)
         if not finished:
             return self.is_closed(self.bound)
@@ -80,8 +80,6 @@ class BranchAndCut:
             return self._close()
         self.is_root_whole = self.programme.is_whole()
         self._narrow()
-        import os
-        if os.environ.get("PURGE"): self.programme.drop_slack_rows()
         return self._search()
 
     def _look(self, programme: Relaxation) -> bool:
@@ -141,8 +139,7 @@ class BranchAndCut:
         low[node.columns] = high[node.columns] = node.values
         self.programme.set_bounds(np.arange(len(low)), low, high)
         self.programme.set_basis(basis)
-        import os
-        if os.environ.get("CUTOFF"): self.programme.stop_beyond(self.goal)
+        self.programme.stop_beyond(self.goal)
         if not self.programme.run(lambda programme: self.is_closed(programme.bound)):
             return False
         node.bound = max(node.bound, self.programme.bound)

@@ -8,8 +8,6 @@ value is a lower bound. (HiGHS's callback for lazy constraints does not fire, so
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,11 +16,18 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels
-from concordant.types import Bools, Floats, Int64s
+from concordant.types import Bools, Floats, Int32s, Int64s
 
-EXTRA = json.loads(os.environ.get("EXTRA", "{}"))
 VIOLATION = 1e-6
 CUTS_PER_PAIR = 2  # more cuts a round mean fewer rounds of slower programmes: two was fastest from 40 to 100 items
+OPTIONS = {
+    "output_flag": False,
+    "threads": 1,
+    "solver": "simplex",
+    "presolve": "off",
+    "simplex_scale_strategy": 0,
+    "simplex_dual_edge_weight_strategy": 1,  # Devex: steepest edge starts over, at a price, after every change of basis
+}
 LARGEST_COST = 1e6  # larger ones are scaled: HiGHS works with absolute tolerances
 
 
@@ -72,7 +77,7 @@ class Relaxation:
 
         make: Any = highspy.Highs
         solver = make()
-        for option, value in {"output_flag": False, "threads": 1, "solver": "simplex", "presolve": "off", **EXTRA}.items():
+        for option, value in OPTIONS.items():
             solver.setOptionValue(option, value)
         n = len(self.cost)
         solver.addVars(n, np.zeros(n), np.ones(n))
@@ -135,23 +140,43 @@ class Relaxation:
         """Return the reduced cost of every variable, in units of cost."""
         return np.asarray(self.solver.getSolution().col_dual) * self._scale
 
-    def run(self, is_enough: Callable[[Relaxation], bool]) -> bool:
-        """Solve and cut until nothing is violated or ``is_enough`` says so; False when the time ran out first."""
+    def run(self, is_enough: Callable[[Relaxation], bool], *, forgets: bool = False) -> bool:
+        """Solve and cut until nothing is violated or ``is_enough`` says so; False when the time ran out first.
+
+        With ``forgets``, cuts that do not bind are dropped whenever the bound has risen: more rounds of smaller
+        programmes, twice as fast for many items. Bases kept from before do not fit any more.
+        """
+        before = -np.inf
         while self.solve():
-            if is_enough(self) or not np.isfinite(self.bound) or not self.cut():
+            if is_enough(self) or not np.isfinite(self.bound):
                 return True
+            violated = kernels.violated_triangles(self.x, VIOLATION, CUTS_PER_PAIR, self.tied is None)
+            if not len(violated[0]):
+                return True
+            if forgets and self.bound > before + VIOLATION * max(abs(self.bound), 1.0):
+                self._drop_slack_rows()
+                before = self.bound
+            self._cut(*violated)
         return False
 
-    def cut(self) -> int:
-        """Add the violated triangles of the last solution; return how many."""
-        i, j, k = kernels.violated_triangles(self.x, VIOLATION, CUTS_PER_PAIR, self.tied is None)
-        if len(i):
-            sides = ((i, j, 1.0), (j, k, 1.0), (i, k, -1.0))
-            columns = np.stack([self._column[a, b] for a, b, _ in sides], axis=1)
-            values = np.stack([sign * self._sign[a, b] for a, b, sign in sides], axis=1)
-            offset = sum(sign * self._offset[a, b] for a, b, sign in sides)
-            self.add_rows(columns, values, high=1.0 - np.asarray(offset))
-        return len(i)
+    def _cut(self, i: Int32s, j: Int32s, k: Int32s) -> None:
+        """Demand that these triangles hold."""
+        sides = ((i, j, 1.0), (j, k, 1.0), (i, k, -1.0))
+        columns = np.stack([self._column[a, b] for a, b, _ in sides], axis=1)
+        values = np.stack([sign * self._sign[a, b] for a, b, sign in sides], axis=1)
+        offset = sum(sign * self._offset[a, b] for a, b, sign in sides)
+        self.add_rows(columns, values, high=1.0 - np.asarray(offset))
+
+    def _drop_slack_rows(self) -> None:
+        """Forget the cuts that do not bind in the last solution; they come back if they are violated again."""
+        import highspy
+
+        status = np.array([int(one) for one in self.solver.getBasis().row_status])
+        rows = np.flatnonzero(status == int(highspy.HighsBasisStatus.kBasic)).astype(np.int32)
+        if self.tied is not None:
+            rows = rows[rows >= len(self.before) * (len(self.before) - 1) // 2]  # those of the pairs stay
+        if len(rows):
+            self.solver.deleteRows(len(rows), rows)
 
     # ---- bounds of variables ----
     def set_bounds(self, columns: Int64s, low: Floats, high: Floats) -> None:
@@ -162,17 +187,6 @@ class Relaxation:
     def stop_beyond(self, cost: float) -> None:
         """Give up a programme (as if it were infeasible) once its value is sure to exceed a cost."""
         self.solver.setOptionValue("objective_bound", (cost - self.constant) / self._scale)
-
-    def drop_slack_rows(self) -> None:
-        """Forget the cuts that do not bind in the last solution; they come back if they are violated again."""
-        import highspy
-
-        status = np.array([int(one) for one in self.solver.getBasis().row_status])
-        rows = np.flatnonzero(status == int(highspy.HighsBasisStatus.kBasic)).astype(np.int32)
-        if self.tied is not None:
-            rows = rows[rows >= len(self.before) * (len(self.before) - 1) // 2]  # those of the pairs stay
-        if len(rows):
-            self.solver.deleteRows(len(rows), rows)
 
     def basis(self) -> object:
         """Return the basis the last programme was solved with, to start from again."""

@@ -53,7 +53,7 @@ class FaslpPivot(Method):
         for block in np.flatnonzero(blocks.size > 1).tolist():
             before, _ = blocks.matrices(block)
             programme = Relaxation(before, None, deadline)
-            is_late |= not programme.run(lambda _: False)
+            is_late |= not programme.run(lambda _: False, forgets=True)
             span = slice(int(blocks.ptr[block]), int(blocks.ptr[block + 1]))
             tier[span] = self._round(before, programme.x)
         ranking = blocks.join(tier)

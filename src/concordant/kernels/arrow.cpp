@@ -35,7 +35,7 @@ struct ArrowArrayStream {
 // Distinct strings of one column with their bytes kept end to end.
 class TextEncoder {
   public:
-    std::vector<int32_t> codes;
+    LargeVector<int32_t> codes;
     std::vector<int64_t> offsets{0}, first;
     std::vector<uint8_t> bytes;
 
@@ -161,7 +161,7 @@ template <typename Visit> void visit_texts(const ArrowArray &array, const char *
         visit(ViewTexts{array});
 }
 
-template <typename T> void copy_numbers(const ArrowArray &array, std::vector<double> &out) {
+template <typename T> void copy_numbers(const ArrowArray &array, LargeVector<double> &out) {
     const T *values = static_cast<const T *>(array.buffers[1]) + array.offset;
     size_t base = out.size(), n = static_cast<size_t>(array.length);
     out.resize(base + n);
@@ -171,7 +171,7 @@ template <typename T> void copy_numbers(const ArrowArray &array, std::vector<dou
         if (!is_valid(array, k)) out[base + k] = std::nan("");
 }
 
-bool append_numbers(const ArrowArray &array, const char *format, std::vector<double> &out) {
+bool append_numbers(const ArrowArray &array, const char *format, LargeVector<double> &out) {
     if (format[0] == 0 || format[1] != 0) return false;
     switch (format[0]) {
     case 'c': copy_numbers<int8_t>(array, out); return true;
@@ -213,7 +213,7 @@ struct Column {
     std::string name, format;
     bool text = false, dictionary = false;
     TextEncoder texts;
-    std::vector<double> numbers;
+    LargeVector<double> numbers;
 };
 
 void append(Column &column, const ArrowArray &array) {

@@ -5,7 +5,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -15,11 +23,45 @@ template <typename T> using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig
 template <typename T> using Out = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
 template <typename T> using Out2 = nb::ndarray<nb::numpy, T, nb::ndim<2>, nb::c_contig>;
 
+// Memory of large arrays in large pages where the system offers them: touching fresh memory page by page can cost as
+// much as the work itself. Elements are left as they are, not set to zero.
+template <typename T> struct LargePages {
+    using value_type = T;
+    static constexpr size_t PAGE = size_t{1} << 21;
+    LargePages() = default;
+    template <typename U> LargePages(const LargePages<U> &) {}
+    T *allocate(size_t n) {
+        size_t bytes = n * sizeof(T);
+        void *memory = nullptr;
+#if defined(__linux__)
+        if (bytes >= 2 * PAGE) {
+            bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+            memory = std::aligned_alloc(PAGE, bytes);
+            if (memory) madvise(memory, bytes, MADV_HUGEPAGE);
+        } else
+#endif
+            memory = std::malloc(bytes ? bytes : 1);
+        if (!memory) throw std::bad_alloc();
+        return static_cast<T *>(memory);
+    }
+    void deallocate(T *memory, size_t) noexcept { std::free(memory); }
+    template <typename U> void construct(U *at) noexcept { ::new (static_cast<void *>(at)) U; }
+    template <typename U, typename... Args> void construct(U *at, Args &&...args) {
+        ::new (static_cast<void *>(at)) U(std::forward<Args>(args)...);
+    }
+    template <typename U> bool operator==(const LargePages<U> &) const { return true; }
+    template <typename U> bool operator!=(const LargePages<U> &) const { return false; }
+};
+template <typename T> using LargeVector = std::vector<T, LargePages<T>>;
+
 // A buffer that can be handed to NumPy without a copy. Make it, fill it (GIL released or not), then give it away.
 template <typename T> struct Buffer {
-    std::unique_ptr<T[]> data;
+    struct Free {
+        void operator()(T *memory) const noexcept { std::free(memory); }
+    };
+    std::unique_ptr<T[], Free> data;
     size_t size;
-    explicit Buffer(size_t n) : data(new T[n ? n : 1]), size(n) {}
+    explicit Buffer(size_t n) : data(LargePages<T>().allocate(n)), size(n) {}
     Buffer(size_t n, T value) : Buffer(n) {
         for (size_t k = 0; k < n; ++k) data[k] = value;
     }
@@ -28,12 +70,12 @@ template <typename T> struct Buffer {
     Out<T> give() { return give_first(size); }
     Out<T> give_first(size_t n) {
         T *raw = data.release();
-        return Out<T>(raw, {n}, nb::capsule(raw, [](void *p) noexcept { delete[] static_cast<T *>(p); }));
+        return Out<T>(raw, {n}, nb::capsule(raw, [](void *p) noexcept { std::free(p); }));
     }
     Out2<T> give2(size_t rows, size_t columns) {
         T *raw = data.release();
         return Out2<T>(raw, {rows, columns},
-                       nb::capsule(raw, [](void *p) noexcept { delete[] static_cast<T *>(p); }));
+                       nb::capsule(raw, [](void *p) noexcept { std::free(p); }));
     }
 };
 

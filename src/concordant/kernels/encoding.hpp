@@ -128,9 +128,10 @@ class Table {
 };
 
 // Hand a vector to NumPy without copying it.
-template <typename T> Out<T> to_numpy(std::vector<T> values) {
-    auto *kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+template <typename T, typename A> Out<T> to_numpy(std::vector<T, A> values) {
+    using Vector = std::vector<T, A>;
+    auto *kept = new Vector(std::move(values));
+    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<Vector *>(p); });
     return Out<T>(kept->data(), {kept->size()}, owner);
 }
 

@@ -47,6 +47,9 @@ class Outcome:
     model: object = None
 
 
+_NOTHING_MORE = Outcome(np.empty(0))  # of a method that only scores
+
+
 @dataclass(frozen=True, kw_only=True)
 class Method:
     """Base class of every aggregation method."""
@@ -71,16 +74,15 @@ class Method:
         """Rank the candidates of every instance."""
         start = time.perf_counter()
         self.check_needs(prefs)
-        outcome = self.scores(prefs)
-        if not isinstance(outcome, Outcome):
-            outcome = Outcome(outcome)
-        if not np.isfinite(outcome.score).all():
+        found = self.scores(prefs)
+        outcome, score = (found, found.score) if isinstance(found, Outcome) else (_NOTHING_MORE, found)
+        if not np.isfinite(score).all():
             raise InputError(f"{self.name} gave a score that is not finite: please report these preferences.")
         return Ranking(
             vocabulary=prefs.items,
             slot_ptr=prefs.slot_ptr,
             slot_item=prefs.slot_item,
-            score=outcome.score,
+            score=score,
             instances=prefs.instances,
             slot_low=outcome.low,
             slot_high=outcome.high,

@@ -62,16 +62,34 @@ inline size_t triangle(size_t x) { return x * (x + 1) / 2; }
 
 // ---- permutations: one vote each -------------------------------------------------------------------------------
 
-// Up to 128 items the set of items met lies in two registers; the masks of places below each place are ready-made.
-SIMD_CLONES void count_short(const int64_t *slot, int64_t base, const int32_t *place, size_t m, uint32_t *votes) {
-    uint64_t low = 0, high = 0;
-    for (size_t k = 0; k < m; ++k) {
-        size_t x = static_cast<size_t>(place[slot[k] - base]);
-        uint64_t bit = uint64_t{1} << (x % 64), under = bit - 1;
-        size_t met = x < 64 ? ones(low & under) : ones(low) + ones(high & under);
-        ++votes[triangle(x) + x - met];
-        low |= x < 64 ? bit : 0;
-        high |= x < 64 ? 0 : bit;
+// Up to 128 items the set of items met lies in two registers. What an item needs stands ready: the places below its own,
+// its own bit, and where its row of votes ends.
+struct Mask {
+    uint64_t below[2], own[2];
+    size_t end;
+};
+
+std::vector<Mask> make_masks(const int32_t *place, size_t m) {
+    std::vector<Mask> masks(m);
+    for (size_t i = 0; i < m; ++i) {
+        size_t x = static_cast<size_t>(place[i]);
+        uint64_t bit = uint64_t{1} << (x % 64);
+        masks[i] = x < 64 ? Mask{{bit - 1, 0}, {bit, 0}, triangle(x) + x}
+                          : Mask{{~uint64_t{0}, bit - 1}, {0, bit}, triangle(x) + x};
+    }
+    return masks;
+}
+
+SIMD_CLONES void count_short(const int64_t *slot, size_t ballots, size_t m, const Mask *masks, uint32_t *votes) {
+    for (size_t b = 0; b < ballots; ++b) {
+        uint64_t low = 0, high = 0;
+        for (size_t k = 0; k < m; ++k) {
+            const Mask &mask = masks[slot[k]];
+            ++votes[mask.end - ones(low & mask.below[0]) - ones(high & mask.below[1])];
+            low |= mask.own[0];
+            high |= mask.own[1];
+        }
+        slot += m;
     }
 }
 
@@ -142,6 +160,15 @@ struct Spread {
 
 // ---- one instance ----------------------------------------------------------------------------------------------
 
+constexpr size_t MOST_CHUNKS = 8;
+constexpr size_t WORTH_A_CHUNK = 1 << 19; // entries
+
+SIMD_CLONES bool has_ties(const int32_t *tier, size_t m) {
+    int32_t equal = 0;
+    for (size_t k = 1; k < m; ++k) equal |= tier[k] == tier[k - 1];
+    return equal;
+}
+
 struct Election {
     const int64_t *indptr, *slot;
     const int32_t *tier;
@@ -158,19 +185,27 @@ struct Election {
         return {slot + from, tier + from, static_cast<size_t>(to - from)};
     }
     bool is_plain() const { // complete rankings without ties that count once
-        for (size_t b = 0; b < n; ++b) {
-            Ballot own = (*this)[b];
-            if (own.size != m || weight[ballot[b]] != 1.0) return false;
-            bool rises = true;
-            for (size_t k = 1; k < m; ++k) rises &= own.tier[k] != own.tier[k - 1];
-            if (!rises) return false;
-        }
-        return true;
+        std::atomic<bool> plain{true};
+        size_t chunks = std::min<size_t>(64, n * m / WORTH_A_CHUNK + 1), per_chunk = (n + chunks - 1) / chunks;
+        for_each_task(chunks, [&](size_t c) {
+            for (size_t b = c * per_chunk; b < std::min(n, (c + 1) * per_chunk) && plain; ++b) {
+                Ballot own = (*this)[b];
+                if (own.size != m || weight[ballot[b]] != 1.0 || has_ties(own.tier, m)) plain = false;
+            }
+        });
+        return plain;
     }
 };
 
-constexpr size_t MOST_CHUNKS = 8;
-constexpr size_t WORTH_A_CHUNK = 1 << 19; // entries
+// Hand over ballots that stand one after the other together.
+template <typename Use> void for_each_run(const Election &e, size_t from, size_t to, Use use) {
+    while (from < to) {
+        size_t stop = from + 1;
+        while (stop < to && e.ballot[stop] == e.ballot[stop - 1] + 1) ++stop;
+        use(e[from].slot, stop - from);
+        from = stop;
+    }
+}
 
 size_t chunks_of(const Election &e) { return std::min(MOST_CHUNKS, e.n * e.m / WORTH_A_CHUNK + 1); }
 
@@ -181,10 +216,16 @@ void count_votes(const Election &e, bool is_plain, size_t from, size_t to, doubl
         std::vector<std::vector<uint32_t>> parts(chunks);
         for_each_task(chunks, [&](size_t c) {
             parts[c].assign(values, 0);
-            PlaceSet met(e.m);
-            for (size_t b = c * per_chunk; b < std::min(e.n, (c + 1) * per_chunk); ++b) {
-                if (e.m <= 128 && to == e.m && from == 0) count_short(e[b].slot, e.base, e.place, e.m, parts[c].data());
-                else count_long(e[b].slot, e.base, e.place, e.m, met, parts[c].data(), from, to);
+            size_t first = c * per_chunk, last = std::max(first, std::min(e.n, (c + 1) * per_chunk));
+            if (e.m <= 128 && to == e.m && from == 0) {
+                std::vector<Mask> masks = make_masks(e.place, e.m);
+                for_each_run(e, first, last, [&](const int64_t *slot, size_t ballots) {
+                    count_short(slot, ballots, e.m, masks.data() - e.base, parts[c].data());
+                });
+            } else {
+                PlaceSet met(e.m);
+                for (size_t b = first; b < last; ++b)
+                    count_long(e[b].slot, e.base, e.place, e.m, met, parts[c].data(), from, to);
             }
         });
         for (size_t k = 0; k < values; ++k) {
@@ -222,6 +263,47 @@ int64_t pick_value(const double *votes, size_t values, bool is_median) {
         if (is_median ? sum >= total / 2 - slack : votes[k] >= most - slack) return static_cast<int64_t>(k);
     }
     return 0;
+}
+
+// Few ballots for so many items: a table of votes would be mostly empty, so the codes themselves are kept and looked through,
+// a few coordinates at a time. Ballots are permutations here.
+void pick_from_codes(const Election &e, bool is_median, int64_t *code) {
+    std::vector<int32_t> codes(e.n * e.m);
+    size_t chunks = chunks_of(e), per_chunk = (e.n + chunks - 1) / chunks;
+    for_each_task(chunks, [&](size_t c) {
+        PlaceSet met(e.m);
+        for (size_t b = c * per_chunk; b < std::min(e.n, (c + 1) * per_chunk); ++b) {
+            met.clear();
+            for (size_t k = 0; k < e.m; ++k) {
+                size_t x = static_cast<size_t>(e.place[e[b].slot[k] - e.base]);
+                codes[b * e.m + x] = static_cast<int32_t>(x - met.below(x));
+                met.add(x);
+            }
+        }
+    });
+    constexpr size_t width = 16; // coordinates of one cache line
+    for_each_task((e.m + width - 1) / width, [&](size_t block) {
+        size_t first = block * width, count = std::min(width, e.m - first);
+        std::vector<int32_t> column(width * e.n);
+        for (size_t b = 0; b < e.n; ++b)
+            for (size_t k = 0; k < count; ++k) column[k * e.n + b] = codes[b * e.m + first + k];
+        for (size_t k = 0; k < count; ++k) {
+            auto from = column.begin() + static_cast<std::ptrdiff_t>(k * e.n), to = from + static_cast<std::ptrdiff_t>(e.n);
+            auto middle = from + static_cast<std::ptrdiff_t>((e.n - 1) / 2);
+            if (is_median) {
+                std::nth_element(from, middle, to);
+                code[first + k] = *middle;
+                continue;
+            }
+            std::sort(from, to);
+            std::ptrdiff_t most = 0;
+            for (auto start = from; start < to;) {
+                auto stop = std::upper_bound(start, to, *start);
+                if (stop - start > most) most = stop - start, code[first + k] = *start;
+                start = stop;
+            }
+        }
+    });
 }
 
 template <typename Use>
@@ -275,6 +357,7 @@ Out<int64_t> lehmer_consensus(In<int64_t> slot_ptr, In<int32_t> instance_of_ball
             slot_ptr, instance_of_ballot, indptr, entry_slot, tier, weight, place, ignores_missing,
             [&](const Election &e, size_t base) {
                 bool is_plain = e.is_plain();
+                if (is_plain && e.n && e.n < 2 * e.m) return pick_from_codes(e, is_median, code.get() + base);
                 for (size_t from = 0, to = 0; from < e.m; from = to) {
                     while (to < e.m && (to == from || triangle(to + 1) - triangle(from) <= static_cast<size_t>(most_values)))
                         ++to;

@@ -149,6 +149,10 @@ def points(slot_ptr: Int64s, tier: Int64s) -> Floats:
 
 def unranked(prefs: Preferences) -> tuple[Notice, ...]:
     """Warn of candidates no ballot mentions: nothing is known of them."""
+    size = np.diff(prefs.slot_ptr)
+    is_complete = np.diff(prefs.indptr) == size[prefs.instance_of_ballot]
+    if len(np.unique(prefs.instance_of_ballot[is_complete])) == len(size):
+        return ()  # some ballot names everyone: no need to look at all entries
     never = np.flatnonzero(np.bincount(prefs.entry_slot, minlength=prefs.n_slots) == 0)
     if not len(never):
         return ()

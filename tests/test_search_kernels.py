@@ -1,0 +1,69 @@
+"""Compiled search kernels and their NumPy twins give exactly the same answers."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+from concordant.kernels import twins
+
+compiled = pytest.importorskip("concordant.kernels._compiled")
+
+
+def make_arguments(seed):
+    """Draw a few problems of up to 7 items and arguments of every kernel."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0, 8, int(rng.integers(1, 5)))
+    ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    pairs, items = int((sizes**2).sum()), int(ptr[-1])
+
+    def joined(parts, kind=np.int64):
+        return np.concatenate([np.zeros(0), *parts]).astype(kind)
+
+    before = rng.integers(0, 6, pairs).astype(float)
+    halves = [rng.integers(0, 5, (m, m)) for m in sizes]
+    tied = joined([(half + half.T).reshape(-1) for half in halves], float)
+    start = joined([rng.permutation(m) + p for m, p in zip(sizes, ptr, strict=False)])
+    order = joined([rng.permutation(m) for m in sizes])
+    tier = joined([np.unique(rng.integers(0, m, m), return_inverse=True)[1] for m in sizes if m])
+    draw, priority, none = rng.random((5, 6)), rng.random((3, items)), np.zeros((3, 0))
+    sequence = np.stack([joined([rng.permutation(m) for m in sizes]) for _ in range(3)])
+    code = joined([rng.integers(0, np.arange(m) + 1) for m in sizes])
+    matrix = rng.random((int(rng.integers(1, 9)),) * 2)
+    matrix = np.ascontiguousarray(np.broadcast_to(matrix, (len(matrix), len(matrix))))
+    rows = np.stack([rng.permutation(len(matrix)) for _ in range(4)]).astype(np.int32)
+    return [
+        ("split_blocks", (ptr, before, np.zeros(0), start)),
+        ("split_blocks", (ptr, before, tied, start)),
+        ("best_orders", (ptr, before)),
+        ("best_weak_orders", (ptr, before, tied)),
+        ("ranking_totals", (ptr, before, tied, tier[None, :].copy())),
+        ("pivot_orders", (ptr, rng.choice([0, 0.5, 1], pairs), priority, none)),
+        ("pivot_orders", (ptr, rng.random(pairs), priority, rng.random((3, pairs)))),
+        ("insertion_orders", (ptr, before, sequence)),
+        ("bucket_orders", (ptr, before, tied, order, False)),
+        ("bucket_orders", (ptr, before, tied, order, True)),
+        ("search_orders", (ptr, before, order, draw)),
+        ("search_weak_orders", (ptr, before, tied, tier, draw)),
+        ("violated_triangles", (matrix, 1e-6, 2, True)),
+        ("violated_triangles", (matrix, 1e-6, 1, False)),
+        ("lehmer_decode", (ptr, code)),
+        ("lehmer_encode", (rows,)),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_both_give_the_same(seed):
+    for name, arguments in make_arguments(seed):
+        ours, twin = (getattr(module, name)(*arguments) for module in (compiled, twins))
+        ours, twin = (answer if isinstance(answer, tuple) else (answer,) for answer in (ours, twin))
+        for one, other in zip(ours, twin, strict=True):
+            assert np.array_equal(one, other), name
+
+
+def test_every_kernel_of_these_families_has_a_twin():
+    for family in ("search", "local", "lehmer", "totals"):
+        module = importlib.import_module(f"concordant.kernels.twins.{family}")
+        assert all(hasattr(compiled, name) for name in module.__all__)

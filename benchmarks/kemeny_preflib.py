@@ -52,6 +52,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--endings", default="soc,toc")
     parser.add_argument("--most", type=int, default=100, help="most candidates counted in the second total")
+    parser.add_argument("--largest", type=int, default=10_000, help="leave out elections with more candidates")
     options = parser.parse_args()
     tried: dict[str, list[tuple[int, bool, float]]] = {ending: [] for ending in options.endings.split(",")}
     with tarfile.open(options.archive) as archive:
@@ -59,7 +60,7 @@ def main() -> None:
             ending = member.name.rpartition(".")[2]
             stream = archive.extractfile(member) if ending in tried else None
             prefs = None if stream is None else parse(stream.read().decode("utf-8", "replace"))
-            if prefs is None:
+            if prefs is None or prefs.n_items > options.largest:
                 continue
             start = time.process_time()
             ranking = Kemeny(time_limit=options.seconds, missing="last").rank(prefs)

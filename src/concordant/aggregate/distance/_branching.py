@@ -19,6 +19,7 @@ from concordant.types import Floats, Int64s
 
 CANDIDATES = 8
 TRIAL_STEPS = 40
+CERTAIN = 0.99  # of a step: a bound exactly one step below the cost must not pass for more because of rounding
 UNLIMITED = 2**31 - 1
 Improve = Callable[[Int64s], tuple[Int64s, float]]
 
@@ -64,7 +65,7 @@ class BranchAndCut:
     @property
     def goal(self) -> float:
         """The bound above which a node is closed."""
-        return self.cost - self.step + VIOLATION * max(1.0, self.step)
+        return self.cost - CERTAIN * self.step
 
     def is_closed(self, bound: float) -> bool:
         """Say whether no ranking of interest can cost as little as this bound."""

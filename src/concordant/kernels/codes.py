@@ -29,3 +29,11 @@ class Missing(IntEnum):
     IGNORE = 0  # only items both rank
     LAST = 1  # one last bucket
     LAST_FREE = 2  # one last bucket whose inner pairs cost nothing
+
+
+class Lambda(IntEnum):
+    """The metric whose change weights the pairs of LambdaRank, as in lambdas.cpp."""
+
+    NDCG = 0
+    AP = 1
+    ERR = 2

@@ -21,6 +21,14 @@ void bind_duels(nb::module_ &m);
 void bind_standing(nb::module_ &m);
 void bind_streams(nb::module_ &m);
 void bind_tallies(nb::module_ &m);
+void bind_lists(nb::module_ &m);
+void bind_subsets(nb::module_ &m);
+void bind_boosting(nb::module_ &m);
+void bind_ordering(nb::module_ &m);
+void bind_margins(nb::module_ &m);
+void bind_logistic(nb::module_ &m);
+void bind_lambdas(nb::module_ &m);
+void bind_coordinate(nb::module_ &m);
 
 NB_MODULE(_compiled, m) {
     m.doc() = "Compiled kernels; every function has a NumPy twin of the same name in concordant.kernels.twins.";
@@ -44,4 +52,12 @@ NB_MODULE(_compiled, m) {
     bind_standing(m);
     bind_streams(m);
     bind_tallies(m);
+    bind_lists(m);
+    bind_subsets(m);
+    bind_boosting(m);
+    bind_ordering(m);
+    bind_margins(m);
+    bind_logistic(m);
+    bind_lambdas(m);
+    bind_coordinate(m);
 }

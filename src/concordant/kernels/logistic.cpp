@@ -1,0 +1,393 @@
+// The losses of pairs that are logarithms of odds: RankNet and Rao-Kupper (one family), and Davidson with ties.
+//
+// Two objects meet in a pair, but the exponential is taken per object: with u = e^(f - middle) a pair's e^-d is
+// u_j / u_i, a product. The logarithms are not taken per pair either, but of products of as many factors as fit. That
+// leaves one division per pair. All pairs are visited: O(n^2) time, O(n) memory.
+//
+// RankNet: log(1 + e^(c - d)) with c = 0 for i over j. Rao-Kupper: c = log theta, and a tie counts both "i over j" and
+// "j over i" (less a constant that the caller adds): P(tie) is proportional to the product of the two. So a row's pairs
+// are always a suffix: from the end of its own tier, or with ties from its beginning (itself included, which adds
+// another constant, taken off here).
+#include "tiered.hpp"
+
+namespace {
+
+struct Scratch {
+    std::vector<double> up, down, gain, direction;
+    std::vector<size_t> next; // per row, the first position it has not met yet
+    explicit Scratch(size_t largest)
+        : up(scratch_for(largest)), down(scratch_for(largest)), gain(scratch_for(largest)),
+          direction(scratch_for(largest)), next(largest) {}
+
+    // Rows meet what is below their tier; with ties also their own tier.
+    void set_rows(const TieredQuery &query, bool with_ties) {
+        for (size_t from = 0, to; from < query.n; from = to) {
+            to = query.tier_end(from);
+            std::fill(next.begin() + static_cast<std::ptrdiff_t>(from), next.begin() + static_cast<std::ptrdiff_t>(to),
+                      with_ties ? from : to);
+        }
+    }
+    void clear_gain(size_t n) { std::fill_n(gain.begin(), n + 2 * LANES, 0.0); }
+};
+
+struct Sums {
+    double value, shift; // the value and its slope in the shift c
+};
+
+// Visit the rows tile by tile: body(row, from, stop) works lanes from..stop and says where it went on to.
+template <typename Body> ALWAYS_INLINE void for_each_row(size_t n, std::vector<size_t> &next, Body &&body) {
+    for (size_t tile = 0; tile < n; tile += TILE) {
+        size_t stop = std::min(n, tile + TILE);
+        for (size_t i = 0; i < n; ++i) {
+            if (next[i] >= stop) {
+                if (i >= stop) break;
+                continue;
+            }
+            next[i] = body(i, next[i], stop);
+        }
+    }
+}
+
+// sum log(1 + theta u_j / u_i); gain[k] collects the slope in f_k.
+SIMD_CLONES Sums logistic_fast(size_t n, double theta, double log_of_largest, Scratch &s) {
+    const double *up = s.up.data();
+    double *gain = s.gain.data();
+    LogProduct product;
+    const size_t fits = LogProduct::factors_that_fit(log_of_largest);
+    size_t room = fits;
+    double shift = 0;
+    for_each_row(n, s.next, [&](size_t i, size_t j, size_t stop) {
+        const double odds = theta * s.down[i];
+        Lanes lost = Lanes{};
+        while (j < stop) {
+            size_t until = std::min(stop, j + LANES * room), from = j;
+            Lanes factors = product.product;
+            for (; j < until; j += LANES) {
+                Lanes t = odds * load(up + j), all = 1.0 + t, chance = t / all;
+                lost += chance;
+                factors *= all;
+                store(gain + j, load(gain + j) + chance);
+            }
+            product.product = factors;
+            room -= std::min(room, (j - from) / LANES);
+            if (!room) {
+                product.fold();
+                room = fits;
+            }
+        }
+        double all_lost = sum_of(lost);
+        gain[i] -= all_lost;
+        shift += all_lost;
+        return j;
+    });
+    return {product.logarithm(), shift};
+}
+
+// The same for scores so far apart that their exponentials do not fit.
+Sums logistic_safe(const TieredQuery &query, double c, Scratch &s) {
+    Sums sums{0, 0};
+    for (size_t i = 0; i < query.n; ++i)
+        for (size_t j = s.next[i]; j < query.n; ++j) {
+            double x = c - (query.score[i] - query.score[j]), chance = sigmoid_of(x);
+            sums.value += softplus(x);
+            sums.shift += chance;
+            s.gain[i] -= chance;
+            s.gain[j] += chance;
+        }
+    return sums;
+}
+
+// (value, gradient by position, slope in the shift)
+nb::tuple logistic_terms(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight, double shift,
+                         bool with_ties) {
+    Buffer<double> gradient(score.size(), 0.0);
+    double value = 0, slope = 0;
+    {
+        nb::gil_scoped_release release;
+        Scratch s(largest_query(ptr));
+        const double with_itself = softplus(shift), chance_itself = sigmoid_of(shift);
+        for_each_query(score, ptr, tier, weight, [&](const TieredQuery &query) {
+            if (query.n < 2 || !(with_ties || query.has_pairs())) return;
+            if (is_no_number(query, value, gradient)) return;
+            Span span = span_of(query.score, query.n);
+            s.set_rows(query, with_ties);
+            s.clear_gain(query.n);
+            Sums sums;
+            if (span.width() + std::abs(shift) < WIDEST) {
+                fill_odds(query, span.middle(), 1.0, s.up.data(), s.down.data());
+                sums = logistic_fast(query.n, std::exp(shift), softplus(shift + span.width()), s);
+            } else
+                sums = logistic_safe(query, shift, s);
+            double selves = with_ties ? static_cast<double>(query.n) : 0.0;
+            value += query.weight * (sums.value - selves * with_itself);
+            slope += query.weight * (sums.shift - selves * chance_itself);
+            for (size_t i = 0; i < query.n; ++i) gradient[query.base + i] = query.weight * s.gain[i];
+        });
+    }
+    return nb::make_tuple(value, gradient.give(), slope);
+}
+
+struct Bends {
+    double change, chance; // sums over pairs of h (dc - (v_i - v_j)) and of the chance of the wrong order
+};
+
+SIMD_CLONES Bends logistic_curve_fast(size_t n, double theta, double dc, Scratch &s) {
+    const double *up = s.up.data(), *v = s.direction.data();
+    double *gain = s.gain.data();
+    Bends sums{0, 0};
+    for_each_row(n, s.next, [&](size_t i, size_t j, size_t stop) {
+        const double odds = theta * s.down[i], at = dc - v[i];
+        Lanes moved = Lanes{}, lost = Lanes{};
+        for (; j < stop; j += LANES) {
+            Lanes t = odds * load(up + j), part = 1.0 / (1.0 + t), chance = t * part;
+            Lanes change = chance * part * (at + load(v + j));
+            moved += change;
+            lost += chance;
+            store(gain + j, load(gain + j) + change);
+        }
+        double all_moved = sum_of(moved);
+        gain[i] -= all_moved;
+        sums.change += all_moved;
+        sums.chance += sum_of(lost);
+        return j;
+    });
+    return sums;
+}
+
+Bends logistic_curve_safe(const TieredQuery &query, double c, double dc, Scratch &s) {
+    Bends sums{0, 0};
+    for (size_t i = 0; i < query.n; ++i)
+        for (size_t j = s.next[i]; j < query.n; ++j) {
+            double x = c - (query.score[i] - query.score[j]), chance = sigmoid_of(x);
+            double change = chance * sigmoid_of(-x) * (dc - s.direction[i] + s.direction[j]);
+            s.gain[i] -= change;
+            s.gain[j] += change;
+            sums.change += change;
+            sums.chance += chance;
+        }
+    return sums;
+}
+
+// The second derivative in (scores, shift) times a direction in both: (by position, by shift, slope in the shift).
+nb::tuple logistic_curve(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight, double shift,
+                         bool with_ties, In<double> direction, double shift_direction) {
+    Buffer<double> product(score.size(), 0.0);
+    double along = 0, slope = 0;
+    {
+        nb::gil_scoped_release release;
+        Scratch s(largest_query(ptr));
+        const double chance_itself = sigmoid_of(shift), bend_itself = chance_itself * sigmoid_of(-shift);
+        for_each_query(score, ptr, tier, weight, [&](const TieredQuery &query) {
+            if (query.n < 2 || !(with_ties || query.has_pairs())) return;
+            if (is_no_number(query, along, product)) return;
+            Span span = span_of(query.score, query.n);
+            s.set_rows(query, with_ties);
+            s.clear_gain(query.n);
+            std::copy_n(direction.data() + query.base, query.n, s.direction.begin());
+            std::fill_n(s.direction.begin() + static_cast<std::ptrdiff_t>(query.n), 2 * LANES, 0.0);
+            Bends sums;
+            if (span.width() + std::abs(shift) < WIDEST) {
+                fill_odds(query, span.middle(), 1.0, s.up.data(), s.down.data());
+                sums = logistic_curve_fast(query.n, std::exp(shift), shift_direction, s);
+            } else
+                sums = logistic_curve_safe(query, shift, shift_direction, s);
+            double selves = with_ties ? static_cast<double>(query.n) : 0.0;
+            along += query.weight * (sums.change - selves * bend_itself * shift_direction);
+            slope += query.weight * (sums.chance - selves * chance_itself);
+            for (size_t i = 0; i < query.n; ++i) product[query.base + i] = query.weight * s.gain[i];
+        });
+    }
+    return nb::make_tuple(product.give(), along, slope);
+}
+
+// ---- Davidson: P(win) : P(loss) : P(tie) = 1 : q^2 : nu q with q = e^(-d/2) ----
+// All pairs i < j share log(1 + nu q + q^2); a tie takes log(nu q) off, which is linear in the scores.
+
+SIMD_CLONES Sums davidson_fast(size_t n, double nu, double log_of_largest, Scratch &s) {
+    const double *up = s.up.data();
+    double *gain = s.gain.data();
+    LogProduct product;
+    const size_t fits = LogProduct::factors_that_fit(log_of_largest);
+    const double half = nu / 2;
+    size_t room = fits;
+    Lanes ties = Lanes{};
+    for_each_row(n, s.next, [&](size_t i, size_t j, size_t stop) {
+        const double odds = s.down[i];
+        Lanes lost = Lanes{};
+        while (j < stop) {
+            size_t until = std::min(stop, j + LANES * room), from = j;
+            Lanes factors = product.product;
+            for (; j < until; j += LANES) {
+                Lanes q = odds * load(up + j), all = 1.0 + q * (nu + q), part = q / all, slope = part * (half + q);
+                ties += part;
+                lost += slope;
+                factors *= all;
+                store(gain + j, load(gain + j) + slope);
+            }
+            product.product = factors;
+            room -= std::min(room, (j - from) / LANES);
+            if (!room) {
+                product.fold();
+                room = fits;
+            }
+        }
+        gain[i] -= sum_of(lost);
+        return j;
+    });
+    return {product.logarithm(), nu * sum_of(ties)};
+}
+
+struct Chances {
+    double log_of_all, loss, tie; // relative to a win
+};
+
+Chances davidson_chances(double d, double beta) {
+    double top = std::max({0.0, -d, beta - d / 2});
+    double win = std::exp(-top), loss = std::exp(-d - top), tie = std::exp(beta - d / 2 - top), all = win + loss + tie;
+    return {top + std::log(all), loss / all, tie / all};
+}
+
+Sums davidson_safe(const TieredQuery &query, double beta, Scratch &s) {
+    Sums sums{0, 0};
+    for (size_t i = 0; i < query.n; ++i)
+        for (size_t j = i + 1; j < query.n; ++j) {
+            Chances chances = davidson_chances(query.score[i] - query.score[j], beta);
+            double slope = chances.loss + chances.tie / 2;
+            sums.value += chances.log_of_all;
+            sums.shift += chances.tie;
+            s.gain[i] -= slope;
+            s.gain[j] += slope;
+        }
+    return sums;
+}
+
+// The linear part of ties: sum over tied pairs i < j of d/2 - beta.
+Sums davidson_ties(const TieredQuery &query, double beta, double middle, Scratch &s) {
+    Sums sums{0, 0};
+    for (size_t from = 0, to; from < query.n; from = to) {
+        to = query.tier_end(from);
+        double size = static_cast<double>(to - from), pairs = size * (size - 1) / 2;
+        for (size_t k = from; k < to; ++k) {
+            double share = (size - 1) / 2 - static_cast<double>(k - from);
+            s.gain[k] += share;
+            sums.value += share * (query.score[k] - middle);
+        }
+        sums.value -= pairs * beta;
+        sums.shift -= pairs;
+    }
+    return sums;
+}
+
+// (value, gradient by position, slope in beta = log nu)
+nb::tuple davidson_terms(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight, double beta) {
+    Buffer<double> gradient(score.size(), 0.0);
+    double value = 0, slope = 0;
+    {
+        nb::gil_scoped_release release;
+        Scratch s(largest_query(ptr));
+        for_each_query(score, ptr, tier, weight, [&](const TieredQuery &query) {
+            if (query.n < 2) return;
+            if (is_no_number(query, value, gradient)) return;
+            Span span = span_of(query.score, query.n);
+            for (size_t i = 0; i < query.n; ++i) s.next[i] = i + 1;
+            s.clear_gain(query.n);
+            Sums sums;
+            if (span.width() + std::abs(beta) < WIDEST) {
+                fill_odds(query, span.middle(), 0.5, s.up.data(), s.down.data());
+                double widest = std::max(span.width(), beta + span.width() / 2);
+                sums = davidson_fast(query.n, std::exp(beta), std::max(widest, 0.0) + 1.1, s);
+            } else
+                sums = davidson_safe(query, beta, s);
+            Sums ties = davidson_ties(query, beta, span.middle(), s);
+            value += query.weight * (sums.value + ties.value);
+            slope += query.weight * (sums.shift + ties.shift);
+            for (size_t i = 0; i < query.n; ++i) gradient[query.base + i] = query.weight * s.gain[i];
+        });
+    }
+    return nb::make_tuple(value, gradient.give(), slope);
+}
+
+// How a pair's slopes change along a direction: `by_margin` in d, `by_beta` in beta; d moves by dd and beta by db.
+// The logarithm of a sum of exponentials bends by the covariance of its exponents (0, -d, beta - d/2).
+template <typename T> struct Change {
+    T by_margin, by_beta;
+};
+template <typename T> ALWAYS_INLINE Change<T> davidson_change(const T &loss, const T &tie, const T &dd, double db) {
+    T of_tie = db - 0.5 * dd, mean = tie * of_tie - loss * dd;
+    T tied = tie * (of_tie - mean);
+    return {loss * (dd + mean) - 0.5 * tied, tied};
+}
+
+SIMD_CLONES double davidson_curve_fast(size_t n, double nu, double db, Scratch &s) {
+    const double *up = s.up.data(), *v = s.direction.data();
+    double *gain = s.gain.data();
+    Lanes along = Lanes{};
+    for_each_row(n, s.next, [&](size_t i, size_t j, size_t stop) {
+        const double odds = s.down[i], at = v[i];
+        Lanes moved = Lanes{};
+        for (; j < stop; j += LANES) {
+            Lanes q = odds * load(up + j), part = q / (1.0 + q * (nu + q));
+            Change<Lanes> change = davidson_change<Lanes>(q * part, nu * part, at - load(v + j), db);
+            along += change.by_beta;
+            moved += change.by_margin;
+            store(gain + j, load(gain + j) - change.by_margin);
+        }
+        gain[i] += sum_of(moved);
+        return j;
+    });
+    return sum_of(along);
+}
+
+double davidson_curve_safe(const TieredQuery &query, double beta, double db, Scratch &s) {
+    double along = 0;
+    for (size_t i = 0; i < query.n; ++i)
+        for (size_t j = i + 1; j < query.n; ++j) {
+            Chances chances = davidson_chances(query.score[i] - query.score[j], beta);
+            double dd = s.direction[i] - s.direction[j];
+            Change<double> change = davidson_change<double>(chances.loss, chances.tie, dd, db);
+            along += change.by_beta;
+            s.gain[i] += change.by_margin;
+            s.gain[j] -= change.by_margin;
+        }
+    return along;
+}
+
+// The second derivative in (scores, beta) times a direction in both: (by position, by beta).
+nb::tuple davidson_curve(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight, double beta,
+                         In<double> direction, double beta_direction) {
+    Buffer<double> product(score.size(), 0.0);
+    double along = 0;
+    {
+        nb::gil_scoped_release release;
+        Scratch s(largest_query(ptr));
+        for_each_query(score, ptr, tier, weight, [&](const TieredQuery &query) {
+            if (query.n < 2) return;
+            if (is_no_number(query, along, product)) return;
+            Span span = span_of(query.score, query.n);
+            for (size_t i = 0; i < query.n; ++i) s.next[i] = i + 1;
+            s.clear_gain(query.n);
+            std::copy_n(direction.data() + query.base, query.n, s.direction.begin());
+            std::fill_n(s.direction.begin() + static_cast<std::ptrdiff_t>(query.n), 2 * LANES, 0.0);
+            if (span.width() + std::abs(beta) < WIDEST) {
+                fill_odds(query, span.middle(), 0.5, s.up.data(), s.down.data());
+                along += query.weight * davidson_curve_fast(query.n, std::exp(beta), beta_direction, s);
+            } else
+                along += query.weight * davidson_curve_safe(query, beta, beta_direction, s);
+            for (size_t i = 0; i < query.n; ++i) product[query.base + i] = query.weight * s.gain[i];
+        });
+    }
+    return nb::make_tuple(product.give(), along);
+}
+
+} // namespace
+
+void bind_logistic(nb::module_ &m) {
+    m.def("logistic_terms", &logistic_terms, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
+          "weight"_a.noconvert(), "shift"_a, "with_ties"_a);
+    m.def("logistic_curve", &logistic_curve, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
+          "weight"_a.noconvert(), "shift"_a, "with_ties"_a, "direction"_a.noconvert(), "shift_direction"_a);
+    m.def("davidson_terms", &davidson_terms, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
+          "weight"_a.noconvert(), "beta"_a);
+    m.def("davidson_curve", &davidson_curve, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
+          "weight"_a.noconvert(), "beta"_a, "direction"_a.noconvert(), "beta_direction"_a);
+}

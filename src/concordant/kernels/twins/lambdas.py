@@ -1,0 +1,110 @@
+"""LambdaRank's weighted logistic pairs in NumPy (twin of lambdas.cpp)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from concordant.kernels.codes import Lambda
+from concordant.kernels.twins.tiered import preference_steps, softplus_and_slope, weight_by_position
+from concordant.types import Bools, Floats, Int32s, Int64s
+
+__all__ = ["lambda_terms"]
+
+Change = Callable[[Int64s, Int64s], Floats]
+
+
+def lambda_terms(
+    score: Floats,
+    ptr: Int64s,
+    tier: Int32s,
+    label: Floats,
+    row: Int64s,
+    weight: Floats,
+    target: int,
+    cutoff: int,
+    largest: float,
+) -> tuple[float, Floats]:
+    """Sum |change of the metric when i and j swap| log(1 + e^-d) over pairs: value and gradient by position.
+
+    ``cutoff`` 0 means the whole list; ``largest`` is the largest label of the scale, for ERR.
+    """
+    query = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    order = np.lexsort((row, -score, query))
+    place = np.empty(len(score))
+    place[order] = np.arange(len(score)) - ptr[:-1][query] + 1
+    counts = place <= (cutoff or np.inf)
+    if target == Lambda.NDCG:
+        change = _ndcg_change(ptr, query, label, place, counts, cutoff)
+    elif target == Lambda.AP:
+        change = _ap_change(ptr, query, label, place, counts, order)
+    else:
+        change = _err_change(ptr, query, label, place, counts, order, largest)
+    value, gradient, weighted = 0.0, np.zeros(len(score)), weight_by_position(ptr, weight)
+    for better, worse in preference_steps(ptr, tier):
+        loss, slope = softplus_and_slope(score[worse] - score[better])
+        counted = weighted[better] * np.abs(change(better, worse))
+        value += float(counted @ loss)
+        pull = counted * slope
+        gradient[better] -= pull
+        gradient[worse] += pull
+    return value, gradient
+
+
+def _scaled_gain(label: Floats, top: Floats) -> Floats:
+    """Return 2^(label - top) - 2^-top: the gain 2^label - 1, scaled so that it always fits."""
+    return np.where(label > 0, np.exp2(np.minimum(label - top, 0.0)) - np.exp2(-top), 0.0)
+
+
+def _ndcg_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, counts: Bools, cutoff: int) -> Change:
+    gain = _scaled_gain(label, np.maximum(label[ptr[:-1]], 0.0)[query])
+    ideal_place = np.arange(len(label)) - ptr[:-1][query] + 1
+    ideal_discount = (ideal_place <= (cutoff or np.inf)) / np.log2(ideal_place + 1)
+    ideal = np.bincount(query, gain * ideal_discount, minlength=len(ptr) - 1)[query]
+    share = np.divide(gain, ideal, out=np.zeros(len(gain)), where=ideal > 0)
+    discount = counts / np.log2(place + 1)
+    return lambda one, other: (share[one] - share[other]) * (discount[one] - discount[other])
+
+
+def _ap_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, counts: Bools, order: Int64s) -> Change:
+    relevant = (label >= 1).astype(np.float64)
+    inverse = counts / place
+    found = _running(relevant, ptr, query, order)
+    level = found * inverse - _running(relevant * inverse, ptr, query, order)
+    total = np.maximum(np.bincount(query, relevant, minlength=len(ptr) - 1), 1.0)[query]
+
+    def change(one: Int64s, other: Int64s) -> Floats:
+        falls = level[other] - level[one]
+        rises = falls + inverse[other] - inverse[one]
+        moved = np.where(place[other] > place[one], falls, rises)
+        return np.asarray((relevant[one] - relevant[other]) * moved / total[one])
+
+    return change
+
+
+def _err_change(
+    ptr: Int64s, query: Int64s, label: Floats, place: Floats, counts: Bools, order: Int64s, largest: float
+) -> Change:
+    top = np.maximum(label[ptr[:-1]], max(largest, 0.0))[query]
+    stop = np.minimum(_scaled_gain(label, top), 1 - 1e-12)
+    reached = np.exp(_running(np.log1p(-stop), ptr, query, order) - np.log1p(-stop))
+    share = counts * reached / place
+    met = _running(stop * share, ptr, query, order)
+
+    def change(one: Int64s, other: Int64s) -> Floats:
+        one_is_first = place[one] < place[other]
+        first, second = np.where(one_is_first, one, other), np.where(one_is_first, other, one)
+        between = met[second] + share[second] * (1 - stop[second]) - met[first]
+        return np.asarray((stop[one] - stop[other]) * (between / (1 - stop[first]) - share[first]))
+
+    return change
+
+
+def _running(x: Floats, ptr: Int64s, query: Int64s, order: Int64s) -> Floats:
+    """Sum x over the places up to each position's own, within its query."""
+    sums = np.cumsum(x[order])
+    before = np.concatenate([[0.0], sums])[ptr[:-1]]
+    running = np.empty(len(x))
+    running[order] = sums
+    return np.asarray(running - before[query])

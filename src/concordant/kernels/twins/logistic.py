@@ -1,0 +1,119 @@
+"""The losses of pairs that are logarithms of odds, in NumPy (twin of logistic.cpp)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from concordant.kernels.twins.tiered import pair_steps, softplus_and_slope, weight_by_position
+from concordant.types import Floats, Int32s, Int64s
+
+__all__ = ["davidson_curve", "davidson_terms", "logistic_curve", "logistic_terms"]
+
+
+def logistic_terms(
+    score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, shift: float, with_ties: bool
+) -> tuple[float, Floats, float]:
+    """Sum log(1 + e^(shift - d)) over pairs; with ties also over both directions of tied pairs.
+
+    Returns the value, its gradient by position and its slope in the shift.
+    """
+    value, slope, gradient = 0.0, 0.0, np.zeros(len(score))
+    weighted = weight_by_position(ptr, weight)
+    for one, other in _met(ptr, tier, with_ties):
+        loss, chance = softplus_and_slope(shift - (score[one] - score[other]))
+        lost = weighted[one] * chance
+        value += float(weighted[one] @ loss)
+        slope += float(lost.sum())
+        gradient[one] -= lost
+        gradient[other] += lost
+    return value, gradient, slope
+
+
+def logistic_curve(
+    score: Floats,
+    ptr: Int64s,
+    tier: Int32s,
+    weight: Floats,
+    shift: float,
+    with_ties: bool,
+    direction: Floats,
+    shift_direction: float,
+) -> tuple[Floats, float, float]:
+    """Multiply the second derivative in (scores, shift) by a direction.
+
+    Returns the product by position, the one for the shift, and the slope in the shift.
+    """
+    product, along, slope = np.zeros(len(score)), 0.0, 0.0
+    weighted = weight_by_position(ptr, weight)
+    for one, other in _met(ptr, tier, with_ties):
+        _, chance = softplus_and_slope(shift - (score[one] - score[other]))
+        change = weighted[one] * chance * (1 - chance) * (shift_direction - direction[one] + direction[other])
+        product[one] -= change
+        product[other] += change
+        along += float(change.sum())
+        slope += float(weighted[one] @ chance)
+    return product, along, slope
+
+
+def davidson_terms(
+    score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, beta: float
+) -> tuple[float, Floats, float]:
+    """Sum minus the log-likelihood of Davidson's model over pairs and ties, beta = log nu.
+
+    Returns the value, its gradient by position and its slope in beta.
+    """
+    value, slope, gradient = 0.0, 0.0, np.zeros(len(score))
+    weighted = weight_by_position(ptr, weight)
+    for one, other in pair_steps(ptr):
+        margin, tied, counts = score[one] - score[other], tier[one] == tier[other], weighted[one]
+        log_of_all, loss, tie = _davidson_chances(margin, beta)
+        value += float(counts @ (log_of_all - tied * (beta - margin / 2)))
+        slope += float(counts @ (tie - tied))
+        change = counts * (loss + (tie - tied) / 2)
+        gradient[one] -= change
+        gradient[other] += change
+    return value, gradient, slope
+
+
+def davidson_curve(
+    score: Floats,
+    ptr: Int64s,
+    tier: Int32s,  # noqa: ARG001 (ties bend like any pair)
+    weight: Floats,
+    beta: float,
+    direction: Floats,
+    beta_direction: float,
+) -> tuple[Floats, float]:
+    """Multiply the second derivative in (scores, beta) by a direction: by position, and for beta."""
+    product, along = np.zeros(len(score)), 0.0
+    weighted = weight_by_position(ptr, weight)
+    for one, other in pair_steps(ptr):
+        moved = direction[one] - direction[other]
+        _, loss, tie = _davidson_chances(score[one] - score[other], beta)
+        of_tie = beta_direction - moved / 2
+        mean = tie * of_tie - loss * moved
+        by_beta = weighted[one] * tie * (of_tie - mean)
+        by_margin = weighted[one] * loss * (moved + mean) - by_beta / 2
+        along += float(by_beta.sum())
+        product[one] += by_margin
+        product[other] -= by_margin
+    return product, along
+
+
+def _met(ptr: Int64s, tier: Int32s, with_ties: bool) -> Iterator[tuple[Int64s, Int64s]]:
+    """Yield (better, worse) positions of every pair; with ties, tied pairs in both directions."""
+    for first, second in pair_steps(ptr):
+        tied = tier[first] == tier[second]
+        yield first[~tied], second[~tied]
+        if with_ties:
+            yield first[tied], second[tied]
+            yield second[tied], first[tied]
+
+
+def _davidson_chances(margin: Floats, beta: float) -> tuple[Floats, Floats, Floats]:
+    """Return the log of 1 + e^-d + nu e^(-d/2), and the chances of a loss and of a tie."""
+    of_tie = beta - margin / 2
+    log_of_all = np.logaddexp(np.logaddexp(0.0, -margin), of_tie)
+    return log_of_all, np.exp(-margin - log_of_all), np.exp(of_tie - log_of_all)

@@ -1,0 +1,31 @@
+"""Orders from preference matrices, in NumPy (twin of ordering.cpp)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.types import Floats, Int64s
+
+__all__ = ["greedy_orders"]
+
+
+def greedy_orders(ptr: Int64s, preference: Floats) -> Int64s:
+    """Order every problem by taking out the item of largest net preference, first in input order among equals."""
+    size = np.diff(ptr)
+    ends = np.concatenate([[0], np.cumsum(size * size)])
+    orders = [
+        _order_one(preference[start:end].reshape(m, m))
+        for start, end, m in zip(ends[:-1].tolist(), ends[1:].tolist(), size.tolist(), strict=True)
+    ]
+    return np.concatenate([np.zeros(0, np.int64), *orders])
+
+
+def _order_one(preference: Floats) -> Int64s:
+    margin = preference - preference.T
+    net = margin.cumsum(axis=1)[:, -1] if len(margin) else np.zeros(0)  # summed in the same order as the compiled one
+    order = np.zeros(len(net), np.int64)
+    for place in range(len(net)):
+        order[place] = gone = int(np.argmax(net))
+        net += margin[gone]
+        net[gone] = -np.inf
+    return order

@@ -1,0 +1,54 @@
+"""What a loss is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from concordant.errors import NeedError
+from concordant.losses.queries import Pairs, Queries
+from concordant.types import Floats
+
+NOTHING: Floats = np.zeros(0)
+
+
+class Evaluation(NamedTuple):
+    """A loss at some scores: value, gradient per position (or row), gradient in the loss's own parameters."""
+
+    value: float
+    gradient: Floats
+    own: Floats = NOTHING
+
+
+class Loss(ABC):
+    """A function of scores, summed over queries with their weights. Subclasses are frozen dataclasses of settings.
+
+    ``own`` are parameters that belong to the loss and are learnt with the scores (the weight of ties).
+    """
+
+    name: ClassVar[str]
+    unit: ClassVar[str] = "query"  # what a mean is taken over: "query", "pair", or "pair or tie"
+    is_convex: ClassVar[bool] = True
+    is_smooth: ClassVar[bool] = True
+    is_exact: ClassVar[bool] = True  # False: the gradient is estimated, or belongs to no function; no line searches
+    own_start: ClassVar[tuple[float, ...]] = ()
+
+    @abstractmethod
+    def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
+        """Return the weighted sum of the queries' losses at ``scores`` (per position) with its gradients."""
+
+    def curve(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
+        """Return the second derivative at ``scores`` times ``direction``, per position."""
+        raise NeedError(f"The {self.name} loss has no second derivative here: use solver='lbfgs' instead.")
+
+    def evaluate_pairs(self, scores: Floats, pairs: Pairs, own: Floats = NOTHING) -> Evaluation:
+        """Return the weighted sum of the losses of explicit pairs; scores and gradient are per row."""
+        raise NeedError(f"The {self.name} loss looks at whole lists: give labels (y) and queries instead of pairs.")
+
+    def units(self, queries: Queries) -> Floats:
+        """Return how many units every query has: the mean loss divides by their weighted sum."""
+        if self.unit == "query":
+            return np.ones(len(queries))
+        return queries.pairs + queries.tied_pairs if self.unit == "pair or tie" else queries.pairs

@@ -1,0 +1,58 @@
+"""LambdaRank: RankNet's gradient, pair by pair weighted by what swapping the two would do to a metric.
+
+    sum over pairs i over j of |change of the metric if i and j swapped places| log(1 + e^-d),   d = f_i - f_j
+
+Places are those of the current scores; equal scores stand in row order, as the metrics take them, so that the order in
+which labels are laid out here gives nothing away. The weights jump wherever two objects change places, so the gradient
+(taken with the weights held fixed) belongs to no function: no line searches, but stochastic steps work well. Targets:
+
+    ndcg   gain 2^label - 1, discount log2(1 + place); the whole list or the first ``cutoff`` places
+    ap     average precision; labels from 1 on are relevant
+    err    expected reciprocal rank; ``largest`` is the largest label of the scale (default: of the queries at hand)
+
+O(n^2) time and O(n) memory per query of n objects: each of the three changes is O(1) per pair (see lambdas.cpp).
+
+Reference: C. Burges, R. Ragno, Q. Le, Learning to rank with nonsmooth cost functions, NIPS 2006.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from concordant import kernels
+from concordant.errors import ParameterError
+from concordant.kernels.codes import Lambda
+from concordant.losses.base import NOTHING, Evaluation, Loss
+from concordant.losses.queries import Queries
+from concordant.types import Floats
+
+_TARGETS = {"ndcg": int(Lambda.NDCG), "ap": int(Lambda.AP), "err": int(Lambda.ERR)}
+
+
+@dataclass(frozen=True)
+class LambdaRankLoss(Loss):
+    """Logistic loss of pairs, weighted by the change of a metric."""
+
+    name: ClassVar[str] = "lambdarank"
+    is_convex: ClassVar[bool] = False
+    is_smooth: ClassVar[bool] = False
+    is_exact: ClassVar[bool] = False
+    target: str = "ndcg"
+    cutoff: int | None = None
+    largest: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse settings that mean nothing."""
+        if self.target not in _TARGETS:
+            raise ParameterError(f"target={self.target!r} is unknown to lambdarank: use one of {', '.join(_TARGETS)}.")
+        if self.cutoff is not None and self.cutoff < 1:
+            raise ParameterError(f"cutoff={self.cutoff} leaves no place to count: give at least 1, or None.")
+
+    def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
+        """Return the weighted logistic loss at the current order and its gradient per position, weights held fixed."""
+        largest = 0.0
+        if self.target == "err":
+            largest = float(queries.label.max(initial=0.0)) if self.largest is None else self.largest
+        layout = (queries.ptr, queries.tier, queries.label, queries.row, queries.weight)
+        return Evaluation(*kernels.lambda_terms(scores, *layout, _TARGETS[self.target], self.cutoff or 0, largest))

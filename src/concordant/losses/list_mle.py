@@ -1,0 +1,44 @@
+"""The likelihood loss of ListMLE: minus the Plackett-Luce log-likelihood of the order of a query's objects.
+
+    loss = sum_i [ log sum_{j >= i} exp(f_j) - f_i ],    objects i = 1, 2, … from the best label to the worst
+
+Objects of equal label have no order of their own. They count in the order in which they are laid out (as in the
+input, or shuffled by the caller), or with ``ties="best"`` in the likeliest order at the current scores, which is by
+decreasing score. Linear time (O(n log n) for "best"); convex, except for "best", which is a minimum of convex losses.
+
+Reference: F. Xia et al., Listwise approach to learning to rank: theory and algorithm, ICML 2008.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from concordant import kernels
+from concordant.losses.base import NOTHING, Evaluation, Loss
+from concordant.losses.queries import Queries
+from concordant.types import Floats
+
+
+@dataclass(frozen=True)
+class ListMLELoss(Loss):
+    """Plackett-Luce loss of the order of the positions; ``is_best``: tied objects by decreasing score first."""
+
+    name: ClassVar[str] = "list-mle"
+
+    is_best: bool = False
+
+    def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
+        """Return the summed loss and its gradient per position."""
+        return Evaluation(*kernels.list_mle(scores, queries.ptr, queries.tier, queries.weight, self.is_best))
+
+    def curve(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
+        """Return the second derivative times ``direction``."""
+        return kernels.list_mle_curve(scores, queries.ptr, queries.tier, queries.weight, self.is_best, direction)
+
+    def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
+        """Return the chances of a win, a tie and a loss by difference of scores; the model knows no ties."""
+        win = 1 / (1 + np.exp(-np.clip(margin, -700, 700)))
+        return np.stack([win, np.zeros(len(win)), 1 - win], axis=1)

@@ -1,0 +1,34 @@
+"""The top-one loss of ListNet: cross entropy between the softmax of the labels and the softmax of the scores.
+
+    loss = -sum_i p_i log q_i,    p = softmax(labels of the query), q = softmax(scores of the query)
+
+p and q are the chances of each object to be first. Unlike the other list losses it looks at the size of the labels,
+not only at their order: grades 0 to 4 suit it, larger numbers put all weight on the best. Convex, linear time.
+
+Reference: Z. Cao et al., Learning to rank: from pairwise approach to listwise approach, ICML 2007.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from concordant import kernels
+from concordant.losses.base import NOTHING, Evaluation, Loss
+from concordant.losses.queries import Queries
+from concordant.types import Floats
+
+
+@dataclass(frozen=True)
+class ListNetLoss(Loss):
+    """Cross entropy of the chances to be first."""
+
+    name: ClassVar[str] = "list-net"
+
+    def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
+        """Return the summed loss and its gradient per position."""
+        return Evaluation(*kernels.list_net(scores, queries.ptr, queries.tier, queries.label, queries.weight))
+
+    def curve(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
+        """Return the second derivative times ``direction``."""
+        return kernels.list_net_curve(scores, queries.ptr, queries.weight, direction)

@@ -1,0 +1,125 @@
+"""The graded rows of every query, laid out for the losses.
+
+A loss never sees rows of X: it sees *positions*. The positions of a query are contiguous, and inside a query they
+stand by decreasing label, so that objects with equal labels (a *tier*) are contiguous too and every loss that needs
+"all objects worse than this one" reads a suffix. Rows of X are never moved; ``row`` says where a position comes from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Labelled objects by query: positions in order of decreasing label inside each query.
+
+    ``ptr``: query q owns positions ``ptr[q]:ptr[q+1]``. ``tier``: per position, 0 = best, dense and non-decreasing
+    inside a query. ``label``: per position. ``weight``: per query. ``row``: the row a position comes from.
+    """
+
+    ptr: Int64s
+    tier: Int32s
+    label: Floats
+    weight: Floats
+    row: Int64s
+
+    @classmethod
+    def from_rows(
+        cls,
+        label: Floats,
+        query: AnyArray,
+        weight_by_row: Floats | None = None,
+        *,
+        shuffle: np.random.Generator | None = None,
+    ) -> Queries:
+        """Lay out rows with their labels and query codes (0, 1, … in order of first appearance).
+
+        Rows of equal label in a query stay in input order, or come in random order with ``shuffle``.
+        """
+        among_ties = shuffle.permutation(len(label)) if shuffle is not None else np.arange(len(label))
+        row = np.lexsort((among_ties, -label, query)).astype(np.int64, copy=False)
+        query_by_position = np.asarray(query)[row]
+        label_by_position = np.ascontiguousarray(label[row], np.float64)
+        count = int(query_by_position[-1]) + 1 if len(row) else 0
+        ptr = np.searchsorted(query_by_position, np.arange(count + 1)).astype(np.int64, copy=False)
+        starts = np.ones(len(row), bool)
+        starts[1:] = (label_by_position[1:] != label_by_position[:-1]) | np.diff(query_by_position).astype(bool)
+        rank = np.cumsum(starts)
+        tier = (rank - rank[ptr[:-1]].repeat(np.diff(ptr))).astype(np.int32)
+        weight = np.ones(count) if weight_by_row is None else np.ascontiguousarray(weight_by_row[row[ptr[:-1]]], float)
+        return cls(ptr, tier, label_by_position, weight, row)
+
+    def __len__(self) -> int:
+        """Return the number of queries."""
+        return len(self.ptr) - 1
+
+    @cached_property
+    def is_grouped(self) -> bool:
+        """Say whether the rows of every query stand together in X, queries in order."""
+        return bool((np.maximum.reduceat(self.row, self.ptr[:-1]) == self.ptr[1:] - 1).all()) if len(self) else True
+
+    @cached_property
+    def tier_ptr(self) -> Int64s:
+        """Where tiers begin: tier t (numbered through all queries) owns positions tier_ptr[t]:tier_ptr[t+1]."""
+        starts = np.flatnonzero(self._begins_tier)
+        return np.append(starts, len(self.tier)).astype(np.int64, copy=False)
+
+    @cached_property
+    def query_tier_ptr(self) -> Int64s:
+        """Which tiers a query has: query_tier_ptr[q]:query_tier_ptr[q+1]."""
+        return np.searchsorted(self.tier_ptr, self.ptr).astype(np.int64, copy=False)
+
+    @cached_property
+    def pairs(self) -> Floats:
+        """The number of pairs with different labels, per query."""
+        size = np.diff(self.tier_ptr).astype(np.float64)
+        squares = np.add.reduceat(size * size, self.query_tier_ptr[:-1]) if len(self) else np.zeros(0)
+        return (np.diff(self.ptr).astype(np.float64) ** 2 - squares) / 2
+
+    @cached_property
+    def tied_pairs(self) -> Floats:
+        """The number of pairs with equal labels, per query."""
+        size = np.diff(self.ptr).astype(np.float64)
+        return size * (size - 1) / 2 - self.pairs
+
+    @property
+    def _begins_tier(self) -> Bools:
+        begins = np.ones(len(self.tier), bool)
+        begins[1:] = self.tier[1:] != self.tier[:-1]
+        begins[self.ptr[:-1]] = True
+        return begins
+
+    def part(self, first: int, last: int) -> Queries:
+        """Return queries ``first`` to ``last - 1``; positions count from 0 again, rows stay as they are."""
+        low, high = int(self.ptr[first]), int(self.ptr[last])
+        return Queries(
+            self.ptr[first : last + 1] - low,
+            self.tier[low:high],
+            self.label[low:high],
+            self.weight[first:last],
+            self.row[low:high],
+        )
+
+    def weighted(self, weight: Floats) -> Queries:
+        """Return the same queries with other weights."""
+        return Queries(self.ptr, self.tier, self.label, weight, self.row)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Explicit preferences between rows: ``better[k]`` over ``worse[k]``, or equal where ``tied[k]``."""
+
+    better: Int64s
+    worse: Int64s
+    weight: Floats
+    tied: Bools
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.better)

@@ -1,0 +1,219 @@
+"""Ordered partitions by geometric or harmonic mean: the normaliser is a sum over all sets, so sets are sampled.
+
+The gradient of a stage's loss is E[d log Phi(S)] - d log Phi(X_k), S drawn from the model over the sets of R_k. It is
+estimated by contrastive divergence: chains start at the observed sets X_k and take a few steps towards the model
+(``steps``: CD-1, CD-2, …), or, ``persistent``, go on where they were at the last evaluation of the same query.
+
+    gibbs          a step visits all remaining objects; x is in S with probability Phi(S+x) / (Phi(S+x) + Phi(S-x)),
+                   with g, and S is never empty
+    metropolis     a step proposes a size m, uniform from 1 to N, then a uniform set S' of that size, accepted with
+                   min(1, g(|S'|) Phi(S') C(N, |S'|) / (g(|S|) Phi(S) C(N, |S|))): there are more sets of middle sizes,
+                   so each of them is proposed less often
+
+Normalisers, for likelihoods, come from annealed importance sampling: Phi to a power that rises from 0, where sets are
+drawn exactly and Z is known, to 1. O(N_k) per step and stage.
+
+The value reported beside the gradient is the contrast, mean log Phi(S) - log Phi(X_k): its gradient with the samples
+held is the one given, but it is no likelihood and need not fall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from concordant import kernels
+from concordant.losses.ordered_partitions import OrderedPartitionLoss, Stages
+from concordant.losses.queries import Queries
+from concordant.types import Bytes, Floats, Int64s
+
+AT_ONCE = 1 << 20  # objects of all chains worked on together; bounds memory
+SAMPLERS = ("gibbs", "metropolis")
+
+
+class Chains(NamedTuple):
+    """Chains of sets: chain c holds a set of the positions begin[c]:end[c], as bytes that follow one another."""
+
+    begin: Int64s
+    end: Int64s
+
+    @property
+    def size(self) -> Int64s:
+        """The number of objects of every chain."""
+        return self.end - self.begin
+
+    def first_members(self, count: Int64s) -> Bytes:
+        """Return sets of the first ``count[c]`` objects of every chain."""
+        size = self.size
+        place = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
+        return (place < np.repeat(count, size)).astype(np.uint8)
+
+
+class _Memory:
+    """What changes between evaluations: the random numbers drawn so far, and chains that go on.
+
+    A stage is known by the row of X its tier begins with, whatever batch its query comes in.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.start = np.zeros(0, np.int64)  # by row: where the bytes of its stage begin; -1 unknown
+        self.member = np.zeros(0, np.uint8)
+
+    def places(self, row: Int64s, size: Int64s, data: Bytes, samples: int) -> Int64s:
+        """Return where the bytes of some stages are, sample after sample; new stages begin with ``data``."""
+        if row.max(initial=-1) >= len(self.start):
+            more = max(len(self.start), int(row.max()) + 1 - len(self.start))
+            self.start = np.concatenate([self.start, np.full(more, -1)])
+        is_new = self.start[row] < 0
+        added = np.cumsum(np.where(is_new, size * samples, 0))
+        self.start[row] = np.where(is_new, len(self.member) + added - size * samples, self.start[row])
+        self.member = np.concatenate([self.member, np.zeros(int(added[-1]) if len(added) else 0, np.uint8)])
+        inside = np.arange(len(data)) - np.repeat(np.cumsum(size) - size, size)
+        first = np.repeat(self.start[row], size) + inside
+        place = (first + np.arange(samples)[:, None] * np.repeat(size, size)).reshape(-1)
+        fresh = np.tile(np.repeat(is_new, size), samples)
+        self.member[place[fresh]] = np.tile(data, samples)[fresh]
+        return place
+
+
+@dataclass(frozen=True)
+class SampledPartitionLoss(OrderedPartitionLoss):
+    """Sets worth the geometric mean of their members, or the harmonic one."""
+
+    is_exact: ClassVar[bool] = False
+
+    is_harmonic: bool = False
+    sampler: str = "gibbs"
+    samples: int = 1
+    steps: int = 1
+    persistent: bool = False
+    seed: int = 0
+    _memory: _Memory = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_memory", _Memory(self.seed))
+
+    def _losses(self, scores: Floats, queries: Queries) -> tuple[Floats, Floats]:
+        loss, gradient = np.zeros(len(queries)), np.zeros(len(scores))
+        stages = Stages.of(queries)
+        weight = queries.weight[stages.query]
+        if self.rank_weighting:
+            weight = weight * self._factors(queries)
+        for part in _cut(stages, self.samples):
+            own = weight[part]
+            begin, end = stages.begin[part], stages.end[part]
+            data = Chains(begin, end).first_members(stages.split[part] - begin)
+            chains = Chains(np.tile(begin, self.samples), np.tile(end, self.samples))
+            member = self._sampled(scores, queries.row[begin], chains, data)
+            share = np.tile(own / self.samples, self.samples)
+            gradient += kernels.subset_slopes(scores, chains.begin, chains.end, member, share, self.is_harmonic)
+            gradient -= kernels.subset_slopes(scores, begin, end, data, own, self.is_harmonic)
+            drawn = kernels.subset_worths(scores, chains.begin, chains.end, member, self.is_harmonic)
+            contrast = drawn.reshape(self.samples, -1).mean(axis=0)
+            contrast -= kernels.subset_worths(scores, begin, end, data, self.is_harmonic)
+            loss += np.bincount(stages.query[part], weights=own * contrast, minlength=len(queries))
+        return loss, gradient
+
+    def _sampled(self, scores: Floats, row: Int64s, chains: Chains, data: Bytes) -> Bytes:
+        """Return sampled sets of all chains, begun at the observed sets or where they were last time."""
+        memory = self._memory
+        member = np.tile(data, self.samples)
+        if self.persistent:
+            place = memory.places(row, chains.size[: len(row)], data, self.samples)
+            member = memory.member[place]
+        for _ in range(self.steps):
+            member = self.step(scores, chains, member, memory.rng)
+        if self.persistent:
+            memory.member[place] = member
+        return member
+
+    def step(
+        self, scores: Floats, chains: Chains, member: Bytes, rng: np.random.Generator, temperature: float = 1.0
+    ) -> Bytes:
+        """Return the sets of all chains one step of the sampler later, under Phi to the power ``temperature``."""
+        known = self._tables(int(chains.size.max(initial=0)))
+        uniform = rng.random(len(member))
+        if self.sampler == "gibbs":
+            return kernels.gibbs_subsets(
+                scores, chains.begin, chains.end, member, uniform, temperature, known.log_bias, self.is_harmonic
+            )
+        return kernels.metropolis_subsets(
+            scores,
+            chains.begin,
+            chains.end,
+            member,
+            uniform,
+            rng.random((len(chains.begin), 2)),
+            temperature,
+            known.log_bias,
+            known.log_factorial,
+            self.is_harmonic,
+        )
+
+    def log_normalisers(
+        self, scores: Floats, chains: Chains, *, temperatures: int, runs: int, rng: np.random.Generator
+    ) -> Floats:
+        """Estimate log Z of the sets of every chain's objects by annealed importance sampling."""
+        size = chains.size
+        repeated = Chains(np.tile(chains.begin, runs), np.tile(chains.end, runs))
+        member = self._drawn(repeated, rng)
+        log_weight = np.zeros(len(repeated.begin))
+        powers = np.linspace(0, 1, temperatures + 1)
+        for before, power in zip(powers[:-1].tolist(), powers[1:].tolist(), strict=True):
+            worth = kernels.subset_worths(scores, repeated.begin, repeated.end, member, self.is_harmonic)
+            log_weight += (power - before) * worth
+            if power < 1:
+                member = self.step(scores, repeated, member, rng, power)
+        by_run = log_weight.reshape(runs, -1)
+        high = by_run.max(axis=0)
+        mean = high + np.log(np.exp(by_run - high).mean(axis=0))
+        return np.asarray(self._tables(int(size.max(initial=0))).log_total[size] + mean)
+
+    def _drawn(self, chains: Chains, rng: np.random.Generator) -> Bytes:
+        """Draw sets with probability proportional to g(|S|): a size, then a uniform set of that size."""
+        size = chains.size
+        known = self._tables(int(size.max(initial=0)))
+        uniform, count = rng.random(len(size)), np.zeros(len(size), np.int64)
+        for n in np.unique(size).tolist():
+            m = np.arange(1, n + 1)
+            log_share = known.log_bias[m] - known.log_factorial[m] - known.log_factorial[n - m]
+            reached = np.cumsum(np.exp(log_share - log_share.max()))
+            own = size == n
+            count[own] = 1 + np.minimum(np.searchsorted(reached, uniform[own] * reached[-1], side="right"), n - 1)
+        chain = np.repeat(np.arange(len(size)), size)
+        member = np.empty(len(chain), np.uint8)
+        member[np.lexsort((rng.random(len(chain)), chain))] = chains.first_members(count)
+        return member
+
+    def _log_shares(
+        self, scores: Floats, queries: Queries, stages: Stages, temperatures: int, runs: int, rng: np.random.Generator
+    ) -> Floats:
+        result = np.zeros(len(queries))
+        for part in _cut(stages, runs):
+            chains = Chains(stages.begin[part], stages.end[part])
+            data = chains.first_members(stages.split[part] - chains.begin)
+            log_z = self.log_normalisers(scores, chains, temperatures=temperatures, runs=runs, rng=rng)
+            worth = kernels.subset_worths(scores, chains.begin, chains.end, data, self.is_harmonic)
+            units = self._tables(int(chains.size.max(initial=0))).log_total[chains.size] - np.log(
+                chains.size / (stages.split[part] - chains.begin)
+            )
+            result += np.bincount(stages.query[part], weights=worth - log_z + units, minlength=len(queries))
+        return result
+
+    def _log_pair(self, half: Floats) -> Floats:
+        return np.asarray(np.log(2) - np.logaddexp(half, -half)) if self.is_harmonic else np.zeros(len(half))
+
+
+def _cut(stages: Stages, copies: int) -> Iterator[slice]:
+    """Cut the stages into runs whose chains together are not too long."""
+    reached = np.cumsum((stages.end - stages.begin) * copies)
+    first = 0
+    while first < len(reached):
+        before = int(reached[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(reached, before + AT_ONCE, side="right")))
+        yield slice(first, last)
+        first = last

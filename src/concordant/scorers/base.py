@@ -1,0 +1,38 @@
+"""What a scorer is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from concordant.types import Floats
+
+Matrix = Any  # a dense array or a SciPy sparse CSR matrix, float32 or float64
+
+
+class Scorer(ABC):
+    """A function f(x; theta) of rows of features."""
+
+    size: int  # the number of parameters
+
+    @abstractmethod
+    def start(self, rng: np.random.Generator) -> Floats:
+        """Return the parameters to begin with."""
+
+    @abstractmethod
+    def scores(self, X: Matrix, theta: Floats) -> Floats:
+        """Return the score of every row."""
+
+    @abstractmethod
+    def scores_and_back(self, X: Matrix, theta: Floats) -> tuple[Floats, Any]:
+        """Return the scores and what ``pull`` needs of the way there."""
+
+    @abstractmethod
+    def pull(self, X: Matrix, theta: Floats, kept: Any, gradient: Floats) -> Floats:
+        """Return the gradient in the parameters of a function whose gradient in the scores is ``gradient``."""
+
+    def penalised(self) -> Floats:
+        """Return 1 for every parameter the ridge penalty shrinks, 0 for the others (biases)."""
+        return np.ones(self.size)

@@ -1,0 +1,189 @@
+"""What the solvers minimise: the mean loss of a scorer on labelled queries or pairs, plus a ridge penalty.
+
+    J(theta) = sum_q weight_q loss_q(f(X_q; theta)) / total + alpha/2 |theta|^2
+
+Queries are worked through in blocks that fit the processor's cache: scores, loss and gradient of a block are done
+before the next one is read, so that one evaluation moves X from memory once, not twice, and keeps only one block's
+intermediate results. Reference of the gain: ``python -m benchmarks learning-losses``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from concordant.errors import NeedError
+from concordant.losses.base import Evaluation, Loss
+from concordant.losses.queries import Pairs, Queries
+from concordant.scorers.base import Matrix, Scorer
+from concordant.scorers.linear import Linear
+from concordant.types import AnyArray, Floats, Int64s
+
+BLOCK_BYTES = 1 << 21  # read once from memory, a second time from the cache
+
+
+ALL = slice(None)
+
+
+class Block(NamedTuple):
+    """Some queries or pairs with their rows: ``X[rows]`` are their features.
+
+    ``place`` is the row in there of every position; the rows that pairs name are counted in there already.
+    """
+
+    rows: slice | Int64s
+    data: Queries | Pairs
+    place: Int64s
+
+
+class Objective:
+    """The regularised mean loss as a function of the parameters: those of the scorer, then the loss's own."""
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        loss: Loss,
+        X: Matrix,
+        data: Queries | Pairs,
+        *,
+        alpha: float = 0.0,
+        queries_per_block: int | None = None,
+    ) -> None:
+        self.scorer, self.loss, self.X, self.data, self.alpha = scorer, loss, X, data, alpha
+        own = len(loss.own_start)
+        self.size = scorer.size + own
+        self.penalised = np.concatenate([scorer.penalised(), np.zeros(own)])
+        if isinstance(data, Pairs):
+            self.total = float(data.weight.sum()) or 1.0
+            self.blocks = list(_cut_pairs(data, queries_per_block))
+        else:
+            self.total = float(data.weight @ loss.units(data)) or 1.0
+            self.blocks = list(_cut(X, data, queries_per_block))
+
+    def start(self, rng: np.random.Generator) -> Floats:
+        """Return the parameters to begin with."""
+        return np.concatenate([self.scorer.start(rng), np.array(self.loss.own_start, float)])
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the objective and its gradient."""
+        value, gradient = 0.0, np.zeros(self.size)
+        for block in self.blocks:
+            part, slope = self.of_block(theta, block)
+            value += part
+            gradient += slope
+        return self.with_penalty(theta, value / self.total, gradient / self.total)
+
+    def with_penalty(self, theta: Floats, value: float, gradient: Floats) -> tuple[float, Floats]:
+        """Add the ridge penalty to a value and a gradient."""
+        shrunk = self.alpha * self.penalised * theta
+        return value + 0.5 * float(shrunk @ theta), gradient + shrunk
+
+    def of_block(self, theta: Floats, block: Block) -> tuple[float, Floats]:
+        """Return the summed loss of a block and its gradient, without penalty."""
+        X = self._features(block)
+        mine, own = theta[: self.scorer.size], theta[self.scorer.size :]
+        scores, kept = self.scorer.scores_and_back(X, mine)
+        if isinstance(block.data, Pairs):
+            found = self.loss.evaluate_pairs(scores, block.data, own)
+            back = found.gradient
+        else:
+            found = self.loss.evaluate(scores[block.place], block.data, own)
+            back = np.empty(len(scores))
+            back[block.place] = found.gradient
+        return found.value, self._joined(self.scorer.pull(X, mine, kept, back), found)
+
+    def curvature(self, theta: Floats) -> Callable[[Floats], Floats]:
+        """Return the second derivative at ``theta`` as a function that multiplies a direction: X'(H (X d)).
+
+        Scores at ``theta`` are computed once and kept (one number per position), so that a product costs the same
+        two matrix-vector products as an evaluation.
+        """
+        if not isinstance(self.scorer, Linear) or self.loss.own_start:
+            raise NeedError(
+                "Newton's method needs second derivatives, which are known for linear models and kernels and for "
+                "losses without parameters of their own: use solver='lbfgs' instead."
+            )
+        layouts = [_as_queries(block) for block in self.blocks]
+        scores = [self.scorer.scores(self._features(block), theta)[block.place] for block in layouts]
+
+        def times(direction: Floats) -> Floats:
+            product = np.zeros(self.size)
+            for block, at in zip(layouts, scores, strict=True):
+                X = self._features(block)
+                along = self.scorer.scores(X, direction)
+                bent = self.loss.curve(at, block.data, along[block.place])
+                back = np.bincount(block.place, bent, minlength=len(along)).astype(np.float64, copy=False)
+                product += self.scorer.pull(X, theta, None, back)
+            return product / self.total + self.alpha * self.penalised * direction
+
+        return times
+
+    def _features(self, block: Block | _QueryBlock) -> Matrix:
+        # slicing a sparse matrix copies it
+        return self.X if block.rows is ALL else self.X[block.rows]
+
+    def _joined(self, gradient: Floats, found: Evaluation) -> Floats:
+        return np.concatenate([gradient, found.own]) if len(found.own) else gradient
+
+
+def _cut(X: Matrix, queries: Queries, queries_per_block: int | None) -> Iterator[Block]:
+    """Cut queries into blocks; one block where rows of different queries are mixed and none were asked for."""
+    if not queries.is_grouped or not isinstance(X, np.ndarray):
+        if queries_per_block is None:
+            yield Block(ALL, queries, queries.row)
+            return
+        for first in range(0, len(queries), queries_per_block):
+            part = queries.part(first, min(first + queries_per_block, len(queries)))
+            rows: AnyArray = np.sort(part.row)
+            yield Block(rows, part, np.searchsorted(rows, part.row))
+        return
+    ends = _ends(X, queries, queries_per_block)
+    for first, last in zip([0, *ends[:-1]], ends, strict=True):
+        part = queries.part(first, last)
+        low, high = int(queries.ptr[first]), int(queries.ptr[last])
+        yield Block(slice(low, high), part, part.row - low)
+
+
+def _ends(X: AnyArray, queries: Queries, queries_per_block: int | None) -> list[int]:
+    """Return where blocks end, as numbers of queries."""
+    count = len(queries)
+    if queries_per_block is not None:
+        return [min(first + queries_per_block, count) for first in range(0, count, queries_per_block)]
+    rows = max(1, BLOCK_BYTES // max(1, X.shape[1] * X.itemsize))
+    block = queries.ptr[:-1] // rows  # queries that begin in the same stretch of rows share a block
+    return [*(np.flatnonzero(np.diff(block)) + 1).tolist(), count]
+
+
+def _cut_pairs(pairs: Pairs, pairs_per_block: int | None) -> Iterator[Block]:
+    """Cut pairs into blocks, every block from all over the list: neighbours in a list are often alike."""
+    if pairs_per_block is None:
+        yield Block(ALL, pairs, np.zeros(0, np.int64))
+        return
+    count = -(-len(pairs) // pairs_per_block)
+    for first in range(count):
+        part = slice(first, None, count)
+        named = np.concatenate([pairs.better[part], pairs.worse[part]])
+        rows, place = np.unique(named, return_inverse=True)
+        better, worse = place.reshape(2, -1)
+        chosen = Pairs(better, worse, pairs.weight[part].copy(), pairs.tied[part].copy())
+        yield Block(rows, chosen, np.zeros(0, np.int64))
+
+
+class _QueryBlock(NamedTuple):
+    rows: slice | Int64s
+    data: Queries
+    place: Int64s
+
+
+def _as_queries(block: Block) -> _QueryBlock:
+    """See explicit pairs as queries of two positions, so that second derivatives need no form of their own."""
+    pairs = block.data
+    if isinstance(pairs, Queries):
+        return _QueryBlock(block.rows, pairs, block.place)
+    place = np.stack([pairs.better, pairs.worse], axis=1).reshape(-1)
+    tier = np.zeros(2 * len(pairs), np.int32)
+    tier[1::2] = ~pairs.tied
+    ptr = np.arange(0, 2 * len(pairs) + 1, 2, dtype=np.int64)
+    return _QueryBlock(block.rows, Queries(ptr, tier, -tier.astype(np.float64), pairs.weight, place), place)

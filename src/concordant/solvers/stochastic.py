@@ -1,0 +1,94 @@
+"""Stochastic gradient descent over batches of queries: plain steps ("sgd") or Adam's scaled steps ("adam").
+
+Every pass visits all batches (the blocks of the objective) in a new random order. The gradient of a batch, times the
+number of batches, estimates the gradient of the whole mean loss; the ridge penalty is added at every step, so the
+expected step descends the whole objective whatever the size of the batches. For losses whose gradient is itself an
+estimate, for networks, and where data are plentiful. There is no stopping rule inside: ``watch`` sees the parameters
+once per pass, with the mean loss met on the way.
+
+References: H. Robbins, S. Monro, A stochastic approximation method, 1951; D. Kingma, J. Ba, Adam, ICLR 2015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from concordant.solvers.lbfgs import Minimum, Watch
+from concordant.solvers.objective import Objective
+from concordant.types import Floats
+
+FORGET, FORGET_SQUARES, SMALL = 0.9, 0.999, 1e-8  # Adam's, as published
+
+
+def minimise_stochastic(
+    objective: Objective,
+    start: Floats,
+    *,
+    method: str = "adam",
+    learning_rate: float,
+    passes: int,
+    rng: np.random.Generator,
+    watch: Watch,
+) -> Minimum:
+    """Descend batch by batch for so many passes, or until ``watch`` says stop.
+
+    The batches are the blocks of the objective: build it with ``queries_per_block``.
+    """
+    theta = start.copy()
+    blocks = objective.blocks
+    scale = len(blocks) / objective.total
+    shrink = objective.alpha * objective.penalised if objective.alpha else None
+    move = _adam(theta, learning_rate) if method == "adam" else _plain(theta, learning_rate)
+    value = np.inf
+    for past in range(passes):
+        seen = 0.0
+        for at in rng.permutation(len(blocks)).tolist():
+            loss, gradient = objective.of_block(theta, blocks[at])
+            seen += loss
+            gradient *= scale
+            if shrink is not None:
+                gradient += shrink * theta
+            move(gradient)
+        value = objective.with_penalty(theta, seen / objective.total, gradient)[0]
+        if not watch(past + 1, theta.copy(), value):
+            return Minimum(theta, value, past + 1, True)
+    return Minimum(theta, value, passes, True)
+
+
+def _plain(theta: Floats, learning_rate: float) -> Callable[[Floats], None]:
+    def move(gradient: Floats) -> None:
+        nonlocal theta
+        gradient *= learning_rate
+        theta -= gradient
+
+    return move
+
+
+def _adam(theta: Floats, learning_rate: float) -> Callable[[Floats], None]:
+    """Divide a running mean of the gradients by the root of the running mean of their squares.
+
+    Both are kept as plain discounted sums; what makes means of them, the weights' sum so far, goes into two numbers:
+    at one query per step the number of array operations is what counts.
+    """
+    sums, squares, room = np.zeros_like(theta), np.zeros_like(theta), np.empty_like(theta)
+    kept = kept_squares = 1.0
+
+    def move(gradient: Floats) -> None:
+        nonlocal sums, squares, room, theta, kept, kept_squares
+        kept *= FORGET
+        kept_squares *= FORGET_SQUARES
+        root = ((1 - FORGET_SQUARES) / (1 - kept_squares)) ** 0.5
+        sums *= FORGET
+        sums += gradient
+        squares *= FORGET_SQUARES
+        gradient *= gradient
+        squares += gradient
+        np.sqrt(squares, out=room)
+        room += SMALL / root
+        np.divide(sums, room, out=room)
+        room *= learning_rate * (1 - FORGET) / (1 - kept) / root
+        theta -= room
+
+    return move

@@ -1,0 +1,134 @@
+"""What the wrappers of gradient-boosted trees share: rows brought together by query, grades, early stopping."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from concordant.learn import _data
+from concordant.learn._base import METRIC, Ranker
+from concordant.learn._rows import Labelled, labelled, measure
+from concordant.params import check_params, param
+from concordant.scorers.base import Matrix
+from concordant.types import Floats, Int64s
+
+LARGEST_GRADE = 30  # gains are 2^grade - 1
+
+
+class Grouped(NamedTuple):
+    """Rows with their queries side by side: features, labels, the size of every query, a weight per query or None."""
+
+    X: Matrix
+    label: Floats
+    size: Int64s
+    weight: Floats | None
+
+    @property
+    def query(self) -> Int64s:
+        """The query of every row, from 0."""
+        return np.repeat(np.arange(len(self.size)), self.size)
+
+    @classmethod
+    def of(cls, given: Labelled) -> Grouped:
+        """Bring the rows of every query together; X is copied only where they are not."""
+        X, label, query, weight = given
+        if len(query) and (np.diff(query) < 0).any():
+            order = np.argsort(query, kind="stable")
+            X, label, query = X[order], label[order], query[order]
+            weight = None if weight is None else weight[order]
+        size = np.bincount(query).astype(np.int64, copy=False)
+        return cls(X, label, size, None if weight is None else weight[np.cumsum(size) - size])
+
+
+class Grades(NamedTuple):
+    """Labels as whole numbers from 0 on, and the gain of each."""
+
+    grade: Int64s
+    gain: Floats
+    is_plain: bool
+    """Whether grades are the labels themselves and gains 2^label - 1."""
+
+    @classmethod
+    def of(cls, label: Floats) -> Grades:
+        """Take whole labels from 0 to 30 as they are; number the distinct values of any others, gains being linear."""
+        if (label == np.rint(label)).all() and label.min() >= 0 and label.max() <= LARGEST_GRADE:
+            grade = label.astype(np.int64)
+            return cls(grade, np.exp2(np.arange(int(grade.max()) + 1)) - 1, True)
+        _, number = np.unique(label, return_inverse=True)
+        return cls(number.astype(np.int64), np.arange(int(number.max()) + 1.0), False)
+
+
+class Trained(NamedTuple):
+    """What a library hands back: the model as text, how many trees it holds, the metric on the validation set."""
+
+    text: str
+    trees: int
+    curve: list[float]
+
+
+@dataclass(eq=False, repr=False)
+class BoostedTrees(Ranker):
+    """Base of the wrappers: a library's rankers under the face of all others, kept as the library's own text."""
+
+    trees: int = param(300, "most trees", low=1)
+    learning_rate: float = param(0.05, "share of every tree that is added", low=0)
+    columns: float = param(0.5, "share of the features every tree may use", low=0.01, high=1)
+    l2: float = param(1.0, "ridge penalty on the leaves", low=0)
+    patience: int = param(50, "trees without a better validation metric after which to stop", low=1)
+    metric: str = param(METRIC, "metric watched on the validation set")
+    threads: int = param(0, "threads of the library; 0 for all processors", low=0)
+    seed: int = param(0, "seed of the draw of features", low=0, high=2**31 - 1)
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        valid: tuple[Any, ...] | None = None,
+    ) -> Self:
+        """Learn from labels per query; NaN features are missing.
+
+        ``qid`` names the query of every row, in any order (``group``: sizes of consecutive queries instead; neither:
+        one query); rows are copied only if queries are mixed. ``sample_weight`` is per row and constant within a
+        query. ``valid`` is (X, y, qid): the trees up to its best ``metric`` are kept.
+        """
+        check_params(self)
+        X = self._checked(X, reset=True, missing=True)
+        train = Grouped.of(labelled(self, X, y, qid, group, sample_weight))
+        watched = None if valid is None else self._validation(valid)
+        trained = self._train(train, watched)
+        self.booster_text_, self.n_iter_ = trained.text, trained.trees
+        self.history_: dict[str, list[float]] = {} if watched is None else {"valid": trained.curve}
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Return a score per row, higher for better; only rows of the same query should be compared."""
+        check_is_fitted(self)
+        return self._scores(self._checked(X, reset=False, missing=True))
+
+    def _train(self, train: Grouped, valid: Grouped | None) -> Trained:
+        raise NotImplementedError
+
+    def _scores(self, X: Matrix) -> Floats:
+        raise NotImplementedError
+
+    def _validation(self, valid: tuple[Any, ...]) -> Grouped:
+        X, y, qid = _data.parts_of(valid)
+        X = self._checked(X, reset=False, missing=True)
+        label, query = _data.labels_only(y, X.shape[0]), _data.query_codes(X.shape[0], qid, None)
+        return Grouped.of(Labelled(X, label, query, None))
+
+    def _measure(self, scores: Floats, valid: Grouped) -> float:
+        return measure(self.metric, np.asarray(scores, np.float64), valid.label, valid.query)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,151 @@
+"""What RankBoost works on: features cut into intervals, and the weights of the pairs it has to order."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import kernels
+from concordant.losses.queries import Pairs, Queries
+from concordant.types import AnyArray, Bools, Bytes, Floats, Int64s
+
+MOST_BYTE_CUTS = 254  # 255 intervals and one code for what is missing
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Candidate thresholds of every feature, and the interval every value falls into.
+
+    ``code[f, k]`` counts the cuts of feature f below the value at position k; what is missing has one code more.
+    """
+
+    thresholds: list[Floats]
+    count: Int64s
+    code: AnyArray
+
+    @classmethod
+    def of(cls, X: AnyArray, row: Int64s | None, bins: int | None) -> Cuts:
+        """Cut the features of X, positions being rows of X (all in order if ``row`` is None)."""
+        n_rows, n_features = X.shape
+        if row is None:
+            row = np.arange(n_rows)
+        may_need_more = n_rows > MOST_BYTE_CUTS + 1 and (bins is None or bins > MOST_BYTE_CUTS + 1)
+        code = np.empty((n_features, len(row)), np.int32 if may_need_more else np.uint8)
+        thresholds = []
+        for feature in range(n_features):
+            column = X[row, feature]
+            thresholds.append(_thresholds(column, bins))
+            code[feature] = kernels.interval_codes(column, thresholds[-1])
+        count = np.array([len(cuts) for cuts in thresholds], np.int64)
+        if may_need_more and count.max(initial=0) <= MOST_BYTE_CUTS:
+            code = code.astype(np.uint8)
+        return cls(thresholds, count, code)
+
+    def vote(self, feature: int, cut: int, direction: int) -> Bools:
+        """Return the 0/1 votes of a threshold, per position."""
+        code = self.code[feature]
+        above: Bools = (code > cut) & (code <= self.count[feature])
+        return above if direction > 0 else np.asarray(code <= cut)
+
+    def threshold(self, feature: int, cut: int) -> float:
+        """Return the value a cut stands for; every value there is lies above cut -1."""
+        return float(self.thresholds[feature][cut]) if cut >= 0 else -np.inf
+
+
+def _thresholds(column: AnyArray, bins: int | None) -> Floats:
+    """Return midpoints between neighbouring distinct values; with ``bins`` those nearest to equal shares of rows."""
+    values = np.sort(column)  # NaN last
+    values = values[: len(values) - int(np.isnan(values).sum())]
+    below = np.flatnonzero(values[1:] != values[:-1]) + 1  # rows below every place where the value changes
+    if bins is not None and len(below) >= bins:
+        wanted = np.arange(1, bins) * (len(values) / bins)
+        below = below[np.unique(np.searchsorted(below, wanted).clip(0, len(below) - 1))]
+    low, high = values[below - 1].astype(np.float64), values[below].astype(np.float64)
+    middle = low + (high - low) / 2
+    return np.where(middle < high, middle, low)  # neighbouring floating-point numbers have nothing between them
+
+
+class PairWeights(ABC):
+    """The pairs to be ordered, weighted by exp(-(f_i - f_j)): all sums RankBoost needs of them."""
+
+    total: float
+    """The weight of all pairs before the first round."""
+
+    @abstractmethod
+    def potentials(self, score: Floats) -> tuple[Floats, float]:
+        """Return, per position, the weight of pairs to win minus that of pairs to lose; and the weight of all."""
+
+    @abstractmethod
+    def shares(self, score: Floats, vote: Bools) -> tuple[float, float]:
+        """Return the weight of the pairs a vote orders rightly, and wrongly."""
+
+    @abstractmethod
+    def errors(self, score: Floats) -> float:
+        """Return the first weight of the pairs whose better object has no larger score."""
+
+    @abstractmethod
+    def spread(self, score: Floats) -> float:
+        """Return the largest difference of scores that enters a weight."""
+
+
+class QueryPairs(PairWeights):
+    """All pairs of different label within queries, never written out."""
+
+    def __init__(self, queries: Queries) -> None:
+        self.queries = queries
+        self.total = float(queries.weight @ queries.pairs)
+
+    def potentials(self, score: Floats) -> tuple[Floats, float]:
+        """Return potentials and total, O(n)."""
+        queries = self.queries
+        return kernels.boost_potentials(score, queries.ptr, queries.tier, queries.weight)
+
+    def shares(self, score: Floats, vote: Bools) -> tuple[float, float]:
+        """Return the weights of pairs ordered rightly and wrongly, O(n)."""
+        queries = self.queries
+        as_bytes: Bytes = vote.view(np.uint8)
+        return kernels.boost_shares(score, queries.ptr, queries.tier, queries.weight, as_bytes)
+
+    def errors(self, score: Floats) -> float:
+        """Return the weight of misordered pairs, O(n log n)."""
+        queries = self.queries
+        return kernels.boost_errors(score, queries.ptr, queries.tier, queries.weight)
+
+    def spread(self, score: Floats) -> float:
+        """Return the largest range of a query."""
+        starts = self.queries.ptr[:-1]
+        return float((np.maximum.reduceat(score, starts) - np.minimum.reduceat(score, starts)).max())
+
+
+class ExplicitPairs(PairWeights):
+    """Pairs given one by one."""
+
+    def __init__(self, pairs: Pairs, n_rows: int) -> None:
+        self.pairs, self.n_rows = pairs, n_rows
+        self.total = float(pairs.weight.sum())
+
+    def _weights(self, score: Floats) -> Floats:
+        return self.pairs.weight * np.exp(score[self.pairs.worse] - score[self.pairs.better])
+
+    def potentials(self, score: Floats) -> tuple[Floats, float]:
+        """Return potentials and total, O(pairs)."""
+        weight = self._weights(score)
+        won = np.bincount(self.pairs.better, weights=weight, minlength=self.n_rows)
+        lost = np.bincount(self.pairs.worse, weights=weight, minlength=self.n_rows)
+        return np.asarray(won - lost, np.float64), float(weight.sum())
+
+    def shares(self, score: Floats, vote: Bools) -> tuple[float, float]:
+        """Return the weights of pairs ordered rightly and wrongly."""
+        weight = self._weights(score)
+        better, worse = vote[self.pairs.better], vote[self.pairs.worse]
+        return float(weight[better & ~worse].sum()), float(weight[worse & ~better].sum())
+
+    def errors(self, score: Floats) -> float:
+        """Return the weight of misordered pairs."""
+        return float(self.pairs.weight[score[self.pairs.better] <= score[self.pairs.worse]].sum())
+
+    def spread(self, score: Floats) -> float:
+        """Return the largest difference within a pair."""
+        return float(np.abs(score[self.pairs.better] - score[self.pairs.worse]).max())

@@ -1,0 +1,108 @@
+"""From what users pass to ``fit`` to what the losses read: queries, groups, weights, pairs, validation sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from concordant.errors import InputError
+from concordant.losses.queries import Pairs
+from concordant.types import AnyArray, Floats, Int64s
+
+
+def query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None) -> Int64s:
+    """Return the query of every row as a code in order of first appearance; without qid or group all are one query."""
+    if qid is not None and group is not None:
+        raise InputError("Both qid and group were given: give one of them, they say the same.")
+    if group is not None:
+        size = np.asarray(group)
+        if size.ndim != 1 or size.dtype.kind not in "iu" or (size < 0).any() or size.sum() != n_rows:
+            raise InputError(
+                f"group must hold the sizes of the queries in row order, adding up to the {n_rows:,} rows."
+            )
+        return np.repeat(np.arange(int((size > 0).sum())), size[size > 0])
+    if qid is None:
+        return np.zeros(n_rows, np.int64)
+    query = np.asarray(qid)
+    if query.shape != (n_rows,):
+        raise InputError(f"qid has shape {query.shape}, but there are {n_rows:,} rows: give one query per row.")
+    if query.dtype.kind == "f" and not np.isfinite(query).all():
+        raise InputError("qid holds missing values: give every row its query.")
+    if query.dtype.kind in "iub" and len(query) and (query[1:] >= query[:-1]).all():  # sorted: no need to sort
+        return np.concatenate([[0], np.cumsum(query[1:] != query[:-1])])
+    _, first, code = np.unique(query, return_index=True, return_inverse=True)
+    place = np.empty(len(first), np.int64)
+    place[np.argsort(first)] = np.arange(len(first))
+    return place[code.reshape(-1)]
+
+
+def query_weights(sample_weight: ArrayLike | None, query: Int64s) -> Floats | None:
+    """Check a weight per row that must be constant within a query."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, np.float64)
+    if weight.ndim == 0:
+        weight = np.full(len(query), float(weight))
+    if weight.shape != query.shape:
+        raise InputError(
+            f"sample_weight has shape {weight.shape}, but there are {len(query):,} rows: give one per row."
+        )
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise InputError("sample_weight must be finite and not negative: correct the weights.")
+    if not weight.any():
+        raise InputError("All weights in sample_weight are zero, so there is nothing to learn from: give some weight.")
+    last = np.zeros(int(query.max(initial=-1)) + 1)
+    last[query] = weight
+    if (last[query] != weight).any():
+        at = int(np.flatnonzero(last[query] != weight)[0])
+        raise InputError(
+            f"sample_weight differs inside the query of row {at}: rows are compared within their query, "
+            "so give all rows of a query the same weight."
+        )
+    return weight
+
+
+def explicit_pairs(pairs: ArrayLike, weight: ArrayLike | None, tied: ArrayLike | None, n_rows: int) -> Pairs:
+    """Check pairs (better row, worse row)."""
+    rows = np.asarray(pairs)
+    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+        raise InputError("pairs must be whole numbers in two columns: the preferred row of X, then the other row.")
+    if not len(rows):
+        raise InputError("pairs is empty, so there is nothing to learn from: give at least one pair.")
+    if rows.min() < 0 or rows.max() >= n_rows:
+        raise InputError(f"pairs names row {int(rows.max())}, but X has rows 0 to {n_rows - 1}: correct the pairs.")
+    if (rows[:, 0] == rows[:, 1]).any():
+        raise InputError("pairs compares a row with itself: leave such pairs out.")
+    weight_by_pair = np.ones(len(rows)) if weight is None else np.asarray(weight, np.float64)
+    if weight_by_pair.shape != (len(rows),) or not np.isfinite(weight_by_pair).all() or (weight_by_pair < 0).any():
+        raise InputError(
+            "The weights of pairs must be finite and not negative, one per pair: pass them as sample_weight."
+        )
+    is_tied = np.zeros(len(rows), bool) if tied is None else np.asarray(tied, bool)
+    return Pairs(rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64), weight_by_pair, is_tied)
+
+
+def labels_only(y: ArrayLike, n_rows: int) -> Floats:
+    """Check labels: finite numbers, one per row."""
+    label = np.asarray(y)
+    if label.ndim == 2 and label.shape[1] == 1:
+        label = label[:, 0]
+    if label.shape != (n_rows,):
+        raise InputError(f"y has shape {label.shape}, but there are {n_rows:,} rows: give one label per row.")
+    try:
+        label = label.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError("y must hold numbers, higher for better: turn the categories into grades.") from None
+    if not np.isfinite(label).all():
+        raise InputError("y holds NaN or infinity: give every row a label, or leave the row out.")
+    return label
+
+
+def parts_of(valid: Sequence[Any]) -> tuple[Any, AnyArray, Any]:
+    """Take a validation set apart: (X, y) or (X, y, qid)."""
+    if not isinstance(valid, (tuple, list)) or len(valid) not in (2, 3):
+        raise InputError("valid must be (X, y) or (X, y, qid): the validation rows, their labels and queries.")
+    return valid[0], valid[1], valid[2] if len(valid) == 3 else None

@@ -1,0 +1,74 @@
+"""Rankings of a fixed set of labels, one per row: what users give, as a matrix of ranks; and how two of them agree."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from concordant.errors import InputError
+from concordant.preferences import Preferences
+from concordant.types import AnyArray, Floats
+
+
+class LabelRanks(NamedTuple):
+    """Ranks by row and label (1 best, equal for ties, NaN where nothing is said), the labels' names, row weights."""
+
+    rank: Floats
+    labels: list[Any]
+    weight: Floats | None
+
+    @classmethod
+    def of(cls, y: Any, n_rows: int) -> LabelRanks:
+        """Read a matrix or DataFrame of ranks (rows x labels), or preferences with one ballot per row."""
+        if isinstance(y, Preferences):
+            return cls._of_preferences(y, n_rows)
+        names = [str(name) for name in getattr(y, "columns", ())]
+        try:
+            rank = np.asarray(y, np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                "y must hold ranks as numbers, 1 for the best label and NaN where none is known."
+            ) from None
+        if rank.ndim != 2 or len(rank) != n_rows:
+            raise InputError(f"y has shape {rank.shape}: give ranks for {n_rows:,} rows (as in X) x labels.")
+        if np.isinf(rank).any():
+            raise InputError("y holds infinity: give finite ranks, or NaN where a label is not ranked.")
+        if not rank.size or np.isnan(rank).all():
+            raise InputError("y ranks no label at all: give the ranks of at least some labels.")
+        return cls(rank, names or list(range(rank.shape[1])), None)
+
+    @classmethod
+    def _of_preferences(cls, prefs: Preferences, n_rows: int) -> LabelRanks:
+        """Take ballots as rows: by instance or agent, in the order of their vocabulary, else in their own order."""
+        if prefs.n_ballots != n_rows:
+            raise InputError(f"y has {prefs.n_ballots:,} ballots for {n_rows:,} rows of X: give one ballot per row.")
+        row: AnyArray = np.arange(n_rows)
+        for codes, names in ((prefs.instance, prefs.instances), (prefs.agent, prefs.agents)):
+            if codes is not None and names is not None and len(names) == n_rows == len(np.unique(codes)):
+                row = codes
+                break
+        rank = np.full((n_rows, prefs.n_items), np.nan)
+        rank[np.repeat(row, np.diff(prefs.indptr)), prefs.item] = prefs.tier + 1.0
+        weight = np.empty(n_rows)
+        weight[row] = prefs.weight
+        return cls(rank, list(prefs.items), None if prefs.has_unit_weights else weight)
+
+
+def tau_by_row(truth: Floats, predicted: Floats) -> Floats:
+    """Return Kendall's tau-b of every row over the labels both rank: NaN where the truth orders nothing.
+
+    Where only the prediction orders nothing, tau is 0.
+    """
+    n, k = truth.shape
+    together, in_truth, in_prediction = np.zeros(n), np.zeros(n), np.zeros(n)
+    for a in range(k):
+        for b in range(a + 1, k):
+            one, other = truth[:, b] - truth[:, a], predicted[:, b] - predicted[:, a]
+            is_known = ~np.isnan(one) & ~np.isnan(other)
+            one, other = (np.sign(np.where(is_known, difference, 0.0)) for difference in (one, other))
+            together += one * other
+            in_truth += np.abs(one)
+            in_prediction += np.abs(other)
+    scale = np.sqrt(in_truth * np.maximum(in_prediction, 1.0))
+    return np.where(in_truth > 0, together / np.where(in_truth > 0, scale, 1.0), np.nan)

@@ -1,0 +1,210 @@
+"""Fitted estimators as plain data: those of ``concordant.learn``, and scikit-learn's whose state is numbers and text.
+
+An estimator is its name, its parameters and its fitted attributes (those whose names end in an underscore). The name
+is looked up among the estimators of concordant or in the list below; a file cannot name any other class. Trees, nearest
+neighbours, functions and random states are refused: their state is no plain data, or is read by compiled code that
+trusts it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from concordant import learn, losses
+from concordant.errors import InputError, ParameterError
+from concordant.learn._values import Arrays, pack, unpack
+from concordant.losses.base import Loss
+from concordant.params import check_params
+from concordant.scorers.kernel import KernelMap
+from concordant.types import AnyArray
+
+FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*[A-Za-z0-9]_")
+
+# Classes of scikit-learn by module, each with the private attributes that belong to its state.
+_SKLEARN: dict[str, dict[str, tuple[str, ...]]] = {
+    "pipeline": {"Pipeline": (), "FeatureUnion": ()},
+    "preprocessing": {
+        **dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"), ()),
+        **dict.fromkeys(
+            ("QuantileTransformer", "Normalizer", "Binarizer", "LabelBinarizer", "FunctionTransformer"), ()
+        ),
+        "PowerTransformer": ("_scaler",),
+        "PolynomialFeatures": ("_min_degree", "_max_degree", "_n_out_full"),
+    },
+    "impute": {"SimpleImputer": ("_fit_dtype", "_fill_dtype")},
+    "decomposition": {"PCA": ("_fit_svd_solver",), "TruncatedSVD": ()},
+    "kernel_approximation": {"Nystroem": ("_n_features_out",), "RBFSampler": ("_gamma", "_n_features_out")},
+    "random_projection": {"GaussianRandomProjection": ("_n_features_out",)},
+    "feature_selection": {"VarianceThreshold": ()},
+    "linear_model": {
+        **dict.fromkeys(("LogisticRegression", "LinearRegression", "Ridge", "Lasso", "ElasticNet"), ()),
+        **dict.fromkeys(("BayesianRidge", "HuberRegressor"), ()),
+        "RidgeClassifier": ("_label_binarizer",),
+    },
+    "svm": {"LinearSVC": (), "LinearSVR": ()},
+    "naive_bayes": {"GaussianNB": ()},
+    "discriminant_analysis": {
+        "LinearDiscriminantAnalysis": ("_max_components", "_n_features_out"),
+        "QuadraticDiscriminantAnalysis": (),
+    },
+}
+SKLEARN = {name: (f"sklearn.{module}", kept) for module, classes in _SKLEARN.items() for name, kept in classes.items()}
+_REQUESTS = ("fit", "partial_fit", "predict", "predict_proba", "decision_function", "score", "transform")
+
+
+def name_of(estimator: object) -> str | None:
+    """Return the name an estimator of concordant.learn has on the command line, None for anything else."""
+    module = type(estimator).__module__
+    if not module.startswith(f"{learn.__name__}."):
+        return None
+    name = module.rpartition(".")[2].replace("_", "-")
+    return name if name in learn.modules() and learn.load(name) is type(estimator) else None
+
+
+def is_estimator(value: object) -> bool:
+    """Say whether a value is an estimator, of whatever library."""
+    return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
+
+
+class Estimators:
+    """The kinds of values that are estimators or parts of them."""
+
+    def pack(self, value: object, path: str, arrays: Arrays) -> dict[str, Any] | None:
+        """Return an estimator as JSON and arrays; None for what is none."""
+        if isinstance(value, Loss):
+            name = type(value).__module__.rpartition(".")[2].replace("_", "-")
+            if _loss_class(name) is not type(value):
+                raise InputError(f"{path} cannot be saved: the loss {type(value).__name__} is not one of concordant's.")
+            return {"kind": "loss", "name": name, "settings": self._packed(_fields(value), path, arrays)}
+        if isinstance(value, KernelMap):
+            return {"kind": "kernel-map", "settings": self._packed(_fields(value), path, arrays)}
+        return self._pack_estimator(value, path, arrays) if is_estimator(value) else None
+
+    def unpack(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> object:
+        """Return the estimator, its class taken from the lists of this module."""
+        kind = packed["kind"]
+        if kind == "loss":
+            loss = _loss_class(str(packed["name"]))
+            if loss is None:
+                raise ValueError(f"there is no loss {packed['name']!r}")
+            return loss(**self._unpacked(packed["settings"], arrays, depth))
+        if kind == "kernel-map":
+            return KernelMap(**self._unpacked(packed["settings"], arrays, depth))
+        if kind != "estimator":
+            raise ValueError(f"it keeps something in an unknown way, {kind!r}")
+        return self._unpack_estimator(packed, arrays, depth)
+
+    # ---- saving ----
+    def _pack_estimator(self, estimator: Any, path: str, arrays: Arrays) -> dict[str, Any]:
+        library, name, private = _place(estimator)
+        params = dict(estimator.get_params(deep=False))
+        if params.get("memory") is not None:
+            raise InputError(f"{name} cannot be saved with memory=: a cache belongs to a machine, leave it out.")
+        packed: dict[str, Any] = {"kind": "estimator", "library": library, "name": name}
+        packed["params"] = self._packed(params, path, arrays)
+        packed["learnt"] = self._packed(_state(estimator, name, private, params), path, arrays)
+        if hasattr(estimator, "_sklearn_output_config"):
+            packed["output"] = estimator._sklearn_output_config.get("transform", "default")
+        if requests := _requests(estimator):
+            packed["requests"] = requests
+        return packed
+
+    def _packed(self, values: Mapping[str, object], path: str, arrays: Arrays) -> dict[str, Any]:
+        prefix = f"{path}." if path else ""
+        return {name: pack(value, prefix + name, arrays, self) for name, value in values.items()}
+
+    # ---- loading ----
+    def _unpack_estimator(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> Any:
+        library, name = str(packed["library"]), str(packed["name"])
+        cls, private = _class_of(library, name)
+        params = self._unpacked(packed["params"], arrays, depth)
+        if params.get("memory") is not None:
+            raise ValueError(f"{name} names a cache, which a model file must not")
+        for unknown in set(params) - set(cls._get_param_names()):
+            raise ParameterError(f"{name} has no parameter {unknown!r}")
+        estimator = cls(**params)
+        if library == "concordant":
+            check_params(estimator)
+        for key, value in self._unpacked(packed["learnt"], arrays, depth).items():
+            if not (FITTED.fullmatch(key) or key in private) or key in params or hasattr(cls, key):
+                raise ValueError(f"{name} learns no {key!r}")
+            setattr(estimator, key, value)
+        if "output" in packed:
+            estimator.set_output(transform=str(packed["output"]))
+        for method, wanted in dict(packed.get("requests", {})).items():
+            if method not in _REQUESTS or not all(
+                isinstance(one, (bool, str)) or one is None for one in wanted.values()
+            ):
+                raise ValueError(f"{name} cannot ask for metadata in {method!r}")
+            getattr(estimator, f"set_{method}_request")(**wanted)
+        return estimator
+
+    def _unpacked(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> dict[str, Any]:
+        return {str(name): unpack(value, arrays, self, depth + 1) for name, value in dict(packed).items()}
+
+
+def _loss_class(name: str) -> type[Loss] | None:
+    """Return the class of one of concordant's losses, None where there is no such loss."""
+    if name not in losses.names():
+        return None
+    try:
+        return losses.load(name)
+    except StopIteration:  # a file of the folder that defines no loss
+        return None
+
+
+def _fields(value: Any) -> dict[str, object]:
+    """Return the settings of a dataclass."""
+    return {one.name: getattr(value, one.name) for one in fields(value)}
+
+
+def _place(estimator: object) -> tuple[str, str, tuple[str, ...]]:
+    """Return library, name and private attributes of an estimator that can be saved; refuse any other."""
+    known = name_of(estimator)
+    if known is not None:
+        return "concordant", known, ()
+    cls = type(estimator)
+    if cls.__name__ in SKLEARN and cls.__module__.startswith("sklearn."):
+        module, private = SKLEARN[cls.__name__]
+        if getattr(importlib.import_module(module), cls.__name__) is cls:
+            return "scikit-learn", cls.__name__, private
+    if hasattr(estimator, "best_estimator_"):
+        raise InputError(f"A {cls.__name__} cannot be saved: save its best_estimator_ instead.")
+    raise InputError(
+        f"A {cls.__name__} cannot be saved: its state is not known to be numbers and text only. What can be saved are "
+        f"the estimators of concordant.learn and, of scikit-learn, {', '.join(sorted(SKLEARN))}."
+    )
+
+
+def _class_of(library: str, name: str) -> tuple[Any, tuple[str, ...]]:
+    if library == "concordant" and name in learn.modules():
+        return learn.load(name), ()
+    if library == "scikit-learn" and name in SKLEARN:
+        module, private = SKLEARN[name]
+        return getattr(importlib.import_module(module), name), private
+    raise ValueError(f"there is no estimator {name!r} of {library!r} that may be loaded")
+
+
+def _state(estimator: Any, name: str, private: tuple[str, ...], params: Mapping[str, object]) -> dict[str, object]:
+    """Return what an estimator learnt: everything it holds beyond its parameters."""
+    by_init = vars(type(estimator)(**params))
+    transient = {"_metadata_request", "_sklearn_output_config", *getattr(type(estimator), "_transient", ())}
+    learnt = {key: value for key, value in vars(estimator).items() if key not in by_init and key not in transient}
+    for key in learnt:
+        if not FITTED.fullmatch(key) and key not in private:
+            raise InputError(f"{name} cannot be saved: it holds {key!r}, which is neither parameter nor learnt.")
+    return learnt
+
+
+def _requests(estimator: Any) -> dict[str, dict[str, Any]]:
+    """Return what metadata an estimator was told to ask for, by method."""
+    asked = getattr(estimator, "_metadata_request", None)
+    return {} if asked is None else {method: dict(getattr(asked, method).requests) for method in _requested(asked)}
+
+
+def _requested(asked: Any) -> list[str]:
+    return [method for method in _REQUESTS if hasattr(asked, method) and getattr(asked, method).requests]

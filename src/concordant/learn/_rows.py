@@ -1,0 +1,111 @@
+"""What the rankers without a gradient share: dense features, labelled queries, a validation set that is watched."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import validate_data
+
+from concordant import metrics
+from concordant.errors import InputError
+from concordant.learn import _data
+from concordant.losses.queries import Queries
+from concordant.types import AnyArray, Floats, Int64s
+
+
+def dense(estimator: Any, X: Any, *, reset: bool, missing: bool = False) -> AnyArray:
+    """Check dense features: float32 is kept as it is, anything else becomes float64; NaN only if it may be missing."""
+    found: AnyArray = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite="allow-nan" if missing else True,
+    )
+    return found
+
+
+def require_labels(estimator: Any, y: ArrayLike | None) -> ArrayLike:
+    """Return y, or say that it is missing."""
+    if y is None:
+        raise InputError(f"{type(estimator).__name__} requires y to be passed, but the target y is None: give labels.")
+    return y
+
+
+def row_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats:
+    """Check a weight per row where rows are independent, so that weights may differ anywhere."""
+    weight = _data.query_weights(sample_weight, np.arange(n_rows))
+    return np.ones(n_rows) if weight is None else weight
+
+
+class Labelled(NamedTuple):
+    """A training set: features, labels, queries as codes from 0, weights by row (None: all equal)."""
+
+    X: Any
+    label: Floats
+    query: Int64s
+    weight: Floats | None
+
+    @property
+    def queries(self) -> Queries:
+        """The rows as the losses read them."""
+        return Queries.from_rows(self.label, self.query, self.weight)
+
+
+def labelled(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike | None,
+    qid: ArrayLike | None,
+    group: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> Labelled:
+    """Check a training set, leave out queries of weight zero, and refuse one without a single preference."""
+    n_rows = X.shape[0]
+    label = _data.labels_only(require_labels(estimator, y), n_rows)
+    query = _data.query_codes(n_rows, qid, group)
+    weight = _data.query_weights(sample_weight, query)
+    if weight is not None and not weight.all():
+        used = np.flatnonzero(weight)
+        X, label, query, weight = X[used], label[used], _data.query_codes(len(used), query[used], None), weight[used]
+    found = Labelled(X, label, query, weight)
+    if not found.queries.pairs.any():
+        raise InputError(
+            f"There is nothing to learn: no query has two rows with different labels (n_samples={n_rows}). "
+            "Check y and qid."
+        )
+    return found
+
+
+def refuse_labels_beside_pairs(y: object, qid: object, group: object) -> None:
+    """Say that labels and pairs exclude each other."""
+    if y is not None or qid is not None or group is not None:
+        raise InputError("pairs were given beside y, qid or group: give labels or pairs, not both.")
+
+
+def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_by_row: Floats | None = None) -> float:
+    """Return the mean of a metric over queries, weighted where weights are given."""
+    values = next(iter(metrics.evaluate_arrays(scores, label, query, [metric]).values()))
+    if weight_by_row is None:
+        return metrics.mean(values)
+    weight = np.zeros(len(values))
+    weight[query] = weight_by_row
+    counts = np.isfinite(values)  # a metric may leave queries out
+    return float(np.average(values[counts], weights=weight[counts]))
+
+
+class Validation:
+    """A validation set ``(X, y)`` or ``(X, y, qid)``, checked like the training set, and the metric watched on it."""
+
+    def __init__(self, estimator: Any, valid: tuple[Any, ...], metric: str, *, missing: bool) -> None:
+        X, y, qid = _data.parts_of(valid)
+        self.X = dense(estimator, X, reset=False, missing=missing)
+        self.label = _data.labels_only(y, len(self.X))
+        self.query = _data.query_codes(len(self.X), qid, None)
+        self.metric = metric
+
+    def measure(self, scores: Floats) -> float:
+        """Return the metric of scores for these rows."""
+        return measure(self.metric, scores, self.label, self.query)

@@ -1,0 +1,125 @@
+"""Values as JSON and arrays, and back: numbers, text, lists, dictionaries, arrays, sparse rows. Nothing else, no code.
+
+What JSON has stands for itself; anything else is an object with a ``kind``. Arrays go into a dictionary beside the JSON
+under the path of where they stand (``steps.1.coef_``). An ``Extension`` adds kinds of its own (estimators).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from concordant.errors import InputError
+from concordant.types import AnyArray
+
+Arrays = dict[str, AnyArray]
+DEEPEST = 40  # a file nested deeper was not written by save()
+
+
+class Extension(Protocol):
+    """Packs and unpacks what is no plain value."""
+
+    def pack(self, value: object, path: str, arrays: Arrays) -> dict[str, Any] | None:
+        """Return the JSON of a value, None where this is none of its kind."""
+
+    def unpack(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> object:
+        """Return the value of an object of another kind, or raise ValueError."""
+
+
+def pack(value: object, path: str, arrays: Arrays, extension: Extension) -> Any:
+    """Return a value as JSON, its arrays put into ``arrays``; refuse what is no plain value."""
+    if (
+        value is None
+        or isinstance(value, (bool, str))
+        or (isinstance(value, int) and not isinstance(value, np.generic))
+    ):
+        return value
+    if isinstance(value, float) and not isinstance(value, np.generic):
+        return value if math.isfinite(value) else {"kind": "float", "value": str(value)}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _pack_array(np.asarray(value), path, arrays, is_scalar=isinstance(value, np.generic))
+    if isinstance(value, np.dtype) and value.kind in "biuf":
+        return {"kind": "dtype", "value": value.name}
+    if isinstance(value, list):
+        return [pack(one, f"{path}.{k}", arrays, extension) for k, one in enumerate(value)]
+    if isinstance(value, tuple):
+        return {"kind": "tuple", "items": [pack(one, f"{path}.{k}", arrays, extension) for k, one in enumerate(value)]}
+    if isinstance(value, Mapping) and all(isinstance(key, (str, int)) for key in value):
+        items = [[key, pack(one, f"{path}.{key}", arrays, extension)] for key, one in value.items()]
+        return {"kind": "dict", "items": items}
+    if type(value).__module__.startswith("scipy.sparse"):
+        return _pack_sparse(value, path, arrays)
+    packed = extension.pack(value, path, arrays)
+    if packed is None:
+        raise InputError(
+            f"{path} cannot be saved: it is a {type(value).__name__}, and a file holds only numbers, text and known "
+            "estimators."
+        )
+    return packed
+
+
+def _pack_array(value: AnyArray, path: str, arrays: Arrays, *, is_scalar: bool) -> dict[str, Any]:
+    if value.dtype.kind == "O" and all(isinstance(one, str) for one in value.flat) and value.ndim == 1:
+        return {"kind": "texts", "items": value.tolist()}
+    if value.dtype.kind not in "biufU":
+        raise InputError(f"{path} cannot be saved: it is an array of {value.dtype}, not of numbers or text.")
+    arrays[path] = value
+    return {"kind": "scalar" if is_scalar else "array", "at": path}
+
+
+def _pack_sparse(value: Any, path: str, arrays: Arrays) -> dict[str, Any]:
+    rows = value.tocsr()
+    for part in ("data", "indices", "indptr"):
+        _pack_array(getattr(rows, part), f"{path}.{part}", arrays, is_scalar=False)
+    return {"kind": "csr", "at": path, "shape": [int(size) for size in rows.shape]}
+
+
+def unpack(packed: Any, arrays: Mapping[str, AnyArray], extension: Extension, depth: int = 0) -> Any:
+    """Return the value that ``pack`` made JSON of."""
+    if depth > DEEPEST:
+        raise ValueError("it is nested too deeply")
+    if isinstance(packed, list):
+        return [unpack(one, arrays, extension, depth + 1) for one in packed]
+    if not isinstance(packed, dict):
+        return packed
+    kind = packed["kind"]
+    if kind in ("array", "scalar"):
+        found = arrays[str(packed["at"])]
+        return found[()] if kind == "scalar" and found.ndim == 0 else found
+    if kind == "float":
+        return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[packed["value"]]
+    if kind == "dtype":
+        return _dtype(str(packed["value"]))
+    if kind == "tuple":
+        return tuple(unpack(one, arrays, extension, depth + 1) for one in packed["items"])
+    if kind == "dict":
+        return {key: unpack(one, arrays, extension, depth + 1) for key, one in packed["items"]}
+    if kind == "texts":
+        return np.array([str(one) for one in packed["items"]], object)
+    if kind == "csr":
+        return _unpack_sparse(packed, arrays)
+    return extension.unpack(packed, arrays, depth + 1)
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    if name not in (
+        "bool",
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+        "float32",
+        "float64",
+    ):
+        raise ValueError(f"{name!r} is no type of numbers")
+    return np.dtype(name)
+
+
+def _unpack_sparse(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Any:
+    from scipy.sparse import csr_array
+
+    at = str(packed["at"])
+    parts = tuple(arrays[f"{at}.{part}"] for part in ("data", "indices", "indptr"))
+    rows = csr_array(parts, shape=tuple(int(size) for size in packed["shape"]))
+    rows.check_format(full_check=True)  # indices out of range would be read as memory
+    return rows

@@ -1,0 +1,22 @@
+"""Davidson's model of pairs with ties.
+
+With u = exp(f) and a tie parameter nu = exp(beta), learnt with the weights: P(i over j) is proportional to u_i,
+P(tie) to nu sqrt(u_i u_j). Pairs of equal label are data here, not left out. Use it when draws or equal grades say
+something, and when their probability matters. One evaluation costs O(n^2) per query of n rows. Reference:
+R. Davidson, On extending the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 1970.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from concordant.learn._base import GradientRanker, PairProbabilities
+from concordant.losses.davidson import DavidsonLoss
+
+
+@dataclass(eq=False, repr=False)
+class DavidsonRanker(PairProbabilities, GradientRanker):
+    """Rank by a model of pairs in which equal labels are ties (Davidson)."""
+
+    def _loss(self) -> DavidsonLoss:
+        return DavidsonLoss()

@@ -1,0 +1,185 @@
+"""Label ranking: predict an order of a fixed set of labels for every row, say of product kinds for a customer.
+
+The training data are rows of features, each with a ranking of the labels that may be partial (some labels unranked) and
+may have ties. Two methods:
+
+- "plackett-luce": every label l has a linear score f_l(x) = x'w_l + b_l. The chance of a ranking is that of choosing
+  the best label, then the next, …, each in proportion to exp(f); labels tied by a row are chosen together, as a set
+  worth the mean of its members (exact, linear time). The mean negative log-likelihood plus alpha/2 |W|^2 is minimised
+  by L-BFGS; with ties it is not convex, and starts from zero. One product with X each way per evaluation.
+- "pairwise": for every two labels a classifier learns which of them a row prefers, from the rows that order them; a
+  label's score is the sum of its chances against the others (a soft vote, which minimises the expected Spearman
+  distance if the chances are right). k(k-1)/2 classifiers, of any scikit-learn kind.
+
+``predict`` returns ranks per label (1 best), ``predict_scores`` what they come from, ``score`` the mean Kendall tau-b.
+References: E. Hüllermeier, J. Fürnkranz, W. Cheng and K. Brinker, Label ranking by learning pairwise preferences,
+Artificial Intelligence 172, 2008; W. Cheng, K. Dembczyński and E. Hüllermeier, Label ranking methods based on the
+Plackett-Luce model, ICML 2010.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from concordant.errors import InputError, NeedError
+from concordant.learn._label_ranks import LabelRanks, tau_by_row
+from concordant.learn._pairs import chance_of_first
+from concordant.learn._rows import require_labels, row_weights
+from concordant.losses.ordered_partitions import MeanPartitionLoss
+from concordant.losses.queries import Queries
+from concordant.params import check_params, param
+from concordant.scorers.base import Matrix
+from concordant.solvers.lbfgs import minimise
+from concordant.types import Floats, Int64s
+
+
+@dataclass(eq=False, repr=False)
+class LabelRanker(BaseEstimator):  # type: ignore[misc]
+    """Rank a fixed set of labels by the features of a row."""
+
+    method: str = param("plackett-luce", "how labels are scored", choices=("plackett-luce", "pairwise"))
+    classifier: Any = None
+    """Any scikit-learn classifier for method "pairwise"; logistic regression if not given."""
+    alpha: float = param(1e-3, "ridge penalty on the weights of plackett-luce, beside the mean loss", low=0)
+    max_iter: int = param(500, "most iterations of plackett-luce", low=1)
+    tol: float = param(1e-8, "relative improvement at which plackett-luce stops", low=0)
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_weight": True}
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from rows with a ranking of the labels each.
+
+        ``y`` holds ranks (rows x labels, 1 best, equal for ties, NaN for unranked labels), as an array or a DataFrame
+        whose columns name the labels; or it is a ``Preferences`` with one ballot per row, its items being the labels.
+        """
+        check_params(self)
+        X = self._checked(X, reset=True)
+        given = LabelRanks.of(require_labels(self, y), X.shape[0])
+        weight = row_weights(sample_weight, X.shape[0]) * (1.0 if given.weight is None else given.weight)
+        self.labels_ = given.labels
+        is_weighted = sample_weight is not None or given.weight is not None
+        if self.method == "plackett-luce":
+            self._fit_plackett_luce(X, given.rank, weight)
+        else:
+            self._fit_pairwise(X, given.rank, weight if is_weighted else None)
+        return self
+
+    def predict(self, X: Any) -> Int64s:
+        """Return the rank of every label (columns as in ``labels_``) for every row: 1 for the best."""
+        from scipy.stats import rankdata
+
+        return np.asarray(rankdata(-self.predict_scores(X), method="min", axis=1)).astype(np.int64)
+
+    def predict_scores(self, X: Any) -> Floats:
+        """Return the score of every label for every row, higher for better."""
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        if self.method == "plackett-luce":
+            return np.asarray(X @ self.coef_.astype(X.dtype, copy=False), np.float64) + self.intercept_
+        scores = np.tile(self.chances_.sum(axis=1), (X.shape[0], 1))
+        for (a, b), classifier in zip(self.pairs_.tolist(), self.classifiers_, strict=True):
+            chance = chance_of_first(classifier, X)
+            scores[:, a] += chance
+            scores[:, b] += 1 - chance
+        return scores
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the mean of Kendall's tau-b over the rows that order at least two labels; 0 if none does."""
+        ranks = self.predict(X)
+        truth = LabelRanks.of(y, len(ranks)).rank
+        if truth.shape != ranks.shape:
+            raise InputError(f"y ranks {truth.shape[1]} labels, but {ranks.shape[1]} were learnt: give the same ones.")
+        tau = tau_by_row(truth, ranks.astype(np.float64))
+        return float(np.nanmean(tau)) if not np.isnan(tau).all() else 0.0
+
+    def _fit_plackett_luce(self, X: Matrix, rank: Floats, weight: Floats) -> None:
+        problem = _Likelihood(X, rank, weight, self.alpha)
+        start = np.zeros(problem.size)
+        found = minimise(
+            problem, start, tolerance=self.tol, max_iterations=self.max_iter, watch=lambda _k, _point, _value: True
+        )
+        if not found.is_converged:
+            warnings.warn(
+                f"LabelRanker stopped after {found.iterations} iterations before it converged: "
+                "raise max_iter, raise alpha, or standardise the features.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.coef_, self.intercept_ = problem.parts(found.point)
+        self.n_iter_, self.loss_ = found.iterations, found.value
+
+    def _fit_pairwise(self, X: Matrix, rank: Floats, weight: Floats | None) -> None:
+        """Fit a classifier per pair of labels that rows disagree on; elsewhere keep what they agree on, or 1/2."""
+        k = rank.shape[1]
+        self.chances_ = np.zeros((k, k))  # of the pairs without a classifier
+        pairs, self.classifiers_ = [], []
+        for a, b in combinations(range(k), 2):
+            rows = np.flatnonzero((rank[:, a] < rank[:, b]) | (rank[:, a] > rank[:, b]))
+            if weight is not None:
+                rows = rows[weight[rows] > 0]
+            target = (rank[rows, a] < rank[rows, b]).astype(np.int64)
+            if 0 < target.sum() < len(target):
+                pairs.append((a, b))
+                self.classifiers_.append(self._fitted(X[rows], target, None if weight is None else weight[rows]))
+            else:
+                self.chances_[a, b] = target[0] if len(target) else 0.5
+                self.chances_[b, a] = 1 - self.chances_[a, b]
+        self.pairs_ = np.array(pairs, np.int64).reshape(-1, 2)
+
+    def _fitted(self, X: Matrix, target: Int64s, weight: Floats | None) -> Any:
+        classifier = clone(self.classifier) if self.classifier is not None else LogisticRegression(max_iter=1000)
+        if weight is None:
+            return classifier.fit(X, target)
+        if not has_fit_parameter(classifier, "sample_weight"):
+            raise NeedError(f"{type(classifier).__name__} takes no weights: leave sample_weight out.")
+        return classifier.fit(X, target, sample_weight=weight)
+
+    def _checked(self, X: Any, *, reset: bool) -> Matrix:
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output, tags.target_tags.single_output = True, False
+        return tags
+
+
+class _Likelihood:
+    """The penalised mean loss as a function of all weights, then all intercepts; a row is a query of its labels."""
+
+    def __init__(self, X: Matrix, rank: Floats, weight: Floats, alpha: float) -> None:
+        self.X, self.alpha, self.shape = X, alpha, rank.shape
+        row, label = np.nonzero(~np.isnan(rank) & (weight > 0)[:, None])
+        _, query = np.unique(row, return_inverse=True)
+        self.queries = Queries.from_rows(-rank[row, label], query, weight[row])
+        self.place = (row * rank.shape[1] + label)[self.queries.row]  # of every position in the matrix of scores
+        self.total = float(weight.sum())
+        self.loss = MeanPartitionLoss()
+        self.n_weights = X.shape[1] * rank.shape[1]
+        self.size = self.n_weights + rank.shape[1]
+
+    def parts(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Return weights (features x labels) and intercepts."""
+        return theta[: self.n_weights].reshape(-1, self.shape[1]), theta[self.n_weights :]
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Return value and gradient."""
+        weights, intercepts = self.parts(theta)
+        scores = np.asarray(self.X @ weights.astype(self.X.dtype, copy=False), np.float64) + intercepts
+        found = self.loss.evaluate(scores.reshape(-1)[self.place], self.queries)
+        back = np.zeros(self.shape)
+        back.reshape(-1)[self.place] = found.gradient / self.total
+        slope = np.asarray(self.X.T @ back.astype(self.X.dtype, copy=False), np.float64) + self.alpha * weights
+        value = found.value / self.total + 0.5 * self.alpha * float((weights * weights).sum())
+        return value, np.concatenate([slope.reshape(-1), back.sum(axis=0)])

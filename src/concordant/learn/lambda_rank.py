@@ -1,0 +1,26 @@
+"""LambdaRank: logistic pairs that count by what swapping them would do to a metric.
+
+The gradient of RankNet's loss, each pair weighted by the change of NDCG (or ERR, or average precision) if the two
+swapped places in the current order. It belongs to no function, so the solver is stochastic (adam); pass ``valid`` to
+keep the best iteration. Use it when the top of the list is what counts. One pass costs O(n^2) per query of n rows.
+Reference: C. Burges, From RankNet to LambdaRank to LambdaMART, 2010.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from concordant.learn._base import GradientRanker
+from concordant.losses.lambdarank import LambdaRankLoss
+from concordant.params import param
+
+
+@dataclass(eq=False, repr=False)
+class LambdaRank(GradientRanker):
+    """Rank by pairs weighted with the change of a metric (LambdaRank)."""
+
+    target: str = param("ndcg", "metric whose change weights the pairs", choices=("ndcg", "err", "ap"))
+    cutoff: int | None = param(None, "places that count in the metric; all if not given", low=1)
+
+    def _loss(self) -> LambdaRankLoss:
+        return LambdaRankLoss(target=self.target, cutoff=self.cutoff)

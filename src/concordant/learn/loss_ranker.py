@@ -1,0 +1,33 @@
+"""A ranker with any loss: one of concordant's by name, or one of your own.
+
+    LossRanker("exponential")        the loss RankBoost minimises, here with a linear model
+    LossRanker(MyLoss(margin=2))     a subclass of concordant.losses.base.Loss
+
+Everything else (linear model, network or kernel; solver; queries, pairs, weights) is as for the other rankers. The
+exponential loss exp(-(f_i - f_j)) punishes a badly inverted pair more than any other; it costs O(n) per query of n
+rows. Reference: Y. Freund, R. Iyer, R. Schapire, Y. Singer, An efficient boosting algorithm for combining preferences,
+JMLR 2003.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from concordant import losses
+from concordant.errors import ParameterError
+from concordant.learn._base import GradientRanker
+from concordant.losses.base import Loss
+
+
+@dataclass(eq=False, repr=False)
+class LossRanker(GradientRanker):
+    """Rank by minimising a loss of your choice."""
+
+    loss: str | Loss = "exponential"
+
+    def _loss(self) -> Loss:
+        if isinstance(self.loss, Loss):
+            return self.loss
+        if not isinstance(self.loss, str):
+            raise ParameterError(f"loss={self.loss!r} is no loss: give a name or an instance of a subclass of Loss.")
+        return losses.load(self.loss)()

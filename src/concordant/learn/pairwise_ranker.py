@@ -1,0 +1,233 @@
+"""Two-step ranking: any classifier learns which of two rows is better, then an order is made of its answers.
+
+Step one turns every pair "i over j" of a query into two examples, (i, j) of class 1 and (j, i) of class 0, described by
+the difference of the two rows or by both side by side. The classifier's probability p (or its margin, squashed) becomes
+
+    f(i, j) = (p(i, j) + 1 - p(j, i))/2,   so that f(i, j) + f(j, i) = 1.
+
+Step two orders the rows of a query so as to keep much of f: AGREE = sum of f(i, j) over the pairs with i first.
+``ordering`` is "greedy" (Cohen, Schapire and Singer), "scc-greedy" (the same inside the strongly connected components
+of the preferences) or "kemeny" (the best order, with a proof where ``time_limit`` suffices).
+
+Use it when a good classifier for the data is at hand (trees, boosted trees, a support vector machine with a kernel on
+the differences), or when preferences are not transitive, so that no score can express them. Unlike other rankers it
+looks at whole sets: pass ``qid`` to ``predict``; without it all rows are one set. Cost: the classifier on up to twice
+``max_pairs`` examples; to predict, n(n-1) pairs and O(n^2) for a query of n rows.
+
+Reference: W. Cohen, R. Schapire and Y. Singer, Learning to order things, JAIR 10, 1999.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from concordant import kernels, metrics
+from concordant.errors import InputError, NeedError
+from concordant.learn import _data
+from concordant.learn._base import METRIC, Ranker
+from concordant.learn._pairs import chance_of_first, label_pairs, pair_features
+from concordant.learn._rows import dense, labelled, measure, refuse_labels_beside_pairs
+from concordant.params import check_params, param
+from concordant.solvers.ordering import component_orders, greedy_orders
+from concordant.types import AnyArray, Floats, Int64s
+
+PAIRS_AT_ONCE = 1 << 15
+LARGEST_QUERY = 20_000  # rows: the matrix of their preferences takes 3 GB
+UNIT = 1e-10  # of a preference, in which the Kemeny search counts
+
+
+@dataclass(eq=False, repr=False)
+class PairwiseRanker(Ranker):
+    """A classifier of pairs, and an order of its preferences."""
+
+    classifier: Any = None
+    """Any scikit-learn classifier; logistic regression if not given."""
+    features: str = param(
+        "difference",
+        "what describes a pair: the difference of its rows, or both rows",
+        choices=("difference", "concatenated"),
+    )
+    ordering: str = param("greedy", "how preferences become an order", choices=("greedy", "scc-greedy", "kemeny"))
+    max_pairs: int | None = param(50_000, "most pairs to train on, drawn at random; None takes all", low=1)
+    time_limit: float | None = param(10.0, "seconds for the proof of a Kemeny order; None waits for it", low=0)
+    seed: int = param(0, "seed of the draw of pairs", low=0)
+
+    __metadata_request__predict: ClassVar[dict[str, bool]] = {"qid": True}
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        pairs: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from labels per query, or from explicit pairs (better row, worse row) instead of y.
+
+        ``qid`` names the query of every row, in any order (``group``: sizes of consecutive queries instead; neither:
+        one query). ``sample_weight`` is per row and constant within a query (per pair with ``pairs``); the classifier
+        must take weights then.
+        """
+        check_params(self)
+        X = dense(self, X, reset=True)
+        rng = np.random.default_rng(self.seed)
+        if pairs is None:
+            given = labelled(self, X, y, qid, group, sample_weight)
+            X, chosen = given.X, label_pairs(given.queries, self.max_pairs, rng)
+        else:
+            refuse_labels_beside_pairs(y, qid, group)
+            chosen = _data.explicit_pairs(pairs, sample_weight, None, len(X))
+        one, other = (pair_features(X, *rows, self.features) for rows in _both_ways(chosen.better, chosen.worse))
+        classifier = clone(self.classifier) if self.classifier is not None else LogisticRegression(max_iter=1000)
+        weights = {} if sample_weight is None else {"sample_weight": np.tile(chosen.weight, 2)}
+        if weights and not has_fit_parameter(classifier, "sample_weight"):
+            raise NeedError(f"{type(classifier).__name__} takes no weights: leave sample_weight out.")
+        target = np.repeat([1, 0], len(chosen))
+        self.classifier_ = classifier.fit(np.concatenate([one, other]), target, **weights)
+        self.n_pairs_ = len(chosen)
+        return self
+
+    def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:
+        """Return, per row, how many rows of its query come after it; without ``qid`` all rows are one query."""
+        check_is_fitted(self)
+        X = dense(self, X, reset=False)
+        scores = np.zeros(len(X))
+        deadline_notes: list[str] = []
+        for rows, ptr, preference in self._matrices(X, _data.query_codes(len(X), qid, None)):
+            order = self._orders(ptr, preference, deadline_notes)
+            size = np.diff(ptr)
+            place = np.arange(len(rows)) - np.repeat(ptr[:-1], size)
+            scores[rows[order + np.repeat(ptr[:-1], size)]] = np.repeat(size, size) - 1 - place
+        for note in deadline_notes[:1]:
+            warnings.warn(note, ConvergenceWarning, stacklevel=2)
+        return scores
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        metric: str = METRIC,
+    ) -> float:
+        """Return the mean of a metric over the queries (by default NDCG@10), weighted where weights are given."""
+        scores = self.predict(X, qid=qid)
+        query = _data.query_codes(len(scores), qid, None)
+        weight = _data.query_weights(sample_weight, query)
+        return measure(metric, scores, _data.labels_only(y, len(scores)), query, weight)
+
+    def preference(self, X: Any, first: ArrayLike, second: ArrayLike) -> Floats:
+        """Return how much row ``first[k]`` of X is preferred to row ``second[k]``, between 0 and 1."""
+        check_is_fitted(self)
+        X = dense(self, X, reset=False)
+        one, other = (np.atleast_1d(np.asarray(rows, np.int64)) for rows in (first, second))
+        if one.shape != other.shape or one.ndim != 1:
+            raise InputError("first and second must name as many rows each: give one pair per place.")
+        if len(one) and not 0 <= min(one.min(), other.min()) <= max(one.max(), other.max()) < len(X):
+            raise InputError(f"A pair names a row outside 0 to {len(X) - 1}: correct first and second.")
+        return self._preferences(X, one, other)
+
+    def agree(self, X: Any, *, scores: ArrayLike | None = None, qid: ArrayLike | None = None) -> Floats:
+        """Return the AGREE of every query: how much preference its order keeps, of n(n-1)/2 at most.
+
+        ``scores`` gives the order of the rows; this ranker's own if not given.
+        """
+        given = self.predict(X, qid=qid) if scores is None else np.asarray(scores, np.float64)
+        X = dense(self, X, reset=False)
+        if given.shape != (len(X),):
+            raise InputError(f"scores has shape {given.shape}, but there are {len(X):,} rows: give one score per row.")
+        kept = []
+        for rows, ptr, preference in self._matrices(X, _data.query_codes(len(X), qid, None)):
+            ends = np.cumsum(np.diff(ptr) ** 2)
+            for q, m in enumerate(np.diff(ptr).tolist()):
+                matrix = preference[ends[q] - m * m : ends[q]].reshape(m, m)
+                kept.append(metrics.agree(matrix, -given[rows[ptr[q] : ptr[q + 1]]]))
+        return np.array(kept)
+
+    def _preferences(self, X: AnyArray, first: Int64s, second: Int64s) -> Floats:
+        """Ask the classifier in both directions, some pairs at a time."""
+        found = np.empty(len(first))
+        for start in range(0, len(first), PAIRS_AT_ONCE):
+            span = slice(start, start + PAIRS_AT_ONCE)
+            there, back = (
+                chance_of_first(self.classifier_, pair_features(X, *rows, self.features))
+                for rows in _both_ways(first[span], second[span])
+            )
+            found[span] = (there + (1 - back)) / 2
+        return found
+
+    def _matrices(self, X: AnyArray, query: Int64s) -> Iterator[tuple[Int64s, Int64s, Floats]]:
+        """Go through the queries, some at a time: their rows, where each begins, their preference matrices, flat."""
+        rows = np.argsort(query, kind="stable")
+        ends = np.cumsum(np.bincount(query)) if len(query) else np.zeros(0, np.int64)
+        sizes = np.diff(ends, prepend=0)
+        if sizes.max(initial=0) > LARGEST_QUERY:
+            raise InputError(f"A query has {sizes.max():,} rows: their preferences do not fit in memory; pass qid=.")
+        group = np.cumsum(sizes**2) // (8 * PAIRS_AT_ONCE)
+        for number in np.unique(group):
+            mine = group == number
+            first, last = int((ends - sizes)[mine][0]), int(ends[mine][-1])
+            ptr = np.concatenate([[0], np.cumsum(sizes[mine])]).astype(np.int64)
+            yield rows[first:last], ptr, self._filled(X, rows[first:last], ptr)
+
+    def _filled(self, X: AnyArray, rows: Int64s, ptr: Int64s) -> Floats:
+        """Return the flat preference matrices of some queries."""
+        size = np.diff(ptr)
+        start = np.cumsum(size**2) - size**2
+        one, other, at, mirror = [], [], [], []
+        for q, m in enumerate(size.tolist()):
+            i, j = np.triu_indices(m, 1)
+            one.append(ptr[q] + i)
+            other.append(ptr[q] + j)
+            at.append(start[q] + i * m + j)
+            mirror.append(start[q] + j * m + i)
+        matrices = np.full(int((size**2).sum()), 0.5)
+        found = self._preferences(X, rows[np.concatenate(one)], rows[np.concatenate(other)])
+        matrices[np.concatenate(at)] = found
+        matrices[np.concatenate(mirror)] = 1 - found
+        return matrices
+
+    def _orders(self, ptr: Int64s, preference: Floats, notes: list[str]) -> Int64s:
+        if self.ordering == "kemeny":
+            order, is_proven = kemeny_orders(ptr, preference, self.time_limit)
+            if not is_proven:
+                notes.append("Some orders are the best known, not proven best: raise time_limit, or set it to None.")
+            return order
+        return (greedy_orders if self.ordering == "greedy" else component_orders)(ptr, preference)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+def kemeny_orders(ptr: Int64s, preference: Floats, time_limit: float | None = None) -> tuple[Int64s, bool]:
+    """Return the order of largest AGREE of every problem, items numbered inside it, and whether all are proven."""
+    from concordant.aggregate.distance._blocks import split
+    from concordant.aggregate.distance._costs import PairCosts
+    from concordant.aggregate.distance._exact import PRECISION, solve_blocks, time_left
+
+    against = np.rint(kernels.transpose_matrices(ptr, preference) / UNIT)
+    tied = np.rint(np.full(len(against), 0.5) / UNIT)
+    costs = PairCosts(ptr, against, tied, np.full(len(ptr) - 1, UNIT))
+    blocks = split(costs, False)
+    solved = solve_blocks(blocks, False, time_left(time_limit), 0, lambda _block, _bound, _cost: None)
+    is_proven = bool((solved.cost - solved.bound <= PRECISION * solved.cost).all())
+    return costs.orders(blocks.join(solved.tier)), is_proven
+
+
+def _both_ways(first: Int64s, second: Int64s) -> tuple[tuple[Int64s, Int64s], tuple[Int64s, Int64s]]:
+    return (first, second), (second, first)

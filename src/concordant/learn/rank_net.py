@@ -1,0 +1,22 @@
+"""RankNet: a probabilistic model of which of two objects is better.
+
+P(i over j) = 1 / (1 + exp(f_j - f_i)); the mean of -log P over the pairs of a query with different labels is
+minimised. Linear by default, a network with ``hidden``. Use it when the probability that one object beats another
+matters. One evaluation costs O(n^2) per query of n rows, plus the products with X. Reference: C. Burges et al.,
+Learning to rank using gradient descent, ICML 2005.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from concordant.learn._base import GradientRanker, PairProbabilities
+from concordant.losses.ranknet import RankNetLoss
+
+
+@dataclass(eq=False, repr=False)
+class RankNet(PairProbabilities, GradientRanker):
+    """Rank by a logistic model of pairs."""
+
+    def _loss(self) -> RankNetLoss:
+        return RankNetLoss()

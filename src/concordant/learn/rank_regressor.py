@@ -1,0 +1,22 @@
+"""Rank regression: differences of scores should be one.
+
+The mean of (1 - (f_i - f_j))^2 over the pairs i over j of every query is minimised: least squares on differences, the
+smoothest of the pair losses. Use it as a fast baseline: one evaluation costs O(n) per query of n rows, plus the
+products with X. Reference: T. Tran, D. Phung, S. Venkatesh, Modelling human preferences for ranking and collaborative
+filtering, 2013, section 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from concordant.learn._base import GradientRanker
+from concordant.losses.rank_regress import RankRegressLoss
+
+
+@dataclass(eq=False, repr=False)
+class RankRegressor(GradientRanker):
+    """Rank by least squares on the differences of pairs."""
+
+    def _loss(self) -> RankRegressLoss:
+        return RankRegressLoss()

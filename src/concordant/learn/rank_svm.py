@@ -1,0 +1,183 @@
+"""RankSVM: separate every pair of rows of a query by a margin.
+
+    min_w  |w|^2 / 2  +  C / |P| * sum over pairs i over j of loss(1 - (f_i - f_j)),    f = w'x
+
+over the set P of pairs with different labels in the same query (or given as ``pairs``); the loss is max(0, m)
+("hinge") or its square. Use it for graded labels when only the order counts; it is among the most accurate linear
+rankers and says how far from the optimum it stopped (``dual_gap_``, in units of the objective divided by C).
+
+C/|P| counts pairs relative to their number, so C means the same on small and large sets. The default of 10 is made for
+standardised features, where useful weights are some tenths and the mean loss can fall by some tenths: it then shrinks
+only directions that hardly tell better from worse. Between 1 and 1000 little changes; choose by validation. With
+``kernel="rbf"`` all differences are shorter than 1.5, so C should be larger: 100 to 10000.
+
+Solvers. Hinge: a bundle method, whose passes over the data cost O(n F) plus O(n log n) for the loss however many pairs
+there are (10 to 50 passes as a rule). Squared hinge: truncated Newton. ``tol`` bounds the duality gap relative to the
+objective, in both cases.
+
+Kernels. With ``kernel=`` a row stands for its image in the kernel's space and pairs are differences *there*, so that
+f remains a score of single rows, f(x) = sum_r c_r k(x_r, x); the dual is solved by coordinate descent with
+k(i, r) - k(i, s) - k(j, r) + k(j, s) between pairs (i, j) and (r, s), O(n^2) memory. A kernel applied to the vectors
+x_i - x_j is another model, one that compares but does not score; ``PairwiseRanker`` with a kernel classifier is that.
+For many rows, ``components`` draws that many rows to carry the expansion (Nystroem), and the model is linear in them.
+
+References: R. Herbrich, T. Graepel, K. Obermayer, Large margin rank boundaries for ordinal regression, 2000;
+T. Joachims, Optimizing search engines using clickthrough data, KDD 2002 and Training linear SVMs in linear time, KDD
+2006; O. Chapelle, S. Keerthi, Efficient algorithms for ranking with SVMs, Information Retrieval 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from concordant.errors import InputError, NeedError, ParameterError
+from concordant.learn._base import GradientRanker, _Watch
+from concordant.losses.base import Loss
+from concordant.losses.hinge import HingeLoss
+from concordant.losses.queries import Pairs
+from concordant.losses.squared_hinge import SquaredHingeLoss
+from concordant.params import param
+from concordant.scorers.base import Matrix, Scorer
+from concordant.scorers.kernel import KernelMap, inverse_root
+from concordant.scorers.linear import Linear
+from concordant.solvers.bundle import minimise_bundle
+from concordant.solvers.dual import FeatureSpace, KernelSpace, Space, minimise_dual, pairs_of
+from concordant.solvers.lbfgs import Minimum
+from concordant.solvers.newton import minimise_newton
+from concordant.solvers.objective import Objective
+from concordant.types import Floats
+
+MOST_ROWS = 20_000  # of an exact kernel expansion: 3 GB of inner products
+MOST_PAIRS = 20_000_000  # listed one by one for the dual
+
+
+@dataclass(eq=False, repr=False)
+class RankSVM(GradientRanker):
+    """Rank by a support vector machine on pairs, linear or with a kernel."""
+
+    alpha: ClassVar[float]  # type: ignore[misc]  # C says it
+    C: float = param(10.0, "weight of the mean loss of a pair against |w|^2 / 2", low=0)
+    loss: str = param("hinge", "loss of a pair inside the margin", choices=("hinge", "squared-hinge"))
+    solver: str = param(
+        "auto",
+        "how to minimise; auto: bundle (dual with an exact kernel) for the hinge, newton for its square",
+        choices=("auto", "bundle", "dual", "newton", "lbfgs", "adam", "sgd"),
+    )
+    max_iter: int = param(1000, "most iterations (passes over the data for adam and sgd)", low=1)
+    tol: float = param(1e-4, "duality gap relative to the objective at which to stop", low=0)
+
+    def _loss(self) -> Loss:
+        return HingeLoss() if self.loss == "hinge" else SquaredHingeLoss()
+
+    def _alpha(self) -> float:
+        if not 0 < self.C < np.inf:
+            raise ParameterError(f"C={self.C!r} is out of range: give a finite number above 0.")
+        return 1 / self.C
+
+    def _solver(self, loss: Loss) -> str:
+        if self.solver != "auto" or self.hidden:
+            return super()._solver(loss)
+        if self.loss == "squared-hinge":
+            return "newton"
+        return "dual" if self.kernel is not None and self.components is None else "bundle"
+
+    def _is_expansion(self) -> bool:
+        """Say whether the model is a coefficient per row of training data."""
+        exact = self.kernel is not None and self.components is None
+        return exact and self._solver(self._loss()) in ("dual", "bundle")
+
+    def _mapped(self, X: Matrix, rng: np.random.Generator) -> Matrix:
+        if self.hidden or not self._is_expansion():
+            return super()._mapped(X, rng)
+        if X.shape[0] > MOST_ROWS:
+            raise InputError(
+                f"A kernel over {X.shape[0]:,} rows needs all their inner products, too many to hold: "
+                "give components=1000 (or so) to draw rows for the expansion."
+            )
+        assert self.kernel is not None
+        self.kernel_map_ = KernelMap.expansion(X, self.kernel, gamma=self.gamma, degree=self.degree)
+        return self.kernel_map_.transform(X)
+
+    def _minimise(self, objective: Objective, start: Floats, watch: _Watch, rng: np.random.Generator) -> Minimum:
+        solver = self._solver(objective.loss)
+        if solver == "dual":
+            return self._by_dual(objective, watch, rng)
+        if solver == "bundle":
+            return self._by_bundle(objective, start, watch)
+        if solver == "newton":  # steps shrink so fast that a hundredth is one more step at most
+            found = minimise_newton(
+                objective, start, tolerance=self.tol / 100, max_iterations=self.max_iter, watch=watch
+            )
+        else:
+            found = super()._minimise(objective, start, watch, rng)
+        if not self.hidden:
+            self.dual_gap_ = _gap(objective, found.point)
+        return found
+
+    def _by_dual(self, objective: Objective, watch: _Watch, rng: np.random.Generator) -> Minimum:
+        if self.loss != "hinge" or self.hidden:
+            raise NeedError("solver='dual' is for the hinge loss without hidden units: use solver='auto'.")
+        X, back, pairs = objective.X, None, objective.data
+        if isinstance(pairs, Pairs):
+            objective.loss.evaluate_pairs(np.zeros(X.shape[0]), pairs)  # refuses ties
+        elif pairs.pairs.sum() <= MOST_PAIRS:
+            pairs = pairs_of(pairs)
+        elif self.solver == "auto":
+            return self._by_bundle(objective, objective.start(rng), watch)
+        else:
+            raise InputError(f"There are {pairs.pairs.sum():,.0f} pairs, too many for the dual: use solver='bundle'.")
+        space: Space
+        if self._is_expansion():
+            space = KernelSpace(X)
+        elif isinstance(X, np.ndarray):
+            space = FeatureSpace(X)
+        else:
+            space, back = KernelSpace.of_rows(X), X.T
+        found = minimise_dual(
+            space,
+            pairs,
+            alpha=objective.alpha,
+            tolerance=self.tol,
+            max_iterations=self.max_iter,
+            rng=rng,
+            watch=_through(back, watch),
+        )
+        self.dual_gap_ = found.gap
+        return found if back is None else replace(found, point=back @ found.point)
+
+    def _by_bundle(self, objective: Objective, start: Floats, watch: _Watch) -> Minimum:
+        root = None
+        if self._is_expansion():  # |w|^2 is c'Kc: go where it is a plain square
+            root = inverse_root(objective.X)
+            mapped = (objective.X @ root).astype(objective.X.dtype, copy=False)
+            scorer, start = Linear(root.shape[1]), np.zeros(root.shape[1])
+            objective = Objective(scorer, objective.loss, mapped, objective.data, alpha=objective.alpha)
+        found = minimise_bundle(
+            objective, start, tolerance=self.tol, max_iterations=self.max_iter, watch=_through(root, watch)
+        )
+        self.dual_gap_ = found.gap
+        return found if root is None else replace(found, point=root @ found.point)
+
+    def _keep(self, scorer: Scorer, found: Minimum, watch: _Watch) -> None:
+        super()._keep(scorer, found, watch)
+        if self.kernel is not None and self.kernel_map_.projection is None:
+            self.support_ = np.flatnonzero(self.coef_)
+            self.coef_ = self.coef_[self.support_]
+            self.kernel_map_ = replace(self.kernel_map_, landmarks=self.kernel_map_.landmarks[self.support_])
+
+
+def _through(back: Matrix | None, watch: _Watch) -> Callable[[int, Floats, float], bool]:
+    """Let a watch see points as the model stores them."""
+    if back is None:
+        return watch
+    return lambda iteration, point, value: watch(iteration, back @ point, value)
+
+
+def _gap(objective: Objective, point: Floats) -> float:
+    """Return the duality gap of a smooth or hinge loss at a point: with multipliers -loss' it is |J'|^2 / (2 alpha)."""
+    slope = objective(point)[1]
+    return float(slope @ slope) / (2 * objective.alpha)

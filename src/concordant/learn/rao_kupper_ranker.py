@@ -1,0 +1,22 @@
+"""Rao and Kupper's model of pairs with ties.
+
+With u = exp(f) and a threshold theta = 1 + exp(alpha), learnt with the weights: P(i over j) = u_i / (u_i + theta u_j),
+and what is left of 1 is the chance of a tie: differences below a threshold go unnoticed. Use it when ties mean "too
+close to tell". One evaluation costs O(n^2) per query of n rows. Reference: P. Rao, L. Kupper, Ties in paired-comparison
+experiments: a generalization of the Bradley-Terry model, JASA 1967.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from concordant.learn._base import GradientRanker, PairProbabilities
+from concordant.losses.rao_kupper import RaoKupperLoss
+
+
+@dataclass(eq=False, repr=False)
+class RaoKupperRanker(PairProbabilities, GradientRanker):
+    """Rank by a model of pairs in which close scores tie (Rao and Kupper)."""
+
+    def _loss(self) -> RaoKupperLoss:
+        return RaoKupperLoss()

@@ -1,0 +1,108 @@
+"""Gradient-boosted trees by XGBoost, under the face of the other rankers.
+
+``objective`` is "rank:ndcg" (LambdaMART: logistic pairs weighted by the change of NDCG when the two swap),
+"rank:pairwise" (the same without weights) or "rank:map" (weighted by the change of MAP; labels 0 and 1). When to use
+trees, and what labels may be, stands in ``LightGBMRanker``, which this class resembles: NaN features are missing,
+queries may come in any order, ``valid=`` stops early on any metric of concordant. The fitted model is kept as XGBoost's
+own JSON in ``booster_text_``.
+
+Cost: O(rows x features) per tree. References: T. Chen and C. Guestrin, XGBoost: a scalable tree boosting system,
+KDD 2016; C. Burges, From RankNet to LambdaRank to LambdaMART, Microsoft Research MSR-TR-2010-82.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from concordant.errors import ConcordantError, InputError
+from concordant.learn._boosters import BoostedTrees, Grades, Grouped, Trained
+from concordant.params import param
+from concordant.scorers.base import Matrix
+from concordant.types import Floats
+
+
+@dataclass(eq=False, repr=False)
+class XGBoostRanker(BoostedTrees):
+    """LambdaMART on trees, by XGBoost."""
+
+    objective: str = param("rank:ndcg", "what the trees minimise", choices=("rank:ndcg", "rank:pairwise", "rank:map"))
+    depth: int = param(4, "most splits from the root of a tree to a leaf", low=1)
+    min_weight: float = param(0.1, "least sum of second derivatives in a leaf", low=0)
+
+    def _train(self, train: Grouped, valid: Grouped | None) -> Trained:
+        xgboost = _library()
+        grades = Grades.of(train.label)
+        if self.objective == "rank:map" and grades.grade.max() > 1:
+            raise InputError("rank:map needs labels 0 and 1: make them so, or use rank:ndcg.")
+        data = xgboost.DMatrix(train.X, grades.grade)
+        data.set_group(train.size)
+        if train.weight is not None:
+            data.set_weight(train.weight)
+        settings = self._settings(grades)
+        if valid is None:
+            booster = xgboost.train(settings, data, self.trees)
+            return Trained(_text(booster), booster.num_boosted_rounds(), [])
+        watched = xgboost.DMatrix(valid.X, np.zeros(len(valid.label)))
+        watched.set_group(valid.size)
+        seen: dict[str, Any] = {}
+        booster = xgboost.train(
+            settings,
+            data,
+            self.trees,
+            evals=[(watched, "valid")],
+            custom_metric=lambda scores, _data: ("metric", self._measure(scores, valid)),
+            maximize=True,
+            early_stopping_rounds=self.patience,
+            evals_result=seen,
+            verbose_eval=False,
+        )
+        kept = booster[: booster.best_iteration + 1]
+        return Trained(_text(kept), booster.best_iteration + 1, list(seen["valid"]["metric"]))
+
+    def _settings(self, grades: Grades) -> dict[str, Any]:
+        settings = {
+            "objective": self.objective,
+            "disable_default_eval_metric": True,
+            "eta": self.learning_rate,
+            "max_depth": self.depth,
+            "min_child_weight": self.min_weight,
+            "colsample_bytree": self.columns,
+            "lambda": self.l2,
+            "seed": self.seed,
+            "nthread": self.threads,
+            "tree_method": "hist",
+            "verbosity": 0,
+        }
+        if self.objective == "rank:ndcg":
+            settings["ndcg_exp_gain"] = grades.is_plain
+        return settings
+
+    def _scores(self, X: Matrix) -> Floats:
+        data = _library().DMatrix(X, nthread=self.threads or -1)
+        return np.asarray(_booster(self.booster_text_).predict(data), np.float64)
+
+
+def _text(booster: Any) -> str:
+    return bytes(booster.save_raw("json")).decode("utf-8")
+
+
+@lru_cache(maxsize=8)
+def _booster(text: str) -> Any:
+    """Return the model a text describes."""
+    booster = _library().Booster()
+    booster.load_model(bytearray(text, "utf-8"))
+    return booster
+
+
+def _library() -> Any:
+    try:
+        import xgboost
+    except ImportError:
+        raise ConcordantError(
+            "XGBoostRanker needs XGBoost (Python 3.12 or later): install it with pip install 'concordant[learn]'."
+        ) from None
+    return xgboost

@@ -79,6 +79,8 @@ def written_files() -> list[Path]:
 def test_heavy_libraries_load_only_where_they_are_used(path: Path) -> None:
     loaded = set(imports_on_load(ast.parse(path.read_text(encoding="utf-8"))))
     forbidden = HEAVY | {"numpy"} if has_no_numpy(path) else HEAVY
+    if path.parent.name == "learn":  # estimators are subclasses of scikit-learn's, and are imported by name only
+        forbidden = forbidden - {"sklearn"}
     assert not loaded & forbidden
 
 

@@ -50,9 +50,10 @@ def loss_of(name: str) -> Any:
     from concordant import losses
 
     if name.startswith("pmop_"):
-        from concordant.losses.ordered_partitions import OrderedPartitionLoss
+        from concordant.losses.ordered_partitions import ExtremePartitionLoss, MeanPartitionLoss
 
-        return OrderedPartitionLoss(mean=name.removeprefix("pmop_"))
+        is_maximum = name == "pmop_maximum"
+        return MeanPartitionLoss() if name == "pmop_arithmetic" else ExtremePartitionLoss(is_maximum=is_maximum)
     return losses.load(name)()
 
 
@@ -66,10 +67,10 @@ def evaluate_once(inputs: Inputs, *, loss: str) -> Task:
     queries = Queries.from_rows(inputs["y"], inputs["qid"])
     objective = Objective(Linear(inputs["X"].shape[1]), chosen, inputs["X"], queries)
     theta = np.concatenate([inputs["start"].astype(np.float64), np.array(chosen.own_start, float)])
-    return Task(lambda: objective(theta), partial(_value, objective.total, len(inputs["start"])))
+    return Task(lambda: objective(theta), partial(_value, len(inputs["start"])))
 
 
-def _value(total: float, features: int, found: tuple[float, Any]) -> Answer:
+def _value(features: int, found: tuple[float, Any]) -> Answer:
     return {"value": np.array([found[0]]), "gradient": np.asarray(found[1])[:features]}
 
 

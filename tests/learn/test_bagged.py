@@ -113,3 +113,11 @@ def test_a_single_query_has_no_out_of_bag_score() -> None:
     assert np.isfinite(BaggedRanker(n_rankers=2).fit(X, y).predict(X)).all()
     with pytest.raises(NeedError, match="raise n_rankers"):
         BaggedRanker(n_rankers=2, out_of_bag=True).fit(X, y)
+
+
+def test_a_ranker_of_whole_sets_is_refused() -> None:
+    from concordant.learn.pairwise_ranker import PairwiseRanker
+
+    X, y, qid = graded(11)
+    with pytest.raises(NeedError, match="no scores to average"):
+        BaggedRanker(PairwiseRanker()).fit(X, y, qid=qid)

@@ -12,6 +12,7 @@ pytest.importorskip("sklearn", reason="the learn extra is not installed")
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Perceptron
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -114,6 +115,15 @@ def test_kemeny_keeps_as_much_as_any_order_and_at_least_as_much_as_greed(backend
         best = max(metrics.agree(f, np.array(ranks_, float)) for ranks_ in permutations(range(n)))
         assert metrics.agree(f, ranks) == pytest.approx(best)
         assert is_proven
+
+
+def test_an_order_without_proof_is_returned_with_a_warning() -> None:
+    rng = np.random.default_rng(11)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)  # nothing to learn, so that preferences are full of cycles
+    model = PairwiseRanker(KNeighborsClassifier(1), ordering="kemeny", time_limit=0.0).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="not proven best"):
+        scores = model.predict(X)
+    assert sorted(scores) == list(range(60))
 
 
 def test_agree_reports_how_much_an_order_keeps() -> None:

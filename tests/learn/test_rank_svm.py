@@ -242,9 +242,9 @@ class TestWhatCannotBeDoneIsRefused:
         assert np.array_equal(by_itself.predict(X), by_name.predict(X))
 
     def test_a_kernel_over_too_many_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from concordant.learn import rank_svm
+        from concordant.scorers import kernel
 
-        monkeypatch.setattr(rank_svm, "MOST_ROWS", 10)
+        monkeypatch.setattr(kernel, "MOST_LANDMARKS", 10)
         X, y, qid = graded()
         with pytest.raises(InputError, match="components"):
             RankSVM(kernel="rbf").fit(X, y, qid=qid)

@@ -4,8 +4,8 @@
 // Every change of a metric is put together in O(1) from numbers kept per object (at its current place):
 //
 // NDCG: |G_i - G_j| |1/D(place_i) - 1/D(place_j)|, gains over the ideal's.
-// AP: with C = relevant up to the place, H = sum of 1/place over them and A = C/place - H, moving a relevant object down
-//     to a changes AP by (A_j - A_i)/R, moving it up by the same with A + 1/place.
+// AP: with C = relevant up to the place, H = sum of 1/place over them and A = C/place - H, moving a relevant object
+//     i down to the place of j changes AP by (A_j - A_i)/R, moving it up by the same with A + 1/place.
 // ERR: with P = chance to reach a place, E = the metric up to it, V = chance to stop there, swapping places a < b
 //     changes ERR by (V_a - V_b) [(E_{b-1} + P_b/b - E_a)/(1 - V_a) - P_a/a].
 #include "tiered.hpp"
@@ -19,7 +19,7 @@ enum Target { NDCG, AP, ERR }; // numbered as in codes.py
 constexpr size_t COUNTED = 64; // up to this many objects places are found by counting, not by sorting
 
 struct LambdaScratch {
-    std::vector<double> up, down, gain;             // odds and the gradient
+    std::vector<double> up, down, gain;                     // odds and the gradient
     std::vector<double> place, value, reach, share, before; // per object, as each target needs them; place from 1
     std::vector<uint32_t> order;
     size_t relevant = 0; // how many are, for average precision
@@ -236,7 +236,8 @@ nb::tuple lambda_terms(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<d
         size_t most = largest_query(ptr), top = cutoff ? static_cast<size_t>(cutoff) : most;
         LambdaScratch s(most);
         s.discount.assign(target == NDCG ? most : 0, 0.0);
-        for (size_t k = 0; k < std::min(s.discount.size(), top); ++k) s.discount[k] = 1 / std::log2(static_cast<double>(k + 2));
+        for (size_t k = 0; k < std::min(s.discount.size(), top); ++k)
+            s.discount[k] = 1 / std::log2(static_cast<double>(k + 2));
         for_each_query(score, ptr, tier, weight, [&](const TieredQuery &query) {
             if (!query.has_pairs() || is_no_number(query, value, gradient)) return;
             const double *mine = label.data() + query.base;

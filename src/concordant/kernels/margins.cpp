@@ -6,8 +6,8 @@
 //
 // Hinges: i over j costs something where score_j > key_i = score_i - 1. Walk down the sorted scores and keys
 // together, and every i finds the violators it must count already walked past: those in worse tiers are a suffix sum
-// in a Fenwick tree over tiers. Walking up serves the j's. A gradient is a count (hinge) or a count and a sum (squared),
-// and the value follows from it. Small queries go through all pairs instead, four at a time.
+// in a Fenwick tree over tiers. Walking up serves the j's. A gradient is a count (hinge) or a count and a sum
+// (squared), and the value follows from it. Small queries go through all pairs instead, four at a time.
 #include "tiered.hpp"
 
 #include <tuple>

@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from concordant import metrics
 from concordant.errors import InputError, NeedError, ParameterError
 from concordant.learn import _data
 from concordant.losses.base import Loss
@@ -25,7 +24,7 @@ from concordant.losses.queries import Pairs, Queries
 from concordant.params import check_params, param
 from concordant.scorers.base import Matrix, Scorer
 from concordant.scorers.linear import Linear
-from concordant.solvers.lbfgs import Minimum, minimise
+from concordant.solvers.lbfgs import Minimum, Watch, minimise
 from concordant.solvers.objective import Objective
 from concordant.types import Floats
 
@@ -62,16 +61,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """Return the mean of a metric over the queries (by default NDCG@10), weighted where weights are given."""
         scores = self._predicted(X, qid)
         query = _data.query_codes(len(scores), qid, None)
-        values = next(
-            iter(metrics.evaluate_arrays(scores, _data.labels_only(y, len(scores)), query, [metric]).values())
-        )
-        weight_by_row = _data.query_weights(sample_weight, query)
-        if weight_by_row is None:
-            return float(metrics.mean(values))
-        weight = np.zeros(len(values))
-        weight[query] = weight_by_row
-        counts = np.isfinite(values)  # a metric may leave queries out
-        return float(np.average(values[counts], weights=weight[counts]))
+        weight = _data.query_weights(sample_weight, query)
+        return _data.measure(metric, scores, _data.labels_only(y, len(scores)), query, weight)
 
     def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
         """Predict for evaluation; rankers that look at whole queries use ``qid``."""
@@ -151,10 +142,11 @@ class GradientRanker(Ranker):
         rng = np.random.default_rng(self.seed)
         loss = self._loss()
         if pairs is None:
-            data: Queries | Pairs = self._queries(X, y, qid, group, sample_weight, loss, rng)
+            queries = self._queries(X, y, qid, group, sample_weight, loss, rng)
+            data: Queries | Pairs = queries
+            loss = loss.fitted_to(queries)
         else:
-            if y is not None or qid is not None or group is not None:
-                raise InputError("pairs were given beside y, qid or group: give labels or pairs, not both.")
+            _data.refuse_labels_beside_pairs(y, qid, group)
             data = _data.explicit_pairs(pairs, sample_weight, tied, X.shape[0])
         X = self._mapped(X, rng)
         scorer = self._scorer(X.shape[1])
@@ -181,11 +173,9 @@ class GradientRanker(Ranker):
         """Say whether rows of equal label are laid out in random order (seeded) instead of input order."""
         return False
 
-    def _minimise(self, objective: Objective, start: Floats, watch: _Watch, rng: np.random.Generator) -> Minimum:
+    def _minimise(self, objective: Objective, start: Floats, watch: Watch, rng: np.random.Generator) -> Minimum:
         solver, loss = self._solver(objective.loss), objective.loss
         if solver in STOCHASTIC:
-            if isinstance(objective.data, Pairs):
-                raise NeedError(f"solver={solver!r} goes through queries, not pairs: use solver='lbfgs'.")
             from concordant.solvers.stochastic import minimise_stochastic
 
             return minimise_stochastic(
@@ -228,11 +218,7 @@ class GradientRanker(Ranker):
         weight = _data.query_weights(sample_weight, query)
         queries = Queries.from_rows(label, query, weight, shuffle=rng if self._shuffles_ties() else None)
         units = loss.units(queries)
-        if not (queries.weight * queries.pairs).any():
-            raise InputError(
-                f"There is nothing to learn: no query has two rows with different labels (n_samples={n_rows}). "
-                "Check y and qid."
-            )
+        _data.refuse_nothing_to_learn(queries, n_rows)
         if self.weighting == "queries":
             return queries.weighted(queries.weight / np.maximum(units, 1.0))
         return queries
@@ -263,23 +249,20 @@ class GradientRanker(Ranker):
     def _scorer_of_fit(self) -> Scorer:
         return self._scorer(self.n_features_in_) if self.hidden else Linear(len(self.coef_))
 
-    def _watch(self, scorer: Scorer, valid: tuple[Any, ...] | None) -> _Watch:
+    def _watch(self, scorer: Scorer, valid: tuple[Any, ...] | None) -> LearningCurve:
         if valid is None:
-            return _Watch(None, self.patience)
+            return LearningCurve(None, self.patience)
         X, y, qid = _data.parts_of(valid)
         mapped = self._map(self._checked(X, reset=False))
         label = _data.labels_only(y, mapped.shape[0])
         query = _data.query_codes(mapped.shape[0], qid, None)
 
         def measure(point: Floats) -> float:
-            scores = scorer.scores(mapped, point[: scorer.size])
-            return float(
-                metrics.mean(next(iter(metrics.evaluate_arrays(scores, label, query, [self.metric]).values())))
-            )
+            return _data.measure(self.metric, scorer.scores(mapped, point[: scorer.size]), label, query)
 
-        return _Watch(measure, self.patience)
+        return LearningCurve(measure, self.patience)
 
-    def _keep(self, scorer: Scorer, found: Minimum, watch: _Watch) -> None:
+    def _keep(self, scorer: Scorer, found: Minimum, watch: LearningCurve) -> None:
         """Store what was learnt."""
         point = found.point if watch.best is None else watch.best
         self.coef_, self.own_ = point[: scorer.size], point[scorer.size :]
@@ -288,7 +271,7 @@ class GradientRanker(Ranker):
         if not found.is_converged and watch.best is None:
             warnings.warn(
                 f"{type(self).__name__} stopped after {found.iterations} iterations before it converged: "
-                "raise max_iter, raise alpha, or standardise the features.",
+                "raise max_iter, regularise more, or standardise the features.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -310,7 +293,7 @@ class PairProbabilities:
         return self._loss().probabilities(scores[one] - scores[other], self.own_)  # type: ignore[attr-defined,no-any-return]
 
 
-class _Watch:
+class LearningCurve:
     """Looks on while a solver runs: the learning curve, and when to stop."""
 
     def __init__(self, measure: Callable[[Floats], float] | None, patience: int) -> None:

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from concordant.learn import _data
 from concordant.learn._base import METRIC, Ranker
-from concordant.learn._rows import Labelled, labelled, measure
+from concordant.learn._data import measure
+from concordant.learn._rows import Labelled, labelled
 from concordant.params import check_params, param
 from concordant.scorers.base import Matrix
 from concordant.types import Floats, Int64s

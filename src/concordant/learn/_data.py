@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from concordant import metrics
 from concordant.errors import InputError
-from concordant.losses.queries import Pairs
+from concordant.losses.queries import Pairs, Queries
 from concordant.types import AnyArray, Floats, Int64s
 
 
@@ -106,3 +107,29 @@ def parts_of(valid: Sequence[Any]) -> tuple[Any, AnyArray, Any]:
     if not isinstance(valid, (tuple, list)) or len(valid) not in (2, 3):
         raise InputError("valid must be (X, y) or (X, y, qid): the validation rows, their labels and queries.")
     return valid[0], valid[1], valid[2] if len(valid) == 3 else None
+
+
+def refuse_nothing_to_learn(queries: Queries, n_rows: int) -> None:
+    """Say that no query tells which of two rows is better."""
+    if not (queries.weight * queries.pairs).any():
+        raise InputError(
+            f"There is nothing to learn: no query has two rows with different labels (n_samples={n_rows}). "
+            "Check y and qid."
+        )
+
+
+def refuse_labels_beside_pairs(y: object, qid: object, group: object) -> None:
+    """Say that labels and pairs exclude each other."""
+    if y is not None or qid is not None or group is not None:
+        raise InputError("pairs were given beside y, qid or group: give labels or pairs, not both.")
+
+
+def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_by_row: Floats | None = None) -> float:
+    """Return the mean of a metric over queries, weighted where weights are given."""
+    values = next(iter(metrics.evaluate_arrays(scores, label, query, [metric]).values()))
+    if weight_by_row is None:
+        return metrics.mean(values)
+    weight = np.zeros(len(values))
+    weight[query] = weight_by_row
+    counts = np.isfinite(values)  # a metric may leave queries out
+    return float(np.average(values[counts], weights=weight[counts]))

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
-from concordant import metrics
 from concordant.errors import InputError
 from concordant.learn import _data
 from concordant.losses.queries import Queries
@@ -71,29 +70,8 @@ def labelled(
         used = np.flatnonzero(weight)
         X, label, query, weight = X[used], label[used], _data.query_codes(len(used), query[used], None), weight[used]
     found = Labelled(X, label, query, weight)
-    if not found.queries.pairs.any():
-        raise InputError(
-            f"There is nothing to learn: no query has two rows with different labels (n_samples={n_rows}). "
-            "Check y and qid."
-        )
+    _data.refuse_nothing_to_learn(found.queries, n_rows)
     return found
-
-
-def refuse_labels_beside_pairs(y: object, qid: object, group: object) -> None:
-    """Say that labels and pairs exclude each other."""
-    if y is not None or qid is not None or group is not None:
-        raise InputError("pairs were given beside y, qid or group: give labels or pairs, not both.")
-
-
-def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_by_row: Floats | None = None) -> float:
-    """Return the mean of a metric over queries, weighted where weights are given."""
-    values = next(iter(metrics.evaluate_arrays(scores, label, query, [metric]).values()))
-    if weight_by_row is None:
-        return metrics.mean(values)
-    weight = np.zeros(len(values))
-    weight[query] = weight_by_row
-    counts = np.isfinite(values)  # a metric may leave queries out
-    return float(np.average(values[counts], weights=weight[counts]))
 
 
 class Validation:
@@ -108,4 +86,4 @@ class Validation:
 
     def measure(self, scores: Floats) -> float:
         """Return the metric of scores for these rows."""
-        return measure(self.metric, scores, self.label, self.query)
+        return _data.measure(self.metric, scores, self.label, self.query)

@@ -15,6 +15,7 @@ Cost: ``n_rankers`` fits. Reference: L. Breiman, Bagging predictors, Machine Lea
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -27,7 +28,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from concordant.errors import NeedError
 from concordant.learn._base import METRIC, Ranker
-from concordant.learn._rows import Labelled, labelled, measure
+from concordant.learn._data import measure
+from concordant.learn._rows import Labelled, labelled
 from concordant.learn.rank_boost import RankBoost
 from concordant.params import check_params, param
 from concordant.types import Bools, Floats, Int64s
@@ -40,7 +42,7 @@ class BaggedRanker(Ranker):
     """The mean of rankers fitted to samples of the queries."""
 
     ranker: Any = None
-    """Any ranker, also a pipeline that ends in one; RankBoost with 50 rounds if not given."""
+    """Any ranker that scores rows, also a pipeline that ends in one; RankBoost with 50 rounds if not given."""
     n_rankers: int = param(10, "how many rankers to average", low=1)
     fraction: float = param(1.0, "queries drawn for each, as a share of all", low=0.01)
     out_of_bag: bool = param(False, "measure every query by the rankers that did not see it")
@@ -59,6 +61,7 @@ class BaggedRanker(Ranker):
     ) -> Self:
         """Fit the rankers; ``valid`` is passed on to each (the ranker must take it)."""
         check_params(self)
+        self._refuse_places()
         X = self._checked(X, reset=True, missing=self._allows_missing())
         given = labelled(self, X, y, qid, group, sample_weight)
         useful = given.queries.pairs > 0
@@ -88,6 +91,14 @@ class BaggedRanker(Ranker):
 
     def _base(self) -> Any:
         return RankBoost(rounds=50) if self.ranker is None else self.ranker
+
+    def _refuse_places(self) -> None:
+        """Refuse a ranker whose answers are places in a set: they are no scores that could be averaged."""
+        if "qid" in inspect.signature(self._base().predict).parameters:
+            raise NeedError(
+                f"{type(self.ranker).__name__} orders whole sets and has no scores to average: "
+                "bag its classifier instead, or choose another ranker."
+            )
 
     def _fresh(self, rng: np.random.Generator) -> Any:
         """Return an unfitted copy of the ranker with a seed of its own, wherever it has one."""

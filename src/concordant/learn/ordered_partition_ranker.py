@@ -11,8 +11,9 @@ probability Phi(X_k) / sum of Phi(S) over all non-empty sets S in R_k. Phi is a 
 Use it for graded labels, where most rows are tied: nothing is spent on ordering equals, and no pair is looked at, so a
 query of n rows costs O(n) to O(n log n). ``rank_weighting`` gives the levels that matter at the top more weight.
 
-With ties the likelihood is not concave in the scores, so other starts may end elsewhere; fitting starts from zero
-weights, where all rows are equal. ``log_likelihood`` tells how likely labels are under the model. Reference:
+With ties the likelihood is not concave in the scores, so other starts may end elsewhere. Fitting starts from zero
+weights, where all rows are equal; maximum and minimum have a kink there and start from the arithmetic mean's weights.
+``log_likelihood`` tells how likely labels are under the model. Reference:
 T. Truyen, D. Phung, S. Venkatesh, Probabilistic models over ordered partitions with applications in document ranking
 and collaborative filtering, SDM 2011.
 """
@@ -22,16 +23,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from concordant.errors import ParameterError
 from concordant.learn import _data
-from concordant.learn._base import GradientRanker, PairProbabilities
+from concordant.learn._base import STOCHASTIC, GradientRanker, PairProbabilities
 from concordant.losses.ordered_partitions import ExtremePartitionLoss, MeanPartitionLoss, OrderedPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.losses.set_sizes import TieOdds
 from concordant.losses.subset_sampling import SAMPLERS, SampledPartitionLoss
 from concordant.params import param
+from concordant.solvers.lbfgs import Minimum, Watch, minimise
+from concordant.solvers.objective import Objective
 from concordant.types import Floats
 
 MEANS = ("arithmetic", "maximum", "minimum", "geometric", "harmonic")
@@ -75,6 +79,13 @@ class OrderedPartitionRanker(PairProbabilities, GradientRanker):
         return self._loss().log_likelihood(
             scores[queries.row], queries, temperatures=temperatures, runs=runs, seed=self.seed
         )
+
+    def _minimise(self, objective: Objective, start: Floats, watch: Watch, rng: np.random.Generator) -> Minimum:
+        if not objective.loss.is_smooth and self._solver(objective.loss) not in STOCHASTIC:
+            smooth = MeanPartitionLoss(self.backward, self.rank_weighting)
+            near = Objective(objective.scorer, smooth, objective.X, objective.data, alpha=objective.alpha)
+            start = minimise(near, start, tolerance=self.tol, max_iterations=self.max_iter, watch=lambda *_: True).point
+        return super()._minimise(objective, start, watch, rng)
 
     def _loss(self) -> OrderedPartitionLoss:
         shared: dict[str, Any] = {

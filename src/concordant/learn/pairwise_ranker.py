@@ -34,9 +34,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from concordant import kernels, metrics
 from concordant.errors import InputError, NeedError
 from concordant.learn import _data
-from concordant.learn._base import METRIC, Ranker
+from concordant.learn._base import Ranker
+from concordant.learn._data import refuse_labels_beside_pairs
 from concordant.learn._pairs import chance_of_first, label_pairs, pair_features
-from concordant.learn._rows import dense, labelled, measure, refuse_labels_beside_pairs
+from concordant.learn._rows import dense, labelled
 from concordant.params import check_params, param
 from concordant.solvers.ordering import component_orders, greedy_orders
 from concordant.types import AnyArray, Floats, Int64s
@@ -59,7 +60,9 @@ class PairwiseRanker(Ranker):
     )
     ordering: str = param("greedy", "how preferences become an order", choices=("greedy", "scc-greedy", "kemeny"))
     max_pairs: int | None = param(50_000, "most pairs to train on, drawn at random; None takes all", low=1)
-    time_limit: float | None = param(10.0, "seconds for the proof of a Kemeny order; None waits for it", low=0)
+    time_limit: float | None = param(
+        10.0, "seconds for the proof of Kemeny orders, some queries at a time; None waits for it", low=0
+    )
     seed: int = param(0, "seed of the draw of pairs", low=0)
 
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"qid": True}
@@ -104,30 +107,23 @@ class PairwiseRanker(Ranker):
         check_is_fitted(self)
         X = dense(self, X, reset=False)
         scores = np.zeros(len(X))
-        deadline_notes: list[str] = []
+        all_proven = True
         for rows, ptr, preference in self._matrices(X, _data.query_codes(len(X), qid, None)):
-            order = self._orders(ptr, preference, deadline_notes)
+            order, are_proven = self._orders(ptr, preference)
+            all_proven &= are_proven
             size = np.diff(ptr)
             place = np.arange(len(rows)) - np.repeat(ptr[:-1], size)
             scores[rows[order + np.repeat(ptr[:-1], size)]] = np.repeat(size, size) - 1 - place
-        for note in deadline_notes[:1]:
-            warnings.warn(note, ConvergenceWarning, stacklevel=2)
+        if not all_proven:
+            warnings.warn(
+                "Some orders are the best known, not proven best: raise time_limit, or set it to None.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return scores
 
-    def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        metric: str = METRIC,
-    ) -> float:
-        """Return the mean of a metric over the queries (by default NDCG@10), weighted where weights are given."""
-        scores = self.predict(X, qid=qid)
-        query = _data.query_codes(len(scores), qid, None)
-        weight = _data.query_weights(sample_weight, query)
-        return measure(metric, scores, _data.labels_only(y, len(scores)), query, weight)
+    def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
+        return self.predict(X, qid=qid)
 
     def preference(self, X: Any, first: ArrayLike, second: ArrayLike) -> Floats:
         """Return how much row ``first[k]`` of X is preferred to row ``second[k]``, between 0 and 1."""
@@ -200,13 +196,11 @@ class PairwiseRanker(Ranker):
         matrices[np.concatenate(mirror)] = 1 - found
         return matrices
 
-    def _orders(self, ptr: Int64s, preference: Floats, notes: list[str]) -> Int64s:
+    def _orders(self, ptr: Int64s, preference: Floats) -> tuple[Int64s, bool]:
+        """Return orders, and whether they are all that they promise to be."""
         if self.ordering == "kemeny":
-            order, is_proven = kemeny_orders(ptr, preference, self.time_limit)
-            if not is_proven:
-                notes.append("Some orders are the best known, not proven best: raise time_limit, or set it to None.")
-            return order
-        return (greedy_orders if self.ordering == "greedy" else component_orders)(ptr, preference)
+            return kemeny_orders(ptr, preference, self.time_limit)
+        return (greedy_orders if self.ordering == "greedy" else component_orders)(ptr, preference), True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

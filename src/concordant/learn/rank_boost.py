@@ -30,7 +30,8 @@ from concordant import kernels
 from concordant.learn import _data
 from concordant.learn._base import METRIC, Ranker
 from concordant.learn._boosting import Cuts, ExplicitPairs, PairWeights, QueryPairs
-from concordant.learn._rows import Validation, dense, labelled, refuse_labels_beside_pairs
+from concordant.learn._data import refuse_labels_beside_pairs
+from concordant.learn._rows import Validation, dense, labelled
 from concordant.params import check_params, param
 from concordant.types import AnyArray, Floats
 

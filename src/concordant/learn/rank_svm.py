@@ -12,8 +12,8 @@ only directions that hardly tell better from worse. Between 1 and 1000 little ch
 ``kernel="rbf"`` all differences are shorter than 1.5, so C should be larger: 100 to 10000.
 
 Solvers. Hinge: a bundle method, whose passes over the data cost O(n F) plus O(n log n) for the loss however many pairs
-there are (10 to 50 passes as a rule). Squared hinge: truncated Newton. ``tol`` bounds the duality gap relative to the
-objective, in both cases.
+there are (5 to 50 passes as a rule), until the duality gap is below ``tol`` of the objective. Squared hinge: truncated
+Newton, until a step gains less than a hundredth of that. With ``valid`` the gap is that of the last iteration.
 
 Kernels. With ``kernel=`` a row stands for its image in the kernel's space and pairs are differences *there*, so that
 f remains a score of single rows, f(x) = sum_r c_r k(x_r, x); the dual is solved by coordinate descent with
@@ -35,7 +35,7 @@ from typing import ClassVar
 import numpy as np
 
 from concordant.errors import InputError, NeedError, ParameterError
-from concordant.learn._base import GradientRanker, _Watch
+from concordant.learn._base import GradientRanker, LearningCurve
 from concordant.losses.base import Loss
 from concordant.losses.hinge import HingeLoss
 from concordant.losses.queries import Pairs
@@ -46,12 +46,11 @@ from concordant.scorers.kernel import KernelMap, inverse_root
 from concordant.scorers.linear import Linear
 from concordant.solvers.bundle import minimise_bundle
 from concordant.solvers.dual import FeatureSpace, KernelSpace, Space, minimise_dual, pairs_of
-from concordant.solvers.lbfgs import Minimum
+from concordant.solvers.lbfgs import Minimum, Watch
 from concordant.solvers.newton import minimise_newton
 from concordant.solvers.objective import Objective
 from concordant.types import Floats
 
-MOST_ROWS = 20_000  # of an exact kernel expansion: 3 GB of inner products
 MOST_PAIRS = 20_000_000  # listed one by one for the dual
 
 
@@ -93,16 +92,11 @@ class RankSVM(GradientRanker):
     def _mapped(self, X: Matrix, rng: np.random.Generator) -> Matrix:
         if self.hidden or not self._is_expansion():
             return super()._mapped(X, rng)
-        if X.shape[0] > MOST_ROWS:
-            raise InputError(
-                f"A kernel over {X.shape[0]:,} rows needs all their inner products, too many to hold: "
-                "give components=1000 (or so) to draw rows for the expansion."
-            )
         assert self.kernel is not None
         self.kernel_map_ = KernelMap.expansion(X, self.kernel, gamma=self.gamma, degree=self.degree)
         return self.kernel_map_.transform(X)
 
-    def _minimise(self, objective: Objective, start: Floats, watch: _Watch, rng: np.random.Generator) -> Minimum:
+    def _minimise(self, objective: Objective, start: Floats, watch: Watch, rng: np.random.Generator) -> Minimum:
         solver = self._solver(objective.loss)
         if solver == "dual":
             return self._by_dual(objective, watch, rng)
@@ -118,7 +112,7 @@ class RankSVM(GradientRanker):
             self.dual_gap_ = _gap(objective, found.point)
         return found
 
-    def _by_dual(self, objective: Objective, watch: _Watch, rng: np.random.Generator) -> Minimum:
+    def _by_dual(self, objective: Objective, watch: Watch, rng: np.random.Generator) -> Minimum:
         if self.loss != "hinge" or self.hidden:
             raise NeedError("solver='dual' is for the hinge loss without hidden units: use solver='auto'.")
         X, back, pairs = objective.X, None, objective.data
@@ -149,7 +143,7 @@ class RankSVM(GradientRanker):
         self.dual_gap_ = found.gap
         return found if back is None else replace(found, point=back @ found.point)
 
-    def _by_bundle(self, objective: Objective, start: Floats, watch: _Watch) -> Minimum:
+    def _by_bundle(self, objective: Objective, start: Floats, watch: Watch) -> Minimum:
         root = None
         if self._is_expansion():  # |w|^2 is c'Kc: go where it is a plain square
             root = inverse_root(objective.X)
@@ -162,7 +156,7 @@ class RankSVM(GradientRanker):
         self.dual_gap_ = found.gap
         return found if root is None else replace(found, point=root @ found.point)
 
-    def _keep(self, scorer: Scorer, found: Minimum, watch: _Watch) -> None:
+    def _keep(self, scorer: Scorer, found: Minimum, watch: LearningCurve) -> None:
         super()._keep(scorer, found, watch)
         if self.kernel is not None and self.kernel_map_.projection is None:
             self.support_ = np.flatnonzero(self.coef_)
@@ -170,7 +164,7 @@ class RankSVM(GradientRanker):
             self.kernel_map_ = replace(self.kernel_map_, landmarks=self.kernel_map_.landmarks[self.support_])
 
 
-def _through(back: Matrix | None, watch: _Watch) -> Callable[[int, Floats, float], bool]:
+def _through(back: Matrix | None, watch: Watch) -> Callable[[int, Floats, float], bool]:
     """Let a watch see points as the model stores them."""
     if back is None:
         return watch

@@ -31,7 +31,7 @@ class XGBoostRanker(BoostedTrees):
 
     objective: str = param("rank:ndcg", "what the trees minimise", choices=("rank:ndcg", "rank:pairwise", "rank:map"))
     depth: int = param(4, "most splits from the root of a tree to a leaf", low=1)
-    min_weight: float = param(0.1, "least sum of second derivatives in a leaf", low=0)
+    min_weight: float = param(1.0, "least sum of second derivatives in a leaf", low=0)
 
     def _train(self, train: Grouped, valid: Grouped | None) -> Trained:
         xgboost = _library()

@@ -16,7 +16,8 @@ from concordant.errors import UnknownNameError, suggest
 if TYPE_CHECKING:
     from concordant.losses.base import Loss
 
-_NO_LOSSES = ("__init__", "base", "queries")
+# What losses are made of, and the family of ordered partitions, which has a ranker of its own.
+_NO_LOSSES = ("__init__", "base", "queries", "ordered_partitions", "set_sizes", "subset_sampling")
 
 
 def names() -> list[str]:

@@ -47,6 +47,10 @@ class Loss(ABC):
         """Return the weighted sum of the losses of explicit pairs; scores and gradient are per row."""
         raise NeedError(f"The {self.name} loss looks at whole lists: give labels (y) and queries instead of pairs.")
 
+    def fitted_to(self, queries: Queries) -> Loss:
+        """Return the loss with the settings it takes from all of the data, of which it may see only parts later."""
+        return self
+
     def units(self, queries: Queries) -> Floats:
         """Return how many units every query has: the mean loss divides by their weighted sum."""
         if self.unit == "query":

@@ -17,7 +17,7 @@ Reference: C. Burges, R. Ragno, Q. Le, Learning to rank with nonsmooth cost func
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from concordant import kernels
@@ -48,6 +48,10 @@ class LambdaRankLoss(Loss):
             raise ParameterError(f"target={self.target!r} is unknown to lambdarank: use one of {', '.join(_TARGETS)}.")
         if self.cutoff is not None and self.cutoff < 1:
             raise ParameterError(f"cutoff={self.cutoff} leaves no place to count: give at least 1, or None.")
+
+    def fitted_to(self, queries: Queries) -> LambdaRankLoss:
+        """Take the largest label, the scale of ERR, from all queries."""
+        return self if self.largest is not None else replace(self, largest=float(queries.label.max(initial=0.0)))
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
         """Return the weighted logistic loss at the current order and its gradient per position, weights held fixed."""

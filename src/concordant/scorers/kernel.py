@@ -21,10 +21,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from concordant.errors import InputError
 from concordant.scorers.base import Matrix
 from concordant.types import AnyArray, Floats
 
 BLOCK_ROWS = 4096
+MOST_LANDMARKS = 20_000  # 3 GB of inner products
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,11 @@ class KernelMap:
         if components is not None and components < X.shape[0]:
             rng = rng or np.random.default_rng(0)
             X = X[np.sort(rng.choice(X.shape[0], components, replace=False))]
+        if X.shape[0] > MOST_LANDMARKS:
+            raise InputError(
+                f"A kernel over {X.shape[0]:,} rows needs all their inner products, too many to hold: "
+                "give components=1000 (or so) to draw rows for the expansion."
+            )
         return cls(kernel, gamma, degree, X if isinstance(X, np.ndarray) else np.asarray(X.toarray()))
 
     def transform(self, X: Matrix) -> AnyArray:

@@ -115,5 +115,7 @@ def _met(ptr: Int64s, tier: Int32s, with_ties: bool) -> Iterator[tuple[Int64s, I
 def _davidson_chances(margin: Floats, beta: float) -> tuple[Floats, Floats, Floats]:
     """Return the log of 1 + e^-d + nu e^(-d/2), and the chances of a loss and of a tie."""
     of_tie = beta - margin / 2
-    log_of_all = np.logaddexp(np.logaddexp(0.0, -margin), of_tie)
-    return log_of_all, np.exp(-margin - log_of_all), np.exp(of_tie - log_of_all)
+    top = np.maximum(np.maximum(0.0, -margin), of_tie)
+    loss, tie = np.exp(-margin - top), np.exp(of_tie - top)
+    total = np.exp(-top) + loss + tie
+    return top + np.log(total), loss / total, tie / total

@@ -1,4 +1,4 @@
-"""Make the example data: invented elections, models, search engines and films, the same on every run.
+"""Make the example data: invented elections, models, search engines, films and hotels, the same on every run.
 
     python3 examples/make.py            write the files next to this script
     python3 examples/make.py --check    exit 1 if a file differs from what would be written
@@ -59,6 +59,10 @@ FILMS = {  # title: how much most people like it, in stars
     "Attack of the Marrows": 1.6,
 }
 USERS = 60
+
+CITIES = ("Arles", "Bergen", "Cork", "Delft", "Evora", "Ghent", "Hania", "Inari", "Jaca", "Kotor", "Lucca", "Malmo")
+CITIES += ("Namur", "Olot", "Porto", "Riga", "Split", "Turku", "Vigo", "Zadar")
+PARTS = {"train": 20, "valid": 12, "test": 20}  # queries of every part
 
 
 def normal(random: Random) -> float:
@@ -137,6 +141,45 @@ def ratings_csv() -> str:
     return lines(rows)
 
 
+def hotels_csv() -> str:
+    """Simulate searches for hotels: eight per city, what people see of them, and how far they went (0, 1 or 2)."""
+    random, rows = Random(4), ["city,hotel,relevance,price,stars,review,distance_km,breakfast"]
+    for city in CITIES:
+        seen = []
+        for k in range(8):
+            stars, review = 1 + int(5 * random.random()), 6 + 4 * random.random()
+            price = round(30 + 28 * stars + 60 * random.random())
+            distance, breakfast = round(6 * random.random() ** 2, 1), int(random.random() < 0.5)
+            liking = (
+                0.5 * stars + 1.2 * review - 0.018 * price - 0.5 * distance + 0.4 * breakfast + 0.6 * normal(random)
+            )
+            seen.append((liking, f"{city}-{k + 1}", f"{price},{stars},{review:.1f},{distance},{breakfast}"))
+        best = sorted(liking for liking, _, _ in seen)[::-1]
+        for liking, hotel, facts in seen:
+            rows.append(f"{city},{hotel},{(liking >= best[0]) + (liking >= best[2])},{facts}")
+    return lines(rows)
+
+
+def letor_files() -> dict[str, str]:
+    """Simulate feature rows in LETOR format: graded labels, seven documents a query, five features.
+
+    The score is linear but for one product of two features, so that a linear ranker does well and a curved one better.
+    """
+    random, files, query = Random(5), {}, 0
+    for part, count in PARTS.items():
+        rows = []
+        for _ in range(count):
+            query += 1
+            for document in range(1, 8):
+                x = [normal(random) for _ in range(5)]
+                score = 1.2 * x[0] + 0.8 * x[1] - 0.6 * x[2] + 0.9 * x[0] * x[1] + 0.7 * normal(random)
+                label = (score > 0.3) + (score > 1.8)
+                features = " ".join(f"{k}:{value:.2f}" for k, value in enumerate(x, 1))
+                rows.append(f"{label} qid:{query} {features} # docid = d{query}-{document}")
+        files[f"letor/{part}.txt"] = lines(rows)
+    return files
+
+
 def lines(rows: list[str]) -> str:
     """Join rows into the text of a file."""
     return "\n".join(rows) + "\n"
@@ -150,6 +193,8 @@ def files() -> dict[str, str]:
         "model-votes.csv": model_votes_csv(),
         "ratings.csv": ratings_csv(),
         **search_files(),
+        "hotels.csv": hotels_csv(),
+        **letor_files(),
     }
 
 

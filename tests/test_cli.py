@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.conftest import ROOT
 
-from concordant import registry
+from concordant import learn, registry
 from concordant.cli.__main__ import COMMANDS, main
 from concordant.cli.reproduce import command as reproduce
 
@@ -60,7 +60,7 @@ def test_every_example_of_the_help_names_real_options(run: Run) -> None:
         if command == "reproduce":
             text += "".join(run(command, name, "--help")[1] for name in reproduce.commands)
         for method in methods:
-            if method in registry.names() or registry.fold(method).startswith("comb"):
+            if method in (*registry.names(), *learn.modules()) or registry.fold(method).startswith("comb"):
                 text += run(command, "--method", method, "--help")[1]
         known = text.partition("Examples:")[0] + text
         assert all(f"  {word}" in known or f"{word} " in known for word in used), (command, used)

@@ -23,13 +23,16 @@ import pytest
 from tests.conftest import ROOT
 
 import concordant as cc
-from concordant import registry
+from concordant import learn, registry
 from concordant.cli.__main__ import main
 from concordant.metrics import value
 from concordant.params import params_of
 
 DOCS = ROOT / "docs"
-GENERATED = ("_build", "gallery", "reference/methods", "reference/metrics.md", "reference/formats.md")
+GENERATED = (
+    *("_build", "gallery", "reference/methods", "reference/learners", "reference/metrics.md"),
+    "reference/formats.md",
+)
 FENCE = re.compile(
     r"(?P<output><!-- output -->\n)?^(?P<ticks>`{3,})(?P<info>[^\n`]*)\n(?P<text>.*?)^(?P=ticks)$",
     re.DOTALL | re.MULTILINE,
@@ -176,6 +179,10 @@ def test_every_method_metric_and_format_has_a_page() -> None:
         page = pages[f"methods/{name}.md"]
         assert registry.load(name).summary() in pages["methods/index.md"]
         assert all(f"`{declared.name}`" in page for declared in params_of(registry.load(name)))
+    for name in learn.modules():
+        page = pages[f"learners/{name}.md"]
+        assert f"[{name}]({name}.md)" in pages["learners/index.md"]
+        assert all(f"`{declared.name}`" in page for declared in params_of(learn.load(name)))
     assert all(f"### {name}\n" in pages["metrics.md"] for name in cc.metrics.names())
 
 

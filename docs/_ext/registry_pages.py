@@ -1,4 +1,4 @@
-"""Reference pages of methods, metrics and formats, written from the code at build time.
+"""Reference pages of methods, learners, metrics and formats, written from the code at build time.
 
 ``pages()`` needs no Sphinx; as an extension it writes them into docs/reference before the sources are read. Because
 it asks the registry, methods of other installed packages get a page too.
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from concordant import io, laws, metrics, registry
+from concordant import io, laws, learn, metrics, registry
 from concordant.errors import UnknownNameError
 from concordant.method import NEEDS, Method
 from concordant.params import Param, params_of
@@ -39,6 +39,9 @@ def pages() -> dict[str, str]:
             continue
     texts = {f"methods/{name}.md": method_page(name, cls) for name, cls in classes.items()}
     texts["methods/index.md"] = methods_index(classes)
+    learners = {name: learn.load(name) for name in learn.modules()}
+    texts |= {f"learners/{name}.md": learner_page(name, cls) for name, cls in learners.items()}
+    texts["learners/index.md"] = learners_index(learners)
     texts["metrics.md"] = metrics_page()
     texts["formats.md"] = formats_page()
     return texts
@@ -76,6 +79,33 @@ def method_page(name: str, cls: type[Method]) -> str:
         lines += [""]
     lines += ["## Laws", "", *_laws(cls)]
     return "\n".join([*lines, ""])
+
+
+def learners_index(classes: dict[str, type]) -> str:
+    """Return the page that lists all learners."""
+    lines = ["# Learners", "", "Rankers from features, and what goes with them: scikit-learn estimators. The"]
+    lines += [
+        "[guide](../../guide/learning.md) says which to take; `concordant methods --learners` prints this list.",
+        "",
+    ]
+    rows = [[f"[{name}]({name}.md)", f"`{cls.__name__}`", _cell(_first_line(cls))] for name, cls in classes.items()]
+    lines += [*_table(["learner", "class", "what it does"], rows), "", "```{toctree}", ":hidden:", "", *classes, "```"]
+    return "\n".join([*lines, ""])
+
+
+def learner_page(name: str, cls: type) -> str:
+    """Return the page of one learner: its docstring, its class, its parameters."""
+    lines = [f"# {name}", "", *_prose(inspect.getdoc(sys.modules[cls.__module__]) or _first_line(cls)), ""]
+    if hasattr(cls, "predict") and name != "label-ranker":
+        lines += ["```console", f"$ concordant train FILE --method {name}", "```", ""]
+    hidden = "get_metadata_routing, set_fit_request, set_score_request, set_predict_request, set_output"
+    lines += ["```{eval-rst}", f".. autoclass:: concordant.learn.{cls.__name__}", "   :members:"]
+    lines += ["   :inherited-members: BaseEstimator, TransformerMixin", f"   :exclude-members: {hidden}", "```", ""]
+    return "\n".join([*lines, "## Parameters", "", *_parameters(params_of(cls)), ""])
+
+
+def _first_line(cls: type) -> str:
+    return (inspect.getdoc(cls) or "").partition("\n")[0]
 
 
 def metrics_page() -> str:
@@ -177,11 +207,12 @@ def _cell(text: str) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write the pages, and remove those of methods that are gone."""
+    """Write the pages, and remove those of methods and learners that are gone."""
     texts = pages()
-    for old in (folder / "methods").glob("*.md"):
-        if f"methods/{old.name}" not in texts:
-            old.unlink()
+    for kind in ("methods", "learners"):
+        for old in (folder / kind).glob("*.md"):
+            if f"{kind}/{old.name}" not in texts:
+                old.unlink()
     for path, text in texts.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)

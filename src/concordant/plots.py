@@ -1,4 +1,4 @@
-"""Pictures of a result: scores with intervals, pairwise wins in consensus order, weights of agents.
+"""Pictures of a result: scores with intervals, pairwise wins in consensus order, weights of agents, learning curves.
 
 Each function returns a Matplotlib figure, and saves it where ``path`` says (svg, png or pdf by its ending). Matplotlib
 is an extra: ``pip install concordant[plots]``.
@@ -7,7 +7,7 @@ is an extra: ``pip install concordant[plots]``.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,6 +110,41 @@ def plot_agents(ranking: Ranking, path: str | os.PathLike[str] | None = None, *,
     axes.set_xlabel("weight", color=INK)
     axes.grid(axis="x", color=FAINT, linewidth=0.6)
     _title(axes, ranking, f"highest and lowest {n} of {len(agents):,} agents" if n < len(agents) else "")
+    return _finish(figure, path)
+
+
+def plot_learning_curve(
+    history: Mapping[str, Sequence[float]],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str = "learning curve",
+    metric: str = "metric",
+) -> Any:
+    """Draw what a ranker minimised by iteration and, if one was watched, the metric on the validation set.
+
+    ``history`` is the ``history_`` of a fitted ranker: the loss (or the error of boosting) and ``valid``.
+    """
+    name = next((one for one in ("loss", "error", *history) if len(history.get(one, ()))), None)
+    if name is None:
+        raise InputError("The history is empty, so there is no curve to draw: fit a ranker that iterates.")
+    figure, axes = _figure(6.5, 3.8)
+    axes.spines["left"].set_visible(True)
+    axes.plot(np.arange(1, len(history[name]) + 1), history[name], color=ACCENT)
+    axes.set_xlabel("iteration", color=INK)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_ylabel(f"{metric}, validation" if name == "valid" else f"{name}, training", color=ACCENT)
+    axes.grid(color=FAINT, linewidth=0.6)
+    valid = history.get("valid", ())
+    if len(valid) and name != "valid":
+        best = int(np.argmax(valid))
+        beside = axes.twinx()
+        beside.plot(np.arange(1, len(valid) + 1), valid, color=INK, linewidth=1.2)
+        beside.plot(best + 1, valid[best], "o", color=INK, markersize=5)
+        beside.set_ylabel(f"{metric}, validation (best {valid[best]:.4f} at {best + 1})", color=INK)
+        beside.tick_params(colors=INK, labelsize=9)
+        for side in ("top", "left"):
+            beside.spines[side].set_visible(False)
+    axes.set_title(title, loc="left", fontsize=10, color=INK)
     return _finish(figure, path)
 
 

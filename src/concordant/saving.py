@@ -1,9 +1,10 @@
-"""Save methods to files and load them again: ``save(method, "model.zip")``, ``load("model.zip")``.
+"""Save models to files and load them again: ``save(model, "model.zip")``, ``load("model.zip")``.
 
-A file is a zip with ``model.json`` (the method's registered name, its hyper-parameters, what it learnt) and, where
-there are numbers to keep, ``arrays.npz``. The class comes from the registry by name, never from a path in the file,
-and nothing is ever unpickled: a file can only set declared parameters to checked values. What cannot be kept this way
-is refused when saving.
+A model is a method of aggregation, fitted or not, or an estimator of ``concordant.learn``, alone or in a scikit-learn
+pipeline. A file is a zip with ``model.json`` (registered names, hyper-parameters, what was learnt) and, where there
+are numbers to keep, ``arrays.npz``. Classes come from the registries by name, never from a path in the file, and
+nothing is ever unpickled: a file can only set declared parameters and learnt values. What cannot be kept this way is
+refused when saving.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import warnings
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -31,15 +34,17 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
 File = str | os.PathLike[str] | IO[bytes]
 
 
-def save(method: Method, path: File) -> None:
-    """Save a method, fitted or not, to a file."""
-    description = _describe(method)
+def save(model: Any, path: File, *, about: Mapping[str, object] | None = None) -> None:
+    """Save a method or an estimator, fitted or not, to a file; ``about`` is plain data to keep beside it."""
     arrays: dict[str, AnyArray] = {}
-    description["learnt"] = {name: _pack(name, value, arrays) for name, value in method.learnt.items()}
+    description = _describe(model, arrays)
+    if about:
+        description["about"] = dict(about)
     try:
         text = json.dumps(description, ensure_ascii=False, allow_nan=False, indent=1)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{method.name} cannot be saved: a hyper-parameter is no plain value ({error}).") from None
+        what = getattr(model, "name", type(model).__name__)
+        raise InputError(f"{what} cannot be saved: a hyper-parameter is no plain value ({error}).") from None
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         _write(archive, "model.json", text.encode("utf-8"))
         if arrays:
@@ -48,26 +53,48 @@ def save(method: Method, path: File) -> None:
             _write(archive, "arrays.npz", packed.getvalue())
 
 
-def load(path: File) -> Method:
-    """Load a method that ``save`` wrote."""
+def load(path: File) -> Any:
+    """Load a method or an estimator that ``save`` wrote."""
+    return _opened(path, _rebuild)
+
+
+def read_about(path: File) -> dict[str, Any]:
+    """Return what ``save`` was told to keep beside a model, without building the model."""
+    return _opened(path, lambda description, _: dict(description.get("about") or {}))  # type: ignore[no-any-return]
+
+
+def _opened(path: File, make: Callable[[dict[str, Any], dict[str, AnyArray]], Any]) -> Any:
     where = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     try:
-        description, arrays = _read(path)
-        return _rebuild(description, arrays)
+        return make(*_read(path))
     except FormatError:
         raise
-    except (ConcordantError, TypeError, KeyError, AttributeError, ValueError) as error:
-        raise FormatError(f"this is no model that can be loaded ({error}).", path=where) from None
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RecursionError) as error:
         raise FormatError(f"this is no model file ({error}): use one that save() wrote.", path=where) from None
+    except (ConcordantError, TypeError, LookupError, AttributeError, ValueError, RuntimeError) as error:
+        raise FormatError(f"this is no model that can be loaded ({error}).", path=where) from None
 
 
 # ---- saving ----
-def _describe(method: Method) -> dict[str, Any]:
-    if not isinstance(method, Method):
+def _describe(model: Any, arrays: dict[str, AnyArray]) -> dict[str, Any]:
+    description: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    if isinstance(model, Method):
+        description |= _describe_method(model)
+        description["learnt"] = {name: _pack(name, value, arrays) for name, value in model.learnt.items()}
+        return description
+    from concordant.learn._plain import Estimators, is_estimator
+
+    if not is_estimator(model):
         raise InputError(
-            f"save() keeps methods, not {type(method).__name__}: write rankings and preferences with cc.write()."
+            f"save() keeps methods and estimators, not {type(model).__name__}: write rankings and preferences with "
+            "cc.write()."
         )
+    description["estimator"] = Estimators().pack(model, "", arrays)
+    description["scikit-learn"] = _sklearn_version()
+    return description
+
+
+def _describe_method(method: Method) -> dict[str, Any]:
     if not is_registered(method):
         raise InputError(
             f"{type(method).__name__} cannot be saved: "
@@ -76,7 +103,13 @@ def _describe(method: Method) -> dict[str, Any]:
     params = values_of(method)
     if type(method)(**params) != method:
         raise InputError(f"{method.name} cannot be saved: it holds more than its declared hyper-parameters.")
-    return {"format": FORMAT, "version": VERSION, "method": method.name, "params": params}
+    return {"method": method.name, "params": params}
+
+
+def _sklearn_version() -> str:
+    import sklearn
+
+    return str(sklearn.__version__)
 
 
 def is_registered(method: Method) -> bool:
@@ -133,7 +166,9 @@ def _read(path: File) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     return description, arrays
 
 
-def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Method:
+def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
+    if "estimator" in description:
+        return _rebuild_estimator(description, arrays)
     name, params = str(description["method"]), dict(description["params"])
     if not _is_known(name):
         raise ValueError(f"there is no method {name!r} here: install the package that has it")
@@ -143,6 +178,22 @@ def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Method
     method = cls(**params)
     learnt = {key: _unpack(key, packed, arrays) for key, packed in dict(description["learnt"]).items()}
     return method.with_learnt(**learnt) if learnt else method
+
+
+def _rebuild_estimator(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
+    try:
+        from concordant.learn._plain import Estimators
+
+        here, there = _sklearn_version(), str(description.get("scikit-learn"))
+    except ModuleNotFoundError:
+        raise ValueError("it needs scikit-learn: pip install 'concordant[learn]'") from None
+    if here.partition(".")[0] != there.partition(".")[0]:
+        warnings.warn(
+            f"The model was saved with scikit-learn {there}, here is {here}: check its answers, or fit it again.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return Estimators().unpack(dict(description["estimator"]), arrays, 0)
 
 
 def _unpack(name: str, packed: dict[str, Any], arrays: dict[str, AnyArray]) -> object:

@@ -271,7 +271,7 @@ def test_several_tables_at_once_are_refused(make: Any) -> None:
 
 def test_a_table_where_the_wrong_reader_is_used(make: Any) -> None:
     assert "read it with read_labels" in complaint(make("1 0 d1 1\n", "qrels.txt"))
-    with pytest.raises(FormatError, match="which holds no features: read it with read"):
+    with pytest.raises(FormatError, match="no column was recognised as the label"):
         cc.read_features(make("winner,loser\na,b\n"))
 
 

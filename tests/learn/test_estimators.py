@@ -22,7 +22,11 @@ from concordant.learn._base import GradientRanker, PairProbabilities, Ranker
 from concordant.losses.base import Loss
 
 ABSENT = {"xgboost-ranker": "xgboost", "light-gbm-ranker": "lightgbm"}
-SMALL = {name: {"trees": 30, "threads": 1} for name in ABSENT}
+SMALL: dict[str, dict[str, Any]] = {
+    **{name: {"trees": 30, "threads": 1} for name in ABSENT},
+    "forest-ranker": {"trees": 30},
+    "blended-ranker": {"rankers": [learn.load("rank-net")(), learn.load("forest-ranker")(trees=10)]},
+}
 CONSTANT = "weights belong to queries: a weight that differs between rows of a query is refused"
 ABOUT_ROW_WEIGHTS = dict.fromkeys(
     (
@@ -67,10 +71,11 @@ def made_queries(
 
 def expected_failures(one: Any) -> dict[str, str]:
     """Return what a generic check asks that contradicts what ranking is, with the reason."""
-    if type(one).__name__ == "PairwiseRanker":
-        whole = "it orders whole sets: the score of a row is its place in the set given"
-        return {**ABOUT_ROW_WEIGHTS, "check_methods_subset_invariance": whole}
-    return ABOUT_ROW_WEIGHTS if isinstance(one, Ranker) else {}
+    row_weights = ABOUT_ROW_WEIGHTS if isinstance(one, Ranker) else {}
+    if type(one).__name__ in ("PairwiseRanker", "BlendedRanker", "QueryRanks"):
+        whole = "it compares the rows of a set with each other: a part of the set is another set"
+        return {**row_weights, "check_methods_subset_invariance": whole}
+    return row_weights
 
 
 @parametrize_with_checks(

@@ -22,6 +22,8 @@ COMMANDS = {
     "describe": "Say what a data set is, what to watch out for, and which methods fit.",
     "convert": "Convert preferences from one format to another.",
     "fuse": "Fuse TREC runs into one run.",
+    "train": "Learn to rank from labelled rows of features.",
+    "predict": "Score rows of features with a trained model.",
     "evaluate": "Evaluate runs or rankings against relevance labels.",
     "datasets": "List the public data sets, or say where to get one.",
     "methods": "List the methods, or explain one.",
@@ -37,6 +39,7 @@ Examples:
   concordant rank ballots.csv --method schulze --json
   concordant fuse bm25.run dense.run --method rrf -o fused.run
   concordant evaluate fused.run --labels qrels.txt --metric ndcg@10 --metric map
+  concordant train train.txt --test test.txt -o model.zip
 """
 
 

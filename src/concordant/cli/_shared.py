@@ -113,26 +113,30 @@ class MethodCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look the method up first, then add its options."""
-        from concordant import registry
         from concordant.errors import ConcordantError
-        from concordant.params import params_of
 
-        name = _named_method(args) or self.default_method
+        name = named_method(args) or self.default_method
         fixed = [p for p in self.params if not (p.name or "").startswith("param_")]
         self.params = fixed
         if name:
             try:
-                found = registry.load(registry.resolve(name)[0])
+                declared = self.params_of(name)
             except ConcordantError as error:
                 raise click.UsageError(str(error), ctx) from None
             taken = {name for option in fixed for name in option.opts}
-            self.params = fixed + [
-                option for option in method_options(params_of(found)) if not taken.intersection(option.opts)
-            ]
+            self.params = fixed + [option for option in method_options(declared) if not taken.intersection(option.opts)]
         return super().parse_args(ctx, args)
 
+    def params_of(self, name: str) -> tuple[Param, ...]:
+        """Return the hyper-parameters of a method by its name in any spelling."""
+        from concordant import registry
+        from concordant.params import params_of
 
-def _named_method(args: Sequence[str]) -> str | None:
+        return params_of(registry.load(registry.resolve(name)[0]))
+
+
+def named_method(args: Sequence[str]) -> str | None:
+    """Return the method named on a command line, None where there is none."""
     for k, arg in enumerate(args):
         if arg in ("-m", "--method"):
             return args[k + 1] if k + 1 < len(args) else None

@@ -6,6 +6,7 @@ from names. What was understood is said in the ``notes`` of the result.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING, Any
@@ -16,10 +17,10 @@ from concordant.io._options import Options
 from concordant.io._source import MAX_BYTES, MAX_RATIO, PathLike, Source
 
 if TYPE_CHECKING:
+    from concordant.io.features import Features
     from concordant.labels import Labels
     from concordant.preferences import Preferences
     from concordant.ranking import Ranking
-    from concordant.types import AnyArray, Floats, Int64s
 
 __all__ = ["Format", "Options", "Source", "formats", "read", "read_features", "read_labels", "write"]
 
@@ -78,23 +79,55 @@ def read_labels(
 
 
 def read_features(
-    path: Paths,
+    path: Paths | Any,
     *,
+    label: str | int | bool | None = None,
+    query: str | int | bool | None = None,
+    item: str | int | bool | None = None,
+    weight: str | int | None = None,
+    features: Sequence[str] | str | None = None,
     format: str | None = None,
     n_features: int | None = None,
     dtype: str = "float64",
     strict: bool = False,
     skip_bad_rows: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
     max_bytes: int = MAX_BYTES,
     max_ratio: float = MAX_RATIO,
-) -> tuple[AnyArray, Floats, Int64s]:
-    """Read LETOR or svmlight feature rows: (X dense, y, query code of every row in order of appearance).
+) -> Features:
+    """Read feature rows: the tuple (X dense, y, query code of every row in order of appearance), with names and notes.
 
-    Absent features are 0, ``NULL`` is NaN. ``n_features`` fixes the width, so that parts of a set agree.
+    LETOR and svmlight files are read as they are: absent features are 0, ``NULL`` is NaN, several files are one set.
+    Of a table (csv, jsonl, parquet, …) or a DataFrame, ``label`` and ``query`` name the columns where their names do
+    not say it, ``item`` the documents, ``weight`` the weight of every row (only where asked for), ``features`` the
+    columns to learn from (by default all other columns of numbers); empty cells are NaN. ``label=False`` reads rows
+    without labels, ``label="?"`` takes them where there are any. ``n_features`` fixes the width, so that parts of a
+    set agree.
     """
-    options = Options(None, strict, skip_bad_rows)
+    from concordant.io.features import features_of_table, refuse_bad_type
+
+    refuse_bad_type(dtype)
+    roles = {"label": label, "query": query, "item": item, "weight": weight, "features": features}
+    options = Options(None, strict, skip_bad_rows, delimiter, header, {k: v for k, v in roles.items() if v is not None})
+    if _is_frame(path):
+        from concordant.frames import FrameTable
+
+        return features_of_table(
+            FrameTable(path),
+            options.roles,
+            strict=strict,
+            skip_bad_rows=skip_bad_rows,
+            n_features=n_features,
+            dtype=dtype,
+        )
     more = {"n_features": n_features, "dtype": dtype}
-    return _read("features", path, format, options, None, max_bytes, max_ratio, **more)  # type: ignore[no-any-return]
+    return _read("features", path, format, options, encoding, max_bytes, max_ratio, **more)  # type: ignore[no-any-return]
+
+
+def _is_frame(path: object) -> bool:
+    return not isinstance(path, (str, os.PathLike, list, tuple)) and not hasattr(path, "read")
 
 
 def write(

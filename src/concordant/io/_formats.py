@@ -37,7 +37,7 @@ class Format:
         return importlib.import_module(f"{self.package}.{self.module}" if self.package else self.module)
 
 
-_TABLE = ("preferences", "labels")
+_TABLE = ("preferences", "labels", "features")
 FORMATS = (
     Format("csv", (".csv",), "a table of text with commas (or ; | tab)", _TABLE, True, "table"),
     Format("tsv", (".tsv", ".tab"), "a table of text with tabs", _TABLE, True, "table"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,12 @@ from concordant import gather, kernels
 from concordant.io._lines import Lines, earlier_equal
 from concordant.io._options import Options
 from concordant.io._source import COMPRESSIONS, Source
+from concordant.io.features import Features, is_optional
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.screening import Screen
 from concordant.tables import Coded, renumber
-from concordant.types import AnyArray, Floats, Int32s, Int64s
+from concordant.types import Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
 
 _ROW = re.compile(rb"[-+.\deE]+\s+(?:qid:\S+\s+)?\d+:\S+(?:\s|$)")
@@ -84,10 +86,11 @@ def read_labels(sources: Sequence[Source], options: Options) -> Labels:
     )
 
 
-def read_features(
-    sources: Sequence[Source], options: Options, *, n_features: int | None, dtype: str
-) -> tuple[AnyArray, Floats, Int64s]:
-    """Read feature rows: (X dense, y, query code of every row); absent features are 0, NULL is NaN."""
+def read_features(sources: Sequence[Source], options: Options, *, n_features: int | None, dtype: str) -> Features:
+    """Read feature rows; absent features are 0, NULL is NaN."""
+    has_labels = options.roles.get("label") is not False
+    said = {role: value for role, value in options.roles.items() if value is not False and not is_optional(value)}
+    replace(options, roles=said).refuse_roles("LETOR files")
     rows = _Letor(sources, options)
     good = rows.good
     base = 0 if (rows.index == 0).any() else 1  # svmlight counts from 1; a file that has an index 0 does not
@@ -106,9 +109,19 @@ def read_features(
     X = np.zeros((len(good), width), dtype)
     X[row, rows.index - base] = rows.value
     query = rows.queries(required=False)
-    if query is None:
-        return X[rows.good], rows.label[rows.good], np.zeros(rows.count, np.int64)
-    return X[rows.good], rows.label[rows.good], renumber(query[0][rows.good], query[1])[0].astype(np.int64)
+    good = rows.good
+    codes, queries = (np.zeros(rows.count, np.int64), None) if query is None else renumber(query[0][good], query[1])
+    of_queries = f" of {len(queries):,} queries" if queries is not None else ", all of one query (no qid)"
+    return Features(
+        X if good.all() else X[good],
+        rows.label[good] if has_labels else np.zeros(rows.count),
+        codes.astype(np.int64),
+        names=[str(k) for k in range(base, base + width)],
+        queries=queries,
+        items=rows.named_documents(),
+        has_labels=has_labels,
+        notes=[f"{rows.lines.name}: {rows.count:,} rows{of_queries}, {width} features", *rows.notes()],
+    )
 
 
 def sizes_beside(source: Source) -> Int64s | None:
@@ -207,6 +220,14 @@ class _Letor(Screen):
         position[order] = np.arange(len(query)) - begin + 1
         codes, first = kernels.encode_ints(position)
         return codes, Vocabulary([str(k) for k in position[first].tolist()])
+
+    def named_documents(self) -> list[str] | None:
+        """Return the docid of every good row, None where rows have none."""
+        start, end = self._document
+        if not (start[self.good] >= 0).all():
+            return None
+        codes, vocabulary = self.lines.text(start[self.good], end[self.good])
+        return [vocabulary[code] for code in codes.tolist()]
 
     def refuse_what_is_no_rank(self) -> None:
         odd = ~np.isnan(self.value) & ((self.value < 0) | (self.value != np.floor(self.value)))

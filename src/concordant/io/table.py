@@ -1,4 +1,4 @@
-"""Tables in files: csv, tsv, json, jsonl, parquet and Arrow (feather), of preferences or of labels."""
+"""Tables in files: csv, tsv, json, jsonl, parquet and Arrow (feather), of preferences, labels or features."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from concordant.errors import FormatError, InputError
 from concordant.io._options import Options
 from concordant.io._source import Source
+from concordant.io.features import Features, features_of_table
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.roles import plan_columns
@@ -86,6 +87,20 @@ def read_labels(sources: Sequence[Source], options: Options, kind: str) -> Label
     """Read one table as labels."""
     table = _open(_only(sources), options, kind)
     return Labels(*labels_of_table(table, options.roles, strict=options.strict, skip_bad_rows=options.skip_bad_rows))
+
+
+def read_features(
+    sources: Sequence[Source], options: Options, kind: str, *, n_features: int | None, dtype: str
+) -> Features:
+    """Read one table as feature rows."""
+    return features_of_table(
+        _open(_only(sources), options, kind),
+        options.roles,
+        strict=options.strict,
+        skip_bad_rows=options.skip_bad_rows,
+        n_features=n_features,
+        dtype=dtype,
+    )
 
 
 def _only(sources: Sequence[Source]) -> Source:

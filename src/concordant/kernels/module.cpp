@@ -24,6 +24,7 @@ void bind_tallies(nb::module_ &m);
 void bind_lists(nb::module_ &m);
 void bind_subsets(nb::module_ &m);
 void bind_boosting(nb::module_ &m);
+void bind_forest(nb::module_ &m);
 void bind_ordering(nb::module_ &m);
 void bind_margins(nb::module_ &m);
 void bind_logistic(nb::module_ &m);
@@ -55,6 +56,7 @@ NB_MODULE(_compiled, m) {
     bind_lists(m);
     bind_subsets(m);
     bind_boosting(m);
+    bind_forest(m);
     bind_ordering(m);
     bind_margins(m);
     bind_logistic(m);

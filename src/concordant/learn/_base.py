@@ -30,6 +30,7 @@ from concordant.types import Floats
 
 METRIC = "ndcg@10"
 STOCHASTIC = ("adam", "sgd")
+BATCH = 32
 
 
 @dataclass(eq=False, repr=False)
@@ -113,7 +114,9 @@ class GradientRanker(Ranker):
     max_iter: int = param(100, "most iterations (passes over the data for adam and sgd)", low=1)
     tol: float = param(1e-5, "relative improvement at which to stop", low=0)
     learning_rate: float = param(0.01, "step of adam and sgd", low=0)
-    batch: int = param(32, "queries per step of adam and sgd", low=1)
+    batch: int | None = param(
+        None, "queries (or pairs) per step of adam and sgd; 32, but at least ten steps a pass, if not given", low=1
+    )
     patience: int = param(10, "iterations without a better validation metric after which to stop", low=1)
     metric: str = param(METRIC, "metric watched on the validation set")
     seed: int = param(0, "seed of random starts, batches and samples", low=0)
@@ -150,7 +153,7 @@ class GradientRanker(Ranker):
             data = _data.explicit_pairs(pairs, sample_weight, tied, X.shape[0])
         X = self._mapped(X, rng)
         scorer = self._scorer(X.shape[1])
-        steps = self.batch if self._solver(loss) in STOCHASTIC else None
+        steps = self._batch(data) if self._solver(loss) in STOCHASTIC else None
         objective = Objective(scorer, loss, X, data, alpha=self._alpha(), queries_per_block=steps)
         watch = self._watch(scorer, valid)
         self._keep(scorer, self._minimise(objective, objective.start(rng), watch, rng), watch)
@@ -200,6 +203,9 @@ class GradientRanker(Ranker):
         if self.solver != "auto":
             return self.solver
         return "adam" if self.hidden or not loss.is_exact else "lbfgs"
+
+    def _batch(self, data: Queries | Pairs) -> int:
+        return max(1, min(BATCH, len(data) // 10)) if self.batch is None else self.batch
 
     def _queries(
         self,

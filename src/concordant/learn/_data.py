@@ -133,3 +133,9 @@ def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_
     weight[query] = weight_by_row
     counts = np.isfinite(values)  # a metric may leave queries out
     return float(np.average(values[counts], weights=weight[counts]))
+
+
+def deviation(scores: Floats, query: AnyArray) -> float:
+    """Return the standard deviation of scores within queries."""
+    mean = np.bincount(query, weights=scores) / np.maximum(np.bincount(query), 1)
+    return float(np.sqrt(np.mean((scores - mean[query]) ** 2)))

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from concordant.errors import NeedError
 from concordant.learn._base import METRIC, Ranker
-from concordant.learn._data import measure
+from concordant.learn._data import deviation, measure
 from concordant.learn._rows import Labelled, labelled
 from concordant.learn.rank_boost import RankBoost
 from concordant.params import check_params, param
@@ -73,7 +73,7 @@ class BaggedRanker(Ranker):
             drawn = self._draw(rng, useful)
             fitted = _fit_sample(self._fresh(rng), given, drawn, passed)
             scores = np.asarray(fitted.predict(given.X), np.float64)
-            self.scales_[number] = _deviation(scores, given.query) or 1.0
+            self.scales_[number] = deviation(scores, given.query) or 1.0
             self.rankers_.append(fitted)
             kept.add(scores / self.scales_[number], drawn[given.query] == 0)
         if self.out_of_bag:
@@ -159,9 +159,3 @@ def _fit_sample(ranker: Any, given: Labelled, drawn: Int64s, passed: dict[str, A
     every = np.concatenate(copies)
     with config_context(enable_metadata_routing=True):  # through a pipeline, queries go to the step that asks for them
         return ranker.fit(X[every], label[every], qid=names)
-
-
-def _deviation(scores: Floats, query: Int64s) -> float:
-    """Return the standard deviation of scores within queries."""
-    mean = np.bincount(query, weights=scores) / np.maximum(np.bincount(query), 1)
-    return float(np.sqrt(np.mean((scores - mean[query]) ** 2)))

@@ -1,7 +1,7 @@
 """A ranker with any loss: one of concordant's by name, or one of your own.
 
-    LossRanker("exponential")        the loss RankBoost minimises, here with a linear model
-    LossRanker(MyLoss(margin=2))     a subclass of concordant.losses.base.Loss
+    LossRanker(loss="exponential")       the loss RankBoost minimises, here with a linear model
+    LossRanker(loss=MyLoss(margin=2))    a subclass of concordant.losses.base.Loss
 
 Everything else (linear model, network or kernel; solver; queries, pairs, weights) is as for the other rankers. The
 exponential loss exp(-(f_i - f_j)) punishes a badly inverted pair more than any other; it costs O(n) per query of n

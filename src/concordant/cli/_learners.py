@@ -1,0 +1,227 @@
+"""What ``train``, ``predict`` and ``methods`` share: learners by name, feature files, evaluation, plain errors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from concordant.cli import _shared as shared
+from concordant.params import Param
+
+if TYPE_CHECKING:
+    from concordant.io.features import Features
+    from concordant.types import Floats
+
+F = TypeVar("F", bound=Callable[..., Any])
+ROLES = {
+    "label": "column of the label (high is good)",
+    "query": "column of the query",
+    "item": "column of the document's name",
+    "weight": "column of the weight of every row, equal within a query",
+}
+
+
+class LearnerCommand(shared.MethodCommand):
+    """A command whose options depend on the learner named on its line."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Add the learner's options, but for a plain --help: loading scikit-learn takes seconds."""
+        if {"-h", "--help"} & set(args) and shared.named_method(args) is None:
+            self.params = [one for one in self.params if not (one.name or "").startswith("param_")]
+            return click.Command.parse_args(self, ctx, args)
+        return super().parse_args(ctx, args)
+
+    def params_of(self, name: str) -> tuple[Param, ...]:
+        """Return the hyper-parameters of a learner by its name in any spelling."""
+        return params_of(find(name))
+
+
+def find(name: str) -> type:
+    """Return the class of a learner by its name in any spelling."""
+    from concordant import learn
+    from concordant.errors import UnknownNameError, suggest
+    from concordant.registry import fold
+
+    known = {fold(one): one for one in learn.modules()}
+    if fold(name) not in known:
+        hint = suggest(name, list(known.values()))
+        raise UnknownNameError(f"There is no learner {name!r}.{hint} `concordant methods --learners` lists them all.")
+    return learn.load(known[fold(name)])
+
+
+def rankers() -> type:
+    """Return the class all learners of labelled rows derive from."""
+    from concordant.learn._base import Ranker
+
+    return Ranker
+
+
+def params_of(cls: type) -> tuple[Param, ...]:
+    """Return the hyper-parameters of a learner that can be typed: the declared ones, and names of losses."""
+    import dataclasses
+
+    from concordant import losses, params
+
+    named = [field.name for field in dataclasses.fields(cls) if not field.metadata and isinstance(field.default, str)]
+    texts = {"loss": f"loss to minimise ({', '.join(losses.names())})"}
+    more = [Param(name, str, getattr(cls, name), texts.get(name, "a name")) for name in named]
+    return (*more, *params.params_of(cls))
+
+
+def name_of(cls: type) -> str:
+    """Return a learner's name on the command line."""
+    return cls.__module__.rpartition(".")[2].replace("_", "-")
+
+
+def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the name of a learner in the shell."""
+    from concordant import learn
+
+    return [name for name in learn.modules() if name.startswith(incomplete)]
+
+
+# ---- reading ----
+def feature_options(command: F) -> F:
+    """Add the options that say how to read feature rows."""
+    options: list[Callable[[F], F]] = [
+        click.option(f"--{role}", f"role_{role}", metavar="COLUMN", help=f"The {text}.") for role, text in ROLES.items()
+    ]
+    options += [
+        click.option(
+            "--feature-columns",
+            "role_features",
+            metavar="A,B,…",
+            help="The columns to learn from; by default all others that hold numbers.",
+        ),
+        click.option("--format", "-f", "format", metavar="NAME", help="File format; recognised if not given."),
+        click.option("--encoding", metavar="NAME", help="Encoding of the text, if not UTF-8."),
+        click.option("--delimiter", metavar="CHAR", help="What separates the columns; recognised if not given."),
+        click.option("--header/--no-header", default=None, help="Whether the first line names the columns."),
+        click.option("--float32", is_flag=True, help="Keep features in single precision: half the memory."),
+        click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and say how many."),
+        click.option("--strict", is_flag=True, help="Refuse whatever had to be guessed or repaired."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def reading(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the reading options out of ``options``, as arguments of ``read_features``."""
+    given = {role: options.pop(f"role_{role}") for role in (*ROLES, "features")}
+    given |= {key: options.pop(key) for key in ("format", "encoding", "delimiter", "header", "strict", "skip_bad_rows")}
+    given["dtype"] = "float32" if options.pop("float32") else "float64"
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def read(path: Sequence[str], how: Mapping[str, Any], like: Sequence[str] | None = None) -> Features:
+    """Read feature files; ``like`` are the names of the features of the training set, if this is another one."""
+    from concordant.io import read_features
+
+    first = path[0] if len(path) == 1 else list(path)
+    if like is None:
+        return read_features(first, **how)
+    if is_numbered(like):
+        return _widened(read_features(first, **how), like, path[0], says_columns="features" in how)
+    return read_features(first, **{"features": list(like), **how})
+
+
+def is_numbered(names: Sequence[str]) -> bool:
+    """Say whether features have numbers for names, as in LETOR files, or names of their own."""
+    return all(name.isdigit() for name in names)
+
+
+def _widened(found: Features, like: Sequence[str], path: str, *, says_columns: bool) -> Features:
+    """Return the features with columns of zeros added where a sparse file ends early; refuse too many."""
+    import numpy as np
+
+    from concordant.errors import FormatError
+    from concordant.io.features import Features
+
+    width, wanted = found.X.shape[1], len(like)
+    if not is_numbered(found.names) and not says_columns:
+        raise FormatError(
+            f"the model knows its {wanted} features by number, here they have names: say which are meant, in order, "
+            "with --feature-columns.",
+            path=path,
+        )
+    if width == wanted:
+        return found
+    if width > wanted or not is_numbered(found.names):
+        raise FormatError(f"it has {width} features, the model knows {wanted}: give the same ones.", path=path)
+    X = np.pad(found.X, ((0, 0), (0, wanted - width)))
+    kept = {key: getattr(found, key) for key in ("queries", "items", "weight", "has_labels", "columns", "notes")}
+    return Features(X, found.y, found.query, names=like, **kept)
+
+
+# ---- scores ----
+def steps_of(model: Any) -> list[tuple[str, Any]]:
+    """Return the named steps of a pipeline; a ranker alone is one step."""
+    from sklearn.pipeline import Pipeline
+
+    return list(model.steps) if isinstance(model, Pipeline) else [(name_of(type(model)), model)]
+
+
+def predict(model: Any, X: Any, query: Any) -> Floats:
+    """Return the score of every row; learners that order whole queries are told them."""
+    import inspect
+
+    last = steps_of(model)[-1][1]
+    more = {"qid": query} if "qid" in inspect.signature(last.predict).parameters else {}
+    scores: Floats = model.predict(X, **more)
+    return scores
+
+
+def evaluate(scores: Floats, found: Features, wanted: Sequence[str]) -> dict[str, float]:
+    """Return the mean of every metric over the queries."""
+    from concordant import metrics
+
+    values = metrics.evaluate_arrays(scores, found.y, found.query, list(wanted))
+    return {name: float(metrics.mean(by_query)) for name, by_query in values.items()}
+
+
+def parse_metrics(_: click.Context, __: click.Parameter, text: str) -> list[str]:
+    """Read a list of metrics separated by commas."""
+    from concordant import metrics
+
+    return [str(metrics.parse(name.strip())) for name in text.split(",") if name.strip()]
+
+
+# ---- manners ----
+@contextmanager
+def explained() -> Iterator[list[str]]:
+    """Turn complaints of scikit-learn into one sentence, and its warnings into a list."""
+    import warnings
+
+    from concordant.errors import ConcordantError, InputError
+
+    told: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield told
+        except ConcordantError:
+            raise
+        except ValueError as error:
+            first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+            raise InputError(first if first.endswith(".") else f"{first}.") from error
+        told += dict.fromkeys(str(one.message).splitlines()[0] for one in caught)
+
+
+@contextmanager
+def waiting(label: str) -> Iterator[None]:
+    """Show on standard error that work goes on, and for how long, when somebody watches."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        bar.add_task(label, total=None)
+        yield

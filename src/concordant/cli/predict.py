@@ -1,0 +1,182 @@
+"""``concordant predict``: a trained ranker and rows of features in, scores out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from concordant.cli import _learners as learners
+from concordant.cli import _shared as shared
+
+if TYPE_CHECKING:
+    from concordant.io.features import Features
+    from concordant.types import Floats, Int64s
+
+EPILOG = """\b
+Examples:
+  concordant predict model.zip new.csv
+  concordant predict model.zip test.txt --evaluate --metrics ndcg@5,map
+  concordant predict model.zip test.txt -o test.run
+  concordant predict model.zip new.parquet -o scores.parquet
+
+A score orders rows of one query; scores of different queries are not comparable.
+"""
+FORMS = ("csv", "json", "jsonl", "parquet", "run")
+
+
+@click.command(epilog=EPILOG)
+@click.argument("model")
+@click.argument("file", nargs=-1, required=True, metavar="FILE…")
+@click.option("--evaluate", is_flag=True, help="Print metrics against the labels instead of scores.")
+@click.option("--metrics", default="ndcg@10,map", show_default=True, callback=learners.parse_metrics,
+              metavar="A,B,…", help="Metrics to print where there are labels.")  # fmt: skip
+@click.option("--output", "-o", default="-", metavar="FILE", help="Write here; the name says the form.")
+@click.option("--to", type=click.Choice(FORMS), help="Form of the scores; by default from the file's name, else csv.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@learners.feature_options
+def command(
+    model: str,
+    file: tuple[str, ...],
+    evaluate: bool,
+    metrics: list[str],
+    output: str,
+    to: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Score rows of features with a model that "concordant train" saved.
+
+    The features are the columns the model was trained on, by name, or in order for LETOR and svmlight files. Rows may
+    come without labels; with labels the metrics are told too.
+    """
+    from concordant import saving
+
+    ranker, about = _loaded(model), saving.read_about(model)
+    columns = about.get("columns") or {}
+    roles = {role: f"?{columns.get(role, '')}" for role in ("label", "query", "item")}
+    how = {**roles, **learners.reading(options)}
+    found = learners.read(file, how, about.get("features") or [str(k + 1) for k in range(ranker.n_features_in_)])
+    shared.tell([] if as_json else found.notes, "note: ")
+    with learners.explained() as told:
+        scores = learners.predict(ranker, found.X, found.query)
+    values = learners.evaluate(scores, found, metrics) if found.has_labels and found.y.any() else {}
+    shared.tell(told, "warning: ")
+    if evaluate:
+        _print_metrics(values, found, as_json, output)
+        return
+    form = to or ("json" if as_json else _form_of(output))
+    _write(_columns(scores, found), scores, found, output, form, str(about.get("method", "concordant")))
+    if values and not as_json:
+        told_values = ", ".join(f"{name} {value:.4f}" for name, value in values.items())
+        queries = "1 query" if found.n_queries == 1 else f"{found.n_queries:,} queries"
+        shared.tell([f"{told_values} over {queries}"], "note: ")
+
+
+def _loaded(path: str) -> Any:
+    from concordant import saving
+    from concordant.errors import FormatError
+
+    ranker = saving.load(path)
+    if not hasattr(ranker, "predict"):
+        raise FormatError(f"this holds {type(ranker).__name__}, which scores no rows: train a ranker.", path=path)
+    if not hasattr(ranker, "n_features_in_"):
+        raise FormatError("the model was saved before it was fitted: train it first.", path=path)
+    return ranker
+
+
+def _columns(scores: Floats, found: Features) -> dict[str, Any]:
+    """Return query, row or document, score and rank (1 is best in its query) of every row, in input order."""
+    columns: dict[str, Any] = {}
+    if found.queries is not None:
+        columns["query"] = [found.queries[code] for code in found.query.tolist()]
+    columns["item" if found.items is not None else "row"] = _names(found)
+    return {**columns, "score": scores, "rank": _ranks(scores, found.query)}
+
+
+def _names(found: Features) -> list[Any]:
+    return list(found.items) if found.items is not None else list(range(1, len(found.y) + 1))
+
+
+def _ranks(scores: Floats, query: Int64s) -> Int64s:
+    """Return the rank of every row in its query; equal scores share the better rank."""
+    import numpy as np
+
+    order = np.lexsort((-scores, query))
+    place = np.arange(len(order))
+    starts = np.ones(len(order), bool)
+    starts[1:] = query[order][1:] != query[order][:-1]
+    first = np.maximum.accumulate(np.where(starts, place, 0))
+    is_new = starts.copy()
+    is_new[1:] |= scores[order][1:] != scores[order][:-1]
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.maximum.accumulate(np.where(is_new, place, 0)) - first + 1
+    return rank
+
+
+def _form_of(output: str) -> str:
+    ending = output.rpartition(".")[2].lower()
+    return {"trec": "run", "pq": "parquet", "ndjson": "jsonl"}.get(ending, ending if ending in FORMS else "csv")
+
+
+def _write(columns: dict[str, Any], scores: Floats, found: Features, output: str, form: str, tag: str) -> None:
+    if form == "run":
+        _write_run(scores, found, output, tag)
+    elif form == "parquet":
+        from concordant.errors import InputError
+        from concordant.io._duckdb import write_parquet
+
+        if output == "-":
+            raise InputError("A parquet file cannot go to the terminal: say --output FILE.")
+        write_parquet(columns, output)
+    elif form in ("json", "jsonl"):
+        plain = [column.tolist() if hasattr(column, "tolist") else column for column in columns.values()]
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*plain, strict=True)]
+        lines = [shared.to_json(rows)] if form == "json" else [_one_line(row) for row in rows]
+        shared.write_text("\n".join(lines), output)
+    else:
+        shared.write_text(shared.to_csv(columns), output)
+
+
+def _one_line(row: dict[str, Any]) -> str:
+    import json
+
+    return json.dumps(row, ensure_ascii=False, allow_nan=False)
+
+
+def _write_run(scores: Floats, found: Features, output: str, tag: str) -> None:
+    """Write a TREC run, the documents of every query by decreasing score."""
+    import numpy as np
+
+    from concordant.errors import InputError
+    from concordant.io import write
+    from concordant.ranking import Ranking
+    from concordant.vocabulary import Vocabulary, encode, shorten
+
+    item, vocabulary = encode([str(name) for name in _names(found)])
+    order = np.argsort(found.query, kind="stable")
+    key = found.query[order] * len(vocabulary) + item[order]
+    if len(np.unique(key)) < len(key):
+        ordered = np.sort(key)
+        twice = vocabulary[int(ordered[1:][ordered[1:] == ordered[:-1]][0]) % len(vocabulary)]
+        raise InputError(f"The document {shorten(twice)!r} stands twice in its query: a run names each once.")
+    ptr = np.searchsorted(found.query[order], np.arange(found.n_queries + 1)).astype(np.int64)
+    names = found.queries if found.queries is not None else Vocabulary(["1"])
+    ranking = Ranking(
+        vocabulary=vocabulary, slot_ptr=ptr, slot_item=item[order], score=scores[order], instances=names, method=tag
+    )
+    shared.tell(write(ranking, output, format="trec", tag=tag), "note: ")
+
+
+def _print_metrics(values: dict[str, float], found: Features, as_json: bool, output: str) -> None:
+    from concordant.errors import InputError
+
+    if not values:
+        raise InputError("There is nothing to evaluate against: the rows have no labels, or only zeros.")
+    if as_json:
+        facts = {"queries": found.n_queries, "rows": len(found.y), "metrics": values}
+        shared.write_text(shared.to_json(facts), output)
+        return
+    header = ["queries", "rows", *values]
+    row = [f"{found.n_queries:,}", f"{len(found.y):,}", *(f"{value:.4f}" for value in values.values())]
+    shared.write_text(shared.table(header, [row], set(range(len(header)))), output)

@@ -2,7 +2,7 @@
 
 Models that err in different ways correct each other. Rows get the ranks of their features within the query beside the
 features (``QueryRanks``), all is standardised, every ranker is fitted, and scores are averaged after each ranker's were
-divided by their deviation within the training queries. Unless told otherwise the rankers are
+divided by their deviation within queries (of the validation set, where there is one). Unless told otherwise they are
 
     RankNet, OrderedPartitionRanker, LambdaRank(target="ap")    linear, three views of the same labels
     ForestRanker                                                what no line can tell
@@ -72,8 +72,9 @@ class BlendedRanker(Ranker):
         given = given._replace(X=widened if self.scaler_ is None else self.scaler_.fit_transform(widened))
         watched = None if valid is None else self._checked_valid(valid)
         self.rankers_ = [self._fitted(one, given, watched) for one in self._fresh()]
-        scores = [np.asarray(one.predict(given.X), np.float64) for one in self.rankers_]
-        self.scales_ = np.array([_data.deviation(one, given.query) or 1.0 for one in scores])
+        # Flexible rankers spread the rows they learnt from too far apart: other rows tell their scale better.
+        ready, query = (given.X, given.query) if watched is None else (watched[0], watched[2])
+        self.scales_ = np.array([_data.deviation(one.predict(ready), query) or 1.0 for one in self.rankers_])
         return self
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:

@@ -1,8 +1,8 @@
 """A forest of randomised regression trees on labels that are standardised within their query.
 
 What a ranker needs is how much better a row is than its competitors, not its grade: labels are centred and scaled by
-the mean and deviation of their query (queries without a preference are left out), and extremely randomised trees
-regress on that. Hardly anything to tune and hard to overfit; strong on sets of some ten thousand rows, where boosted
+the mean and deviation of their query (0 where all labels of a query are equal: nothing stands out there), and extremely
+randomised trees regress on that. Hardly anything to tune and hard to overfit; strong on sets of some ten thousand rows, where boosted
 trees want care. On MQ2008 (LETOR 4.0) the standardised labels are worth 0.7 points of MAP over plain ones.
 
 The trees are grown by scikit-learn and kept as plain arrays, so that a saved model needs no pickle. Cost:
@@ -49,7 +49,6 @@ class ForestRanker(Ranker):
         """Learn from labels per query; ``qid`` in any order, or ``group`` sizes, as for every ranker."""
         check_params(self)
         given = labelled(self, dense(self, X, reset=True), y, qid, group, sample_weight)
-        target, told = _standardised(given.label, given.query)
         forest = ExtraTreesRegressor(
             self.trees,
             min_samples_leaf=self.min_rows,
@@ -57,7 +56,7 @@ class ForestRanker(Ranker):
             n_jobs=self.threads,
             random_state=self.seed,
         )
-        forest.fit(given.X[told], target[told], None if given.weight is None else given.weight[told])
+        forest.fit(given.X, _standardised(given.label, given.query), given.weight)
         self._keep([one.tree_ for one in forest.estimators_])
         return self
 
@@ -90,11 +89,9 @@ def _joined(trees: list[Any], name: str) -> AnyArray:
     return np.concatenate([getattr(tree, name) for tree in trees])
 
 
-def _standardised(label: Floats, query: Int64s) -> tuple[Floats, Int64s]:
-    """Return labels less the mean of their query over its deviation, and the rows of queries that have a preference."""
+def _standardised(label: Floats, query: Int64s) -> Floats:
+    """Return labels less the mean of their query, over its deviation."""
     size = np.bincount(query)
-    mean = np.bincount(query, label) / size
-    centred = label - mean[query]
+    centred = label - (np.bincount(query, label) / size)[query]
     deviation = np.sqrt(np.bincount(query, centred * centred) / size)
-    told = np.flatnonzero(deviation[query] > 0)
-    return centred / np.where(deviation > 0, deviation, 1.0)[query], told
+    return centred / np.where(deviation > 0, deviation, 1.0)[query]

@@ -13,6 +13,7 @@ Examples:
   concordant reproduce metasearch --data DIR
   concordant reproduce metasearch --set MQ2008-agg --methods rrf,theta-mpm --json
   concordant reproduce movielens-consensus --markdown movielens.md --plots figures
+  concordant reproduce document-ranking --models ranknet,blend --features first
 """
 
 
@@ -129,3 +130,45 @@ def lehmer(
         header = experiment.columns_of(rows)
         lines = [experiment.cells(row) for row in rows]
         shared.write_text(shared.table(header, lines, set(range(1, len(header))), part), "-")
+
+
+@command.command("document-ranking")
+@click.option(
+    "--data",
+    metavar="PATH",
+    help="Folder with letor4-mq2008 (default: CONCORDANT_DATA), MSLR's Fold1 …, Yahoo's set1.train.txt …, or one file.",
+)
+@click.option("--models", metavar="A,B,…", help="Models, separated by commas; by default all.")
+@click.option(
+    "--features",
+    type=click.Choice(["first", "second", "both"]),
+    default="both",
+    show_default=True,
+    help="The features as they are, with products of two of them (linear models only), or one after the other.",
+)
+@click.option("--folds", metavar="1,2,…", help="Folds, separated by commas; by default all.")
+@click.option("--speed/--no-speed", default=True, help="Also measure training time as queries grow.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--markdown", metavar="FILE", help="Also write the tables and notes here.")
+def document_ranking(
+    data: str | None,
+    models: str | None,
+    features: str,
+    folds: str | None,
+    speed: bool,
+    as_json: bool,
+    markdown: str | None,
+) -> None:
+    """Learn to rank documents from features with and without ties (paper 003, table 2 and its claims)."""
+    from concordant.experiments import document_ranking as experiment
+
+    names, wanted = _listed(models), _listed(folds)
+    orders = experiment.ORDERS if features == "both" else (features,)
+    with shared.progress(experiment.n_steps(data, names, orders, wanted, speed), "document-ranking") as advance:
+        result = experiment.run(data, names, orders, wanted, speed=speed, progress=advance)
+    _finish(experiment, result, as_json, markdown, None)
+
+
+def _listed(text: str | None) -> list[str] | None:
+    """Take a list apart at its commas; None if nothing is named."""
+    return [name.strip() for name in text.split(",") if name.strip()] or None if text else None

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from concordant.learn import _data
 from concordant.learn._base import METRIC, Ranker
 from concordant.learn._data import measure
-from concordant.learn._rows import Labelled, labelled
-from concordant.params import check_params, param
+from concordant.learn._rows import Labelled, Validation, begin_fit, labelled
+from concordant.params import param
 from concordant.scorers.base import Matrix
 from concordant.types import Floats, Int64s
 
@@ -100,7 +99,7 @@ class BoostedTrees(Ranker):
         one query); rows are copied only if queries are mixed. ``sample_weight`` is per row and constant within a
         query. ``valid`` is (X, y, qid): the trees up to its best ``metric`` are kept.
         """
-        check_params(self)
+        begin_fit(self)
         X = self._checked(X, reset=True, missing=True)
         train = Grouped.of(labelled(self, X, y, qid, group, sample_weight))
         watched = None if valid is None else self._validation(valid)
@@ -121,10 +120,8 @@ class BoostedTrees(Ranker):
         raise NotImplementedError
 
     def _validation(self, valid: tuple[Any, ...]) -> Grouped:
-        X, y, qid = _data.parts_of(valid)
-        X = self._checked(X, reset=False, missing=True)
-        label, query = _data.labels_only(y, X.shape[0]), _data.query_codes(X.shape[0], qid, None)
-        return Grouped.of(Labelled(X, label, query, None))
+        given = Validation(valid, self.metric, lambda X: self._checked(X, reset=False, missing=True))
+        return Grouped.of(Labelled(given.X, given.label, given.query, None))
 
     def _measure(self, scores: Floats, valid: Grouped) -> float:
         return measure(self.metric, np.asarray(scores, np.float64), valid.label, valid.query)

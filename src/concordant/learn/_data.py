@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from concordant import metrics
-from concordant.errors import InputError
+from concordant.errors import InputError, ParameterError
 from concordant.losses.queries import Pairs, Queries
 from concordant.types import AnyArray, Floats, Int64s
+
+MISSING_QUERY = "qid holds missing values: give every row its query."
 
 
 def query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None) -> Int64s:
@@ -19,19 +21,23 @@ def query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None) -> 
     if qid is not None and group is not None:
         raise InputError("Both qid and group were given: give one of them, they say the same.")
     if group is not None:
-        size = np.asarray(group)
+        size = _array(group, "group")
         if size.ndim != 1 or size.dtype.kind not in "iu" or (size < 0).any() or size.sum() != n_rows:
             raise InputError(
-                f"group must hold the sizes of the queries in row order, adding up to the {n_rows:,} rows."
+                f"group must hold the sizes of the queries in row order, adding up to the {n_rows:,} rows: correct it."
             )
         return np.repeat(np.arange(int((size > 0).sum())), size[size > 0])
     if qid is None:
         return np.zeros(n_rows, np.int64)
-    query = np.asarray(qid)
+    query = _array(qid, "qid")
     if query.shape != (n_rows,):
         raise InputError(f"qid has shape {query.shape}, but there are {n_rows:,} rows: give one query per row.")
-    if query.dtype.kind == "f" and not np.isfinite(query).all():
-        raise InputError("qid holds missing values: give every row its query.")
+    if query.dtype.kind == "O":
+        return _codes_of_objects(query)
+    if (query.dtype.kind == "f" and not np.isfinite(query).all()) or (
+        query.dtype.kind in "mM" and np.isnat(query).any()
+    ):
+        raise InputError(MISSING_QUERY)
     if query.dtype.kind in "iub" and len(query) and (query[1:] >= query[:-1]).all():  # sorted: no need to sort
         return np.concatenate([[0], np.cumsum(query[1:] != query[:-1])])
     _, first, code = np.unique(query, return_index=True, return_inverse=True)
@@ -40,11 +46,49 @@ def query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None) -> 
     return place[code.reshape(-1)]
 
 
+def _codes_of_objects(query: AnyArray) -> Int64s:
+    """Number names of any kind, also of different ones, which cannot be sorted."""
+    code: dict[Any, int] = {}
+    try:
+        found = np.fromiter((code.setdefault(one, len(code)) for one in query.tolist()), np.int64, len(query))
+    except TypeError:
+        raise InputError("qid must hold names or numbers: give every row its query.") from None
+    if any(_is_missing(one) for one in code):
+        raise InputError(MISSING_QUERY)
+    return found
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124 - NaN is not equal to itself
+    except TypeError:  # what pandas calls missing has no truth
+        return True
+
+
+def _array(values: ArrayLike, name: str) -> AnyArray:
+    """Return values as an array, or say that they are none."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name} is no array: its rows differ in length; correct it.") from None
+
+
+def _numbers(values: ArrayLike, name: str) -> Floats:
+    """Return values as floating-point numbers, or say that they are none."""
+    found = _array(values, name)
+    if found.dtype.kind not in "cmM":  # NumPy would take parts or counts of these for numbers
+        try:
+            return found.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+    raise InputError(f"{name} must hold numbers: correct it.")
+
+
 def query_weights(sample_weight: ArrayLike | None, query: Int64s) -> Floats | None:
     """Check a weight per row that must be constant within a query."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, np.float64)
+    weight = _numbers(sample_weight, "sample_weight")
     if weight.ndim == 0:
         weight = np.full(len(query), float(weight))
     if weight.shape != query.shape:
@@ -68,34 +112,50 @@ def query_weights(sample_weight: ArrayLike | None, query: Int64s) -> Floats | No
 
 def explicit_pairs(pairs: ArrayLike, weight: ArrayLike | None, tied: ArrayLike | None, n_rows: int) -> Pairs:
     """Check pairs (better row, worse row)."""
-    rows = np.asarray(pairs)
+    rows = _array(pairs, "pairs")
+    if not rows.size:
+        raise InputError("pairs is empty, so there is nothing to learn from: give at least one pair.")
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
         raise InputError("pairs must be whole numbers in two columns: the preferred row of X, then the other row.")
-    if not len(rows):
-        raise InputError("pairs is empty, so there is nothing to learn from: give at least one pair.")
-    if rows.min() < 0 or rows.max() >= n_rows:
-        raise InputError(f"pairs names row {int(rows.max())}, but X has rows 0 to {n_rows - 1}: correct the pairs.")
+    outside = rows[(rows < 0) | (rows >= n_rows)]
+    if len(outside):
+        raise InputError(f"pairs names row {int(outside[0])}, but X has rows 0 to {n_rows - 1}: correct the pairs.")
     if (rows[:, 0] == rows[:, 1]).any():
         raise InputError("pairs compares a row with itself: leave such pairs out.")
-    weight_by_pair = np.ones(len(rows)) if weight is None else np.asarray(weight, np.float64)
+    weight_by_pair = np.ones(len(rows)) if weight is None else _numbers(weight, "sample_weight")
     if weight_by_pair.shape != (len(rows),) or not np.isfinite(weight_by_pair).all() or (weight_by_pair < 0).any():
         raise InputError(
             "The weights of pairs must be finite and not negative, one per pair: pass them as sample_weight."
         )
-    is_tied = np.zeros(len(rows), bool) if tied is None else np.asarray(tied, bool)
+    is_tied = np.zeros(len(rows), bool) if tied is None else _array(tied, "tied")
+    if is_tied.shape != (len(rows),) or is_tied.dtype.kind != "b":
+        raise InputError(f"tied must be True or False for each of the {len(rows):,} pairs: correct it.")
+    if not weight_by_pair[~is_tied].any():
+        raise InputError("There is nothing to learn: every pair is tied or has weight zero. Give a pair with a preference.")
     return Pairs(rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64), weight_by_pair, is_tied)
+
+
+def named_rows(first: ArrayLike, second: ArrayLike, n_rows: int) -> tuple[Int64s, Int64s]:
+    """Check two lists of rows that are to be compared one by one."""
+    one, other = (np.atleast_1d(_array(rows, "first or second")) for rows in (first, second))
+    if one.shape != other.shape or one.ndim != 1:
+        raise InputError("first and second must name as many rows each: give one pair per place.")
+    both = np.concatenate([one, other])
+    if len(both) and (both.dtype.kind not in "iu" or both.min() < 0 or both.max() >= n_rows):
+        raise InputError(f"first and second must be rows of X, whole numbers from 0 to {n_rows - 1}: correct them.")
+    return one.astype(np.int64), other.astype(np.int64)
 
 
 def labels_only(y: ArrayLike, n_rows: int) -> Floats:
     """Check labels: finite numbers, one per row."""
-    label = np.asarray(y)
+    label = _array(y, "y")
     if label.ndim == 2 and label.shape[1] == 1:
         label = label[:, 0]
     if label.shape != (n_rows,):
         raise InputError(f"y has shape {label.shape}, but there are {n_rows:,} rows: give one label per row.")
     try:
-        label = label.astype(np.float64)
-    except (TypeError, ValueError):
+        label = _numbers(label, "y")
+    except InputError:
         raise InputError("y must hold numbers, higher for better: turn the categories into grades.") from None
     if not np.isfinite(label).all():
         raise InputError("y holds NaN or infinity: give every row a label, or leave the row out.")
@@ -118,20 +178,23 @@ def refuse_nothing_to_learn(queries: Queries, n_rows: int) -> None:
         )
 
 
-def refuse_labels_beside_pairs(y: object, qid: object, group: object) -> None:
-    """Say that labels and pairs exclude each other."""
+def refuse_labels_beside_pairs(y: object, qid: object, group: object, weighting: str = "") -> None:
+    """Say that labels and pairs exclude each other, and that pairs belong to no queries."""
     if y is not None or qid is not None or group is not None:
         raise InputError("pairs were given beside y, qid or group: give labels or pairs, not both.")
+    if weighting == "queries":
+        raise ParameterError("weighting='queries' means nothing for pairs: weigh them by sample_weight.")
 
 
 def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_by_row: Floats | None = None) -> float:
     """Return the mean of a metric over queries, weighted where weights are given."""
     values = next(iter(metrics.evaluate_arrays(scores, label, query, [metric]).values()))
-    if weight_by_row is None:
-        return metrics.mean(values)
-    weight = np.zeros(len(values))
-    weight[query] = weight_by_row
-    counts = np.isfinite(values)  # a metric may leave queries out
+    weight = np.ones(len(values))
+    if weight_by_row is not None:
+        weight[query] = weight_by_row
+    counts = np.isfinite(values) & (weight > 0)  # a metric may leave queries out
+    if not counts.any():
+        raise InputError(f"{metric} counts none of the queries: check their labels and weights.")
     return float(np.average(values[counts], weights=weight[counts]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,16 @@ from sklearn.utils.validation import validate_data
 from concordant.errors import InputError
 from concordant.learn import _data
 from concordant.losses.queries import Queries
+from concordant.params import check_params
+from concordant.scorers.base import Matrix
 from concordant.types import AnyArray, Floats, Int64s
+
+
+def begin_fit(estimator: Any) -> None:
+    """Check the parameters, and forget what an earlier fit learnt: nothing may remain of other data."""
+    check_params(estimator)
+    for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]:
+        delattr(estimator, name)
 
 
 def dense(estimator: Any, X: Any, *, reset: bool, missing: bool = False) -> AnyArray:
@@ -77,12 +87,16 @@ def labelled(
 class Validation:
     """A validation set ``(X, y)`` or ``(X, y, qid)``, checked like the training set, and the metric watched on it."""
 
-    def __init__(self, estimator: Any, valid: tuple[Any, ...], metric: str, *, missing: bool) -> None:
+    def __init__(self, valid: tuple[Any, ...], metric: str, checked: Callable[[Any], Matrix]) -> None:
         X, y, qid = _data.parts_of(valid)
-        self.X = dense(estimator, X, reset=False, missing=missing)
-        self.label = _data.labels_only(y, len(self.X))
-        self.query = _data.query_codes(len(self.X), qid, None)
-        self.metric = metric
+        self.X, self.metric = checked(X), metric
+        self.label = _data.labels_only(y, self.X.shape[0])
+        self.query = _data.query_codes(self.X.shape[0], qid, None)
+        if not self.measure(self.label) > self.measure(-self.label):
+            raise InputError(
+                f"The validation set tells nothing: its best and its worst order have the same {metric}. "
+                "Check its labels and queries."
+            )
 
     def measure(self, scores: Floats) -> float:
         """Return the metric of scores for these rows."""

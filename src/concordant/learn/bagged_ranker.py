@@ -29,9 +29,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from concordant.errors import NeedError
 from concordant.learn._base import METRIC, Ranker
 from concordant.learn._data import deviation, measure
-from concordant.learn._rows import Labelled, labelled
+from concordant.learn._rows import Labelled, begin_fit, labelled
 from concordant.learn.rank_boost import RankBoost
-from concordant.params import check_params, param
+from concordant.params import param
 from concordant.types import Bools, Floats, Int64s
 
 SEEDS = ("seed", "random_state")
@@ -60,7 +60,7 @@ class BaggedRanker(Ranker):
         valid: tuple[Any, ...] | None = None,
     ) -> Self:
         """Fit the rankers; ``valid`` is passed on to each (the ranker must take it)."""
-        check_params(self)
+        begin_fit(self)
         self._refuse_places()
         X = self._checked(X, reset=True, missing=self._allows_missing())
         given = labelled(self, X, y, qid, group, sample_weight)

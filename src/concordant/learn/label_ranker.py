@@ -34,10 +34,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from concordant.errors import InputError, NeedError
 from concordant.learn._label_ranks import LabelRanks, tau_by_row
 from concordant.learn._pairs import chance_of_first
-from concordant.learn._rows import require_labels, row_weights
+from concordant.learn._rows import begin_fit, require_labels, row_weights
 from concordant.losses.ordered_partitions import MeanPartitionLoss
 from concordant.losses.queries import Queries
-from concordant.params import check_params, param
+from concordant.params import param
 from concordant.scorers.base import Matrix
 from concordant.solvers.lbfgs import minimise
 from concordant.types import Floats, Int64s
@@ -62,7 +62,7 @@ class LabelRanker(BaseEstimator):  # type: ignore[misc]
         ``y`` holds ranks (rows x labels, 1 best, equal for ties, NaN for unranked labels), as an array or a DataFrame
         whose columns name the labels; or it is a ``Preferences`` with one ballot per row, its items being the labels.
         """
-        check_params(self)
+        begin_fit(self)
         X = self._checked(X, reset=True)
         given = LabelRanks.of(require_labels(self, y), X.shape[0])
         weight = row_weights(sample_weight, X.shape[0]) * (1.0 if given.weight is None else given.weight)

@@ -30,8 +30,8 @@ from concordant.errors import InputError
 from concordant.learn import _data
 from concordant.learn._base import Ranker
 from concordant.learn._links import LINKS, Link, chance_between
-from concordant.learn._rows import require_labels, row_weights
-from concordant.params import check_params, param
+from concordant.learn._rows import begin_fit, require_labels, row_weights
+from concordant.params import param
 from concordant.scorers.base import Matrix
 from concordant.scorers.linear import Linear
 from concordant.solvers.lbfgs import minimise
@@ -63,7 +63,7 @@ class OrdinalRanker(Ranker):
         ``sample_weight`` is per row, and constant within a query where queries are given. ``qid`` and ``group`` are
         checked, but do not change what is learnt.
         """
-        check_params(self)
+        begin_fit(self)
         X = self._checked(X, reset=True)
         n_rows = X.shape[0]
         label = _data.labels_only(require_labels(self, y), n_rows)

@@ -37,8 +37,8 @@ from concordant.learn import _data
 from concordant.learn._base import Ranker
 from concordant.learn._data import refuse_labels_beside_pairs
 from concordant.learn._pairs import chance_of_first, label_pairs, pair_features
-from concordant.learn._rows import dense, labelled
-from concordant.params import check_params, param
+from concordant.learn._rows import begin_fit, dense, labelled
+from concordant.params import param
 from concordant.solvers.ordering import component_orders, greedy_orders
 from concordant.types import AnyArray, Floats, Int64s
 
@@ -83,7 +83,7 @@ class PairwiseRanker(Ranker):
         one query). ``sample_weight`` is per row and constant within a query (per pair with ``pairs``); the classifier
         must take weights then.
         """
-        check_params(self)
+        begin_fit(self)
         X = dense(self, X, reset=True)
         rng = np.random.default_rng(self.seed)
         if pairs is None:

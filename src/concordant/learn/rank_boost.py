@@ -31,8 +31,8 @@ from concordant.learn import _data
 from concordant.learn._base import METRIC, Ranker
 from concordant.learn._boosting import Cuts, ExplicitPairs, PairWeights, QueryPairs
 from concordant.learn._data import refuse_labels_beside_pairs
-from concordant.learn._rows import Validation, dense, labelled
-from concordant.params import check_params, param
+from concordant.learn._rows import Validation, begin_fit, dense, labelled
+from concordant.params import param
 from concordant.types import AnyArray, Floats
 
 LEAST_EDGE = 1e-12  # below, an edge is rounding
@@ -73,7 +73,7 @@ class RankBoost(Ranker):
         within a query (per pair with ``pairs``). ``valid`` is (X, y, qid): the rounds up to its best ``metric`` are
         kept.
         """
-        check_params(self)
+        begin_fit(self)
         X = dense(self, X, reset=True, missing=True)
         if pairs is None:
             given = labelled(self, X, y, qid, group, sample_weight)
@@ -83,10 +83,10 @@ class RankBoost(Ranker):
             weights: PairWeights = QueryPairs(queries)
             cuts = Cuts.of(given.X, queries.row, self.bins)
         else:
-            refuse_labels_beside_pairs(y, qid, group)
+            refuse_labels_beside_pairs(y, qid, group, self.weighting)
             weights = ExplicitPairs(_data.explicit_pairs(pairs, sample_weight, None, len(X)), len(X))
             cuts = Cuts.of(X, None, self.bins)
-        watched = None if valid is None else Validation(self, valid, self.metric, missing=True)
+        watched = None if valid is None else self._validation(valid)
         self._boost(cuts, weights, watched)
         return self
 
@@ -99,6 +99,9 @@ class RankBoost(Ranker):
             mine = self.features_ == feature
             scores += _steps(X[:, feature], self.thresholds_[mine], self.directions_[mine], self.alphas_[mine])
         return scores
+
+    def _validation(self, valid: tuple[Any, ...]) -> Validation:
+        return Validation(valid, self.metric, lambda X: dense(self, X, reset=False, missing=True))
 
     def _boost(self, cuts: Cuts, weights: PairWeights, watched: Validation | None) -> None:
         """Run the rounds and store what they chose."""

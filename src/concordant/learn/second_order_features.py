@@ -24,8 +24,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from concordant.learn import _data
-from concordant.learn._rows import dense, require_labels
-from concordant.params import check_params, param
+from concordant.learn._rows import begin_fit, dense, require_labels
+from concordant.params import param
 from concordant.types import AnyArray, Floats
 
 NO_SPREAD = 1e-14  # variance over mean square below which a product is constant
@@ -42,7 +42,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Find the products that correlate with the label."""
-        check_params(self)
+        begin_fit(self)
         X = dense(self, X, reset=True)
         label = _data.labels_only(require_labels(self, y), len(X))
         correlation = _correlations(X, label, self.block)

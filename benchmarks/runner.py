@@ -31,6 +31,9 @@ LIBRARIES = (
     "pyflagr",
     "evalica",
     "choix",
+    "scikit-learn",
+    "lightgbm",
+    "torch",
 )
 
 

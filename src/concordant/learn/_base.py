@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from concordant.errors import InputError, NeedError, ParameterError
 from concordant.learn import _data
+from concordant.learn._rows import Validation, begin_fit, dense_or_sparse, require_labels
 from concordant.losses.base import Loss
 from concordant.losses.queries import Pairs, Queries
-from concordant.params import check_params, param
+from concordant.params import param
 from concordant.scorers.base import Matrix, Scorer
 from concordant.scorers.linear import Linear
 from concordant.solvers.lbfgs import Minimum, Watch, minimise
@@ -69,17 +70,9 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """Predict for evaluation; rankers that look at whole queries use ``qid``."""
         return self.predict(X)
 
-    def _checked(self, X: Any, y: object = "no_validation", *, reset: bool, missing: bool = False) -> Matrix:
+    def _checked(self, X: Any, *, reset: bool, missing: bool = False) -> Matrix:
         """Check features: numbers, dense or CSR, float32 kept as it is, anything else as float64."""
-        return validate_data(
-            self,
-            X,
-            y="no_validation",
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if missing else True,
-        )
+        return dense_or_sparse(self, X, reset=reset, missing=missing)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -140,30 +133,37 @@ class GradientRanker(Ranker):
         ``sample_weight`` is per row and constant within a query (per pair with ``pairs``). ``valid`` is (X, y, qid):
         the model with the best ``metric`` on it is kept.
         """
-        check_params(self)
+        begin_fit(self)
         X = self._checked(X, reset=True)
         rng = np.random.default_rng(self.seed)
         loss = self._loss()
         if pairs is None:
+            if tied is not None:
+                raise InputError("tied was given without pairs: rows of equal label are tied anyway, leave it out.")
             queries = self._queries(X, y, qid, group, sample_weight, loss, rng)
             data: Queries | Pairs = queries
             loss = loss.fitted_to(queries)
         else:
-            _data.refuse_labels_beside_pairs(y, qid, group)
+            _data.refuse_labels_beside_pairs(y, qid, group, self.weighting)
             data = _data.explicit_pairs(pairs, sample_weight, tied, X.shape[0])
         X = self._mapped(X, rng)
         scorer = self._scorer(X.shape[1])
         steps = self._batch(data) if self._solver(loss) in STOCHASTIC else None
         objective = Objective(scorer, loss, X, data, alpha=self._alpha(), queries_per_block=steps)
         watch = self._watch(scorer, valid)
-        self._keep(scorer, self._minimise(objective, objective.start(rng), watch, rng), watch)
+        with np.errstate(over="ignore", invalid="ignore"):  # steps too far are taken back, or refused below
+            found = self._minimise(objective, objective.start(rng), watch, rng)
+        self._keep(scorer, found, watch)
         return self
 
     def predict(self, X: Any) -> Floats:
         """Return a score per row, higher for better; only rows of the same query should be compared."""
         check_is_fitted(self)
-        X = self._checked(X, reset=False)
-        return self._scorer_of_fit().scores(self._map(X), self.coef_)
+        X = self._map(self._checked(X, reset=False))
+        scorer = self._scorer(X.shape[1])
+        if scorer.size != len(self.coef_):
+            raise InputError(f"The parameters of this {type(self).__name__} were changed after fit: fit it again.")
+        return scorer.scores(X, self.coef_)
 
     # ---- what a ranker may say otherwise ----
     def _loss(self) -> Loss:
@@ -217,10 +217,8 @@ class GradientRanker(Ranker):
         loss: Loss,
         rng: np.random.Generator,
     ) -> Queries:
-        if y is None:
-            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None: give labels.")
         n_rows = X.shape[0]
-        label, query = _data.labels_only(y, n_rows), _data.query_codes(n_rows, qid, group)
+        label, query = _data.labels_only(require_labels(self, y), n_rows), _data.query_codes(n_rows, qid, group)
         weight = _data.query_weights(sample_weight, query)
         queries = Queries.from_rows(label, query, weight, shuffle=rng if self._shuffles_ties() else None)
         units = loss.units(queries)
@@ -243,7 +241,7 @@ class GradientRanker(Ranker):
         return self.kernel_map_.transform(X)
 
     def _map(self, X: Matrix) -> Matrix:
-        return X if self.kernel is None else self.kernel_map_.transform(X)
+        return self.kernel_map_.transform(X) if hasattr(self, "kernel_map_") else X
 
     def _scorer(self, n_features: int) -> Scorer:
         if not self.hidden:
@@ -252,25 +250,24 @@ class GradientRanker(Ranker):
 
         return Network(n_features, self.hidden, self.layers)
 
-    def _scorer_of_fit(self) -> Scorer:
-        return self._scorer(self.n_features_in_) if self.hidden else Linear(len(self.coef_))
-
     def _watch(self, scorer: Scorer, valid: tuple[Any, ...] | None) -> LearningCurve:
         if valid is None:
             return LearningCurve(None, self.patience)
-        X, y, qid = _data.parts_of(valid)
-        mapped = self._map(self._checked(X, reset=False))
-        label = _data.labels_only(y, mapped.shape[0])
-        query = _data.query_codes(mapped.shape[0], qid, None)
+        watched = Validation(valid, self.metric, lambda X: self._map(self._checked(X, reset=False)))
 
         def measure(point: Floats) -> float:
-            return _data.measure(self.metric, scorer.scores(mapped, point[: scorer.size]), label, query)
+            return watched.measure(scorer.scores(watched.X, point[: scorer.size]))
 
         return LearningCurve(measure, self.patience)
 
     def _keep(self, scorer: Scorer, found: Minimum, watch: LearningCurve) -> None:
         """Store what was learnt."""
         point = found.point if watch.best is None else watch.best
+        if not np.isfinite(point).all():
+            raise InputError(
+                f"{type(self).__name__} diverged, its weights are no numbers any more: lower learning_rate, "
+                "or standardise the features."
+            )
         self.coef_, self.own_ = point[: scorer.size], point[scorer.size :]
         self.n_iter_ = found.iterations
         self.history_ = watch.history
@@ -289,13 +286,7 @@ class PairProbabilities:
     def predict_proba_pair(self, X: Any, first: ArrayLike, second: ArrayLike) -> Floats:
         """Return the chances that row ``first[k]`` beats row ``second[k]``, ties with it, loses to it: n x 3."""
         scores = self.predict(X)  # type: ignore[attr-defined]
-        one, other = (np.asarray(rows, np.int64).reshape(-1) for rows in (first, second))
-        if len(one) != len(other) or (
-            len(one) and not 0 <= min(one.min(), other.min()) <= max(one.max(), other.max()) < len(scores)
-        ):
-            raise InputError(
-                f"first and second must name as many rows each, from 0 to {len(scores) - 1}: correct them."
-            )
+        one, other = _data.named_rows(first, second, len(scores))
         return self._loss().probabilities(scores[one] - scores[other], self.own_)  # type: ignore[attr-defined,no-any-return]
 
 

@@ -26,14 +26,21 @@ def begin_fit(estimator: Any) -> None:
 
 def dense(estimator: Any, X: Any, *, reset: bool, missing: bool = False) -> AnyArray:
     """Check dense features: float32 is kept as it is, anything else becomes float64; NaN only if it may be missing."""
-    found: AnyArray = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype=[np.float64, np.float32],
-        ensure_all_finite="allow-nan" if missing else True,
-    )
+    found: AnyArray = _validated(estimator, X, reset, missing, accept_sparse=False)
     return found
+
+
+def dense_or_sparse(estimator: Any, X: Any, *, reset: bool, missing: bool = False) -> Matrix:
+    """Check features that may also be sparse, which then become rows (CSR)."""
+    return _validated(estimator, X, reset, missing, accept_sparse="csr")
+
+
+def _validated(estimator: Any, X: Any, reset: bool, missing: bool, accept_sparse: str | bool) -> Matrix:
+    finite = "allow-nan" if missing else True
+    types = [np.float64, np.float32]
+    return validate_data(
+        estimator, X, reset=reset, accept_sparse=accept_sparse, dtype=types, ensure_all_finite=finite
+    )
 
 
 def require_labels(estimator: Any, y: ArrayLike | None) -> ArrayLike:

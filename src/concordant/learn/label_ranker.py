@@ -29,12 +29,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from concordant.errors import InputError, NeedError
 from concordant.learn._label_ranks import LabelRanks, tau_by_row
 from concordant.learn._pairs import chance_of_first
-from concordant.learn._rows import begin_fit, require_labels, row_weights
+from concordant.learn._rows import begin_fit, dense_or_sparse, require_labels, row_weights
 from concordant.losses.ordered_partitions import MeanPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.params import param
@@ -145,7 +145,7 @@ class LabelRanker(BaseEstimator):  # type: ignore[misc]
         return classifier.fit(X, target, sample_weight=weight)
 
     def _checked(self, X: Any, *, reset: bool) -> Matrix:
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return dense_or_sparse(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -129,12 +129,7 @@ class PairwiseRanker(Ranker):
         """Return how much row ``first[k]`` of X is preferred to row ``second[k]``, between 0 and 1."""
         check_is_fitted(self)
         X = dense(self, X, reset=False)
-        one, other = (np.atleast_1d(np.asarray(rows, np.int64)) for rows in (first, second))
-        if one.shape != other.shape or one.ndim != 1:
-            raise InputError("first and second must name as many rows each: give one pair per place.")
-        if len(one) and not 0 <= min(one.min(), other.min()) <= max(one.max(), other.max()) < len(X):
-            raise InputError(f"A pair names a row outside 0 to {len(X) - 1}: correct first and second.")
-        return self._preferences(X, one, other)
+        return self._preferences(X, *_data.named_rows(first, second, len(X)))
 
     def agree(self, X: Any, *, scores: ArrayLike | None = None, qid: ArrayLike | None = None) -> Floats:
         """Return the AGREE of every query: how much preference its order keeps, of n(n-1)/2 at most.

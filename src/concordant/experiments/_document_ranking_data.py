@@ -1,0 +1,156 @@
+"""Feature files of learning to rank as folds: training, validation and test rows.
+
+Four layouts are recognised, the files packed or not:
+
+- parts ``S1.txt`` … ``S5.txt`` (LETOR 4.0): fold f trains on S(f) to S(f+2), validates on S(f+3), tests on S(f+4);
+- folders ``Fold1`` … with ``train.txt``, ``vali.txt`` and ``test.txt`` (MSLR-WEB10K, MSLR-WEB30K, LETOR);
+- one folder with a training and a test file, and perhaps a validation file (Yahoo: ``set1.train.txt``, …);
+- a single file: a tenth of the queries, drawn at random, is the test set.
+
+Where there is no validation file, a tenth of the training queries is taken for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from concordant.errors import InputError
+from concordant.experiments import data_folder
+from concordant.io import read_features
+from concordant.types import AnyArray, Bools, Floats, Int64s
+
+PARTS = ("S1", "S2", "S3", "S4", "S5")
+MQ2008 = "letor4-mq2008"
+SHARE = 10  # one query in so many is set aside
+
+
+class Rows(NamedTuple):
+    """Feature rows with labels and queries."""
+
+    X: AnyArray
+    y: Floats
+    query: Int64s
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries there are."""
+        return len(np.unique(self.query))
+
+    def take(self, kept: Bools) -> Rows:
+        """Return the rows where ``kept`` is true."""
+        return Rows(self.X[kept], self.y[kept], self.query[kept])
+
+
+class Fold(NamedTuple):
+    """One split of a data set."""
+
+    name: str
+    train: Rows
+    valid: Rows
+    test: Rows
+
+
+class DataSet(NamedTuple):
+    """A data set found on disk: its folds are read one after the other, when they are asked for."""
+
+    name: str
+    fold_names: tuple[str, ...]
+    read: Callable[[Sequence[str]], Iterator[Fold]]
+
+
+def find(data: str | os.PathLike[str] | None) -> DataSet:
+    """Find a data set: MQ2008 below a folder of public data, or whatever stands in the folder or file given."""
+    root = data or os.environ.get("CONCORDANT_DATA")
+    if not root:
+        data_folder(None, MQ2008)  # says where to get it
+    path = Path(root or "")
+    if path.is_file():
+        return DataSet(path.name.split(".")[0], ("split",), lambda _: _of_file(path))
+    for folder in (path, path / MQ2008, path / "MQ2008"):
+        parts = [part for part in (_file(folder, stem) for stem in PARTS) if part]
+        if len(parts) == len(PARTS):
+            return DataSet(folder.name, tuple("12345"), partial(_of_parts, parts))
+    folds = sorted(folder for folder in path.glob("[Ff]old*") if folder.is_dir())
+    if folds:
+        by_name = {re.sub(r"\D", "", folder.name) or folder.name: folder for folder in folds}
+        return DataSet(path.name, tuple(by_name), partial(_of_folders, by_name))
+    if path.is_dir() and _containing(path, "train"):
+        return DataSet(path.name, ("split",), lambda _: iter([_of_folder("split", path)]))
+    raise InputError(
+        f"{path} holds no set this experiment knows: give one file, or a folder with S1.txt to S5.txt (LETOR MQ2008), "
+        "with Fold1 … of train.txt, vali.txt and test.txt (MSLR), or with set1.train.txt and set1.test.txt (Yahoo)."
+    )
+
+
+def _of_parts(parts: Sequence[Path], wanted: Sequence[str]) -> Iterator[Fold]:
+    read = _read(*parts)
+    for name in wanted:
+        at = [(int(name) - 1 + k) % 5 for k in range(5)]
+        yield Fold(name, _joined([read[k] for k in at[:3]]), read[at[3]], read[at[4]])
+
+
+def _of_folders(folders: dict[str, Path], wanted: Sequence[str]) -> Iterator[Fold]:
+    for name in wanted:
+        yield _of_folder(name, folders[name])
+
+
+def _of_folder(name: str, folder: Path) -> Fold:
+    train_path, test_path, valid_path = (_containing(folder, word) for word in ("train", "test", "vali"))
+    if train_path is None or test_path is None:
+        raise InputError(f"{folder} needs a file named train and one named test: put them there.")
+    if valid_path is None:
+        every, test = _read(train_path, test_path)
+        train, valid = _split(every)
+        return Fold(name, train, valid, test)
+    train, valid, test = _read(train_path, valid_path, test_path)
+    return Fold(name, train, valid, test)
+
+
+def _of_file(path: Path) -> Iterator[Fold]:
+    (every,) = _read(path)
+    rest, test = _split(every)
+    train, valid = _split(rest)
+    yield Fold("split", train, valid, test)
+
+
+def _file(folder: Path, stem: str) -> Path | None:
+    """Return the file of a name, whatever its endings."""
+    return next((p for p in sorted(folder.glob(f"{stem}.*")) if p.is_file()), None) if folder.is_dir() else None
+
+
+def _containing(folder: Path, word: str) -> Path | None:
+    """Return the first file whose name contains a word and that holds feature rows."""
+    sizes = (".query", ".group")
+    found = (p for p in sorted(folder.iterdir()) if word in p.name.lower() and not set(sizes) & set(p.suffixes))
+    return next((p for p in found if p.is_file()), None)
+
+
+def _read(*paths: Path) -> list[Rows]:
+    """Read files and give all the same number of features: files leave out zeros, also the last ones."""
+    found = [Rows(*read_features(path)) for path in paths]
+    width = max(rows.X.shape[1] for rows in found)
+    return [rows._replace(X=np.pad(rows.X, ((0, 0), (0, width - rows.X.shape[1])))) for rows in found]
+
+
+def _joined(parts: Sequence[Rows]) -> Rows:
+    """Join parts; queries of different parts are different."""
+    first = np.cumsum([0, *(int(part.query.max()) + 1 for part in parts)])
+    query = np.concatenate([part.query + start for part, start in zip(parts, first[:-1], strict=True)])
+    return Rows(np.concatenate([part.X for part in parts]), np.concatenate([part.y for part in parts]), query)
+
+
+def _split(rows: Rows) -> tuple[Rows, Rows]:
+    """Set a tenth of the queries aside, drawn at random but always the same."""
+    codes = np.unique(rows.query)
+    if len(codes) < SHARE:
+        raise InputError(f"There are {len(codes)} queries, too few to set a tenth aside: give at least {SHARE}.")
+    aside = np.random.default_rng(0).permutation(codes)[: len(codes) // SHARE]
+    is_aside = np.isin(rows.query, aside)
+    return rows.take(~is_aside), rows.take(is_aside)

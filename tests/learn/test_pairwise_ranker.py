@@ -172,7 +172,7 @@ def test_what_cannot_be_done_is_refused_with_a_reason() -> None:
     with pytest.raises(NeedError, match="takes no weights"):
         PairwiseRanker(KNeighborsClassifier()).fit(X, y, qid=qid, sample_weight=np.ones(len(y)))
     model = PairwiseRanker().fit(X, y, qid=qid)
-    with pytest.raises(InputError, match="outside 0 to"):
+    with pytest.raises(InputError, match="from 0 to"):
         model.preference(X, [0], [len(X)])
     with pytest.raises(InputError, match="scores has shape"):
         model.agree(X, scores=[1.0, 2.0])

@@ -221,6 +221,8 @@ class GradientRanker(Ranker):
         label, query = _data.labels_only(require_labels(self, y), n_rows), _data.query_codes(n_rows, qid, group)
         weight = _data.query_weights(sample_weight, query)
         queries = Queries.from_rows(label, query, weight, shuffle=rng if self._shuffles_ties() else None)
+        if not queries.weight.all():  # absent in every respect, also from the batches of a stochastic solver
+            queries = queries.chosen(queries.weight > 0)
         units = loss.units(queries)
         _data.refuse_nothing_to_learn(queries, n_rows)
         if self.weighting == "queries":

@@ -106,6 +106,13 @@ class Queries:
             self.row[low:high],
         )
 
+    def chosen(self, keep: Bools) -> Queries:
+        """Return only some queries; rows stay as they are."""
+        size = np.diff(self.ptr)
+        at = np.repeat(keep, size)
+        ptr = np.concatenate([[0], np.cumsum(size[keep])]).astype(np.int64, copy=False)
+        return Queries(ptr, self.tier[at], self.label[at], self.weight[keep], self.row[at])
+
     def weighted(self, weight: Floats) -> Queries:
         """Return the same queries with other weights."""
         return Queries(self.ptr, self.tier, self.label, weight, self.row)

@@ -90,7 +90,7 @@ class Objective:
             back = found.gradient
         else:
             found = self.loss.evaluate(scores[block.place], block.data, own)
-            back = np.empty(len(scores))
+            back = np.zeros(len(scores))  # rows of queries that do not count stay 0
             back[block.place] = found.gradient
         return found.value, self._joined(self.scorer.pull(X, mine, kept, back), found)
 

@@ -200,6 +200,18 @@ def test_as_many_stages_as_objects_are_no_trouble(mean: str) -> None:
     assert np.isfinite(every_distinct_stage(loss_of(mean), 100_000))
 
 
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("mean", ["arithmetic", "maximum", "minimum"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_scores_that_are_no_numbers_spoil_their_own_query_only(mean: str) -> None:
+    queries = Queries.from_rows(np.arange(300) % 3.0, np.repeat([0, 1], [200, 100]))
+    scores = np.random.default_rng(0).normal(size=300)
+    scores[:200:7] = np.nan
+    gradient = loss_of(mean, rank_weighting=True).evaluate(scores, queries).gradient
+    assert np.isnan(gradient[:200]).any()
+    assert np.isfinite(gradient[200:]).all()
+
+
 def test_both_back_ends_agree_on_exact_models() -> None:
     compiled = pytest.importorskip("concordant.kernels._compiled", reason="the compiled kernels are not built")
     from concordant.kernels import twins

@@ -145,6 +145,17 @@ def test_persistent_chains_follow_their_query_into_any_batch() -> None:
     assert (loss._memory.member != before)[own].any()
 
 
+@pytest.mark.usefixtures("backend")
+def test_observed_sets_of_an_impossible_size_are_left_at_once() -> None:
+    loss = SampledPartitionLoss(sampler="metropolis", bias=TieOdds(0.0))
+    chains = Chains(np.zeros(200, np.int64), np.full(200, 4))
+    member = chains.first_members(np.full(200, 3))
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        member = loss.step(np.array([0.1, 0.2, 0.3, 0.4]), chains, member, rng)
+    assert (member.reshape(200, 4).sum(axis=1) == 1).all()
+
+
 def test_both_back_ends_draw_the_same_sets() -> None:
     compiled = pytest.importorskip("concordant.kernels._compiled", reason="the compiled kernels are not built")
     from concordant.kernels import twins

@@ -18,7 +18,7 @@ from concordant.scorers.linear import Linear
 from concordant.scorers.network import Network
 from concordant.solvers import lbfgs
 from concordant.solvers.bundle import minimise_bundle
-from concordant.solvers.dual import FeatureSpace, KernelSpace, minimise_dual, pairs_of
+from concordant.solvers.dual import FeatureSpace, KernelSpace, minimise_dual
 from concordant.solvers.newton import minimise_newton
 from concordant.solvers.objective import Objective
 from concordant.solvers.stochastic import minimise_stochastic
@@ -59,10 +59,44 @@ def brute_pairs(queries: Queries) -> set[tuple[int, int, float]]:
 @pytest.mark.parametrize("mixed", [False, True])
 def test_the_list_of_pairs_holds_every_pair_once(mixed: bool) -> None:
     _, queries = made(mixed=mixed)
-    pairs = pairs_of(queries)
+    pairs = Pairs.of(queries)
     listed = list(zip(pairs.better.tolist(), pairs.worse.tolist(), pairs.weight.tolist(), strict=True))
     assert len(listed) == len(set(listed)) == queries.pairs.sum()
     assert set(listed) == brute_pairs(queries)
+
+
+def test_pairs_chosen_by_number_are_those_of_the_list() -> None:
+    _, queries = made(mixed=True)
+    every, chosen = Pairs.of(queries), np.array([0, 3, 4, 50, int(queries.pairs.sum()) - 1])
+    some = Pairs.of(queries, chosen)
+    assert np.array_equal(some.better, every.better[chosen])
+    assert np.array_equal(some.worse, every.worse[chosen])
+    assert np.array_equal(some.weight, every.weight[chosen])
+
+
+class TestDescent:
+    def test_a_first_step_that_is_far_too_long_is_shortened(self) -> None:
+        def steep(point: np.ndarray) -> tuple[float, np.ndarray]:
+            power = np.exp(np.minimum(1e7 * np.abs(point - 1e-7), 600.0))
+            return float(power.sum()), np.sign(point - 1e-7) * 1e7 * power
+
+        found = lbfgs.minimise(steep, np.zeros(1), tolerance=1e-9, max_iterations=50, watch=go_on)
+        assert found.value < np.e * 0.5
+
+    @pytest.mark.parametrize("slope", [0.0, 1e-15])
+    def test_a_flat_start_is_a_minimum(self, slope: float) -> None:
+        found = lbfgs.minimise(
+            lambda point: (1.0, np.full(2, slope)), np.ones(2), tolerance=1e-5, max_iterations=9, watch=go_on
+        )
+        assert found.is_converged
+        assert found.point.tolist() == [1, 1]
+
+    def test_going_nowhere_on_a_slope_is_no_minimum(self) -> None:
+        found = lbfgs.minimise(
+            lambda point: (1.0, np.ones(2)), np.ones(2), tolerance=1e-5, max_iterations=9, watch=go_on
+        )
+        assert not found.is_converged
+        assert found.iterations == 0
 
 
 class TestTheObjective:
@@ -70,7 +104,7 @@ class TestTheObjective:
     @pytest.mark.parametrize("loss", [RankNetLoss(), SquaredHingeLoss()])
     def test_its_curvature_agrees_with_finite_differences(self, form: str, loss: Any) -> None:
         X, queries = made(mixed=form == "mixed")
-        data: Any = pairs_of(queries) if form == "pairs" else queries
+        data: Any = Pairs.of(queries) if form == "pairs" else queries
         objective = Objective(Linear(4), loss, csr_array(X) if form == "sparse" else X, data, alpha=0.3)
         rng = np.random.default_rng(1)
         point, direction = rng.normal(size=(2, 4))
@@ -83,7 +117,7 @@ class TestTheObjective:
         X, queries = made(mixed=mixed)
         point = np.random.default_rng(2).normal(size=4)
         whole = Objective(Linear(4), HingeLoss(), X, queries)
-        for data, size in ((queries, 5), (queries, 1), (pairs_of(queries), 7)):
+        for data, size in ((queries, 5), (queries, 1), (Pairs.of(queries), 7)):
             parts = Objective(Linear(4), HingeLoss(), X, data, queries_per_block=size)
             assert len(parts.blocks) > 1
             assert parts(point)[0] == pytest.approx(whole(point)[0])
@@ -95,7 +129,7 @@ class TestNewton:
     @pytest.mark.parametrize("form", ["queries", "pairs"])
     def test_the_gradient_vanishes_at_the_end(self, loss: Any, form: str) -> None:
         X, queries = made()
-        data: Any = queries if form == "queries" else pairs_of(queries)
+        data: Any = queries if form == "queries" else Pairs.of(queries)
         objective = Objective(Linear(4), loss, X, data, alpha=1e-3)
         found = minimise_newton(objective, np.zeros(4), tolerance=1e-15, max_iterations=50, watch=go_on)
         assert found.is_converged
@@ -175,7 +209,7 @@ class TestStochasticDescent:
     @pytest.mark.parametrize("form", ["queries", "pairs"])
     def test_it_comes_near_the_minimum(self, method: str, rate: float, form: str) -> None:
         X, queries = made(n_queries=40)
-        data: Any = queries if form == "queries" else pairs_of(queries)
+        data: Any = queries if form == "queries" else Pairs.of(queries)
         objective = Objective(Linear(4), RankNetLoss(), X, data, alpha=1e-2, queries_per_block=4)
         best = minimise_newton(objective, np.zeros(4), tolerance=1e-12, max_iterations=50, watch=go_on)
         found = self.descend(objective, method=method, learning_rate=rate, passes=80 if form == "queries" else 8)
@@ -210,7 +244,7 @@ class TestTheBundleMethod:
         primal = minimise_bundle(objective, np.zeros(4), tolerance=1e-8, max_iterations=500, watch=go_on)
         dual = minimise_dual(
             FeatureSpace(X),
-            pairs_of(queries),
+            Pairs.of(queries),
             alpha=alpha,
             tolerance=1e-8,
             max_iterations=5000,
@@ -274,7 +308,7 @@ class TestTheDual:
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
     def test_features_and_inner_products_give_the_same_scores(self, backend: str, dtype: Any) -> None:
         X, queries = made(n_queries=4)
-        X, pairs = X.astype(dtype), pairs_of(queries)
+        X, pairs = X.astype(dtype), Pairs.of(queries)
         by_feature = self.solve(FeatureSpace(X), pairs, tolerance=1e-6)
         by_row = self.solve(KernelSpace.of_rows(X), pairs, tolerance=1e-6)
         by_sparse = self.solve(KernelSpace.of_rows(csr_array(X)), pairs, tolerance=1e-6)
@@ -287,7 +321,7 @@ class TestTheDual:
         from concordant.kernels import twins
 
         X, queries = made(n_queries=3, n_features=11)
-        pairs = pairs_of(queries)
+        pairs = Pairs.of(queries)
         rng = np.random.default_rng(1)
         cap, order = rng.uniform(0, 0.1, len(pairs)), rng.integers(0, len(pairs), 300)
         rest = (pairs.better, pairs.worse, cap, order, np.zeros(len(pairs)))
@@ -317,6 +351,6 @@ class TestTheDual:
 
     def test_the_watch_may_end_it(self) -> None:
         X, queries = made()
-        found = self.solve(FeatureSpace(X), pairs_of(queries), alpha=1e-5, watch=lambda iteration, *_: iteration < 2)
+        found = self.solve(FeatureSpace(X), Pairs.of(queries), alpha=1e-5, watch=lambda iteration, *_: iteration < 2)
         assert found.iterations == 2
         assert found.gap > 0

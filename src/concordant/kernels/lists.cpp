@@ -4,8 +4,7 @@
 //     a (log sum of worths in R - log sum of worths in X),    a = weight of the query times factor of the stage.
 // One pass from the last tier to the first gives the sums over R, one pass forwards the gradient: linear time.
 // Worths are relative to the best of the query; where scores lie too far apart for that, sums are kept as logarithms.
-#include "common.hpp"
-#include "exponential.hpp"
+#include "tiered.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -39,19 +38,7 @@ struct List {
     double stage_weight(size_t stage) const { return factor ? weight * factor[stage] : weight; }
 };
 
-struct Span {
-    double low, high;
-    bool is_wide() const { return !(high - low < WIDE); }
-};
-
-Span span_of(const double *x, size_t n) {
-    Span span{x[0], x[0]};
-    for (size_t k = 1; k < n; ++k) {
-        span.low = std::min(span.low, x[k]);
-        span.high = std::max(span.high, x[k]);
-    }
-    return span;
-}
+bool is_wide(Span span) { return !(span.width() < WIDE); }
 
 // worth = exp(score - best score); returns their sum.
 double fill_worths(const double *score, size_t n, Span span, double *worth) {
@@ -91,7 +78,7 @@ class Stages {
             return 0;
         }
         Span span = span_of(list.score, list.n);
-        if (span.is_wide()) return evaluate_wide(list, gradient);
+        if (is_wide(span)) return evaluate_wide(list, gradient);
         fill_worths(list.score, list.n, span, worth.data());
         return list.tier ? evaluate_tiers(list, gradient) : evaluate_strict(list, span.high, gradient);
     }
@@ -101,7 +88,7 @@ class Stages {
         std::fill(product, product + list.n, 0.0);
         if (list.n < 2) return;
         Span span = span_of(list.score, list.n);
-        if (span.is_wide()) return curve_wide(list, direction, product);
+        if (is_wide(span)) return curve_wide(list, direction, product);
         fill_worths(list.score, list.n, span, worth.data());
         sum_stages(list, direction);
         double first = 0, second = 0; // sums over the stages so far of a / R and of a mean / R
@@ -218,12 +205,6 @@ class Stages {
     std::vector<Stage> stages;
 };
 
-size_t longest(const int64_t *ptr, size_t queries) {
-    int64_t most = 0;
-    for (size_t q = 0; q < queries; ++q) most = std::max(most, ptr[q + 1] - ptr[q]);
-    return static_cast<size_t>(most);
-}
-
 // The objects of every tier by decreasing score: the likeliest of the orders that agree with the labels.
 class BestOrder {
   public:
@@ -271,7 +252,7 @@ nb::tuple list_mle(In<double> scores, In<int64_t> ptr, In<int32_t> tier, In<doub
     double value = 0;
     {
         nb::gil_scoped_release release;
-        size_t most = longest(ptr.data(), weight.size());
+        size_t most = largest_query(ptr);
         Stages stages(most);
         BestOrder best(is_best ? most : 0);
         for_each_list(scores, ptr, is_best ? tier.data() : nullptr, weight, [&](size_t, size_t from, List list) {
@@ -291,7 +272,7 @@ Out<double> list_mle_curve(In<double> scores, In<int64_t> ptr, In<int32_t> tier,
     Buffer<double> product(scores.size());
     {
         nb::gil_scoped_release release;
-        size_t most = longest(ptr.data(), weight.size());
+        size_t most = largest_query(ptr);
         Stages stages(most);
         BestOrder best(is_best ? most : 0);
         for_each_list(scores, ptr, is_best ? tier.data() : nullptr, weight, [&](size_t, size_t from, List list) {
@@ -311,7 +292,7 @@ nb::tuple mean_partitions(In<double> scores, In<int64_t> ptr, In<int32_t> tier, 
     Buffer<double> gradient(scores.size()), loss(weight.size());
     {
         nb::gil_scoped_release release;
-        Stages stages(longest(ptr.data(), weight.size()));
+        Stages stages(largest_query(ptr));
         const double *next = factor.size() ? factor.data() : nullptr;
         for_each_list(scores, ptr, tier.data(), weight, [&](size_t q, size_t from, List list) {
             list.factor = next;
@@ -327,7 +308,7 @@ Out<double> mean_partitions_curve(In<double> scores, In<int64_t> ptr, In<int32_t
     Buffer<double> product(scores.size());
     {
         nb::gil_scoped_release release;
-        Stages stages(longest(ptr.data(), weight.size()));
+        Stages stages(largest_query(ptr));
         const double *next = factor.size() ? factor.data() : nullptr;
         for_each_list(scores, ptr, tier.data(), weight, [&](size_t, size_t from, List list) {
             list.factor = next;
@@ -363,7 +344,7 @@ nb::tuple list_net(In<double> scores, In<int64_t> ptr, In<int32_t> tier, In<doub
     double value = 0;
     {
         nb::gil_scoped_release release;
-        std::vector<double> target(longest(ptr.data(), weight.size()));
+        std::vector<double> target(largest_query(ptr));
         for_each_list(scores, ptr, tier.data(), weight, [&](size_t, size_t from, List list) {
             value += list_net_of(list, label.data() + from, gradient.get() + from, target.data());
         });

@@ -4,8 +4,7 @@
 // Maximum and minimum have an exact normaliser: the n-th best of N remaining objects is the best of M(N - n) sets,
 // M(j) = sum_m g(m) C(j, m - 1), so that Z = sum_n M(N - n) worth_(n). The others are sampled: a chain per stage holds
 // one set, a byte per remaining object. Random numbers come from the caller.
-#include "common.hpp"
-#include "exponential.hpp"
+#include "tiered.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -90,6 +89,13 @@ class Extremes {
             if (factor) factor += n;
             return 0;
         }
+        double zero = 0;
+        for (size_t k = 0; k < n; ++k) zero += score[k] * 0;
+        if (zero != 0) { // what is no number cannot be sorted
+            std::fill(gradient, gradient + n, std::nan(""));
+            if (factor) factor += tier[n - 1] + 1;
+            return std::nan("");
+        }
         double low = *std::min_element(score, score + n), high = *std::max_element(score, score + n), value = 0;
         bool is_wide = !(high - low < WIDE);
         remaining_.sort(score, n, is_maximum_);
@@ -161,9 +167,7 @@ nb::tuple extreme_partitions(In<double> scores, In<int64_t> ptr, In<int32_t> tie
     {
         nb::gil_scoped_release release;
         const int64_t *at = ptr.data();
-        int64_t longest = 0;
-        for (size_t q = 0; q < weight.size(); ++q) longest = std::max(longest, at[q + 1] - at[q]);
-        Extremes extremes(static_cast<size_t>(longest), {shrink.data(), log_spread.data()}, is_maximum);
+        Extremes extremes(largest_query(ptr), {shrink.data(), log_spread.data()}, is_maximum);
         const double *next = factor.size() ? factor.data() : nullptr;
         for (size_t q = 0; q < weight.size(); ++q) {
             size_t from = static_cast<size_t>(at[q]), n = static_cast<size_t>(at[q + 1]) - from;
@@ -308,7 +312,9 @@ Out<uint8_t> metropolis_subsets(In<double> scores, In<int64_t> begin, In<int64_t
             double gain = temperature * (log_mean(score, proposed, n, is_harmonic) - log_mean(score, old, n, is_harmonic)) +
                           (bias[size] - bias[count]) + (factorial[count] + factorial[n - count]) -
                           (factorial[size] + factorial[n - size]);
-            if (!(choice.data()[2 * c + 1] < std::exp(gain))) std::copy(old, old + n, proposed);
+            // Observed sets may be of a size that cannot be (log g = -inf): any other is better.
+            bool is_taken = bias[count] == -INFINITY ? bias[size] > -INFINITY : choice.data()[2 * c + 1] < std::exp(gain);
+            if (!is_taken) std::copy(old, old + n, proposed);
             at += n;
         }
     }

@@ -158,7 +158,7 @@ class GradientRanker(Ranker):
 
     def predict(self, X: Any) -> Floats:
         """Return a score per row, higher for better; only rows of the same query should be compared."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         X = self._map(self._checked(X, reset=False))
         scorer = self._scorer(X.shape[1])
         if scorer.size != len(self.coef_):

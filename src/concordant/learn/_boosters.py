@@ -110,7 +110,7 @@ class BoostedTrees(Ranker):
 
     def predict(self, X: Any) -> Floats:
         """Return a score per row, higher for better; only rows of the same query should be compared."""
-        check_is_fitted(self)
+        check_is_fitted(self, "booster_text_")
         return self._scores(self._checked(X, reset=False, missing=True))
 
     def _train(self, train: Grouped, valid: Grouped | None) -> Trained:

@@ -60,7 +60,7 @@ def _codes_of_objects(query: AnyArray) -> Int64s:
 
 def _is_missing(value: Any) -> bool:
     try:
-        return value is None or bool(value != value)  # noqa: PLR0124 - NaN is not equal to itself
+        return value is None or bool(value != value)  # NaN is not equal to itself
     except TypeError:  # what pandas calls missing has no truth
         return True
 
@@ -131,7 +131,9 @@ def explicit_pairs(pairs: ArrayLike, weight: ArrayLike | None, tied: ArrayLike |
     if is_tied.shape != (len(rows),) or is_tied.dtype.kind != "b":
         raise InputError(f"tied must be True or False for each of the {len(rows):,} pairs: correct it.")
     if not weight_by_pair[~is_tied].any():
-        raise InputError("There is nothing to learn: every pair is tied or has weight zero. Give a pair with a preference.")
+        raise InputError(
+            "There is nothing to learn: every pair is tied or has weight zero. Check tied and sample_weight."
+        )
     return Pairs(rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64), weight_by_pair, is_tied)
 
 

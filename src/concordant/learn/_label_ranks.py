@@ -38,6 +38,27 @@ class LabelRanks(NamedTuple):
             raise InputError("y ranks no label at all: give the ranks of at least some labels.")
         return cls(rank, names or list(range(rank.shape[1])), None)
 
+    def refuse_nothing_to_learn(self, weight: Floats) -> None:
+        """Say that no row with a weight orders two labels."""
+        used = self.rank[weight > 0]
+        best, worst = np.fmin.reduce(used, axis=1), np.fmax.reduce(used, axis=1)
+        if len(self.labels) > 1 and not (best < worst).any():
+            raise InputError("There is nothing to learn: no row of y ranks one label above another. Check y.")
+
+    def aligned_to(self, labels: list[Any]) -> Floats:
+        """Return the ranks with columns as in ``labels``: by name where both have names, else by place."""
+        without_names = list(range(len(labels)))
+        if without_names in (self.labels, labels):
+            if len(self.labels) != len(labels):
+                raise InputError(f"y ranks {len(self.labels)} labels, but {len(labels)} were learnt: give those.")
+            return self.rank
+        place = {label: k for k, label in enumerate(labels)}
+        for unknown in (label for label in self.labels if label not in place):
+            raise InputError(f"y ranks the label {unknown!r}, which was not learnt: leave it out.")
+        aligned = np.full((len(self.rank), len(labels)), np.nan)
+        aligned[:, [place[label] for label in self.labels]] = self.rank
+        return aligned
+
     @classmethod
     def _of_preferences(cls, prefs: Preferences, n_rows: int) -> LabelRanks:
         """Take ballots as rows: by instance or agent, in the order of their vocabulary, else in their own order."""

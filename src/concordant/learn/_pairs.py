@@ -11,24 +11,11 @@ from concordant.types import AnyArray, Floats, Int64s
 
 
 def label_pairs(queries: Queries, most: int | None, rng: np.random.Generator) -> Pairs:
-    """Return the pairs of different label within queries, or ``most`` of them drawn at random.
-
-    Position i is better than all positions from the end of its tier to the end of its query: counted through, pair k
-    belongs to the position whose pairs begin last before k.
-    """
-    query = np.repeat(np.arange(len(queries)), np.diff(queries.ptr))
-    tier_end = np.repeat(queries.tier_ptr[1:], np.diff(queries.tier_ptr))
-    count = queries.ptr[1:][query] - tier_end
-    ends = np.cumsum(count)
-    total = int(ends[-1]) if len(ends) else 0
-    if most is not None and total > most:
-        chosen = np.sort(rng.choice(total, most, replace=False, shuffle=False))
-    else:
-        chosen = np.arange(total)
-    better = np.searchsorted(ends, chosen, side="right")
-    worse = tier_end[better] + chosen - (ends - count)[better]
-    weight = queries.weight[query[better]]
-    return Pairs(queries.row[better], queries.row[worse], weight, np.zeros(len(chosen), bool))
+    """Return the pairs of different label within queries, or ``most`` of them drawn at random."""
+    total = int(queries.pairs.sum())
+    if most is None or total <= most:
+        return Pairs.of(queries)
+    return Pairs.of(queries, np.sort(rng.choice(total, most, replace=False, shuffle=False)))
 
 
 def pair_features(X: AnyArray, first: Int64s, second: Int64s, kind: str) -> AnyArray:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
-from concordant.errors import InputError
+from concordant.errors import InputError, ParameterError
 from concordant.learn import _data
 from concordant.losses.queries import Queries
-from concordant.params import check_params
+from concordant.params import check_params, params_of
 from concordant.scorers.base import Matrix
 from concordant.types import AnyArray, Floats, Int64s
 
@@ -20,6 +22,10 @@ from concordant.types import AnyArray, Floats, Int64s
 def begin_fit(estimator: Any) -> None:
     """Check the parameters, and forget what an earlier fit learnt: nothing may remain of other data."""
     check_params(estimator)
+    for declared in params_of(type(estimator)):
+        value = getattr(estimator, declared.name)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ParameterError(f"{declared.name}={value!r} is out of range: give a finite number.")
     for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]:
         delattr(estimator, name)
 
@@ -38,9 +44,14 @@ def dense_or_sparse(estimator: Any, X: Any, *, reset: bool, missing: bool = Fals
 def _validated(estimator: Any, X: Any, reset: bool, missing: bool, accept_sparse: str | bool) -> Matrix:
     finite = "allow-nan" if missing else True
     types = [np.float64, np.float32]
-    return validate_data(
-        estimator, X, reset=reset, accept_sparse=accept_sparse, dtype=types, ensure_all_finite=finite
-    )
+    return validate_data(estimator, X, reset=reset, accept_sparse=accept_sparse, dtype=types, ensure_all_finite=finite)
+
+
+def fresh_copy(estimator: Any, name: str, *methods: str) -> Any:
+    """Return an unfitted copy of an estimator with some methods, given as the parameter ``name``."""
+    if isinstance(estimator, type) or not all(hasattr(estimator, one) for one in ("fit", "get_params", *methods)):
+        raise ParameterError(f"{name}={estimator!r} is no estimator: give an instance of one, unfitted.")
+    return clone(estimator)
 
 
 def require_labels(estimator: Any, y: ArrayLike | None) -> ArrayLike:

@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from concordant.errors import NeedError
 from concordant.learn._base import METRIC, Ranker
 from concordant.learn._data import deviation, measure
-from concordant.learn._rows import Labelled, begin_fit, labelled
+from concordant.learn._rows import Labelled, begin_fit, fresh_copy, labelled
 from concordant.learn.rank_boost import RankBoost
 from concordant.params import param
 from concordant.types import Bools, Floats, Int64s
@@ -67,22 +67,23 @@ class BaggedRanker(Ranker):
         useful = given.queries.pairs > 0
         rng = np.random.default_rng(self.seed)
         passed = {} if valid is None else {"valid": valid}
-        self.rankers_, self.scales_ = [], np.ones(self.n_rankers)
+        rankers, scales = [], np.ones(self.n_rankers)
         kept = _OutOfBag(given)
         for number in range(self.n_rankers):
             drawn = self._draw(rng, useful)
             fitted = _fit_sample(self._fresh(rng), given, drawn, passed)
             scores = np.asarray(fitted.predict(given.X), np.float64)
-            self.scales_[number] = deviation(scores, given.query) or 1.0
-            self.rankers_.append(fitted)
-            kept.add(scores / self.scales_[number], drawn[given.query] == 0)
+            scales[number] = deviation(scores, given.query) or 1.0
+            rankers.append(fitted)
+            kept.add(scores / scales[number], drawn[given.query] == 0)
+        self.rankers_, self.scales_ = rankers, scales
         if self.out_of_bag:
             self.out_of_bag_score_ = kept.score(self.metric)
         return self
 
     def predict(self, X: Any) -> Floats:
         """Return the mean of the rankers' standardised scores per row."""
-        check_is_fitted(self)
+        check_is_fitted(self, "scales_")
         X = self._checked(X, reset=False, missing=self._allows_missing())
         total = np.zeros(X.shape[0])
         for fitted, scale in zip(self.rankers_, self.scales_.tolist(), strict=True):
@@ -94,7 +95,7 @@ class BaggedRanker(Ranker):
 
     def _refuse_places(self) -> None:
         """Refuse a ranker whose answers are places in a set: they are no scores that could be averaged."""
-        if "qid" in inspect.signature(self._base().predict).parameters:
+        if "qid" in inspect.signature(fresh_copy(self._base(), "ranker", "predict").predict).parameters:
             raise NeedError(
                 f"{type(self.ranker).__name__} orders whole sets and has no scores to average: "
                 "bag its classifier instead, or choose another ranker."

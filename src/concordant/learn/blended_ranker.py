@@ -4,7 +4,8 @@ Models that err in different ways correct each other. Rows get the ranks of thei
 features (``QueryRanks``), all is standardised, every ranker is fitted, and scores are averaged after each ranker's were
 divided by their deviation within queries (of the validation set, where there is one). Unless told otherwise they are
 
-    RankNet, OrderedPartitionRanker, LambdaRank(target="ap")    linear, three views of the same labels
+    RankNet, OrderedPartitionRanker, LambdaRank(target="ap")    linear, three views of the same labels ("ndcg" if labels
+                                                                do not tell relevant rows, from 1 on, from others)
     ForestRanker                                                what no line can tell
 
 On MQ2008 (LETOR 4.0, five folds) the blend is more than a point of NDCG@5 and of MAP above the best linear model; see
@@ -71,7 +72,7 @@ class BlendedRanker(Ranker):
         widened = self._widened(given.X, given.query)
         given = given._replace(X=widened if self.scaler_ is None else self.scaler_.fit_transform(widened))
         watched = None if valid is None else self._checked_valid(valid)
-        self.rankers_ = [self._fitted(one, given, watched) for one in self._fresh()]
+        self.rankers_ = [self._fitted(one, given, watched) for one in self._fresh(given.label)]
         # Flexible rankers spread the rows they learnt from too far apart: other rows tell their scale better.
         ready, query = (given.X, given.query) if watched is None else (watched[0], watched[2])
         self.scales_ = np.array([_data.deviation(one.predict(ready), query) or 1.0 for one in self.rankers_])
@@ -79,7 +80,7 @@ class BlendedRanker(Ranker):
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:
         """Return the mean of the rankers' standardised scores; without ``qid`` all rows are one query."""
-        check_is_fitted(self)
+        check_is_fitted(self, "scales_")
         X = dense(self, X, reset=False)
         ready = self._prepared(X, _data.query_codes(len(X), qid, None))
         parts = [one.predict(ready) / scale for one, scale in zip(self.rankers_, self.scales_.tolist(), strict=True)]
@@ -103,11 +104,13 @@ class BlendedRanker(Ranker):
         return self._prepared(X, query), _data.labels_only(y, len(X)), query
 
     # ---- rankers ----
-    def _fresh(self) -> Iterator[Any]:
+    def _fresh(self, label: Floats) -> Iterator[Any]:
         """Return unfitted copies of the rankers, each with a seed of its own and the metric to watch."""
         base = self.rankers
         if base is None:
-            base = [RankNet(), OrderedPartitionRanker(), LambdaRank(target="ap"), ForestRanker()]
+            has_both = (label >= 1).any() and (label < 1).any()  # relevant rows and others, as average precision needs
+            target = "ap" if has_both else "ndcg"
+            base = [RankNet(), OrderedPartitionRanker(), LambdaRank(target=target), ForestRanker()]
         if not isinstance(base, Sequence) or isinstance(base, str) or not base:
             raise InputError("rankers must be a list of at least one ranker: correct it.")
         for one in base:

@@ -26,15 +26,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from concordant.errors import InputError, NeedError
+from concordant.errors import NeedError
 from concordant.learn._label_ranks import LabelRanks, tau_by_row
 from concordant.learn._pairs import chance_of_first
-from concordant.learn._rows import begin_fit, dense_or_sparse, require_labels, row_weights
+from concordant.learn._rows import begin_fit, dense_or_sparse, fresh_copy, require_labels, row_weights
 from concordant.losses.ordered_partitions import MeanPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.params import param
@@ -66,12 +66,13 @@ class LabelRanker(BaseEstimator):  # type: ignore[misc]
         X = self._checked(X, reset=True)
         given = LabelRanks.of(require_labels(self, y), X.shape[0])
         weight = row_weights(sample_weight, X.shape[0]) * (1.0 if given.weight is None else given.weight)
-        self.labels_ = given.labels
+        given.refuse_nothing_to_learn(weight)
         is_weighted = sample_weight is not None or given.weight is not None
         if self.method == "plackett-luce":
             self._fit_plackett_luce(X, given.rank, weight)
         else:
             self._fit_pairwise(X, given.rank, weight if is_weighted else None)
+        self.labels_ = given.labels
         return self
 
     def predict(self, X: Any) -> Int64s:
@@ -82,9 +83,9 @@ class LabelRanker(BaseEstimator):  # type: ignore[misc]
 
     def predict_scores(self, X: Any) -> Floats:
         """Return the score of every label for every row, higher for better."""
-        check_is_fitted(self)
+        check_is_fitted(self, "labels_")
         X = self._checked(X, reset=False)
-        if self.method == "plackett-luce":
+        if hasattr(self, "coef_"):
             return np.asarray(X @ self.coef_.astype(X.dtype, copy=False), np.float64) + self.intercept_
         scores = np.tile(self.chances_.sum(axis=1), (X.shape[0], 1))
         for (a, b), classifier in zip(self.pairs_.tolist(), self.classifiers_, strict=True):
@@ -96,9 +97,7 @@ class LabelRanker(BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any) -> float:
         """Return the mean of Kendall's tau-b over the rows that order at least two labels; 0 if none does."""
         ranks = self.predict(X)
-        truth = LabelRanks.of(y, len(ranks)).rank
-        if truth.shape != ranks.shape:
-            raise InputError(f"y ranks {truth.shape[1]} labels, but {ranks.shape[1]} were learnt: give the same ones.")
+        truth = LabelRanks.of(require_labels(self, y), len(ranks)).aligned_to(self.labels_)
         tau = tau_by_row(truth, ranks.astype(np.float64))
         return float(np.nanmean(tau)) if not np.isnan(tau).all() else 0.0
 
@@ -137,7 +136,8 @@ class LabelRanker(BaseEstimator):  # type: ignore[misc]
         self.pairs_ = np.array(pairs, np.int64).reshape(-1, 2)
 
     def _fitted(self, X: Matrix, target: Int64s, weight: Floats | None) -> Any:
-        classifier = clone(self.classifier) if self.classifier is not None else LogisticRegression(max_iter=1000)
+        given = LogisticRegression(max_iter=1000) if self.classifier is None else self.classifier
+        classifier = fresh_copy(given, "classifier")
         if weight is None:
             return classifier.fit(X, target)
         if not has_fit_parameter(classifier, "sample_weight"):

@@ -96,7 +96,7 @@ class OrdinalRanker(Ranker):
 
     def predict(self, X: Any) -> Floats:
         """Return the latent score x'w per row, higher for better."""
-        check_is_fitted(self)
+        check_is_fitted(self, "thresholds_")
         X = self._checked(X, reset=False)
         return Linear(X.shape[1]).scores(X, self.coef_)
 

@@ -26,7 +26,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -37,13 +36,13 @@ from concordant.learn import _data
 from concordant.learn._base import Ranker
 from concordant.learn._data import refuse_labels_beside_pairs
 from concordant.learn._pairs import chance_of_first, label_pairs, pair_features
-from concordant.learn._rows import begin_fit, dense, labelled
+from concordant.learn._rows import begin_fit, dense, fresh_copy, labelled
 from concordant.params import param
 from concordant.solvers.ordering import component_orders, greedy_orders
 from concordant.types import AnyArray, Floats, Int64s
 
 PAIRS_AT_ONCE = 1 << 15
-LARGEST_QUERY = 20_000  # rows: the matrix of their preferences takes 3 GB
+LARGEST_QUERY = 10_000  # rows: the matrix of their preferences takes 0.8 GB, and its components several times that
 UNIT = 1e-10  # of a preference, in which the Kemeny search counts
 
 
@@ -93,7 +92,8 @@ class PairwiseRanker(Ranker):
             refuse_labels_beside_pairs(y, qid, group)
             chosen = _data.explicit_pairs(pairs, sample_weight, None, len(X))
         one, other = (pair_features(X, *rows, self.features) for rows in _both_ways(chosen.better, chosen.worse))
-        classifier = clone(self.classifier) if self.classifier is not None else LogisticRegression(max_iter=1000)
+        given = LogisticRegression(max_iter=1000) if self.classifier is None else self.classifier
+        classifier = fresh_copy(given, "classifier")
         weights = {} if sample_weight is None else {"sample_weight": np.tile(chosen.weight, 2)}
         if weights and not has_fit_parameter(classifier, "sample_weight"):
             raise NeedError(f"{type(classifier).__name__} takes no weights: leave sample_weight out.")
@@ -104,7 +104,7 @@ class PairwiseRanker(Ranker):
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:
         """Return, per row, how many rows of its query come after it; without ``qid`` all rows are one query."""
-        check_is_fitted(self)
+        check_is_fitted(self, "n_pairs_")
         X = dense(self, X, reset=False)
         scores = np.zeros(len(X))
         all_proven = True
@@ -127,7 +127,7 @@ class PairwiseRanker(Ranker):
 
     def preference(self, X: Any, first: ArrayLike, second: ArrayLike) -> Floats:
         """Return how much row ``first[k]`` of X is preferred to row ``second[k]``, between 0 and 1."""
-        check_is_fitted(self)
+        check_is_fitted(self, "n_pairs_")
         X = dense(self, X, reset=False)
         return self._preferences(X, *_data.named_rows(first, second, len(X)))
 
@@ -166,7 +166,7 @@ class PairwiseRanker(Ranker):
         ends = np.cumsum(np.bincount(query)) if len(query) else np.zeros(0, np.int64)
         sizes = np.diff(ends, prepend=0)
         if sizes.max(initial=0) > LARGEST_QUERY:
-            raise InputError(f"A query has {sizes.max():,} rows: their preferences do not fit in memory; pass qid=.")
+            raise InputError(f"A query has {sizes.max():,} rows, too many to compare all: pass qid=, or split it.")
         group = np.cumsum(sizes**2) // (8 * PAIRS_AT_ONCE)
         for number in np.unique(group):
             mine = group == number
@@ -175,20 +175,21 @@ class PairwiseRanker(Ranker):
             yield rows[first:last], ptr, self._filled(X, rows[first:last], ptr)
 
     def _filled(self, X: AnyArray, rows: Int64s, ptr: Int64s) -> Floats:
-        """Return the flat preference matrices of some queries."""
+        """Return the flat preference matrices of some queries, filled some pairs at a time."""
         size = np.diff(ptr)
+        query = np.repeat(np.arange(len(size)), size)
+        inside = np.arange(len(rows)) - ptr[query]
+        ends = np.cumsum(size[query] - 1 - inside)  # pairs of a row with those after it, counted through all rows
         start = np.cumsum(size**2) - size**2
-        one, other, at, mirror = [], [], [], []
-        for q, m in enumerate(size.tolist()):
-            i, j = np.triu_indices(m, 1)
-            one.append(ptr[q] + i)
-            other.append(ptr[q] + j)
-            at.append(start[q] + i * m + j)
-            mirror.append(start[q] + j * m + i)
         matrices = np.full(int((size**2).sum()), 0.5)
-        found = self._preferences(X, rows[np.concatenate(one)], rows[np.concatenate(other)])
-        matrices[np.concatenate(at)] = found
-        matrices[np.concatenate(mirror)] = 1 - found
+        for low in range(0, int(ends[-1]), PAIRS_AT_ONCE):
+            pair = np.arange(low, min(low + PAIRS_AT_ONCE, int(ends[-1])))
+            one = np.searchsorted(ends, pair, side="right")
+            other = ptr[query[one] + 1] - (ends[one] - pair)
+            found = self._preferences(X, rows[one], rows[other])
+            corner, width = start[query[one]], size[query[one]]
+            matrices[corner + inside[one] * width + inside[other]] = found
+            matrices[corner + inside[other] * width + inside[one]] = 1 - found
         return matrices
 
     def _orders(self, ptr: Int64s, preference: Floats) -> tuple[Int64s, bool]:

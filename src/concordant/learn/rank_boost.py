@@ -92,7 +92,7 @@ class RankBoost(Ranker):
 
     def predict(self, X: Any) -> Floats:
         """Return a score per row, higher for better; only rows of the same query should be compared."""
-        check_is_fitted(self)
+        check_is_fitted(self, "alphas_")
         X = dense(self, X, reset=False, missing=True)
         scores = np.zeros(len(X))
         for feature in np.unique(self.features_).tolist():

@@ -45,7 +45,7 @@ from concordant.scorers.base import Matrix, Scorer
 from concordant.scorers.kernel import KernelMap, inverse_root
 from concordant.scorers.linear import Linear
 from concordant.solvers.bundle import minimise_bundle
-from concordant.solvers.dual import FeatureSpace, KernelSpace, Space, minimise_dual, pairs_of
+from concordant.solvers.dual import FeatureSpace, KernelSpace, Space, minimise_dual
 from concordant.solvers.lbfgs import Minimum, Watch
 from concordant.solvers.newton import minimise_newton
 from concordant.solvers.objective import Objective
@@ -119,7 +119,7 @@ class RankSVM(GradientRanker):
         if isinstance(pairs, Pairs):
             objective.loss.evaluate_pairs(np.zeros(X.shape[0]), pairs)  # refuses ties
         elif pairs.pairs.sum() <= MOST_PAIRS:
-            pairs = pairs_of(pairs)
+            pairs = Pairs.of(pairs)
         elif self.solver == "auto":
             return self._by_bundle(objective, objective.start(rng), watch)
         else:

@@ -58,7 +58,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def transform(self, X: Any) -> AnyArray:
         """Return the features (unless left out) followed by the products kept, in the type of X."""
-        check_is_fitted(self)
+        check_is_fitted(self, "correlations_")
         X = dense(self, X, reset=False)
         n_first = X.shape[1] if self.include_first else 0
         widened = np.empty((len(X), n_first + len(self.pairs_)), X.dtype)
@@ -70,7 +70,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> AnyArray:
         """Return the names of the columns: those of the features, then "a b" for products and "a^2" for squares."""
-        check_is_fitted(self)
+        check_is_fitted(self, "correlations_")
         names = _check_feature_names_in(self, input_features)
         products = [f"{names[a]}^2" if a == b else f"{names[a]} {names[b]}" for a, b in self.pairs_.tolist()]
         return np.array([*(names if self.include_first else ()), *products], dtype=object)

@@ -18,6 +18,11 @@ def sigmoid(x: Floats) -> Floats:
     return np.exp(-np.logaddexp(0.0, -x))
 
 
+def chances_without_ties(margin: Floats) -> Floats:
+    """Return the logistic chances to win, tie (none) and lose at a margin: n x 3."""
+    return np.column_stack([sigmoid(margin), np.zeros(len(margin)), sigmoid(-margin)])
+
+
 class PairLoss(Loss):
     """A loss of the pairs with different labels."""
 

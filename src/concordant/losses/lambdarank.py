@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from concordant import kernels
-from concordant.errors import ParameterError
+from concordant.errors import InputError, ParameterError
 from concordant.kernels.codes import Lambda
 from concordant.losses.base import NOTHING, Evaluation, Loss
 from concordant.losses.queries import Queries
@@ -50,7 +50,15 @@ class LambdaRankLoss(Loss):
             raise ParameterError(f"cutoff={self.cutoff} leaves no place to count: give at least 1, or None.")
 
     def fitted_to(self, queries: Queries) -> LambdaRankLoss:
-        """Take the largest label, the scale of ERR, from all queries."""
+        """Take the largest label, the scale of ERR, from all queries; refuse them if the target has nothing to gain.
+
+        To NDCG and ERR all labels of 0 and below are the same, to average precision all below 1 and all from 1 on.
+        """
+        highest, lowest = queries.label[queries.ptr[:-1]], queries.label[queries.ptr[1:] - 1]
+        tells = (highest >= 1) & (lowest < 1) if self.target == "ap" else (highest > 0) & (highest > lowest)
+        if not (tells & (queries.weight > 0)).any():
+            least = "at least 1 for relevant rows and less for others" if self.target == "ap" else "above 0 for gains"
+            raise InputError(f"No order of these queries is better than another by {self.target}: give labels {least}.")
         return self if self.largest is not None else replace(self, largest=float(queries.label.max(initial=0.0)))
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:

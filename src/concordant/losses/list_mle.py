@@ -14,9 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from concordant import kernels
+from concordant.losses._pairwise import chances_without_ties
 from concordant.losses.base import NOTHING, Evaluation, Loss
 from concordant.losses.queries import Queries
 from concordant.types import Floats
@@ -40,5 +39,4 @@ class ListMLELoss(Loss):
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
         """Return the chances of a win, a tie and a loss by difference of scores; the model knows no ties."""
-        win = 1 / (1 + np.exp(-np.clip(margin, -700, 700)))
-        return np.stack([win, np.zeros(len(win)), 1 - win], axis=1)
+        return chances_without_ties(margin)

@@ -34,6 +34,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from concordant import kernels
+from concordant.errors import InputError
 from concordant.losses.base import NOTHING, Evaluation, Loss
 from concordant.losses.queries import Queries
 from concordant.losses.set_sizes import SizeBias, Tables, TieOdds, tables
@@ -74,6 +75,18 @@ class OrderedPartitionLoss(Loss):
             return Evaluation(float(loss.sum()), gradient)
         loss, gradient = self._losses(_turned_scores(scores), _turned(queries))
         return Evaluation(float(loss.sum()), _turned_scores(gradient))
+
+    def fitted_to(self, queries: Queries) -> OrderedPartitionLoss:
+        """Refuse queries of which rank weighting leaves no choice that counts."""
+        if self.rank_weighting:
+            turned = _turned(queries) if self.backward else queries
+            stages = Stages.of(turned)
+            is_choice = stages.split < stages.end
+            if not (turned.weight[stages.query] * self._factors(turned) * is_choice).any():
+                raise InputError(
+                    "Rank weighting gives every choice of a level the weight 0: give labels from 1 on, or leave it out."
+                )
+        return self
 
     def log_likelihood(
         self, scores: Floats, queries: Queries, *, temperatures: int = 100, runs: int = 20, seed: int = 0

@@ -127,6 +127,26 @@ class Pairs:
     weight: Floats
     tied: Bools
 
+    @classmethod
+    def of(cls, queries: Queries, chosen: Int64s | None = None) -> Pairs:
+        """List the pairs of rows with different labels in the same query, or only the ``chosen`` ones by number.
+
+        Position i is better than all positions from the end of its tier to the end of its query. Counted through in
+        this order, pair k belongs to the position whose pairs end first after k.
+        """
+        query = np.repeat(np.arange(len(queries)), np.diff(queries.ptr))
+        end_of_tier = np.repeat(queries.tier_ptr[1:], np.diff(queries.tier_ptr))
+        count = queries.ptr[1:][query] - end_of_tier
+        ends = np.cumsum(count)
+        if chosen is None:
+            better = np.repeat(np.arange(len(query)), count)
+            worse = np.arange(len(better)) - np.repeat(ends - count - end_of_tier, count)
+        else:
+            better = np.searchsorted(ends, chosen, side="right")
+            worse = chosen - (ends - count - end_of_tier)[better]
+        weight = queries.weight[query[better]]
+        return cls(queries.row[better], queries.row[worse], weight, np.zeros(len(better), bool))
+
     def __len__(self) -> int:
         """Return the number of pairs."""
         return len(self.better)

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from concordant import kernels
-from concordant.losses._pairwise import PairLoss, sigmoid
+from concordant.losses._pairwise import PairLoss, chances_without_ties, sigmoid
 from concordant.losses.base import NOTHING, Evaluation
 from concordant.losses.queries import Queries
 from concordant.types import Floats
@@ -43,5 +43,4 @@ class RankNetLoss(PairLoss):
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
         """Return the chances to win, tie (none) and lose at a margin: n x 3."""
-        win = sigmoid(margin)
-        return np.column_stack([win, np.zeros(len(win)), sigmoid(-margin)])
+        return chances_without_ties(margin)

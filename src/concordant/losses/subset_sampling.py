@@ -20,7 +20,7 @@ held is the one given, but it is no likelihood and need not fall.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -96,6 +96,11 @@ class SampledPartitionLoss(OrderedPartitionLoss):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_memory", _Memory(self.seed))
+
+    def fitted_to(self, queries: Queries) -> SampledPartitionLoss:
+        """Return the loss with a memory of its own: chains and random numbers of one fit are nothing to another."""
+        super().fitted_to(queries)
+        return replace(self)
 
     def _losses(self, scores: Floats, queries: Queries) -> tuple[Floats, Floats]:
         loss, gradient = np.zeros(len(queries)), np.zeros(len(scores))

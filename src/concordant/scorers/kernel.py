@@ -101,7 +101,7 @@ class KernelMap:
                 f"A kernel over {X.shape[0]:,} rows needs all their inner products, too many to hold: "
                 "give components=1000 (or so) to draw rows for the expansion."
             )
-        return cls(kernel, gamma, degree, X if isinstance(X, np.ndarray) else np.asarray(X.toarray()))
+        return cls(kernel, gamma, degree, X.copy() if isinstance(X, np.ndarray) else np.asarray(X.toarray()))
 
     def transform(self, X: Matrix) -> AnyArray:
         """Return phi(x) of every row, in the type of X."""
@@ -110,8 +110,15 @@ class KernelMap:
         mapped = np.empty((X.shape[0], columns), X.dtype)
         for low in range(0, X.shape[0], BLOCK_ROWS):
             rows = slice(low, low + BLOCK_ROWS)
-            value = form(X[rows], self.landmarks)
-            mapped[rows] = value if self.projection is None else value @ self.projection
+            with np.errstate(over="ignore", invalid="ignore"):
+                value = form(X[rows], self.landmarks)
+                mapped[rows] = value if self.projection is None else value @ self.projection
+                is_finite = np.isfinite(mapped[rows].sum(dtype=np.float64))
+            if not is_finite:
+                raise InputError(
+                    f"The {self.kernel} kernel of some rows is no finite number: "
+                    "standardise the features, or lower gamma or degree."
+                )
         return mapped
 
 
@@ -126,7 +133,9 @@ def gamma_of(X: Matrix) -> float:
     """Return the usual scale of a kernel, 1 / (number of features times variance of all entries)."""
     entries = float(X.shape[0] * X.shape[1])
     if isinstance(X, np.ndarray):
-        variance = float(X.var(dtype=np.float64))
+        mean = X.mean(axis=0, dtype=np.float64).mean()
+        blocks = (X[low : low + BLOCK_ROWS] - mean for low in range(0, X.shape[0], BLOCK_ROWS))
+        variance = sum(float(np.vdot(block, block)) for block in blocks) / entries
     else:
         data = X.data.astype(np.float64)
         variance = float(data @ data) / entries - (float(data.sum()) / entries) ** 2

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.errors import NeedError
+from concordant.errors import InputError, NeedError
 from concordant.scorers.linear import Linear
 from concordant.solvers import lbfgs
 from concordant.solvers.objective import Objective
@@ -37,6 +37,7 @@ from concordant.types import Floats
 STALLED = 1e-7  # improvement per step, against a value of 1, at which descent gives way to proximal steps
 PROMISE = (0.2, 0.6)  # share of the gap that the planes should promise to a proximal step
 ROUNDING = 1e-14  # no gap is smaller
+NEGLIGIBLE = 1e-6  # of the first value: where so little is left, no more digits of it are asked for
 WIDEST = 1e12  # factor between the ridge and the proximal term, either way
 MOST_PLANES = 600
 
@@ -51,7 +52,10 @@ class Bounded(lbfgs.Minimum):
 def minimise_bundle(
     objective: Objective, start: Floats, *, tolerance: float, max_iterations: int, watch: lbfgs.Watch
 ) -> Bounded:
-    """Descend until the duality gap is below ``tolerance`` relative to the value, or ``watch`` says stop."""
+    """Descend until the duality gap is below ``tolerance`` relative to the value, or ``watch`` says stop.
+
+    The value counts as at least a millionth of the first one.
+    """
     if not isinstance(objective.scorer, Linear) or not objective.loss.is_convex or objective.loss.own_start:
         raise NeedError("The bundle method needs a convex loss of a linear model or kernel: use another solver.")
     if objective.alpha <= 0:
@@ -79,13 +83,17 @@ class _Search:
         self.objective, self.tolerance, self.watch = objective, tolerance, watch
         self.planes = _Planes(objective.alpha, objective.size)
         self.best, self.value, self.gap = np.zeros(objective.size), np.inf, np.inf
+        self.first = 0.0  # the value at the start
         self.is_over = False
 
     def evaluate(self, point: Floats) -> tuple[float, Floats]:
         value, gradient = self.objective(point)
         shrunk = self.objective.alpha * point
         slope = gradient - shrunk
+        if not np.isfinite(float(slope @ slope)):
+            raise InputError("The features are so large that their squares are no numbers: standardise them.")
         self.planes.add(slope, value - 0.5 * float(shrunk @ point) - float(slope @ point))
+        self.first = self.first or abs(value)
         if value < self.value:
             self.best, self.value = point.copy(), value
         return value, gradient
@@ -93,7 +101,8 @@ class _Search:
     def goes_on(self, iteration: int, point: Floats, value: float) -> bool:
         self.gap = self.value - self.planes.bound()
         wanted = self.watch(iteration, point, value)
-        self.is_over = self.gap <= max(self.tolerance, ROUNDING) * abs(self.value) or not wanted
+        enough = max(self.tolerance, ROUNDING) * max(abs(self.value), NEGLIGIBLE * self.first)
+        self.is_over = self.gap <= enough or not wanted
         return not self.is_over
 
 
@@ -155,10 +164,13 @@ def _on_simplex(square: Floats, linear: Floats, share: Floats, most_steps: int =
         wanted = _equalised(square[np.ix_(at, at)], linear[at])
         falling = wanted <= 0
         if falling.any():
-            ratio = share[at[falling]] / (share[at[falling]] - wanted[falling])
+            room = share[at[falling]]
+            ratio = room / np.maximum(room - wanted[falling], np.finfo(float).tiny)  # 0 where both are 0
             moved = np.maximum(share[at] + ratio.min() * (wanted - share[at]), 0.0)
             moved[np.flatnonzero(falling)[ratio.argmin()]] = 0.0
             share[at], used[at] = moved, moved > 0
+            if not ratio.min() > 0:  # what entered last leaves at once: its descent was rounding
+                break
             continue
         share[at] = wanted
         slope = square @ share - linear
@@ -173,7 +185,8 @@ def _on_simplex(square: Floats, linear: Floats, share: Floats, most_steps: int =
 def _equalised(square: Floats, linear: Floats) -> Floats:
     """Minimise x'Sx/2 - l'x with sum x = 1 only."""
     count = len(linear)
-    system = np.ones((count + 1, count + 1))
+    scale = float(np.abs(square).max()) or 1.0  # the system is singular in floating point if 1 stands beside 1e30
+    system = np.full((count + 1, count + 1), scale)
     system[:count, :count], system[count, count] = square, 0.0
-    solution: Floats = np.linalg.solve(system, np.append(linear, 1.0))
+    solution: Floats = np.linalg.solve(system, np.append(linear, scale))
     return solution[:count]

@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels
-from concordant.losses.queries import Pairs, Queries
+from concordant.errors import InputError
+from concordant.losses.queries import Pairs
 from concordant.scorers.base import Matrix
 from concordant.solvers.bundle import Bounded
 from concordant.solvers.lbfgs import Watch
@@ -31,18 +32,7 @@ from concordant.types import AnyArray, Floats, Int64s
 
 SWEEPS = 10  # most visits of every moving pair between two looks at the gap,
 MOST_STEPS = 5_000_000  # or fewer, to bound the memory of the order of visits
-
-
-def pairs_of(queries: Queries) -> Pairs:
-    """List all pairs of rows with different labels in the same query."""
-    end_of_tier = queries.tier_ptr[1:].repeat(np.diff(queries.tier_ptr))
-    end_of_query = queries.ptr[1:].repeat(np.diff(queries.ptr))
-    worse_count = end_of_query - end_of_tier
-    better = np.arange(len(queries.tier)).repeat(worse_count)
-    first = np.cumsum(worse_count) - worse_count
-    worse = np.arange(len(better)) - (first - end_of_tier).repeat(worse_count)
-    weight = queries.weight.repeat(np.diff(queries.ptr)).repeat(worse_count)
-    return Pairs(queries.row[better], queries.row[worse], weight, np.zeros(len(better), bool))
+MOST_ROWS = 20_000  # 3 GB of inner products
 
 
 def minimise_dual(
@@ -75,6 +65,8 @@ def minimise_dual(
         if not wanted:
             return replace(found, is_converged=True)
         moving = _moving(multiplier, cap, slack)
+        if not len(moving):  # all multipliers are where they should be; what is left of the gap is rounding
+            return replace(found, is_converged=True)
         sweeps = max(1, min(1 + iteration, SWEEPS, MOST_STEPS // len(moving)))
         order = np.concatenate([rng.permutation(moving) for _ in range(sweeps)])
         multiplier = space.descend(pairs, cap, order, multiplier, point, scores)
@@ -125,6 +117,10 @@ class KernelSpace(Space):
     @classmethod
     def of_rows(cls, X: Matrix) -> KernelSpace:
         """Take the inner products of rows of features."""
+        if X.shape[0] > MOST_ROWS:
+            raise InputError(
+                f"The dual needs the inner products of all {X.shape[0]:,} sparse rows: use solver='bundle' instead."
+            )
         gram: Any = X @ X.T
         return cls(gram if isinstance(gram, np.ndarray) else gram.toarray())
 

@@ -1,4 +1,8 @@
-"""Limited-memory quasi-Newton minimisation (SciPy's L-BFGS-B), the default for smooth losses."""
+"""Limited-memory quasi-Newton minimisation (SciPy's L-BFGS-B), the default for smooth losses.
+
+The first step tried has length 1. Where features are so large that the line search finds nothing lower on the way back
+from there, the descent begins again with a shorter one.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant.types import Floats
+
+FIRST_STEPS = (1.0, 1e-3, 1e-6, 1e-9)
+FLAT = 1e-12  # slope, against a value of 1, that is only rounding
 
 Function = Callable[[Floats], tuple[float, Floats]]
 Watch = Callable[[int, Floats, float], bool]  # (iteration, point, value) -> go on?
@@ -29,26 +36,57 @@ class _Stopped(Exception):  # noqa: N818
 
 def minimise(function: Function, start: Floats, *, tolerance: float, max_iterations: int, watch: Watch) -> Minimum:
     """Descend until the value improves by less than ``tolerance`` relative, or ``watch`` says stop."""
-    from scipy.optimize import minimize
+    for length in FIRST_STEPS:
+        search = _Search(function, length, watch)
+        found = search.run(start, tolerance, max_iterations)
+        if found.iterations or search.began_flat:
+            break
+    return found
 
-    iterations, last, value = 0, start, np.inf
 
-    def see(intermediate_result: object) -> None:
-        nonlocal iterations, last, value
-        iterations += 1
-        last, value = intermediate_result.x.copy(), float(intermediate_result.fun)  # type: ignore[attr-defined]
-        if not watch(iterations, last, value):
+class _Search:
+    """One descent, in units of its first step."""
+
+    def __init__(self, function: Function, unit: float, watch: Watch) -> None:
+        self.function, self.unit, self.watch = function, unit, watch
+        self.first_value = np.inf
+        self.began_flat = False
+        self.iterations = 0
+
+    def run(self, start: Floats, tolerance: float, max_iterations: int) -> Minimum:
+        from scipy.optimize import minimize
+
+        options = {
+            "maxiter": max_iterations,
+            "maxfun": 10 * max_iterations + 20,
+            "ftol": tolerance,
+            "gtol": 0.0,
+            "maxcor": 20,
+        }
+        self.last, self.value = start, np.inf
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # a step that goes too far is taken back
+                found = minimize(
+                    self.evaluate, start / self.unit, jac=True, method="L-BFGS-B", callback=self.see, options=options
+                )
+        except _Stopped:
+            return Minimum(self.last, self.value, self.iterations, True)
+        if not self.iterations:
+            return Minimum(start, self.first_value, 0, self.began_flat)
+        return Minimum(found.x * self.unit, float(found.fun), self.iterations, found.status == 0)
+
+    def evaluate(self, point: Floats) -> tuple[float, Floats]:
+        value, gradient = self.function(point * self.unit)
+        if self.first_value == np.inf:
+            self.first_value = value
+            self.began_flat = float(np.abs(gradient).max(initial=0.0)) <= FLAT * max(1.0, abs(value))
+        return value, gradient * self.unit
+
+    def see(self, intermediate_result: object) -> None:
+        value = float(intermediate_result.fun)  # type: ignore[attr-defined]
+        if self.iterations == 0 and not value < self.first_value:  # it went nowhere
+            return
+        self.iterations += 1
+        self.last, self.value = intermediate_result.x * self.unit, value  # type: ignore[attr-defined]
+        if not self.watch(self.iterations, self.last, value):
             raise _Stopped
-
-    options = {
-        "maxiter": max_iterations,
-        "maxfun": 10 * max_iterations + 20,
-        "ftol": tolerance,
-        "gtol": 0.0,
-        "maxcor": 20,
-    }
-    try:
-        found = minimize(function, start, jac=True, method="L-BFGS-B", callback=see, options=options)
-    except _Stopped:
-        return Minimum(last, value, iterations, True)
-    return Minimum(found.x, float(found.fun), iterations, found.status == 0)

@@ -21,6 +21,7 @@ from concordant.types import Floats
 
 SUFFICIENT = 1e-4  # share of the first-order decrease a step must reach
 MOST_PRODUCTS = 250  # per step
+FLAT = 1e-8  # slope, against a value of 1, where no lower value may be found
 
 
 def minimise_newton(
@@ -32,12 +33,14 @@ def minimise_newton(
     first = float(np.linalg.norm(gradient))
     for iteration in range(1, max_iterations + 1):
         slope = float(np.linalg.norm(gradient))
+        if not np.isfinite(slope):
+            return Minimum(point, value, iteration - 1, False)
         if slope <= np.finfo(float).eps * max(first, 1.0):
             return Minimum(point, value, iteration - 1, True)
         step = _direction(objective.curvature(point), gradient, min(0.1, np.sqrt(slope / first)) * slope)
         found = _search(objective, point, value, step, float(gradient @ step))
-        if found is None:  # nothing lower within rounding
-            return Minimum(point, value, iteration - 1, True)
+        if found is None:  # nothing lower within rounding; if that is so from the start, something is wrong
+            return Minimum(point, value, iteration - 1, iteration > 1 or slope <= FLAT * max(1.0, abs(value)))
         last, (point, value, gradient) = value, found
         if not watch(iteration, point, value):
             return Minimum(point, value, iteration, True)

@@ -52,6 +52,8 @@ def minimise_stochastic(
                 gradient += shrink * theta
             move(gradient)
         value = objective.with_penalty(theta, seen / objective.total, gradient)[0]
+        if not np.isfinite(theta).all():  # steps too long for these features
+            return Minimum(theta, value, past + 1, False)
         if not watch(past + 1, theta.copy(), value):
             return Minimum(theta, value, past + 1, True)
     return Minimum(theta, value, passes, True)

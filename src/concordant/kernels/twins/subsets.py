@@ -195,6 +195,8 @@ def metropolis_subsets(
         gain = temperature * (worth[0] - worth[1]) + (log_bias[size] - log_bias[count])
         gain += (log_factorial[count] + log_factorial[n - count]) - (log_factorial[size] + log_factorial[n - size])
         is_taken = choice[:, 1] < np.exp(gain)
+    # Observed sets may be of a size that cannot be (log g = -inf): any other is better.
+    is_taken = np.where(np.isneginf(log_bias[count]), ~np.isneginf(log_bias[size]), is_taken)
     return np.where(np.repeat(is_taken, n), proposed, member)
 
 

@@ -1,4 +1,4 @@
-"""Careless users get one clear sentence, never a crash, never NaN, and never silent nonsense."""
+"""What is wrong with data is said in one sentence; nothing becomes NaN, nothing is learnt from nothing in silence."""
 
 from __future__ import annotations
 

@@ -98,7 +98,9 @@ def learner_page(name: str, cls: type) -> str:
     lines = [f"# {name}", "", *_prose(inspect.getdoc(sys.modules[cls.__module__]) or _first_line(cls)), ""]
     if hasattr(cls, "predict") and name != "label-ranker":
         lines += ["```console", f"$ concordant train FILE --method {name}", "```", ""]
-    hidden = "get_metadata_routing, set_fit_request, set_score_request, set_predict_request, set_output"
+    hidden = "get_metadata_routing, set_output, " + ", ".join(
+        f"set_{method}_request" for method in ("fit", "predict", "score", "transform")
+    )
     lines += ["```{eval-rst}", f".. autoclass:: concordant.learn.{cls.__name__}", "   :members:"]
     lines += ["   :inherited-members: BaseEstimator, TransformerMixin", f"   :exclude-members: {hidden}", "```", ""]
     return "\n".join([*lines, "## Parameters", "", *_parameters(params_of(cls)), ""])

@@ -108,7 +108,8 @@ def instances_are_independent(method: Method, prefs: Preferences, rng: np.random
     """Ranking many instances together is ranking each alone."""
     if prefs.instances is None:
         return None
-    if getattr(method, "missing", None) == "auto":  # "auto" looks at the form of all ballots together
+    # "auto" looks at the form of all ballots together, except where strengths are counted: there it is "ignore".
+    if getattr(method, "missing", None) == "auto" and getattr(method, "counts", "binary") == "binary":
         settled: Any = {"missing": views.resolve_missing(prefs, "auto")}
         method = dataclasses.replace(method, **settled)
     together = _ranks(method, prefs)

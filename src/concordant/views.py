@@ -195,13 +195,7 @@ class WinMatrices:
 
 def win_matrices(prefs: Preferences, missing: str = "ignore") -> WinMatrices:
     """Count, for every pair of candidates of every instance, the weight of ballots that prefer one to the other."""
-    size = np.diff(prefs.slot_ptr)
-    total = int((size.astype(np.float64) ** 2).sum())
-    if total > LARGEST_MATRIX:
-        raise InputError(
-            f"Pairwise counts of {int(size.max()):,} candidates would take {total * 8 / 1e9:.0f} GB: "
-            "use a method without a pairwise matrix (borda, rrf), or select fewer items."
-        )
+    check_matrix_size(prefs)
     is_open = np.zeros(prefs.n_ballots, np.uint8) if prefs.open is None else prefs.open.astype(np.uint8)
     mode = MISSING.index(resolve_missing(prefs, missing))
     ptr, wins, ties = kernels.pair_counts(
@@ -214,7 +208,18 @@ def win_matrices(prefs: Preferences, missing: str = "ignore") -> WinMatrices:
         is_open,
         mode,
     )
-    return WinMatrices(ptr, size, wins, ties)
+    return WinMatrices(ptr, np.diff(prefs.slot_ptr), wins, ties)
+
+
+def check_matrix_size(prefs: Preferences) -> None:
+    """Refuse to count the pairs of more candidates than fit into memory."""
+    size = np.diff(prefs.slot_ptr)
+    total = int((size.astype(np.float64) ** 2).sum())
+    if total > LARGEST_MATRIX:
+        raise InputError(
+            f"Pairwise counts of {int(size.max()):,} candidates would take {total * 8 / 1e9:.0f} GB: "
+            "use a method without a pairwise matrix (borda, rrf), or select fewer items."
+        )
 
 
 def _unranked(prefs: Preferences) -> Int64s:

@@ -170,6 +170,35 @@ def test_copeland_counts_majorities():
             np.testing.assert_array_equal(score[span], expected)
 
 
+def test_copeland_can_weigh_duels_by_how_far_ballots_put_one_before_the_other():
+    ranks = [[1.0, 9.0, 10.0], [2.0, 1.0, 3.0], [2.0, 1.0, np.nan]]
+    prefs = cc.Preferences.from_rank_matrix(np.array(ranks).T, items=["a", "b", "c"])
+    assert cc.rank(prefs, "copeland").items == ["b", "a", "c"]
+    assert cc.rank(prefs, "copeland", counts="difference").items == ["a", "b", "c"]
+    with pytest.raises(cc.ParameterError, match="missing='ignore'"):
+        cc.rank(prefs, "copeland", counts="difference", missing="last")
+
+
+@pytest.mark.parametrize("counts", ["difference", "scaled-difference", "log"])
+def test_copeland_by_strength_adds_up_what_every_ballot_says_of_a_pair(counts):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        ranks = np.array([rng.choice(12, 5, replace=False) + 1.0 for _ in range(4)])
+        ranks[rng.random(ranks.shape) < 0.25] = np.nan
+        ranks[:, 0] = 1.0  # every list names somebody
+        level = {"difference": -ranks, "log": -np.log(ranks), "scaled-difference": -ranks}[counts]
+        if counts != "difference":
+            largest = np.nanmax(np.abs(level), axis=1, keepdims=True)
+            level = level / np.where(largest > 0, largest, 1.0)
+        expected = np.zeros(5)
+        for i in range(5):
+            for j in set(range(5)) - {i}:
+                net = np.nansum(level[:, i] - level[:, j])
+                expected[i] += 0.5 if abs(net) < 1e-9 else float(net > 0)
+        prefs = cc.Preferences.from_rank_matrix(ranks.T, items=list("abcde"))
+        np.testing.assert_array_equal(cc.rank(prefs, "copeland", counts=counts).score, expected)
+
+
 def test_minimax_is_the_worst_pairwise_result():
     for prefs in random_elections():
         score = cc.rank(prefs, "minimax").score

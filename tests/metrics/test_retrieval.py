@@ -11,7 +11,7 @@ from concordant import kernels, metrics
 from concordant.errors import InputError, ParameterError
 
 EVERY_METRIC = [
-    "ndcg", "ndcg@1", "ndcg@3", "ndcg@3:letor", "ndcg:letor:linear", "ndcg@5:one", "ndcg@2:skip",
+    "ndcg", "ndcg@1", "ndcg@3", "ndcg@3:letor", "ndcg@6:letor", "ndcg:letor:linear", "ndcg@5:one", "ndcg@2:skip",
     "p", "p@1", "p@4", "p@3:threshold=2", "map", "map@3", "map:skip:threshold=2", "err", "err@2", "err:one:lmax=4",
     "mrr", "mrr@2", "mrr:threshold=3", "recall", "recall@2", "hit", "hit@2", "rprec", "rprec:threshold=2",
 ]  # fmt: skip
@@ -20,6 +20,7 @@ EVERY_METRIC = [
 def by_definition(metric, ranked, judged, largest):
     """The value of one query from labels best first and all judged labels, as the formulas are written."""
     metric = metrics.parse(metric)
+    documents = sum(math.isnan(label) for label in ranked) + sum(not math.isnan(label) for label in judged)
     ranked = [0.0 if math.isnan(label) else max(label, 0.0) for label in ranked]
     judged = [max(label, 0.0) for label in judged if not math.isnan(label)]
     threshold = getattr(metric, "threshold", None)
@@ -29,6 +30,8 @@ def by_definition(metric, ranked, judged, largest):
     cutoff = getattr(metric, "cutoff", None)
     top = ranked[:cutoff]
     if metric.name == "ndcg":
+        if metric.discount == "letor" and (cutoff or 0) > documents:
+            return 0.0
 
         def gain(labels):
             total = 0.0
@@ -151,6 +154,14 @@ def test_the_first_two_places_weigh_the_same_in_the_letor_convention():
     first = metrics.evaluate_arrays([2, 1], [1, 0], None, "ndcg@2:letor")["ndcg@2:letor"]
     second = metrics.evaluate_arrays([2, 1], [0, 1], None, "ndcg@2:letor")["ndcg@2:letor"]
     assert first == second == 1.0
+
+
+def test_letor_gives_nothing_to_a_query_with_fewer_documents_than_places():
+    """So the N@6 to N@10 that LETOR 4.0 publishes come out; half of MQ2008's queries have under 9 documents."""
+    perfect = metrics.evaluate_arrays([3, 2, 1], [2, 1, 0], None, ["ndcg@3:letor", "ndcg@4:letor", "ndcg@4"])
+    assert [values[0] for values in perfect.values()] == [1.0, 0.0, 1.0]
+    judged_too = metrics.evaluate_ranked([2.0, 1.0], [0, 2], [2.0, 1.0, 0.0, 0.0], [0, 4], "ndcg@4:letor")
+    assert judged_too["ndcg@4:letor"][0] == 1.0  # the query has four documents, though the run found two
 
 
 def test_the_largest_label_of_err_is_the_data_sets():

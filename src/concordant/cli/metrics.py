@@ -14,7 +14,7 @@ Examples:
 \b
 A metric is written NAME[@CUTOFF][:OPTION…]:
   ndcg@10           log2 discount, exponential gain
-  ndcg@5:letor      the discount of the LETOR script
+  ndcg@5:letor      as the LETOR script; 0 for queries with fewer than 5 documents
   p@5:threshold=2   labels of at least 2 are relevant
 """
 

@@ -49,11 +49,16 @@ struct Query {
     std::vector<Positive> found; // by position
     std::vector<double> ideal;   // judged positive labels, largest first
     int64_t length = 0;
+    int64_t documents = 0; // ranked or judged
 
-    void take_ideal(const double *label, int64_t from, int64_t to) {
+    // Take the judged labels; `unjudged` more documents are ranked without one.
+    void take_ideal(const double *label, int64_t from, int64_t to, int64_t unjudged) {
         ideal.clear();
-        for (int64_t k = from; k < to; ++k)
+        documents = unjudged;
+        for (int64_t k = from; k < to; ++k) {
+            documents += !std::isnan(label[k]);
             if (label[k] > 0) ideal.push_back(label[k]);
+        }
         std::sort(ideal.begin(), ideal.end(), [](double a, double b) { return a > b; });
     }
 };
@@ -65,6 +70,8 @@ double discounted_gain(const Metric &metric, int64_t position, double label) {
 }
 
 double ndcg_of(const Metric &metric, const Query &query, int64_t cutoff) {
+    // LETOR's script gives no value to places a query has no document for.
+    if (metric.first != 0 && metric.cutoff > query.documents) return 0;
     double gained = 0, best = 0;
     for (const Positive &p : query.found) {
         if (p.position > cutoff) break;
@@ -133,6 +140,7 @@ Out2<double> evaluate_lists(In<double> ranked_label, In<int64_t> ptr, In<double>
         Query query;
         for (size_t q = 0; q < queries; ++q) {
             int64_t from = ptr.data()[q], to = ptr.data()[q + 1];
+            int64_t unjudged = 0;
             query.found.clear();
             if (skip_unjudged) {
                 query.length = 0;
@@ -142,10 +150,12 @@ Out2<double> evaluate_lists(In<double> ranked_label, In<int64_t> ptr, In<double>
                 }
             } else {
                 query.length = to - from;
-                for (int64_t k = from; k < to; ++k)
+                for (int64_t k = from; k < to; ++k) {
+                    unjudged += std::isnan(label[k]);
                     if (label[k] > 0) query.found.push_back({k - from + 1, label[k]});
+                }
             }
-            query.take_ideal(judged_label.data(), judged_ptr.data()[q], judged_ptr.data()[q + 1]);
+            query.take_ideal(judged_label.data(), judged_ptr.data()[q], judged_ptr.data()[q + 1], unjudged);
             for (size_t m = 0; m < metrics.size(); ++m) values[q * metrics.size() + m] = value_of(metrics[m], query);
         }
     }
@@ -238,7 +248,7 @@ Out2<double> evaluate_scores(In<double> score, In<double> label, In<int64_t> ptr
             }
             query.length = n;
             finder.find(scores, labels, n, query.found);
-            query.take_ideal(labels, 0, n);
+            query.take_ideal(labels, 0, n, std::count_if(labels, labels + n, [](double l) { return std::isnan(l); }));
             for (size_t m = 0; m < metrics.size(); ++m) values[q * metrics.size() + m] = value_of(metrics[m], query);
         }
     }

@@ -77,13 +77,16 @@ class NDCG(RetrievalMetric):
     """Discounted cumulative gain of the best T over that of the ideal order.
 
     ``sum_{i<=T} (2^l_i - 1)/D(i)``, with ``D(i) = log2(i+1)``, or in the LETOR convention ``D(1) = 1``,
-    ``D(i) = log2(i)``; linear gain puts ``l_i`` for ``2^l_i - 1``.
+    ``D(i) = log2(i)``, and 0 for a query with fewer than T documents (ranked or judged), as the script of LETOR 4.0
+    has it; linear gain puts ``l_i`` for ``2^l_i - 1``.
     """
 
     name: ClassVar[str] = "ndcg"
     measure: ClassVar[Measure] = Measure.NDCG
     cutoff: int | None = param(None, _CUTOFF, low=1)
-    discount: str = param("log2", "log2(i+1) at place i, or the LETOR script's", choices=("log2", "letor"))
+    discount: str = param(
+        "log2", "log2(i+1) at place i, or as LETOR's script: 0 if documents are too few", choices=("log2", "letor")
+    )
     gain: str = param("exponential", "2^label - 1, or the label itself", choices=("exponential", "linear"))
 
     def row(self, largest_label: float) -> list[float]:

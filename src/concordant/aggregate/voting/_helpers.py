@@ -15,7 +15,10 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate._shared import has_whole_weights, snap
+from concordant.aggregate.multinomial._counts import levels
 from concordant.aggregate.positional.borda import Borda
+from concordant.errors import ParameterError
+from concordant.gather import sum_by
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
@@ -75,6 +78,30 @@ def majorities(prefs: Preferences, missing: str) -> Majorities:
     total = None if has_whole_weights(prefs) else views.total_weight(prefs)
     wins = Majorities(prefs.slot_ptr, wins, wins, total).snap(wins)
     return Majorities(prefs.slot_ptr, wins, kernels.transpose_matrices(prefs.slot_ptr, wins), total)
+
+
+def weighed_majorities(prefs: Preferences, missing: str, counts: str) -> Majorities:
+    """Add up how far the ballots put one candidate before another (see ``levels``); the unnamed are left out."""
+    if counts == "binary":
+        return majorities(prefs, missing)
+    if missing not in ("auto", "ignore"):
+        raise ParameterError(f"counts={counts!r} knows no missing={missing!r}: use missing='ignore'.")
+    views.check_matrix_size(prefs)
+    level = levels(prefs, counts)
+    support = kernels.level_counts(
+        prefs.slot_ptr,
+        prefs.instance_of_ballot,
+        prefs.indptr,
+        prefs.entry_slot,
+        prefs.tier,
+        level,
+        prefs.weight,
+    )
+    is_exact = has_whole_weights(prefs) and bool((level == np.floor(level)).all())
+    total = None
+    if not is_exact:
+        total = sum_by(views.entry_instances(prefs), np.abs(level) * views.weight_of_entry(prefs), prefs.n_instances)
+    return Majorities(prefs.slot_ptr, support, kernels.transpose_matrices(prefs.slot_ptr, support), total)
 
 
 def strength(found: Majorities, kind: str) -> Floats:

@@ -37,7 +37,11 @@ def evaluate_lists(
     order = np.lexsort((-label, judge))
     judge, label = judge[order], label[order]
     ideal = _Positives(n, judge, _count_within(judge) + 1, label)
-    columns = [_values(row, found, ideal, length) for row in table]
+    is_known = np.concatenate([[0], np.cumsum(~np.isnan(judged_label))])
+    documents = is_known[judged_ptr[1:]] - is_known[judged_ptr[:-1]]
+    if not skip_unjudged:
+        documents += np.bincount(query[np.isnan(ranked_label)], minlength=n)
+    columns = [_values(row, found, ideal, length, documents) for row in table]
     return np.stack(columns, axis=1) if columns else np.empty((n, 0))
 
 
@@ -103,7 +107,7 @@ class _Positives:
         return np.bincount(self.query, minlength=self.n).astype(np.float64)
 
 
-def _values(row: Floats, found: _Positives, ideal: _Positives, length: Int64s) -> Floats:
+def _values(row: Floats, found: _Positives, ideal: _Positives, length: Int64s, documents: Int64s) -> Floats:
     measure, cutoff, empty, first, second = Measure(int(row[0])), int(row[1]), row[2], row[3], row[4]
     graded = measure in (Measure.NDCG, Measure.EXPECTED_RECIPROCAL_RANK)
     if not graded:
@@ -113,6 +117,8 @@ def _values(row: Floats, found: _Positives, ideal: _Positives, length: Int64s) -
         found, ideal = found.keep(found.position <= cutoff), ideal.keep(ideal.position <= cutoff)
     if measure is Measure.NDCG:
         value = found.sum(_gain(found, first, second)) / _not_zero(ideal.sum(_gain(ideal, first, second)))
+        if first:  # LETOR's script gives no value to places a query has no document for
+            value = np.where(cutoff > documents, 0.0, value)
     elif measure is Measure.EXPECTED_RECIPROCAL_RANK:
         stop = (np.exp2(found.label) - 1) / np.exp2(first)
         value = found.sum(_product_before(found.query, 1 - stop) * stop / found.position)

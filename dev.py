@@ -35,6 +35,8 @@ KERNELS = ROOT / "src" / "concordant" / "kernels"
 PYPROJECT = ROOT / "pyproject.toml"
 CMAKE_LISTS = ROOT / "CMakeLists.txt"
 ON_WINDOWS = os.name == "nt"
+# Tests fill the cores with processes; threads of linear algebra beside them would only wait for each other.
+ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class StepError(Exception):
@@ -110,6 +112,10 @@ class Environment:
             "Cannot make a virtual environment: install your system's python3-venv package and try again.",
         )
 
+    def has(self, module: str) -> bool:
+        """Say whether a module is installed."""
+        return self._ask(f"import {module}").returncode == 0
+
     def pip_install(self, *arguments: str) -> None:
         """Install with pip, silently unless it fails."""
         run_quietly(
@@ -182,11 +188,9 @@ def build_kernels(environment: Environment) -> None:
         for outdated in built:
             outdated.unlink()
         return
-    say("compiling the kernels")
-    run_quietly(
-        [environment.tool("cmake"), "--build", str(directory)],
-        "The kernels do not compile: mend the C++ error above.",
-    )
+    say("compiling the kernels, on all cores")  # ninja shows how far it is
+    if run([environment.tool("cmake"), "--build", str(directory)]) != 0:
+        raise StepError("The kernels do not compile: mend the C++ error above.")
     stamp.write_text(mark)
     say(f"compiled in {time.perf_counter() - start:.0f} s")
 
@@ -258,7 +262,14 @@ def demo(_arguments: Sequence[str]) -> int:
 def test(arguments: Sequence[str]) -> int:
     """Set up and run the tests; all arguments go to pytest."""
     environment = set_up(["dev"])
-    return run([environment.python, "-m", "pytest", *arguments])
+    return run([*pytest_command(environment, arguments), *arguments], ONE_THREAD)
+
+
+def pytest_command(environment: Environment, arguments: Sequence[str] = ()) -> list[str]:
+    """Run tests on all cores where pytest-xdist is there and nobody wants to watch a single process."""
+    command = [environment.python, "-m", "pytest"]
+    alone = any(argument.startswith(("-n", "--numprocesses", "--pdb", "-s")) for argument in arguments)
+    return command if alone or not environment.has("xdist") else [*command, "-n", "auto", "--dist", "worksteal"]
 
 
 def check(_arguments: Sequence[str]) -> int:
@@ -269,13 +280,13 @@ def check(_arguments: Sequence[str]) -> int:
         [environment.tool("ruff"), "format", "--check", "."],
         [environment.tool("mypy")],
         [environment.tool("lint-imports")],
-        [environment.python, "-m", "pytest", "-x", "-m", "not slow"],
+        [*pytest_command(environment), "-x", "-m", "not slow"],
     )
     failed = []
     for step in steps:
         say(shown(step))
         start = time.perf_counter()
-        if run(step) != 0:
+        if run(step, ONE_THREAD) != 0:
             failed.append(shown(step))
         say(f"{time.perf_counter() - start:.1f} s")
     if failed:

@@ -1,4 +1,8 @@
-"""What tests share: the public data when it is there, both kernel back ends, random preferences."""
+"""What tests share: the public data when it is there, both kernel back ends, random preferences.
+
+No test depends on the clock: Hypothesis has no deadlines here, draws the same examples in every run, and does not
+mind a machine that draws them slowly. Methods with a time limit of their own are tested with none, or with zero.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from concordant import kernels
 from concordant.preferences import Preferences
 
 ROOT = Path(__file__).resolve().parent.parent
+settings.register_profile(
+    "tests", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tests")
 
 
 def pytest_unconfigure() -> None:

@@ -67,7 +67,7 @@ def test_every_method_keeps_every_law_it_does_not_waive(name):
     method = registry.make(name)
     kept = {law: EVERY_LAW[law] for law in EVERY_LAW if law not in method.waives}
 
-    @settings(max_examples=40, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=40)
     @given(preferences(method.needs), st.integers(0, 2**32 - 1))
     def keeps_laws(prefs, seed):
         for law, broken in kept.items():

@@ -18,7 +18,7 @@ from concordant.preferences import Preferences
 
 MISSING = ("ignore", "last", "last-free")
 APPROXIMATE = ("local-search", "fas-pivot", "faslp-pivot", "pick-a-perm", "insertion-sort", "footrule")
-quick = settings(max_examples=25, deadline=None, database=None, derandomize=True)
+quick = settings(max_examples=25)
 
 
 def permutations(m):

@@ -14,7 +14,7 @@ from concordant import kernels
 from concordant.aggregate.distance.lehmer import Lehmer, decode, encode
 from concordant.preferences import Preferences
 
-quick = settings(max_examples=40, deadline=None, database=None, derandomize=True)
+quick = settings(max_examples=40)
 
 
 def code_by_definition(order):

@@ -143,7 +143,7 @@ def rated(draw):
     return rows, theta
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60)
 @given(rated(), st.sampled_from([0.02, 0.1, 1.0]))
 def test_the_order_is_the_order_of_the_weighted_net_wins(drawn, prior):
     rows, theta = drawn
@@ -186,7 +186,7 @@ def test_a_rank_of_zero_has_no_logarithm():
         cc.rank(prefs, "mpm", counts="log")
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["difference", "binary"]))
 def test_counts_are_those_of_the_pairs(seed, counts):
     rng = np.random.default_rng(seed)

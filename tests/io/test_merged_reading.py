@@ -30,7 +30,7 @@ def duels(prefs: cc.Preferences) -> dict[tuple[str, ...], float]:
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_merging_while_reading_is_merging_afterwards(
     tmp_path_factory: pytest.TempPathFactory, ending: str, data: Any

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import concordant as cc
@@ -57,7 +57,7 @@ def round_trip(data: Any, ending: str, **options: Any) -> tuple[cc.Preferences, 
 
 
 @pytest.mark.parametrize("ending", TABLES)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(prefs=preferences())
 def test_tables_keep_preferences_whole(ending: str, prefs: cc.Preferences) -> None:
     back, notes = round_trip(prefs, ending)
@@ -65,13 +65,13 @@ def test_tables_keep_preferences_whole(ending: str, prefs: cc.Preferences) -> No
     assert back == prefs
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(prefs=preferences(PLAIN))
 def test_zstd_keeps_preferences_whole(prefs: cc.Preferences) -> None:
     assert round_trip(prefs, "csv.zst")[0] == prefs
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(prefs=preferences(PLAIN, "rating"))
 def test_runs_keep_order_ties_and_scores(prefs: cc.Preferences) -> None:
     speaker = np.zeros(prefs.n_ballots, int) if prefs.agent is None else prefs.agent

@@ -71,7 +71,8 @@ def made_queries(
 
 def expected_failures(one: Any) -> dict[str, str]:
     """Return what a generic check asks that contradicts what ranking is, with the reason."""
-    row_weights = ABOUT_ROW_WEIGHTS if isinstance(one, Ranker) else {}
+    learns_from_rows = type(one).__name__ == "OrdinalRanker"
+    row_weights = ABOUT_ROW_WEIGHTS if isinstance(one, Ranker) and not learns_from_rows else {}
     if type(one).__name__ in ("PairwiseRanker", "BlendedRanker", "QueryRanks"):
         whole = "it compares the rows of a set with each other: a part of the set is another set"
         return {**row_weights, "check_methods_subset_invariance": whole}

@@ -42,7 +42,7 @@ ranks = st.sampled_from([1.0, 2.0, 3.0, 5.0, 2.5, NAN])
 two_rankings = st.integers(1, 9).flatmap(lambda n: st.tuples(*[st.lists(ranks, min_size=n, max_size=n)] * 2))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(two_rankings, st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from(MISSING), st.booleans())
 def test_kemeny_is_the_sum_over_pairs(pair, p, missing, normalised):
     a, b = pair
@@ -113,7 +113,7 @@ def test_nothing_to_compare_is_no_distance():
     np.testing.assert_array_equal(metrics.kendall_matrix([[1], [1]], normalised=True), np.zeros((2, 2)))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(two_rankings)
 def test_correlations_are_scipys_over_common_items(pair):
     a, b = np.array(pair)
@@ -127,7 +127,7 @@ def test_correlations_are_scipys_over_common_items(pair):
         assert math.isnan(metrics.spearman(a, b))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(two_rankings)
 def test_footrule_uses_mean_positions_of_buckets(pair):
     common = [(x, y) for x, y in zip(*pair, strict=True) if not math.isnan(x) and not math.isnan(y)]
@@ -169,7 +169,7 @@ def test_agree_sums_the_preferences_kept():
     assert metrics.agree((first, second, preferences[first, second]), [3, 2, 1]) == pytest.approx(0.3 + 0.6 + 0.1)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(two_rankings)
 def test_agree_with_a_ranking_counts_kept_pairs(pair):
     a, b = np.array(pair)

@@ -81,7 +81,7 @@ def joined(lists):
     return np.array([label for one in lists for label in one], float)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(queries, st.sampled_from(["zero", "skip"]))
 def test_ranked_lists_score_as_defined(given_queries, unjudged):
     ranked = [list(one) for one, _ in given_queries]
@@ -105,7 +105,7 @@ rows = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(rows, st.sampled_from(["zero", "skip"]), st.sampled_from([int, str, float]))
 def test_unsorted_rows_score_as_their_sorted_lists(given_rows, unjudged, group_type):
     groups = list(dict.fromkeys(group for _, _, group in given_rows))
@@ -224,7 +224,7 @@ def test_labels_join_rankings_by_item():
 items = st.one_of(st.integers(0, 12), st.integers(32_768, 32_780), st.integers(0, 70_000))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.lists(items), st.lists(st.integers(0, 9), unique=True)), min_size=1))
 def test_joining_agrees_with_a_dictionary(groups):
     ranked = [one for one, _ in groups]

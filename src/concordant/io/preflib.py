@@ -41,6 +41,8 @@ COUNTS = {
     *("number alternatives", "number voters", "number unique orders", "number unique preferences"),
     *("number categories", "number edges"),
 }
+MOST_VOTERS = 2**63 - 1  # where the kernel's sum of counts stops
+MOST_UNNAMED = 1_000_000  # alternatives a header may count without naming them all
 NUMBERS, NEVER_CAST = "alternative numbers", "never cast"
 CATEGORIES, AS_LISTED, COUNTED_FROM = "categories", "categories as listed", "categories counted from"
 _TROUBLES = {
@@ -167,6 +169,10 @@ class _File(Screen):
 
     def _with_unnamed(self, declared: int) -> Vocabulary:
         """Call alternatives that are counted but not named by their number."""
+        if declared > MOST_UNNAMED:
+            raise self.source.error(
+                f"the header counts {declared:,} alternatives and names {len(self.number):,}: name them, or correct it."
+            )
         names = _spelled(self.data, self._spans)
         taken = set(self.number.tolist())
         start = 0 if 0 in taken or 0 in self.item else 1
@@ -191,7 +197,7 @@ class _File(Screen):
 
     def _declared(self, key: str) -> int | None:
         text = self.header.get(key, "")
-        return int(text) if text.isdigit() else None
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 1000 else None
 
     # ---- orders ----
     def codes(self, n: int) -> Int32s:
@@ -201,9 +207,10 @@ class _File(Screen):
             code: Int32s = self.item - np.int32(1)
             known = least >= 1 and most <= n
         else:
-            table = np.full(max(int(self.number.max(initial=0)), most) + 1, -1, np.int32)
-            table[self.number] = np.arange(n, dtype=np.int32)
-            code = table[self.item]
+            order = np.argsort(self.number)  # numbers may be anywhere below 2^31: no table of them
+            at = np.searchsorted(self.number, self.item, sorter=order)
+            found = np.append(order, -1)[at]
+            code = np.where(np.append(self.number, -1)[found] == self.item, found, -1).astype(np.int32)
             known = bool((code >= 0).all())
         if len(code) and not known:
             self._refuse_entries(
@@ -251,6 +258,8 @@ class _File(Screen):
         parts: gather.Parts = {"items": items, "indptr": self.ptr, "item": code, "tier": self.tier}
         parts["weight"] = self.count_of_order
         voters = self.summary.voters
+        if voters == MOST_VOTERS:
+            raise self.source.error("the orders count more than 2^63 voters: mend the numbers before the colons.")
         if self._reasons:
             keep = np.repeat(self.good, np.diff(self.ptr))
             ptr = np.concatenate([[0], np.cumsum(np.diff(self.ptr)[self.good])])

@@ -14,6 +14,7 @@ namespace {
 
 enum Trouble : int32_t { BAD_COUNT = 1, BAD_ORDER = 2 };
 constexpr int32_t FAR = 1 << 24;
+constexpr int64_t MOST_VOTERS = INT64_MAX;  // a sum that would be larger stays here
 constexpr char NAME[] = "ALTERNATIVE NAME ";
 constexpr size_t NAME_SIZE = sizeof(NAME) - 1;
 
@@ -115,7 +116,7 @@ struct Orders {
     // What a caller would otherwise find out with one pass over the arrays for each question.
     void summarise(int64_t votes, int32_t places) {
         int64_t size = static_cast<int64_t>(item.size()) - ptr.back();
-        voters += votes;
+        voters = votes > MOST_VOTERS - voters ? MOST_VOTERS : voters + votes;
         smallest = std::min(smallest, size);
         most_tiers = std::max<int64_t>(most_tiers, places);
         strict = strict && places == size;
@@ -151,7 +152,7 @@ struct Orders {
 // (headers: start, end; names: number, start, end; orders: count, tiers, line; ptr; alternative and tier of every
 // entry; bad: line, kind; summary). The summary holds: whether alternatives are numbered 1, 2, …; whether all have
 // names of their own; whether an order names one twice; whether no order has ties; whether every count is positive;
-// the sum of counts; the shortest order; the most tiers; the lowest and the highest alternative named.
+// the sum of counts, at most 2^63 - 1; the shortest order; the most tiers; the lowest and the highest alternative named.
 nb::tuple parse_orders(In<uint8_t> data, int32_t separator) {
     const char *text = reinterpret_cast<const char *>(data.data());
     const char *end = text + data.shape(0);

@@ -24,8 +24,8 @@ def parse_orders(data: Bytes, separator: int) -> Orders:
     Return (headers: start, end; names: number, start, end; orders: count, tiers, line; ptr; alternative and tier of
     every entry; bad: line, kind; summary). The summary holds: whether alternatives are
     numbered 1, 2, …; whether all have names of their own; whether an order names one twice; whether no order has
-    ties; whether every count is positive; the sum of counts; the shortest order; the most tiers; the lowest and the
-    highest alternative named.
+    ties; whether every count is positive; the sum of counts, at most 2^63 - 1; the shortest order; the most tiers;
+    the lowest and the highest alternative named.
     """
     heads, names, rows, bad = list[tuple[int, int]](), list[tuple[int, int, int]](), list[tuple[int, int, int]](), []
     ptr, item, tier = [0], list[int](), list[int]()
@@ -57,7 +57,7 @@ def parse_orders(data: Bytes, separator: int) -> Orders:
         bool((label[:, 0] == np.arange(1, len(names) + 1)).all()),
         len(called) == len(names) and b"" not in called,
         len(entries) < len(item),
-        *(bool((body[:, 1] == size).all()), bool(body[:, 0].all()), int(body[:, 0].sum())),
+        *(bool((body[:, 1] == size).all()), bool(body[:, 0].all()), min(sum(body[:, 0].tolist()), 2**63 - 1)),
         *(int(size.min()) if len(size) else 0, int(body[:, 1].max(initial=0))),
         *(min(item, default=0), max(item, default=-1)),
     ]

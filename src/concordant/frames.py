@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from concordant import kernels
 from concordant.errors import InputError
 from concordant.gather import Parts
 from concordant.tables import Coded, coded_of_stream, parts_of_table
 from concordant.types import Bools, Floats
-from concordant.vocabulary import arrow_stream, encode, speaks_arrow
+from concordant.vocabulary import encode, read_arrow, speaks_arrow
 
 
 def parts_of_frame(
@@ -65,7 +64,7 @@ class FrameTable:
         native = series.to_native()
         dtype = str(series.dtype)
         if dtype in ("String", "Categorical", "Enum") and speaks_arrow(native):
-            _, kind, parts = kernels.read_stream(arrow_stream(native))[0]
+            kind, parts = read_arrow(native, column)
             if kind == "text":
                 return coded_of_stream(parts)
         if dtype == "Boolean":

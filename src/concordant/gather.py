@@ -14,7 +14,7 @@ import numpy as np
 from concordant import kernels
 from concordant.errors import InputError
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
-from concordant.vocabulary import Vocabulary, arrow_stream, encode, encode_together, shorten, speaks_arrow
+from concordant.vocabulary import Vocabulary, encode, encode_together, read_arrow, shorten, speaks_arrow
 
 Parts = dict[str, Any]
 
@@ -265,7 +265,7 @@ def as_numbers(column: object, n: int, what: str) -> Floats:
     if column is None:
         raise InputError(f"The {what} column is missing: give one number per row.")
     if speaks_arrow(column):
-        _, kind, parts = kernels.read_stream(arrow_stream(column))[0]
+        kind, parts = read_arrow(column, what)
         column = np.asarray(parts) if kind == "number" else np.asarray(_texts(parts), object)
     if isinstance(column, list):
         values, bad = kernels.list_numbers(column)

@@ -195,7 +195,7 @@ def _encode_floats(column: AnyArray, what: str) -> tuple[Int32s, Vocabulary, Int
 
 
 def _encode_arrow(column: Any, what: str) -> tuple[Int32s, Vocabulary, Int64s]:
-    _, kind, parts = kernels.read_stream(arrow_stream(column))[0]
+    kind, parts = read_arrow(column, what)
     if kind == "number":
         return _encode_floats(np.asarray(parts), what)
     codes, offsets, data, first = parts
@@ -219,13 +219,25 @@ def _has_pyarrow() -> bool:
     return find_spec("pyarrow") is not None
 
 
-def arrow_stream(column: Any) -> object:
-    """Return the Arrow stream capsule of an Arrow array, series or table."""
-    if not hasattr(column, "__arrow_c_stream__"):
-        import pyarrow
+def read_arrow(column: Any, what: str) -> tuple[str, Any]:
+    """Read an Arrow array or series as ``kernels.read_stream`` does: ("text" or "number", parts).
 
-        column = pyarrow.chunked_array([pyarrow.array(column)])
-    return column.__arrow_c_stream__()
+    A column may come from a damaged file that nobody checked: pyarrow compares its buffers with their sizes, the
+    kernel checks the rest before it reads.
+    """
+    try:
+        if type(column).__module__.partition(".")[0] == "pandas" and hasattr(column.array, "__arrow_array__"):
+            column = column.array.__arrow_array__()
+        if not hasattr(column, "__arrow_c_stream__"):
+            import pyarrow
+
+            column = pyarrow.chunked_array([pyarrow.array(column)])
+        if hasattr(column, "validate"):
+            column.validate()
+        _, kind, parts = kernels.read_stream(column.__arrow_c_stream__())[0]
+    except (ValueError, RuntimeError) as problem:
+        raise InputError(f"The {what} column holds Arrow data that cannot be read ({problem}): check them.") from None
+    return kind, parts
 
 
 def _as_texts(values: list[Any], what: str) -> list[str]:

@@ -116,7 +116,7 @@ class DuckTable:
         with connect(small=os.path.getsize(self.source.plain_path()) < SMALL) as connection:
             try:
                 return self.stream(connection, lambda: f"SELECT {select} FROM {self.scan()}")
-            except (duckdb.Error, RuntimeError) as error:
+            except (duckdb.Error, RuntimeError, ValueError) as error:
                 raise self.problem(connection, error) from None
 
     def stream(self, connection: DuckDBPyConnection, query: Callable[[], str]) -> list[Any]:
@@ -184,7 +184,7 @@ class CsvTable(DuckTable):
 
         try:
             columns = super().stream(connection, query)
-        except (duckdb.Error, RuntimeError) as error:
+        except (duckdb.Error, RuntimeError, ValueError) as error:
             if self._tolerant or "invalid state" not in str(error):
                 raise
             self._tolerant = True  # lines that end in different ways are no reason to stop

@@ -290,6 +290,7 @@ def _open_xz(source: Source) -> IO[bytes]:
 def _open_zstd(source: Source) -> IO[bytes]:
     """Python has zstd from 3.14 on; before that a package may, and DuckDB always can, line by line."""
     import importlib
+    from importlib.util import find_spec
 
     for module in ("compression.zstd", "backports.zstd", "zstandard"):
         try:
@@ -297,6 +298,11 @@ def _open_zstd(source: Source) -> IO[bytes]:
             return opened
         except ImportError:
             continue
+    if find_spec("pyarrow"):
+        import pyarrow
+
+        stream: IO[bytes] = pyarrow.CompressedInputStream(source._path, "zstd")
+        return stream
     from concordant.io._duckdb import open_zstd_lines
 
     lines: IO[bytes] = open_zstd_lines(source._path, source.name)

@@ -1,4 +1,8 @@
 // Tables in Arrow memory: text columns become codes and the bytes of their labels, numbers become float64.
+//
+// The interface carries no buffer sizes, so what can be checked is checked here before a byte is read: that offsets
+// never fall, that views and dictionary codes stay inside what they point into, that labels are UTF-8. Whether the
+// last offset lies inside its buffer only the owner knows; vocabulary.py asks it.
 #include "encoding.hpp"
 
 #include <algorithm>
@@ -31,6 +35,36 @@ struct ArrowArrayStream {
     void (*release)(ArrowArrayStream *);
     void *private_data;
 };
+
+// Gives a struct back to its owner, whatever happens.
+template <typename T> struct Held {
+    T &what;
+    ~Held() {
+        if (what.release) what.release(&what);
+    }
+};
+
+[[noreturn]] void refuse(const std::string &why) { throw std::invalid_argument(why); }
+
+// Whether bytes are UTF-8: no stray or missing continuation, no overlong form, no surrogate, nothing past U+10FFFF.
+bool is_utf8(const char *data, size_t size) {
+    auto *p = reinterpret_cast<const uint8_t *>(data), *end = p + size;
+    while (p < end) {
+        if (end - p >= 8 && !(load<uint64_t>(reinterpret_cast<const char *>(p)) & 0x8080808080808080ull)) {
+            p += 8;
+            continue;
+        }
+        uint8_t lead = *p++;
+        if (lead < 0x80) continue;
+        int more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
+        if (lead < 0xC2 || lead > 0xF4 || end - p < more) return false;
+        uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+        uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+        for (; more > 0; --more, low = 0x80, high = 0xBF)
+            if (*p < low || *p++ > high) return false;
+    }
+    return true;
+}
 
 // Distinct strings of one column with their bytes kept end to end.
 class TextEncoder {
@@ -86,6 +120,7 @@ class TextEncoder {
             return std::memcmp(bytes.data() + offsets[c], text.data, text.size) == 0; // the key holds the length
         });
         if (static_cast<size_t>(code) == first.size()) {
+            if (!is_utf8(text.data, text.size)) refuse("the text in row " + std::to_string(row + 1) + " is not UTF-8");
             bytes.insert(bytes.end(), text.data, text.data + text.size);
             offsets.push_back(static_cast<int64_t>(bytes.size()));
             first.push_back(row);
@@ -196,6 +231,52 @@ bool append_numbers(const ArrowArray &array, const char *format, LargeVector<dou
     }
 }
 
+// ---- what must hold before anything is read ----
+bool is_index(const char *format) { return format[0] && !format[1] && std::strchr("cCsSiIlL", format[0]); }
+
+void check_shape(const ArrowArray &array, int64_t n_buffers) {
+    constexpr int64_t MOST = int64_t{1} << 56;
+    if (array.length < 0 || array.offset < 0 || array.length > MOST || array.offset > MOST)
+        refuse("its length or offset is out of range");
+    if (array.n_buffers < n_buffers || (n_buffers > 0 && !array.buffers)) refuse("a buffer is missing");
+    if (n_buffers > 1 && array.length > 0 && !array.buffers[1]) refuse("a buffer is missing");
+}
+
+template <typename Offset> void check_offsets(const ArrowArray &array) {
+    check_shape(array, 3);
+    if (array.length == 0) return;
+    const Offset *offsets = static_cast<const Offset *>(array.buffers[1]) + array.offset;
+    bool fine = offsets[0] >= 0;
+    for (int64_t k = 0; k < array.length; ++k) fine &= offsets[k] <= offsets[k + 1];
+    if (!fine) refuse("its text offsets are not in order");
+    if (!array.buffers[2] && offsets[array.length] > 0) refuse("a buffer is missing");
+}
+
+void check_views(const ArrowArray &array) {
+    check_shape(array, 3); // the last buffer holds the sizes of those the views point into
+    int64_t n_data = array.n_buffers - 3;
+    auto *sizes = static_cast<const int64_t *>(array.buffers[array.n_buffers - 1]);
+    if (n_data > 0 && !sizes) refuse("a buffer is missing");
+    for (int64_t k = 0; k < array.length; ++k) {
+        if (!is_valid(array, static_cast<size_t>(k))) continue;
+        int32_t view[4]; // size, first four bytes, buffer, offset
+        std::memcpy(view, static_cast<const char *>(array.buffers[1]) + 16 * (k + array.offset), 16);
+        bool fine = view[0] >= 0 && (view[0] <= 12 || (view[2] >= 0 && view[2] < n_data && view[3] >= 0 &&
+                                                       array.buffers[2 + view[2]] &&
+                                                       int64_t{view[3]} + view[0] <= sizes[view[2]]));
+        if (!fine) refuse("the text in row " + std::to_string(k + 1) + " lies outside its buffer");
+    }
+}
+
+void check_texts(const ArrowArray &array, const char *format) {
+    if (!std::strcmp(format, "u"))
+        check_offsets<int32_t>(array);
+    else if (!std::strcmp(format, "U"))
+        check_offsets<int64_t>(array);
+    else
+        check_views(array);
+}
+
 int64_t dictionary_index(const ArrowArray &array, char format, size_t k) {
     size_t at = k + static_cast<size_t>(array.offset);
     switch (format) {
@@ -217,8 +298,11 @@ struct Column {
 };
 
 void append(Column &column, const ArrowArray &array) {
-    size_t n = static_cast<size_t>(array.length);
+    size_t n = array.length > 0 ? static_cast<size_t>(array.length) : 0;
     if (column.dictionary) {
+        check_shape(array, 2);
+        if (!array.dictionary) refuse("its dictionary is missing");
+        check_texts(*array.dictionary, column.format.c_str() + 1);
         // Only entries that occur get a code, in order of first use; each dictionary entry is hashed once.
         std::vector<int32_t> code_of(static_cast<size_t>(array.dictionary->length), -2);
         char index_format = column.format[0];
@@ -230,16 +314,42 @@ void append(Column &column, const ArrowArray &array) {
                     column.texts.codes.push_back(-1);
                     continue;
                 }
-                size_t entry = static_cast<size_t>(dictionary_index(array, index_format, k));
+                int64_t index = dictionary_index(array, index_format, k);
+                if (index < 0 || index >= array.dictionary->length)
+                    refuse("row " + std::to_string(row + 1) + " points outside its dictionary");
+                size_t entry = static_cast<size_t>(index);
                 if (code_of[entry] == -2) code_of[entry] = column.texts.add(get(entry), row);
                 column.texts.codes.push_back(code_of[entry]);
             }
         });
     } else if (column.text) {
+        check_texts(array, column.format.c_str());
         visit_texts(array, column.format.c_str(), [&](auto get) { column.texts.append(n, get); });
-    } else if (!append_numbers(array, column.format.c_str(), column.numbers)) {
-        throw std::invalid_argument("column '" + column.name + "' has the Arrow type '" + column.format +
-                                    "', which is neither text nor a number");
+    } else {
+        check_shape(array, column.format == "n" ? 0 : 2);
+        if (!append_numbers(array, column.format.c_str(), column.numbers))
+            refuse("it has the Arrow type '" + column.format + "', which is neither text nor a number");
+    }
+}
+
+// Append one batch: a table is an array of structs, whose own offset and length say which rows of the columns count.
+void append_batch(std::vector<Column> &columns, const ArrowArray &array, bool is_struct) {
+    check_shape(array, 0);
+    if (is_struct && (array.n_children < static_cast<int64_t>(columns.size()) || !array.children))
+        refuse("The Arrow data lack a column");
+    for (size_t c = 0; c < columns.size(); ++c) {
+        ArrowArray part = is_struct ? *array.children[c] : array;
+        try {
+            if (is_struct) {
+                check_shape(part, 0);
+                if (part.length < array.offset + array.length) refuse("it is shorter than the table");
+                part.offset += array.offset;
+                part.length = array.length;
+            }
+            append(columns[c], part);
+        } catch (const std::invalid_argument &problem) {
+            throw std::invalid_argument("The column '" + columns[c].name + "' cannot be read: " + problem.what());
+        }
     }
 }
 
@@ -248,6 +358,7 @@ void append(Column &column, const ArrowArray &array) {
 nb::list read_stream(nb::object capsule) {
     auto *stream = static_cast<ArrowArrayStream *>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
     if (!stream) throw nb::python_error();
+    if (!stream->release) refuse("The Arrow stream has been read already");
     std::vector<Column> columns;
     bool is_struct = true;
     {
@@ -263,30 +374,30 @@ nb::list read_stream(nb::object capsule) {
             Column column;
             column.name = child.name ? child.name : "";
             column.format = child.format;
-            if (child.dictionary && is_text(child.dictionary->format)) {
+            if (!is_utf8(column.name.data(), column.name.size())) refuse("The name of an Arrow column is not UTF-8");
+            if (child.dictionary && is_text(child.dictionary->format) && is_index(child.format)) {
                 column.dictionary = column.text = true;
                 column.format += child.dictionary->format;
+            } else if (child.dictionary) {
+                column.format = "dictionary of " + std::string(child.dictionary->format);
             } else {
                 column.text = is_text(child.format);
             }
             columns.push_back(std::move(column));
         };
-        if (is_struct)
-            for (int64_t c = 0; c < schema.n_children; ++c) describe(*schema.children[c]);
-        else
-            describe(schema);
-        if (schema.release) schema.release(&schema);
+        {
+            Held<ArrowSchema> held{schema};
+            if (is_struct)
+                for (int64_t c = 0; c < schema.n_children; ++c) describe(*schema.children[c]);
+            else
+                describe(schema);
+        }
         while (true) {
             ArrowArray array;
             if (stream->get_next(stream, &array)) fail();
             if (!array.release) break;
-            try {
-                for (size_t c = 0; c < columns.size(); ++c) append(columns[c], is_struct ? *array.children[c] : array);
-            } catch (...) {
-                array.release(&array);
-                throw;
-            }
-            array.release(&array);
+            Held<ArrowArray> held{array};
+            append_batch(columns, array, is_struct);
         }
     }
     nb::list out;

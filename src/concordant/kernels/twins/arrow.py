@@ -86,6 +86,8 @@ def read_stream(capsule: object) -> list[StreamColumn]:
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     address = get_pointer(capsule, b"arrow_array_stream")
     stream = _Stream.from_address(address)
+    if not stream.release:
+        raise ValueError("The Arrow stream has been read already")
 
     def ask(function: Callable[[int, int], int], target: ctypes.Structure) -> None:
         if function(address, ctypes.addressof(target)):
@@ -96,15 +98,10 @@ def read_stream(capsule: object) -> list[StreamColumn]:
     ask(stream.get_schema, schema)
     is_struct = schema.format == b"+s"
     children = [schema.children[c].contents for c in range(schema.n_children)] if is_struct else [schema]
-    described = [
-        (
-            (child.name or b"").decode(),
-            child.format.decode(),
-            child.dictionary.contents.format.decode() if child.dictionary else "",
-        )
-        for child in children
-    ]
-    _release(schema)
+    try:
+        described = [_described(child) for child in children]
+    finally:
+        _release(schema)
     parts: list[list[Any]] = [[] for _ in described]
     while True:
         array = _Array()
@@ -112,18 +109,55 @@ def read_stream(capsule: object) -> list[StreamColumn]:
         if not array.release:
             break
         try:
+            _check_shape(array, 0)
+            if is_struct and (array.n_children < len(described) or not array.children):
+                raise ValueError("The Arrow data lack a column")
             for column, (name, form, dictionary) in enumerate(described):
-                child = array.children[column].contents if is_struct else array
-                parts[column].append(_batch(child, name, form, dictionary))
+                try:
+                    child = _child(array, column) if is_struct else array
+                    parts[column].append(_batch(child, form, dictionary))
+                except ValueError as problem:
+                    raise ValueError(f"The column '{name}' cannot be read: {problem}") from None
         finally:
             _release(array)
     columns: list[StreamColumn] = []
     for (name, form, dictionary), batches in zip(described, parts, strict=True):
         if form in _TEXTS or dictionary in _TEXTS:
-            columns.append((name, "text", _encode_texts([text for batch in batches for text in batch])))
+            columns.append((name, "text", _encode_texts([text for batch in batches for text in batch], name)))
         else:
             columns.append((name, "number", np.concatenate(batches) if batches else np.empty(0)))
     return columns
+
+
+def _described(child: Any) -> tuple[str, str, str]:
+    """Return (name, format, format of the dictionary) of a column; only dictionaries of texts are read."""
+    try:
+        name = (child.name or b"").decode()
+    except UnicodeDecodeError:
+        raise ValueError("The name of an Arrow column is not UTF-8") from None
+    form, dictionary = child.format.decode(), child.dictionary.contents.format.decode() if child.dictionary else ""
+    if dictionary and (dictionary not in _TEXTS or form not in "cCsSiIlL"):
+        return name, f"dictionary of {dictionary}", ""
+    return name, form, dictionary
+
+
+def _child(array: Any, column: int) -> Any:
+    """Return the rows of a column that a batch covers; the batch may be a slice."""
+    child = array.children[column].contents
+    _check_shape(child, 0)
+    if child.length < array.offset + array.length:
+        raise ValueError("it is shorter than the table")
+    part = _Array.from_buffer_copy(child)
+    part.offset, part.length = child.offset + array.offset, array.length
+    return part
+
+
+def _check_shape(array: Any, n_buffers: int) -> None:
+    if not (0 <= array.length <= 1 << 56 and 0 <= array.offset <= 1 << 56):
+        raise ValueError("its length or offset is out of range")
+    is_short = array.n_buffers < n_buffers or (n_buffers > 0 and not array.buffers)
+    if is_short or (n_buffers > 1 and array.length > 0 and not array.buffers[1]):
+        raise ValueError("a buffer is missing")
 
 
 def _release(struct: Any) -> None:
@@ -146,14 +180,20 @@ def _valid(array: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return np.unpackbits(bits, bitorder="little")[array.offset : array.offset + array.length].astype(bool)
 
 
-def _batch(array: Any, name: str, form: str, dictionary: str) -> list[bytes | None] | Floats:
-    valid = _valid(array)
-    if dictionary in _TEXTS:
-        texts = _texts(array.dictionary.contents, dictionary)
-        index = _buffer(array, 1, _NUMBERS[form], array.offset + array.length)[array.offset :]
-        return [texts[k] if ok else None for k, ok in zip(index.tolist(), valid.tolist(), strict=True)]
+def _batch(array: Any, form: str, dictionary: str) -> list[bytes | None] | Floats:
     if form in _TEXTS:
         return _texts(array, form)
+    _check_shape(array, 0 if form == "n" else 2)
+    valid = np.zeros(array.length, bool) if form == "n" else _valid(array)
+    if dictionary:
+        if not array.dictionary:
+            raise ValueError("its dictionary is missing")
+        texts = _texts(array.dictionary.contents, dictionary)
+        index = _buffer(array, 1, _NUMBERS[form], array.offset + array.length)[array.offset :]
+        outside = np.flatnonzero(valid & ((index < 0) | (index >= len(texts))))
+        if len(outside):
+            raise ValueError(f"row {outside[0] + 1} points outside its dictionary")
+        return [texts[k] if ok else None for k, ok in zip(index.tolist(), valid.tolist(), strict=True)]
     if form == "n":
         return np.full(array.length, np.nan)
     if form == "b":
@@ -162,30 +202,42 @@ def _batch(array: Any, name: str, form: str, dictionary: str) -> list[bytes | No
     elif form in _NUMBERS:
         numbers = _buffer(array, 1, _NUMBERS[form], array.offset + array.length)[array.offset :]
     else:
-        raise ValueError(f"column '{name}' has the Arrow type '{form}', which is neither text nor a number")
+        raise ValueError(f"it has the Arrow type '{form}', which is neither text nor a number")
     return np.where(valid, numbers.astype(np.float64), np.nan)
 
 
 def _texts(array: Any, form: str) -> list[bytes | None]:
+    _check_shape(array, 3)
     valid = _valid(array).tolist()
     if form == "vu":
         views = _buffer(array, 1, np.int32, 4 * (array.offset + array.length)).reshape(-1, 4)[array.offset :]
-        return [_view_text(array, view) if ok else None for view, ok in zip(views, valid, strict=True)]
+        n_data = array.n_buffers - 3  # the last buffer holds the sizes of those the views point into
+        sizes = _buffer(array, array.n_buffers - 1, np.int64, n_data).tolist()
+        return [_view_text(array, view, sizes, row) if valid[row] else None for row, view in enumerate(views)]
     wide = np.int32 if form == "u" else np.int64
-    offsets = _buffer(array, 1, wide, array.offset + array.length + 1)[array.offset :].tolist()
+    offsets = _buffer(array, 1, wide, array.offset + array.length + 1)[array.offset :]
+    if offsets[0] < 0 or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError("its text offsets are not in order")
     start = array.buffers[2] or 0
+    if not start and offsets[-1] > 0:
+        raise ValueError("a buffer is missing")
+    bounds = offsets.tolist()
     return [
         ctypes.string_at(start + a, b - a) if ok else None
-        for a, b, ok in zip(offsets[:-1], offsets[1:], valid, strict=True)
+        for a, b, ok in zip(bounds[:-1], bounds[1:], valid, strict=True)
     ]
 
 
-def _view_text(array: Any, view: Int32s) -> bytes:
+def _view_text(array: Any, view: Int32s, sizes: list[int], row: int) -> bytes:
     size, _, buffer, offset = view.tolist()
-    return view.tobytes()[4 : 4 + size] if size <= 12 else ctypes.string_at(array.buffers[2 + buffer] + offset, size)
+    if 0 <= size <= 12:
+        return view.tobytes()[4 : 4 + size]
+    if size < 0 or not (0 <= buffer < len(sizes)) or not (0 <= offset <= sizes[buffer] - size):
+        raise ValueError(f"the text in row {row + 1} lies outside its buffer")
+    return ctypes.string_at(array.buffers[2 + buffer] + offset, size)
 
 
-def _encode_texts(texts: list[bytes | None]) -> TextColumn:
+def _encode_texts(texts: list[bytes | None], name: str) -> TextColumn:
     code_of: dict[bytes, int] = {}
     codes = np.empty(len(texts), np.int32)
     first: list[int] = []
@@ -195,9 +247,19 @@ def _encode_texts(texts: list[bytes | None]) -> TextColumn:
             continue
         code = code_of.setdefault(text, len(code_of))
         if code == len(first):
+            if not _is_utf8(text):
+                raise ValueError(f"The column '{name}' cannot be read: the text in row {row + 1} is not UTF-8")
             first.append(row)
         codes[row] = code
     offsets = np.zeros(len(code_of) + 1, np.int64)
     np.cumsum([len(text) for text in code_of], out=offsets[1:])
     data = np.frombuffer(b"".join(code_of), np.uint8)
     return codes, offsets, data, np.array(first, np.int64)
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

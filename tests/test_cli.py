@@ -260,7 +260,7 @@ def test_metasearch_prints_the_published_row(run: Run, data_folder: Path, datase
 
 def test_metrics_of_skipped_instances_are_said_and_are_no_nan(run: Run, tmp_path: Path) -> None:
     labels = tmp_path / "none.txt"
-    labels.write_text("t1 0 nothing 0\n")
+    labels.write_text("1 0 nothing 0\n")
     one = sorted((EXAMPLES / "runs").glob("*.run"))[0]
     args = ("evaluate", one, "--labels", labels, "--metric", "ndcg@5:skip")
     code, out, _ = run(*args, "--json")

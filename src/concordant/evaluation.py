@@ -1,39 +1,67 @@
-"""Evaluate rankings against known labels."""
+"""Evaluate rankings against known labels.
+
+A mean over queries is only worth something beside another mean over the same queries. So every judged instance
+counts, as with ``trec_eval -c``: one that the ranking lacks scores what an empty list scores, 0 as a rule. Or only
+those that are both judged and ranked count (``queries="shared"``, trec_eval without ``-c``). Ranked instances without
+any label never count. Whatever was filled in or left out is named.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from concordant import kernels
 from concordant import metrics as measures
 from concordant.errors import InputError
-from concordant.gather import segment_index
 from concordant.labels import Labels
 from concordant.preferences import Preferences
-from concordant.ranking import Ranking, align
-from concordant.types import Floats
-from concordant.vocabulary import Vocabulary
+from concordant.ranking import Notice, Ranking, align
+from concordant.types import Floats, Int64s
+from concordant.vocabulary import Vocabulary, shorten
+
+Scored: TypeAlias = Mapping[str, Mapping[str, float]] | Mapping[str, float]
+# A tie matters where relevant items share it with less relevant ones; a few such ties are no news.
+_MANY_TIES = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Metric values per instance and their means. ``evaluation["map"]`` is a mean, ``per_instance["map"]`` all."""
+    """Metric values per instance and their means. ``evaluation["map"]`` is a mean, ``per_instance["map"]`` all.
+
+    ``instances`` are those that were averaged, None where they have no names. ``missing`` are the judged ones that
+    were not ranked, ``unjudged`` the ranked ones without labels; ``warnings`` say what became of them.
+    """
 
     per_instance: Mapping[str, Floats]
     instances: Vocabulary | None
-    n_without_labels: int = 0
+    missing: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
     @property
     def means(self) -> dict[str, float]:
         """The mean of every metric over the instances (skipped instances left out)."""
         return {name: measures.mean(values) for name, values in self.per_instance.items()}
 
+    @property
+    def n_instances(self) -> int:
+        """How many instances were averaged."""
+        return 1 if self.instances is None else len(self.instances)
+
     def __getitem__(self, metric: str) -> float:
         return self.means[str(measures.parse(metric))]
+
+    def over(self, instances: Sequence[str]) -> Evaluation:
+        """Keep only these instances, in this order."""
+        if self.instances is None:
+            return self
+        at = [self.instances.code(label, "instance") for label in instances]
+        values = {metric: value[at] for metric, value in self.per_instance.items()}
+        return replace(self, per_instance=values, instances=Vocabulary(list(instances)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
@@ -44,62 +72,208 @@ class Evaluation:
         }
         return {
             "means": {metric: None if np.isnan(mean) else mean for metric, mean in self.means.items()},
+            "n_instances": self.n_instances,
             "instances": [
                 {"instance": name, **{metric: values[q] for metric, values in rows.items()}}
                 for q, name in enumerate(names)
             ],
-            "without_labels": self.n_without_labels,
+            "missing": list(self.missing),
+            "unjudged": list(self.unjudged),
+            "warnings": [str(notice) for notice in self.warnings],
         }
 
     def __str__(self) -> str:
-        return "\n".join(align([[name, f"{mean:.4f}"] for name, mean in self.means.items()], right={1}))
+        lines = align([[name, f"{mean:.4f}"] for name, mean in self.means.items()], right={1})
+        return "\n".join([*lines, *(f"warning: {notice}" for notice in self.warnings)])
 
     __repr__ = __str__
 
 
 def evaluate(
-    ranking: Ranking,
-    labels: Labels,
+    ranking: Ranking | Preferences | Scored,
+    labels: Labels | Scored,
     metrics: Sequence[str | measures.Metric] | str = ("ndcg@10", "map"),
     *,
+    queries: str = "judged",
     unjudged: str = "zero",
+    ties: str = "order",
 ) -> Evaluation:
-    """Evaluate a ranking against labels; instances of the ranking without any label count as empty.
+    """Evaluate a ranking against labels.
 
-    Ties are broken by input order. ``unjudged="skip"`` leaves unjudged items out of the lists instead of counting
-    them as irrelevant.
+    The ranking may be a run: preferences of one agent with scores or ranks, or ``{query: {document: score}}`` as
+    pytrec_eval and ranx take them; labels may be ``{query: {document: relevance}}``. ``queries="judged"`` averages
+    over all judged instances (one that is not ranked scores 0, as ``trec_eval -c`` counts), ``"shared"`` over those
+    that are ranked, too. ``unjudged="skip"`` leaves unjudged items out of the lists instead of counting them as
+    irrelevant. Ties are broken by input order, in runs by document id as trec_eval does; with ``ties="average"``
+    every value is the mean over all orders inside ties.
     """
-    if unjudged not in ("zero", "skip"):
-        raise InputError(f"unjudged={unjudged!r} is not a choice: use 'zero' or 'skip'.")
+    _check_choice("queries", queries, ("judged", "shared"))
+    _check_choice("unjudged", unjudged, ("zero", "skip"))
+    _check_choice("ties", ties, ("order", "average"))
     wanted = [metrics] if isinstance(metrics, str) else list(metrics)
-    ptr, item, label, _ = labels.aligned(ranking.instances, ranking.vocabulary)
+    ranking, labels = _as_ranking(ranking), _as_labels(labels)
+    ptr, item, label, mine = labels.aligned(ranking.instances, ranking.vocabulary)
     n_items = len(ranking.vocabulary) + len(labels.items)
     ranked = kernels.join_labels(ranking.slot_ptr, ranking.ranked_item, ptr, item, label, n_items)
-    values = measures.evaluate_ranked(ranked, ranking.slot_ptr, label, ptr, wanted, unjudged=unjudged, joined=True)
-    return Evaluation(values, ranking.instances, int((np.diff(ptr) == 0).sum()))
+    absent = np.setdiff1d(np.arange(labels.n_instances), mine)
+    lacking = [labels.label[labels.ptr[q] : labels.ptr[q + 1]] for q in absent.tolist()]
+    values = measures.evaluate_ranked(
+        ranked,
+        _extended(ranking.slot_ptr, [0] * len(absent)),
+        np.concatenate([label, *lacking]),
+        _extended(ptr, [len(one) for one in lacking]),
+        wanted,
+        unjudged=unjudged,
+        joined=True,
+        level=ranking.rank_in_order if ties == "average" else None,
+    )
+    tied = [] if ties == "average" else _tied(ranking, ranked)
+    if ranking.instances is None or labels.instances is None:
+        return Evaluation(values, ranking.instances, warnings=tuple(tied))
+    if len(absent) == labels.n_instances:
+        raise InputError(
+            f"None of the ranked instances (such as {shorten(ranking.instances[0])!r}) is judged (such as "
+            f"{shorten(labels.instances[0])!r} is): check that ranking and labels name instances alike."
+        )
+    kept = np.concatenate([mine >= 0, np.full(len(absent), queries == "judged")])
+    missing = labels.instances.take(absent)
+    strange = ranking.instances.take(np.flatnonzero(mine < 0))
+    names = np.array([*ranking.instances.labels, *missing], object)[kept]
+    return Evaluation(
+        {metric: value[kept] for metric, value in values.items()},
+        Vocabulary(names.tolist()),
+        tuple(missing),
+        tuple(strange),
+        (*_gaps(missing, strange, labels.n_instances, queries), *tied),
+    )
+
+
+def on_shared_instances(results: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    """Restrict the evaluations of several systems to the instances all of them have, in one order."""
+    named = [set(result.instances.labels) for result in results.values() if result.instances is not None]
+    if not named:
+        return dict(results)
+    first = next(result.instances for result in results.values() if result.instances is not None)
+    shared = [label for label in first.labels if all(label in labels for labels in named)]
+    if not shared:
+        raise InputError("The systems share no judged instance, so they cannot be compared.")
+    return {name: result.over(shared) for name, result in results.items()}
 
 
 def ranking_of_run(prefs: Preferences) -> Ranking:
     """Order a search run the way trec_eval does: by score in single precision, then by document id, descending.
 
-    Preferences with ranks instead of scores are ordered by rank. One agent only: a run is one system's answer.
+    Preferences with ranks instead of scores are ordered by rank. One agent only: a run is one system's answer, and
+    holds only what that system returned.
     """
     if prefs.n_agents is not None and prefs.n_agents > 1:
-        raise InputError(f"A run is the answer of one system, here are {prefs.n_agents}: select one agent.")
+        raise InputError(
+            f"A run is the answer of one system, here are {prefs.n_agents}: select one agent "
+            "(prefs.select(agents=…)), or rank them together first."
+        )
     if prefs.value is None:
         raise InputError("A run needs scores or ranks: give a TREC run or a table with a rank or score column.")
+    if prefs.n_ballots > len(np.unique(prefs.instance_of_ballot)):
+        raise InputError("A run answers each instance once, here are several lists for one: rank them together first.")
     score = prefs.value if prefs.scale == "rating" else -prefs.value
-    by_slot = np.full(prefs.n_slots, score.min(initial=0.0) - 1.0)
-    by_slot[prefs.entry_slot] = score.astype(np.float32)
+    instance = np.repeat(prefs.instance_of_ballot, np.diff(prefs.indptr))
     labels = prefs.items.labels
     place = np.empty(len(labels), np.int64)
     place[sorted(range(len(labels)), key=labels.__getitem__, reverse=True)] = np.arange(len(labels))
-    order = np.lexsort((place[prefs.slot_item], segment_index(prefs.slot_ptr)))
+    order = np.lexsort((place[prefs.item], instance))
+    answered, size = np.unique(instance, return_counts=True)
     return Ranking(
         vocabulary=prefs.items,
-        slot_ptr=prefs.slot_ptr,
-        slot_item=prefs.slot_item[order],
-        score=by_slot[order],
-        instances=prefs.instances,
+        slot_ptr=np.concatenate([[0], np.cumsum(size)]).astype(np.int64),
+        slot_item=prefs.item[order],
+        score=score[order].astype(np.float32).astype(np.float64),
+        instances=None if prefs.instances is None else Vocabulary(prefs.instances.take(answered)),
         method="run",
     )
+
+
+def _as_ranking(given: object) -> Ranking:
+    if isinstance(given, Ranking):
+        return given
+    if isinstance(given, Preferences):
+        return ranking_of_run(given)
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"evaluate() takes a Ranking, a run as Preferences or {{query: {{document: score}}}}, not "
+            f"{type(given).__name__}: make a ranking with cc.rank(…) or read a run with cc.read(path)."
+        )
+    instance, item, score = _columns(given, "run", "score")
+    return ranking_of_run(Preferences.from_ratings(["run"] * len(item), item, score, instance=instance))
+
+
+def _as_labels(given: object) -> Labels:
+    if isinstance(given, Labels):
+        return given
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"evaluate() takes Labels or {{query: {{document: relevance}}}}, not {type(given).__name__}: make them "
+            "with cc.Labels(instance, item, label) or cc.read_labels(path)."
+        )
+    return Labels(*_columns(given, "labels", "relevance"))
+
+
+def _columns(given: Mapping[Any, Any], what: str, number: str) -> tuple[list[Any] | None, list[Any], list[Any]]:
+    """Return the columns instance, item and number of a dictionary of dictionaries, or of one (a single query)."""
+    nested = [isinstance(value, Mapping) for value in given.values()]
+    if any(nested) != all(nested):
+        raise InputError(f"The {what} mix {{document: {number}}} with {{query: {{document: {number}}}}}: use one.")
+    if not any(nested):
+        return None, list(given), list(given.values())
+    rows = [(query, item, value) for query, scored in given.items() for item, value in scored.items()]
+    instance, item, value = ([row[k] for row in rows] for k in range(3))
+    return instance, item, value
+
+
+def _extended(ptr: Int64s, sizes: Sequence[int]) -> Int64s:
+    """Return the pointers with segments of these sizes after the last."""
+    return np.concatenate([ptr, ptr[-1] + np.cumsum(sizes)]).astype(np.int64)
+
+
+def _gaps(missing: Sequence[str], strange: Sequence[str], n_judged: int, queries: str) -> list[Notice]:
+    """Say which instances only one side knows."""
+    notices = []
+    if missing:
+        became = (
+            "each counts as an empty list, as trec_eval -c does; queries='shared' leaves them out"
+            if queries == "judged"
+            else "they are left out; queries='judged' counts each as an empty list, as trec_eval -c does"
+        )
+        text = f"{len(missing)} of {n_judged} judged instances are not ranked ({_some(missing)}): {became}."
+        notices.append(Notice("missing-instances", text, tuple(missing)))
+    if strange:
+        are = "ranked instance has" if len(strange) == 1 else "ranked instances have"
+        text = f"{len(strange)} {are} no labels ({_some(strange)}): left out."
+        notices.append(Notice("unjudged-instances", text, tuple(strange)))
+    return notices
+
+
+def _tied(ranking: Ranking, ranked_label: Floats) -> list[Notice]:
+    """Say whether the order inside ties decides over many relevant items."""
+    rank = ranking.rank_in_order
+    if not (rank[1:] == rank[:-1]).any():
+        return []
+    lists = measures.Lists.of(ranked_label, ranking.slot_ptr, ranked_label, ranking.slot_ptr, rank, skips=False)
+    relevant = lists.gain_label > 0
+    uneven = lists.gain_label != lists.mean_in_tie(lists.gain_label)
+    share = float((relevant & uneven).sum() / max(relevant.sum(), 1))
+    if share <= _MANY_TIES:
+        return []
+    text = (
+        f"{share:.0%} of the relevant items tie with items of another label, and some order among them decides: "
+        "ties='average' takes the mean over all orders."
+    )
+    return [Notice("tied-scores", text)]
+
+
+def _some(labels: Sequence[str]) -> str:
+    return ", ".join(shorten(label, 20) for label in labels[:3]) + (", …" if len(labels) > 3 else "")
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InputError(f"{name}={value!r} is not a choice: use {' or '.join(map(repr, choices))}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from concordant import metrics
 from concordant.errors import NeedError, ParameterError
 from concordant.kernels import twins
 from concordant.losses.lambdarank import LambdaRankLoss
@@ -23,7 +24,7 @@ def measured(target, lists, cutoff, largest):
         "err": retrieval.ExpectedReciprocalRank(cutoff=cutoff, lmax=largest),
     }[target]
     label, ptr = lists.reshape(-1), np.arange(len(lists) + 1) * lists.shape[1]
-    (values,) = retrieval.evaluate_ranked(label, ptr, label, ptr, metric).values()
+    (values,) = metrics.evaluate_ranked(label, ptr, label, ptr, metric).values()
     return values
 
 

@@ -1,5 +1,6 @@
 """Retrieval metrics against their definitions, hand-computed answers and awkward input."""
 
+import itertools
 import math
 
 import numpy as np
@@ -14,6 +15,7 @@ EVERY_METRIC = [
     "ndcg", "ndcg@1", "ndcg@3", "ndcg@3:letor", "ndcg@6:letor", "ndcg:letor:linear", "ndcg@5:one", "ndcg@2:skip",
     "p", "p@1", "p@4", "p@3:threshold=2", "map", "map@3", "map:skip:threshold=2", "err", "err@2", "err:one:lmax=4",
     "mrr", "mrr@2", "mrr:threshold=3", "recall", "recall@2", "hit", "hit@2", "rprec", "rprec:threshold=2",
+    "f1", "f1@3", "f1@2:threshold=2", "rbp", "rbp@3:p=0.5", "bpref", "bpref:skip:threshold=2",
 ]  # fmt: skip
 
 
@@ -21,6 +23,8 @@ def by_definition(metric, ranked, judged, largest):
     """The value of one query from labels best first and all judged labels, as the formulas are written."""
     metric = metrics.parse(metric)
     documents = sum(math.isnan(label) for label in ranked) + sum(not math.isnan(label) for label in judged)
+    if metric.name == "bpref":
+        return bpref_by_definition(metric, ranked, judged)
     ranked = [0.0 if math.isnan(label) else max(label, 0.0) for label in ranked]
     judged = [max(label, 0.0) for label in judged if not math.isnan(label)]
     threshold = getattr(metric, "threshold", None)
@@ -57,9 +61,28 @@ def by_definition(metric, ranked, judged, largest):
         return next((1 / (i + 1) for i in range(len(hits)) if hits[i]), 0.0)
     if metric.name == "recall":
         return sum(hits) / relevant
+    if metric.name == "f1":
+        precision, recall = sum(hits) / (cutoff or max(len(ranked), 1)), sum(hits) / relevant
+        return 2 * precision * recall / (precision + recall) if any(hits) else 0.0
+    if metric.name == "rbp":
+        return (1 - metric.p) * sum(metric.p**i for i, hit in enumerate(hits) if hit)
     if metric.name == "hit":
         return float(any(hits))
     return sum(hits[:relevant]) / relevant
+
+
+def bpref_by_definition(metric, ranked, judged):
+    relevant = sum(label >= metric.threshold for label in judged)
+    poor = sum(0 <= label < metric.threshold for label in judged)
+    if not relevant:
+        return {"zero": 0.0, "one": 1.0, "skip": math.nan}[metric.empty]
+    value, above = 0.0, 0
+    for label in ranked:
+        if label >= metric.threshold:
+            value += 1 - (min(above, relevant) / min(relevant, poor) if above else 0)
+        elif label >= 0:
+            above += 1
+    return value / relevant
 
 
 labels_with_holes = st.one_of(st.sampled_from([0.0, 1.0, 2.0, 3.0]), st.just(math.nan), st.just(-1.0), st.just(0.5))
@@ -295,3 +318,70 @@ def test_metrics_that_do_not_fit_are_refused():
         metrics.evaluate_arrays([1.0], [3], None, "err:lmax=2")
     with pytest.raises(ParameterError, match="'zero' or 'skip'"):
         metrics.evaluate_arrays([1.0], [3], None, "ndcg", unjudged="drop")
+
+
+def over_all_orders(metric, scored, judged, largest, unjudged):
+    """The mean of a metric over all orders of documents with equal scores."""
+    ties = [[label for score, label in scored if score == one] for one in sorted({s for s, _ in scored}, reverse=True)]
+    values = []
+    for orders in itertools.product(*(list(itertools.permutations(tie)) for tie in ties)):
+        ranked = [label for order in orders for label in order]
+        if unjudged == "skip":
+            ranked = [label for label in ranked if not math.isnan(label)]
+        values.append(by_definition(metric, ranked, judged, largest))
+    return sum(values) / len(values)
+
+
+few_rows = st.lists(st.tuples(st.integers(0, 2), labels_with_holes), min_size=1, max_size=6)
+
+
+@settings(max_examples=60)
+@given(st.lists(few_rows, min_size=1, max_size=3), st.sampled_from(["zero", "skip"]))
+def test_averaged_ties_are_the_mean_over_all_orders(given_queries, unjudged):
+    rows = [(score, label, q) for q, one in enumerate(given_queries) for score, label in one]
+    score, label, group = (np.array(column) for column in zip(*rows, strict=True))
+    values = metrics.evaluate_arrays(score, label, group, EVERY_METRIC, unjudged=unjudged, ties="average")
+    largest = max([0.0, *(x for x in label if not math.isnan(x))])
+    for name in EVERY_METRIC:
+        expected = [over_all_orders(name, one, [label for _, label in one], largest, unjudged) for one in given_queries]
+        np.testing.assert_allclose(values[name], expected, rtol=1e-10, atol=1e-12, err_msg=name)
+
+
+def test_averaged_ties_do_not_depend_on_the_order_of_rows():
+    random = np.random.default_rng(0)
+    score, label, group = random.integers(0, 4, 300), random.integers(0, 3, 300), random.integers(0, 9, 300)
+    first = metrics.evaluate_arrays(score, label, group, EVERY_METRIC, ties="average")
+    order = np.lexsort((random.random(300), group))
+    again = metrics.evaluate_arrays(score[order], label[order], group[order], EVERY_METRIC, ties="average")
+    for name in EVERY_METRIC:
+        assert metrics.mean(again[name]) == pytest.approx(metrics.mean(first[name]), rel=1e-12), name
+    assert metrics.evaluate_arrays([1, 1], [1, 0], None, "ndcg@2", ties="average")["ndcg@2"][0] == pytest.approx(
+        (1 + 1 / math.log2(3)) / 2
+    )
+
+
+def test_without_ties_the_average_is_the_value():
+    random = np.random.default_rng(1)
+    score, label, group = random.random(300), random.integers(0, 3, 300), random.integers(0, 9, 300)
+    plain = metrics.evaluate_arrays(score, label, group, EVERY_METRIC)
+    averaged = metrics.evaluate_arrays(score, label, group, EVERY_METRIC, ties="average")
+    for name in EVERY_METRIC:
+        np.testing.assert_allclose(averaged[name], plain[name], rtol=1e-12, atol=1e-14, err_msg=name)
+
+
+def test_a_huge_tie_keeps_its_precision():
+    label = np.zeros(20_000)
+    label[:50] = 1
+    value = metrics.evaluate_arrays(np.zeros(20_000), label, None, ["p@100", "hit@100", "mrr"], ties="average")
+    assert value["p@100"][0] == pytest.approx(50 / 20_000, rel=1e-12)
+    missed = np.prod([(19_950 - k) / (20_000 - k) for k in range(100)])
+    assert value["hit@100"][0] == pytest.approx(1 - missed, rel=1e-10)
+
+
+def test_levels_name_the_ties_of_ranked_lists():
+    by_level = metrics.evaluate_ranked([0, 1, 2], [0, 2, 3], [0, 1, 2], [0, 2, 3], "mrr", level=[1, 1, 1])
+    np.testing.assert_allclose(by_level["mrr"], [0.75, 1.0])
+    with pytest.raises(InputError, match="one level per label"):
+        metrics.evaluate_ranked([0, 1], [0, 2], [0, 1], [0, 2], "mrr", level=[1])
+    with pytest.raises(ParameterError, match="'order' or 'average'"):
+        metrics.evaluate_arrays([1.0], [3], None, "ndcg", ties="drop")

@@ -99,6 +99,29 @@ def test_a_bad_option_is_one_clear_sentence(text, hint):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("P_10", "p@10"),
+        ("recall_100", "recall@100"),
+        ("success_5", "hit@5"),
+        ("ndcg_cut_10", "ndcg@10:linear"),
+        ("ndcg_cut.5", "ndcg@5:linear"),
+        ("map_cut_20", "map@20"),
+        ("map", "map"),
+        ("recip_rank", "mrr"),
+        ("Rprec", "rprec"),
+        ("bpref", "bpref"),
+        ("set_F", "f1"),
+        ("set_P", "p"),
+        ("set_recall", "recall"),
+        ("P_5:threshold=2", "p@5:threshold=2"),
+    ],
+)
+def test_names_of_trec_eval_mean_what_they_mean_there(theirs, ours):
+    assert str(metrics.parse(theirs)) == ours
+
+
 def test_something_that_is_no_text_is_no_metric():
     with pytest.raises(ParameterError, match="give its name"):
         metrics.parse(3)
@@ -106,7 +129,7 @@ def test_something_that_is_no_text_is_no_metric():
 
 def test_the_list_of_metrics_describes_each_once():
     described = metrics.describe()
-    assert len({one.name for one in described}) == len(described) == 16
+    assert len({one.name for one in described}) == len(described) == 19
     assert {one.kind for one in described} == {"retrieval", "distance"}
     assert all(one.doc.endswith(".") and "\n" not in one.doc for one in described)
     assert list(metrics.names()) == [one.name for one in described]

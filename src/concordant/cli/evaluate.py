@@ -13,8 +13,10 @@ Examples:
   concordant evaluate fused.run --labels qrels.txt
   concordant evaluate runs/*.run --labels qrels.txt --metric ndcg@10 --metric map --baseline bm25
   concordant evaluate ranking.csv --labels labels.csv --metric ndcg@5:letor --per-instance --csv
+  concordant evaluate a.run b.run --labels qrels.txt --metric ndcg_cut_10 --queries shared
 
-Runs are ordered by score, then by document id, as trec_eval does. Metrics: concordant metrics
+Runs are ordered by score, then by document id, as trec_eval does. Means are over all judged instances; one that a run
+lacks counts as an empty list (trec_eval -c). Metrics: concordant metrics
 """
 
 
@@ -24,6 +26,10 @@ Runs are ordered by score, then by document id, as trec_eval does. Metrics: conc
 @click.option("--metric", "-k", "wanted", multiple=True, metavar="NAME", help="Metric, repeatable.  [ndcg@10, map]")
 @click.option("--unjudged", type=click.Choice(["zero", "skip"]), default="zero", show_default=True,
               help="Count unjudged items as irrelevant, or leave them out.")  # fmt: skip
+@click.option("--queries", type=click.Choice(["judged", "shared"]), default="judged", show_default=True,
+              help="Average over all judged instances, or those every system answered.")  # fmt: skip
+@click.option("--ties", type=click.Choice(["order", "average"]), default="order", show_default=True,
+              help="Order equal scores by document id, or take the mean over all orders.")  # fmt: skip
 @click.option("--per-instance", is_flag=True, help="Show every instance, not only the means.")
 @click.option("--baseline", metavar="NAME", help="Test every system against this one.")
 @click.option("--test", type=click.Choice(["t", "randomisation"]), default="t", show_default=True,
@@ -35,6 +41,8 @@ def command(
     labels_path: str,
     wanted: tuple[str, ...],
     unjudged: str,
+    queries: str,
+    ties: str,
     per_instance: bool,
     baseline: str | None,
     test: str,
@@ -48,12 +56,18 @@ def command(
     Each RUN is a TREC run or a table with instance, item and score or rank; several systems are compared with a
     paired test over the instances, corrected after Holm.
     """
-    from concordant.evaluation import evaluate
+    from concordant.evaluation import evaluate, on_shared_instances
     from concordant.io import read_labels
 
     labels = read_labels(labels_path)
     metrics = list(wanted) or ["ndcg@10", "map"]
-    results = {name: evaluate(ranking, labels, metrics, unjudged=unjudged) for name, ranking in _systems(runs)}
+    results = on_shared_instances(
+        {
+            name: evaluate(ranking, labels, metrics, unjudged=unjudged, queries=queries, ties=ties)
+            for name, ranking in _systems(runs)
+        }
+    )
+    _tell(results, labels.n_instances)
     tests = _tests(results, baseline, test, seed)
     if as_json:
         data: dict[str, Any] = {
@@ -78,8 +92,19 @@ def command(
     shared.write_text("\n\n".join(text), output)
 
 
+def _tell(results: dict[str, Any], n_judged: int) -> None:
+    """Say over how many instances the means are, and what each system lacks."""
+    import re
+
+    n = next(iter(results.values())).n_instances
+    shared.tell([f"means over {n} of {n_judged} judged instances"], "note: ")
+    for name, result in results.items():
+        spoken = [re.sub(r"\b(queries|ties)='(\w+)'", r"--\1 \2", str(notice)) for notice in result.warnings]
+        shared.tell(spoken, f"warning: {name}: ")
+
+
 def _parts(per_instance: bool) -> tuple[str, ...]:
-    return ("means", "instances", "without_labels") if per_instance else ("means", "without_labels")
+    return ("means", "n_instances", *(["instances"] * per_instance), "missing", "unjudged", "warnings")
 
 
 def _systems(runs: tuple[str, ...]) -> list[tuple[str, Any]]:
@@ -150,15 +175,11 @@ def _tests(results: dict[str, Any], baseline: str | None, test: str, seed: int) 
 
 
 def _paired(results: dict[str, Any], metric: str) -> dict[str, Any]:
-    """Return values of the instances all systems answered, in one order."""
+    """Return the values of the instances the metric does not skip; all systems have the same, in one order."""
     import numpy as np
 
-    valued = {}
-    for name, result in results.items():
-        labels = [""] if result.instances is None else result.instances.labels
-        pairs = zip(labels, result.per_instance[metric].tolist(), strict=True)
-        valued[name] = {label: value for label, value in pairs if value == value}
-    shared_labels = [label for label in next(iter(valued.values())) if all(label in v for v in valued.values())]
-    if not shared_labels:
-        raise click.ClickException("The systems share no instance with a value, so they cannot be compared.")
-    return {name: np.array([values[label] for label in shared_labels]) for name, values in valued.items()}
+    values = {name: result.per_instance[metric] for name, result in results.items()}
+    valued = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
+    if not valued.any():
+        raise click.ClickException(f"{metric} has a value for no instance, so the systems cannot be compared.")
+    return {name: value[valued] for name, value in values.items()}

@@ -23,7 +23,9 @@ from concordant.metrics.distance import (
     spearman,
     tau_b,
 )
-from concordant.metrics.retrieval import ListMetric, RetrievalMetric, evaluate_arrays, evaluate_ranked, mean
+from concordant.metrics.evaluating import evaluate_arrays, evaluate_ranked, mean
+from concordant.metrics.lists import Lists
+from concordant.metrics.retrieval import ListMetric, RetrievalMetric
 from concordant.metrics.significance import (
     SystemComparison,
     SystemRow,
@@ -38,6 +40,7 @@ __all__ = [
     "Description",
     "DistanceMetric",
     "ListMetric",
+    "Lists",
     "Metric",
     "RetrievalMetric",
     "SystemComparison",

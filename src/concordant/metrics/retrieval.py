@@ -2,34 +2,32 @@
 
 A ranking puts the document with label ``l_1`` first, ``l_2`` second, …; an unjudged document counts as label 0,
 and so does a negative label. A query without anything relevant scores 0 and stays in the mean
-(``empty="zero"``), or scores 1 (``"one"``), or is left out (``"skip"``: its value is NaN and :func:`mean` passes
+(``empty="zero"``), or scores 1 (``"one"``), or is left out (``"skip"``: its value is NaN and ``metrics.mean`` passes
 over it).
 
-Two entrances: :func:`evaluate_arrays` takes scores, labels and groups in any order; :func:`evaluate_ranked`
-takes labels that already stand best first. All metrics of a query come from one pass over its list.
+A metric with a ``measure`` is computed by the kernels; every metric can be computed on arrays (``averaged``), which
+also takes the mean over all orders of tied documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from concordant import kernels
-from concordant.errors import InputError, ParameterError
-from concordant.gather import segment_index
+from concordant.errors import ParameterError
 from concordant.kernels.codes import Measure
-from concordant.metrics.value import Metric, known, parse_all
+from concordant.metrics.lists import Lists
+from concordant.metrics.value import Metric, known
 from concordant.params import param
-from concordant.types import AnyArray, Floats, Int64s
+from concordant.types import Floats, Int64s
 
+_LEAST_POSITIVE = float(np.nextafter(0.0, 1.0))
 _EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan}
 _CUTOFF = "how many of the best documents count; all if not given"
 # 2^label must stay far from overflow even when a thousand gains are added.
-_LARGEST_LABEL = 900.0
+LARGEST_LABEL = 900.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,12 +35,22 @@ class RetrievalMetric(Metric):
     """A metric of one ranked list against relevance labels."""
 
     kind: ClassVar[str] = "retrieval"
-    measure: ClassVar[Measure]
+    measure: ClassVar[Measure | None] = None
     empty: str = param("zero", "value of a query without anything relevant", choices=tuple(_EMPTY))
 
     def row(self, largest_label: float) -> list[float]:
         """Return the metric as the kernels read it (see ``kernels.codes``)."""
+        assert self.measure is not None
         return [self.measure, getattr(self, "cutoff", None) or 0, _EMPTY[self.empty]]
+
+    def averaged(self, lists: Lists) -> Floats:
+        """Return the value of every list that has anything relevant, its mean over all orders inside ties."""
+        raise NotImplementedError
+
+    def values(self, lists: Lists) -> Floats:
+        """Return the value of every list."""
+        least: float = self.threshold if isinstance(self, BinaryMetric) else _LEAST_POSITIVE
+        return np.where(lists.relevant(least) > 0, self.averaged(lists), _EMPTY[self.empty])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +60,17 @@ class ListMetric(RetrievalMetric):
     def value(self, ranked: Floats, judged: Floats) -> float:
         """Return the value of one list: its labels best first, and all judged labels of the query, best first."""
         raise NotImplementedError
+
+    def values(self, lists: Lists) -> Floats:
+        """Return the value of every list."""
+        return np.array([self._value(lists, q) for q in range(lists.n)])
+
+    def _value(self, lists: Lists, q: int) -> float:
+        judged = lists.judged[lists.judged_ptr[q] : lists.judged_ptr[q + 1]]
+        judged = -np.sort(-np.maximum(judged[~np.isnan(judged)], 0.0))
+        if not judged.any():
+            return _EMPTY[self.empty]
+        return float(self.value(lists.gain_label[lists.ptr[q] : lists.ptr[q + 1]], judged))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +88,14 @@ class BinaryMetric(RetrievalMetric):
     def row(self, largest_label: float) -> list[float]:
         """Return the metric as the kernels read it."""
         return [*super().row(largest_label), float(self.threshold), 0.0]
+
+    def _hits(self, lists: Lists, cutoff: int | Floats | None) -> Floats:
+        """Return how many of the best are relevant."""
+        return lists.sum(lists.mean_in_tie(lists.gain_label >= self.threshold), cutoff)
+
+    def _relevant(self, lists: Lists) -> Floats:
+        """Return how many documents are judged relevant, at least 1."""
+        return np.maximum(lists.relevant(self.threshold), 1.0)
 
 
 @known
@@ -93,6 +120,25 @@ class NDCG(RetrievalMetric):
         """Return the metric as the kernels read it."""
         return [*super().row(largest_label), float(self.discount == "letor"), float(self.gain == "linear")]
 
+    def averaged(self, lists: Lists) -> Floats:
+        """Return NDCG, its mean over all orders inside ties."""
+        gained = lists.sum(
+            lists.mean_in_tie(self._gain(lists.gain_label)) / self._discount(lists.position), self.cutoff
+        )
+        label, position, query = lists.ideal
+        counted = position <= (self.cutoff or len(position))
+        best = self._gain(label[counted]) / self._discount(position[counted])
+        value = gained / np.maximum(np.bincount(query[counted], best, lists.n), _LEAST_POSITIVE)
+        if self.discount == "letor" and self.cutoff is not None:
+            value = np.where(self.cutoff > lists.documents, 0.0, value)
+        return value
+
+    def _gain(self, label: Floats) -> Floats:
+        return label if self.gain == "linear" else np.exp2(label) - 1.0
+
+    def _discount(self, position: Int64s) -> Floats:
+        return np.log2(np.maximum(position, 2) if self.discount == "letor" else position + 1.0)
+
 
 @known
 @dataclass(frozen=True)
@@ -100,9 +146,13 @@ class Precision(BinaryMetric):
     """Share of the best T places that hold a relevant document; without T, of the whole list."""
 
     name: ClassVar[str] = "p"
-    aliases: ClassVar[tuple[str, ...]] = ("precision",)
+    aliases: ClassVar[tuple[str, ...]] = ("precision", "set-p")
     measure: ClassVar[Measure] = Measure.PRECISION
     cutoff: int | None = param(None, _CUTOFF, low=1)
+
+    def averaged(self, lists: Lists) -> Floats:
+        """Return precision, its mean over all orders inside ties."""
+        return self._hits(lists, self.cutoff) / np.maximum(self.cutoff or lists.length, 1)
 
 
 @known
@@ -114,6 +164,19 @@ class MeanAveragePrecision(BinaryMetric):
     aliases: ClassVar[tuple[str, ...]] = ("ap",)
     measure: ClassVar[Measure] = Measure.AVERAGE_PRECISION
     cutoff: int | None = param(None, _CUTOFF, low=1)
+
+    def averaged(self, lists: Lists) -> Floats:
+        """Return average precision, its mean over all orders inside ties.
+
+        Place j of a tie with r relevant documents of n holds a relevant one with chance r/n, and then (j-1)(r-1)/(n-1)
+        of the places above it in the tie do.
+        """
+        hit = lists.gain_label >= self.threshold
+        size, hits = lists.tie_size, lists.in_tie(hit)
+        above = np.arange(len(hit)) - lists.tie_start[lists.tie]
+        beside = above * np.maximum(hits - 1, 0.0)[lists.tie] / np.maximum(size - 1, 1)[lists.tie]
+        found = lists.before_tie(hit)[lists.tie] + 1.0 + beside
+        return lists.sum(lists.mean_in_tie(hit) * found / lists.position, self.cutoff) / self._relevant(lists)
 
 
 @known
@@ -129,7 +192,7 @@ class ExpectedReciprocalRank(RetrievalMetric):
     measure: ClassVar[Measure] = Measure.EXPECTED_RECIPROCAL_RANK
     cutoff: int | None = param(None, _CUTOFF, low=1)
     lmax: float | None = param(
-        None, "the largest label of the scale; the data's if not given", low=0, high=_LARGEST_LABEL
+        None, "the largest label of the scale; the data's if not given", low=0, high=LARGEST_LABEL
     )
 
     def row(self, largest_label: float) -> list[float]:
@@ -139,6 +202,12 @@ class ExpectedReciprocalRank(RetrievalMetric):
             raise ParameterError(f"lmax={lmax:g} of err is below the largest label: give at least {largest_label:g}.")
         return [*super().row(largest_label), float(lmax), 0.0]
 
+    def averaged(self, lists: Lists) -> Floats:
+        """Return the expected reciprocal rank, its mean over all orders inside ties."""
+        scale = np.exp2(self.row(lists.largest)[3])
+        stops = lists.chance_to_stop((np.exp2(lists.gain_label) - 1.0) / scale)
+        return lists.sum(stops / lists.position, self.cutoff)
+
 
 @known
 @dataclass(frozen=True)
@@ -146,9 +215,14 @@ class MeanReciprocalRank(BinaryMetric):
     """Reciprocal of the place of the first relevant document; 0 if none is among the best T."""
 
     name: ClassVar[str] = "mrr"
-    aliases: ClassVar[tuple[str, ...]] = ("rr",)
+    aliases: ClassVar[tuple[str, ...]] = ("rr", "recip-rank")
     measure: ClassVar[Measure] = Measure.RECIPROCAL_RANK
     cutoff: int | None = param(None, _CUTOFF, low=1)
+
+    def averaged(self, lists: Lists) -> Floats:
+        """Return the reciprocal rank, its mean over all orders inside ties."""
+        stops = lists.chance_to_stop((lists.gain_label >= self.threshold).astype(np.float64))
+        return lists.sum(stops / lists.position, self.cutoff)
 
 
 @known
@@ -157,8 +231,13 @@ class Recall(BinaryMetric):
     """Share of the judged relevant documents that are among the best T."""
 
     name: ClassVar[str] = "recall"
+    aliases: ClassVar[tuple[str, ...]] = ("set-recall",)
     measure: ClassVar[Measure] = Measure.RECALL
     cutoff: int | None = param(None, _CUTOFF, low=1)
+
+    def averaged(self, lists: Lists) -> Floats:
+        """Return recall, its mean over all orders inside ties."""
+        return self._hits(lists, self.cutoff) / self._relevant(lists)
 
 
 @known
@@ -171,6 +250,10 @@ class HitRate(BinaryMetric):
     measure: ClassVar[Measure] = Measure.HIT
     cutoff: int | None = param(None, _CUTOFF, low=1)
 
+    def averaged(self, lists: Lists) -> Floats:
+        """Return the chance of a relevant document among the best T over all orders inside ties."""
+        return lists.sum(lists.chance_to_stop((lists.gain_label >= self.threshold).astype(np.float64)), self.cutoff)
+
 
 @known
 @dataclass(frozen=True)
@@ -181,185 +264,65 @@ class RPrecision(BinaryMetric):
     aliases: ClassVar[tuple[str, ...]] = ("r-precision",)
     measure: ClassVar[Measure] = Measure.R_PRECISION
 
-
-def evaluate_arrays(
-    score: ArrayLike,
-    label: ArrayLike,
-    group: ArrayLike | None,
-    metrics: str | Metric | Iterable[str | Metric],
-    *,
-    unjudged: str = "zero",
-) -> dict[str, Floats]:
-    """Evaluate scored documents, rows in any order: one value per group for every metric.
-
-    Higher scores rank first, equal scores in row order. ``label`` may hold NaN for unjudged documents. ``group``
-    is any array of integers or text (None: one group); values come in order of first appearance of the groups.
-    """
-    score_by_row, label_by_row = _floats(score, "score"), _floats(label, "label")
-    if len(score_by_row) != len(label_by_row):
-        raise InputError(
-            f"There are {len(score_by_row)} scores but {len(label_by_row)} labels: give one label per score."
-        )
-    if not len(score_by_row):
-        raise InputError("There is nothing to evaluate: give at least one score with its label and group.")
-    if np.isnan(score_by_row).any():
-        where = int(np.flatnonzero(np.isnan(score_by_row))[0])
-        raise InputError(f"The score in row {where} is NaN: give every document a number.")
-    place, ptr = _group(group, len(score_by_row))
-    if len(place):
-        score_by_row, label_by_row = _moved(score_by_row, place), _moved(label_by_row, place)
-    chosen = _retrieval_only(metrics)
-    skips, compiled = _skips(unjudged), [one for one in chosen if not isinstance(one, ListMetric)]
-    table = _table(compiled, _largest(label_by_row, compiled))
-    values = kernels.evaluate_scores(score_by_row, label_by_row, ptr, table, skips)
-    best_first = np.lexsort((-score_by_row, segment_index(ptr))) if len(compiled) < len(chosen) else np.arange(0)
-    lists = _Lists(label_by_row[best_first], ptr, label_by_row, ptr, skips)
-    return _by_name(chosen, compiled, values, lists)
+    def averaged(self, lists: Lists) -> Floats:
+        """Return R-precision, its mean over all orders inside ties."""
+        relevant = self._relevant(lists)
+        return self._hits(lists, relevant) / relevant
 
 
-def evaluate_ranked(
-    ranked_label: ArrayLike,
-    ptr: ArrayLike,
-    judged_label: ArrayLike,
-    judged_ptr: ArrayLike,
-    metrics: str | Metric | Iterable[str | Metric],
-    *,
-    unjudged: str = "zero",
-    joined: bool = False,
-) -> dict[str, Floats]:
-    """Evaluate lists that stand best first: one value per query for every metric.
-
-    Query q owns ``ranked_label[ptr[q]:ptr[q+1]]`` (NaN: unjudged) and all its judged labels, ranked or not,
-    are ``judged_label[judged_ptr[q]:judged_ptr[q+1]]``. ``unjudged="skip"`` takes unjudged documents out of the
-    lists (condensed lists) instead of counting them as 0. ``joined`` promises that every ranked label was taken from
-    the judged ones, so that only those need checking.
-    """
-    ranked, judged = _floats(ranked_label, "ranked_label"), _floats(judged_label, "judged_label")
-    starts, judged_starts = (
-        _pointers(ptr, len(ranked), "ptr"),
-        _pointers(judged_ptr, len(judged), "judged_ptr"),
-    )
-    if len(starts) != len(judged_starts):
-        raise InputError(
-            f"There are {len(starts) - 1} ranked lists but {len(judged_starts) - 1} sets of judged labels: "
-            "give one set per list."
-        )
-    chosen = _retrieval_only(metrics)
-    skips, compiled = _skips(unjudged), [one for one in chosen if not isinstance(one, ListMetric)]
-    largest = max(_largest(labels, compiled) for labels in ((judged,) if joined else (judged, ranked)))
-    table = _table(compiled, largest)
-    values = kernels.evaluate_lists(ranked, starts, judged, judged_starts, table, skips)
-    return _by_name(chosen, compiled, values, _Lists(ranked, starts, judged, judged_starts, skips))
-
-
-def mean(values: ArrayLike) -> float:
-    """Average per-query values, leaving out skipped queries (NaN); NaN when none is left."""
-    kept = np.asarray(values, np.float64)
-    kept = kept[~np.isnan(kept)]
-    return float(kept.mean()) if len(kept) else float("nan")
-
-
-def _retrieval_only(metrics: str | Metric | Iterable[str | Metric]) -> list[RetrievalMetric]:
-    chosen = []
-    for metric in parse_all(metrics):
-        if not isinstance(metric, RetrievalMetric):
-            raise ParameterError(f"{metric} compares two rankings, not a ranking with labels: use compare_ranks.")
-        chosen.append(metric)
-    return chosen
-
-
-def _table(chosen: list[RetrievalMetric], largest_label: float) -> Floats:
-    return np.array([metric.row(largest_label) for metric in chosen], np.float64).reshape(-1, 5)
-
-
-def _by_name(
-    chosen: list[RetrievalMetric], compiled: list[RetrievalMetric], values: Floats, lists: _Lists
-) -> dict[str, Floats]:
-    columns = dict(zip(compiled, np.ascontiguousarray(values.T), strict=True))
-    return {str(one): lists.values(one) if isinstance(one, ListMetric) else columns[one] for one in chosen}
-
-
+@known
 @dataclass(frozen=True)
-class _Lists:
-    """The lists of all queries, for metrics that look at one after the other."""
+class FMeasure(BinaryMetric):
+    """Harmonic mean of precision and recall of the best T; without T, of the whole list."""
 
-    ranked: Floats
-    ptr: Int64s
-    judged: Floats
-    judged_ptr: Int64s
-    skips_unjudged: bool
+    name: ClassVar[str] = "f1"
+    aliases: ClassVar[tuple[str, ...]] = ("f", "set-f")
+    cutoff: int | None = param(None, _CUTOFF, low=1)
 
-    def values(self, metric: ListMetric) -> Floats:
-        """Return the value of every list."""
-        return np.array([self._value(metric, q) for q in range(len(self.ptr) - 1)])
-
-    def _value(self, metric: ListMetric, q: int) -> float:
-        ranked = self.ranked[self.ptr[q] : self.ptr[q + 1]]
-        judged = self.judged[self.judged_ptr[q] : self.judged_ptr[q + 1]]
-        judged = -np.sort(-np.maximum(judged[~np.isnan(judged)], 0.0))
-        if not judged.any():
-            return _EMPTY[metric.empty]
-        kept = ranked[~np.isnan(ranked)] if self.skips_unjudged else np.nan_to_num(ranked)
-        return float(metric.value(np.maximum(kept, 0.0), judged))
+    def averaged(self, lists: Lists) -> Floats:
+        """Return twice the relevant documents found over the places looked at and the relevant documents there are."""
+        places = self.cutoff or lists.length
+        return 2.0 * self._hits(lists, self.cutoff) / (places + self._relevant(lists))
 
 
-def _skips(unjudged: str) -> bool:
-    if unjudged not in ("zero", "skip"):
-        raise ParameterError(f"unjudged={unjudged!r} is not a choice: use 'zero' or 'skip'.")
-    return unjudged == "skip"
+@known
+@dataclass(frozen=True)
+class RankBiasedPrecision(BinaryMetric):
+    """Expected share of relevant documents a user sees who goes on to the next with probability p.
+
+    ``(1 - p) sum_i p^(i-1) [l_i is relevant]`` (Moffat and Zobel 2008).
+    """
+
+    name: ClassVar[str] = "rbp"
+    cutoff: int | None = param(None, _CUTOFF, low=1)
+    p: float = param(0.8, "the chance that the user goes on to the next document", low=0, high=1)
+
+    def averaged(self, lists: Lists) -> Floats:
+        """Return rank-biased precision, its mean over all orders inside ties."""
+        weight = (1.0 - self.p) * self.p ** (lists.position - 1.0)
+        return lists.sum(weight * lists.mean_in_tie(lists.gain_label >= self.threshold), self.cutoff)
 
 
-def _largest(label: Floats, chosen: list[RetrievalMetric]) -> float:
-    largest, least = float(np.fmax.reduce(label, initial=0.0)), float(np.fmin.reduce(label, initial=0.0))
-    if np.isinf(largest - least):
-        where = int(np.flatnonzero(np.isinf(label))[0])
-        raise InputError(f"The label in row {where} is infinite: give a finite label, or NaN for unjudged.")
-    linear = all(isinstance(one, BinaryMetric) or getattr(one, "gain", "") == "linear" for one in chosen)
-    if largest > _LARGEST_LABEL and not linear:
-        raise InputError(
-            f"A label is {largest:g} and 2^label overflows: use the 'linear' gain of ndcg, or smaller labels."
-        )
-    return largest
+@known
+@dataclass(frozen=True)
+class BinaryPreference(BinaryMetric):
+    """Share of judged irrelevant documents below each relevant one; unjudged documents do not count at all.
 
+    ``1/R sum_r (1 - min(n_r, R)/min(R, N))`` for R relevant and N judged irrelevant documents, of which n_r stand
+    above the relevant document r (Buckley and Voorhees 2004, as trec_eval counts). A negative label is unjudged.
+    """
 
-def _floats(values: ArrayLike, name: str) -> Floats:
-    try:
-        array = np.ascontiguousarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} holds something that is no number: give an array of numbers.") from None
-    if np.ndim(values) != 1:
-        raise InputError(f"{name} has {np.ndim(values)} dimensions: give a one-dimensional array.")
-    return array
+    name: ClassVar[str] = "bpref"
 
-
-def _pointers(values: ArrayLike, end: int, name: str) -> Int64s:
-    pointers = np.ascontiguousarray(values, np.int64)
-    if pointers.ndim != 1 or len(pointers) < 2:
-        raise InputError(f"{name} names no query: give the start of every list and the end of the last.")
-    if pointers[0] != 0 or pointers[-1] != end or (np.diff(pointers) < 0).any():
-        raise InputError(f"{name} must rise from 0 to {end}, the number of labels: check where each list starts.")
-    return pointers
-
-
-def _group(group: ArrayLike | None, rows: int) -> tuple[Int64s, Int64s]:
-    """Return where each row goes (empty if the rows stand group by group) and where each group starts."""
-    if group is None:
-        return np.empty(0, np.int64), np.array([0, rows], np.int64)
-    array: AnyArray = np.asarray(group)
-    if array.ndim != 1 or len(array) != rows:
-        raise InputError(
-            f"group has shape {array.shape} but there are {rows} scores: give a list with one group per score."
-        )
-    if array.dtype.kind in "iu":
-        return kernels.group_keys(np.ascontiguousarray(array, np.int64))
-    starts = np.concatenate([[0], np.flatnonzero(array[1:] != array[:-1]) + 1, [rows]]).astype(np.int64)
-    key_of_run = np.unique(array[starts[:-1]], return_inverse=True)[1].reshape(-1).astype(np.int64)
-    if key_of_run.max() + 1 == len(key_of_run):
-        return np.empty(0, np.int64), starts
-    return kernels.group_keys(np.repeat(key_of_run, np.diff(starts)))
-
-
-def _moved(values: Floats, place: Int64s) -> Floats:
-    moved = np.empty_like(values)
-    moved[place] = values
-    return moved
+    def averaged(self, lists: Lists) -> Floats:
+        """Return bpref; the irrelevant documents of a tie that stand above a relevant one are 0, 1, …, m alike."""
+        hit = lists.ranked >= self.threshold
+        poor = (lists.ranked >= 0) & (lists.ranked < self.threshold)
+        relevant = self._relevant(lists)
+        judged_poor = lists.count_judged((lists.judged >= 0) & (lists.judged < self.threshold))
+        query_of_tie = lists.query[lists.tie_start[:-1]]
+        above, beside, most = lists.before_tie(poor), lists.in_tie(poor), relevant[query_of_tie]
+        below_most = np.clip(most - above, 0.0, beside + 1.0)
+        counted = below_most * above + below_most * (below_most - 1) / 2 + (beside + 1 - below_most) * most
+        penalty = counted / (beside + 1) / np.maximum(np.minimum(relevant, judged_poor), 1.0)[query_of_tie]
+        return np.bincount(query_of_tie, lists.in_tie(hit) * (1.0 - penalty), lists.n) / relevant

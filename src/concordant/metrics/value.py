@@ -2,7 +2,8 @@
 
 ``parse("ndcg@10:letor")`` makes one, ``str`` writes it back. The grammar is ``name[@cutoff][:option…]`` where an
 option is a word that names a convention (``letor``, ``skip``, ``last-free``, ``normalised``) or ``key=value``
-(``threshold=2``); a comma may stand between options too. Everything comes from the one declaration of the metric:
+(``threshold=2``); a comma may stand between options too. The names of trec_eval (``P_10``, ``ndcg_cut_10``) mean
+what they mean there, which for ``ndcg_cut`` is linear gain. Everything comes from the one declaration of the metric:
 a frozen dataclass whose fields are declared with ``param`` and whose first docstring sentence describes it.
 """
 
@@ -19,6 +20,8 @@ from concordant.params import Param, check_params, params_of, values_of
 
 _KNOWN: dict[str, type[Metric]] = {}
 _FORM = re.compile(r"\s*(?P<name>[a-z][a-z0-9-]*)\s*(?:@\s*(?P<cutoff>[^:,\s]*))?\s*(?::(?P<options>.*))?", re.DOTALL)
+_TREC_EVAL = re.compile(r"\s*(?P<name>p|recall|success|map-cut|ndcg-cut)[-.](?P<cutoff>\d+)\s*(?P<options>:.*)?")
+_TREC_EVAL_NAMES = {"map-cut": "map", "ndcg-cut": "ndcg"}
 _SPELLINGS = {"normalized": "normalised"}
 
 
@@ -89,7 +92,7 @@ def parse(text: str | Metric) -> Metric:
         return text
     if not isinstance(text, str):
         raise ParameterError(f"{text!r} is no metric: give its name as text, for example 'ndcg@10'.")
-    form = _FORM.fullmatch(text.lower().replace("_", "-"))
+    form = _FORM.fullmatch(_TREC_EVAL.sub(_of_trec_eval, text.lower().replace("_", "-")))
     if form is None:
         raise UnknownNameError(f"{text!r} is no metric: write name@cutoff:option, for example 'ndcg@10:letor'.")
     cls = _find(form["name"])
@@ -109,6 +112,12 @@ def parse(text: str | Metric) -> Metric:
                 raise ParameterError(f"{text!r} gives {name} twice: keep one of the two.")
             values[name] = value
     return cls(**values)
+
+
+def _of_trec_eval(form: re.Match[str]) -> str:
+    """Return a metric of trec_eval as it is written here."""
+    convention = ":linear" if form["name"] == "ndcg-cut" else ""
+    return f"{_TREC_EVAL_NAMES.get(form['name'], form['name'])}@{form['cutoff']}{convention}{form['options'] or ''}"
 
 
 def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:

@@ -1,0 +1,214 @@
+"""Evaluate ranked lists: every metric asked for, for every query, from arrays.
+
+Two entrances: :func:`evaluate_arrays` takes scores, labels and groups in any order; :func:`evaluate_ranked`
+takes labels that already stand best first. All compiled metrics of a query come from one pass over its list.
+
+Equal scores stand in row order (``ties="order"``), or every metric is its mean over all orders inside the ties
+(``ties="average"``; see :mod:`concordant.metrics.lists`), which does not depend on the order of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from concordant import kernels
+from concordant.errors import InputError, ParameterError
+from concordant.gather import segment_index
+from concordant.metrics.lists import Lists
+from concordant.metrics.retrieval import LARGEST_LABEL, BinaryMetric, ListMetric, RetrievalMetric
+from concordant.metrics.value import Metric, parse_all
+from concordant.types import AnyArray, Floats, Int64s
+
+
+def evaluate_arrays(
+    score: ArrayLike,
+    label: ArrayLike,
+    group: ArrayLike | None,
+    metrics: str | Metric | Iterable[str | Metric],
+    *,
+    unjudged: str = "zero",
+    ties: str = "order",
+) -> dict[str, Floats]:
+    """Evaluate scored documents, rows in any order: one value per group for every metric.
+
+    Higher scores rank first, equal scores in row order; with ``ties="average"`` a value is the mean over all orders of
+    equal scores. ``label`` may hold NaN for unjudged documents. ``group``
+    is any array of integers or text (None: one group); values come in order of first appearance of the groups.
+    """
+    score_by_row, label_by_row = _floats(score, "score"), _floats(label, "label")
+    if len(score_by_row) != len(label_by_row):
+        raise InputError(
+            f"There are {len(score_by_row)} scores but {len(label_by_row)} labels: give one label per score."
+        )
+    if not len(score_by_row):
+        raise InputError("There is nothing to evaluate: give at least one score with its label and group.")
+    if np.isnan(score_by_row).any():
+        where = int(np.flatnonzero(np.isnan(score_by_row))[0])
+        raise InputError(f"The score in row {where} is NaN: give every document a number.")
+    place, ptr = _group(group, len(score_by_row))
+    if len(place):
+        score_by_row, label_by_row = _moved(score_by_row, place), _moved(label_by_row, place)
+    chosen, skips, average = _retrieval_only(metrics), _skips(unjudged), _averages(ties)
+    compiled = [] if average else [one for one in chosen if one.measure is not None]
+    largest = _largest(label_by_row, chosen)
+    values = kernels.evaluate_scores(score_by_row, label_by_row, ptr, _table(compiled, largest), skips)
+
+    def lists() -> Lists:
+        best_first = np.lexsort((-score_by_row, segment_index(ptr)))
+        level = score_by_row[best_first] if average else None
+        return Lists.of(label_by_row[best_first], ptr, label_by_row, ptr, level, skips)
+
+    return _by_name(chosen, compiled, values, lists, average)
+
+
+def evaluate_ranked(
+    ranked_label: ArrayLike,
+    ptr: ArrayLike,
+    judged_label: ArrayLike,
+    judged_ptr: ArrayLike,
+    metrics: str | Metric | Iterable[str | Metric],
+    *,
+    unjudged: str = "zero",
+    joined: bool = False,
+    level: ArrayLike | None = None,
+) -> dict[str, Floats]:
+    """Evaluate lists that stand best first: one value per query for every metric.
+
+    Query q owns ``ranked_label[ptr[q]:ptr[q+1]]`` (NaN: unjudged) and all its judged labels, ranked or not,
+    are ``judged_label[judged_ptr[q]:judged_ptr[q+1]]``. ``unjudged="skip"`` takes unjudged documents out of the
+    lists (condensed lists) instead of counting them as 0. ``joined`` promises that every ranked label was taken from
+    the judged ones, so that only those need checking. With ``level`` (ranks or scores, one per ranked label)
+    neighbours of equal level are tied, and a value is the mean over all their orders.
+    """
+    ranked, judged = _floats(ranked_label, "ranked_label"), _floats(judged_label, "judged_label")
+    starts, judged_starts = (
+        _pointers(ptr, len(ranked), "ptr"),
+        _pointers(judged_ptr, len(judged), "judged_ptr"),
+    )
+    if len(starts) != len(judged_starts):
+        raise InputError(
+            f"There are {len(starts) - 1} ranked lists but {len(judged_starts) - 1} sets of judged labels: "
+            "give one set per list."
+        )
+    levels = None if level is None else _floats(level, "level")
+    if levels is not None and len(levels) != len(ranked):
+        raise InputError(f"There are {len(levels)} levels but {len(ranked)} ranked labels: give one level per label.")
+    chosen, skips = _retrieval_only(metrics), _skips(unjudged)
+    compiled = [] if levels is not None else [one for one in chosen if one.measure is not None]
+    largest = max(_largest(labels, chosen) for labels in ((judged,) if joined else (judged, ranked)))
+    values = kernels.evaluate_lists(ranked, starts, judged, judged_starts, _table(compiled, largest), skips)
+
+    def lists() -> Lists:
+        return Lists.of(ranked, starts, judged, judged_starts, levels, skips)
+
+    return _by_name(chosen, compiled, values, lists, levels is not None)
+
+
+def mean(values: ArrayLike) -> float:
+    """Average per-query values, leaving out skipped queries (NaN); NaN when none is left."""
+    kept = np.asarray(values, np.float64)
+    kept = kept[~np.isnan(kept)]
+    return float(kept.mean()) if len(kept) else float("nan")
+
+
+def _retrieval_only(metrics: str | Metric | Iterable[str | Metric]) -> list[RetrievalMetric]:
+    chosen = []
+    for metric in parse_all(metrics):
+        if not isinstance(metric, RetrievalMetric):
+            raise ParameterError(f"{metric} compares two rankings, not a ranking with labels: use compare_ranks.")
+        chosen.append(metric)
+    return chosen
+
+
+def _table(chosen: list[RetrievalMetric], largest_label: float) -> Floats:
+    return np.array([metric.row(largest_label) for metric in chosen], np.float64).reshape(-1, 5)
+
+
+def _by_name(
+    chosen: list[RetrievalMetric],
+    compiled: list[RetrievalMetric],
+    values: Floats,
+    lists: Callable[[], Lists],
+    average: bool,
+) -> dict[str, Floats]:
+    """Put the values of the kernels and those of all other metrics together, in the order asked for."""
+    columns = dict(zip(compiled, np.ascontiguousarray(values.T), strict=True))
+    if len(compiled) < len(chosen):
+        gathered = lists()
+        for one in chosen:
+            if average and isinstance(one, ListMetric):
+                raise ParameterError(f"{one} is not known for tied scores: evaluate it with ties='order'.")
+            if one not in columns:
+                columns[one] = one.values(gathered)
+    return {str(one): columns[one] for one in chosen}
+
+
+def _skips(unjudged: str) -> bool:
+    if unjudged not in ("zero", "skip"):
+        raise ParameterError(f"unjudged={unjudged!r} is not a choice: use 'zero' or 'skip'.")
+    return unjudged == "skip"
+
+
+def _averages(ties: str) -> bool:
+    if ties not in ("order", "average"):
+        raise ParameterError(f"ties={ties!r} is not a choice: use 'order' or 'average'.")
+    return ties == "average"
+
+
+def _largest(label: Floats, chosen: list[RetrievalMetric]) -> float:
+    largest, least = float(np.fmax.reduce(label, initial=0.0)), float(np.fmin.reduce(label, initial=0.0))
+    if np.isinf(largest - least):
+        where = int(np.flatnonzero(np.isinf(label))[0])
+        raise InputError(f"The label in row {where} is infinite: give a finite label, or NaN for unjudged.")
+    linear = all(isinstance(one, (BinaryMetric, ListMetric)) or getattr(one, "gain", "") == "linear" for one in chosen)
+    if largest > LARGEST_LABEL and not linear:
+        raise InputError(
+            f"A label is {largest:g} and 2^label overflows: use the 'linear' gain of ndcg, or smaller labels."
+        )
+    return largest
+
+
+def _floats(values: ArrayLike, name: str) -> Floats:
+    try:
+        array = np.ascontiguousarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} holds something that is no number: give an array of numbers.") from None
+    if np.ndim(values) != 1:
+        raise InputError(f"{name} has {np.ndim(values)} dimensions: give a one-dimensional array.")
+    return array
+
+
+def _pointers(values: ArrayLike, end: int, name: str) -> Int64s:
+    pointers = np.ascontiguousarray(values, np.int64)
+    if pointers.ndim != 1 or len(pointers) < 2:
+        raise InputError(f"{name} names no query: give the start of every list and the end of the last.")
+    if pointers[0] != 0 or pointers[-1] != end or (np.diff(pointers) < 0).any():
+        raise InputError(f"{name} must rise from 0 to {end}, the number of labels: check where each list starts.")
+    return pointers
+
+
+def _group(group: ArrayLike | None, rows: int) -> tuple[Int64s, Int64s]:
+    """Return where each row goes (empty if the rows stand group by group) and where each group starts."""
+    if group is None:
+        return np.empty(0, np.int64), np.array([0, rows], np.int64)
+    array: AnyArray = np.asarray(group)
+    if array.ndim != 1 or len(array) != rows:
+        raise InputError(
+            f"group has shape {array.shape} but there are {rows} scores: give a list with one group per score."
+        )
+    if array.dtype.kind in "iu":
+        return kernels.group_keys(np.ascontiguousarray(array, np.int64))
+    starts = np.concatenate([[0], np.flatnonzero(array[1:] != array[:-1]) + 1, [rows]]).astype(np.int64)
+    key_of_run = np.unique(array[starts[:-1]], return_inverse=True)[1].reshape(-1).astype(np.int64)
+    if key_of_run.max() + 1 == len(key_of_run):
+        return np.empty(0, np.int64), starts
+    return kernels.group_keys(np.repeat(key_of_run, np.diff(starts)))
+
+
+def _moved(values: Floats, place: Int64s) -> Floats:
+    moved = np.empty_like(values)
+    moved[place] = values
+    return moved

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant.aggregate.permutation import _cosets, _dispersion, _insertion
+from concordant.aggregate.permutation import _cosets, _dispersion, _displacement, _insertion
 from concordant.aggregate.permutation._centre import against
 
 METHODS = ("mallows", "generalised-mallows", "cps")
@@ -51,17 +51,73 @@ def test_mean_and_normaliser_of_the_kendall_distance_agree_with_enumeration(thet
 
 
 @pytest.mark.parametrize("kind", ["footrule", "spearman"])
-def test_normalisers_of_the_other_distances_agree_with_enumeration(kind):
-    every = np.array([distance(kind, order) for order in permutations(range(5))])
-    theta = 0.2
-    assert _dispersion.log_distance(kind, theta, 5, 0) == pytest.approx(np.log(np.exp(-theta * every).sum()), abs=0.02)
+@pytest.mark.parametrize("n_items", [1, 2, 3, 5, 7])
+def test_normalisers_of_the_other_distances_agree_with_enumeration(kind, n_items):
+    every = np.array([distance(kind, order) for order in permutations(range(n_items))], float)
+    theta = np.array([0.0, 1e-7, 0.01, 0.2, 1.0, 4.0, 40.0])
+    weight = np.exp(-theta[:, None] * every)
+    found = _displacement.normaliser(kind, theta, n_items)
+    assert found.log == pytest.approx(np.log(weight.sum(axis=1)), abs=1e-12)
+    assert found.mean == pytest.approx(weight @ every / weight.sum(axis=1), rel=1e-10, abs=0)
+    assert (found.error == 0).all()
 
 
-def test_sampled_means_agree_with_enumeration():
-    for kind in ("footrule", "spearman"):
-        theta, exact = _dispersion.mean_distance_table(kind, 7, 0)
-        sampled = _dispersion._sampled_means(kind, 7, theta, np.random.default_rng(0))
-        assert np.abs(sampled - exact).max() < 0.05 * exact[0]
+def spearman_by_sets(theta, n_items):
+    """log Z by the sum over sets of values taken so far: 2^n terms, nothing left out."""
+    ways = {0: 1.0}
+    for place in range(n_items):
+        grown: dict[int, float] = {}
+        for taken, weight in ways.items():
+            for value in range(n_items):
+                if not taken >> value & 1:
+                    after = taken | 1 << value
+                    grown[after] = grown.get(after, 0.0) + weight * np.exp(-theta * (value - place) ** 2)
+        ways = grown
+    return np.log(ways[2**n_items - 1])
+
+
+@pytest.mark.parametrize("theta", [1e-4, 0.02, 0.1, 0.19, 0.21, 0.4, 2.0])
+def test_spearman_with_more_items_is_as_exact_as_it_says(theta):
+    found = _displacement.normaliser("spearman", np.array([theta]), 13)
+    exact = spearman_by_sets(theta, 13)
+    assert abs(found.log[0] - exact) <= found.error[0] + 1e-10
+    assert found.error[0] < 5e-4
+    step = 1e-3 * theta
+    mean = (spearman_by_sets(theta - step, 13) - spearman_by_sets(theta + step, 13)) / (2 * step)
+    assert found.mean[0] == pytest.approx(mean, rel=1e-4)
+
+
+@pytest.mark.parametrize("n_items", [14, 60, 500])
+def test_windows_and_the_expansion_meet(n_items):
+    narrow, wide = (
+        _displacement.normaliser("spearman", np.array([theta]), n_items) for theta in (0.2, 0.2 * (1 - 1e-9))
+    )
+    assert abs(narrow.log[0] - wide.log[0]) <= wide.error[0] + 1e-4
+    assert wide.mean[0] == pytest.approx(narrow.mean[0], rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["footrule", "spearman"])
+def test_without_dispersion_all_orders_of_many_items_are_equally_likely(kind):
+    found = _displacement.normaliser(kind, np.zeros(1), 300)
+    assert found.log[0] == pytest.approx(np.log(np.arange(1, 301)).sum())
+    assert found.mean[0] == pytest.approx((300**2 - 1) / 3 if kind == "footrule" else 300 * (300**2 - 1) / 6)
+
+
+def test_many_dispersions_of_one_size_come_from_a_table_as_exact_as_it_says():
+    theta = np.geomspace(1e-8, 30.0, 100)
+    table = _displacement.normaliser("spearman", theta, 13)
+    some = np.arange(0, 100, 9)
+    each = _displacement.normaliser("spearman", theta[some], 13)
+    assert table.mean[some] == pytest.approx(each.mean, rel=1e-3)
+    assert (np.abs(table.log[some] - each.log) <= table.error[some] + 1e-9).all()
+
+
+def test_the_dispersion_is_found_where_the_expected_value_is_the_observed_one():
+    truth = np.array([0.0, 1e-9, 0.003, 0.7, 5.0, 39.0, 40.0])
+    found = _dispersion.solve_falling(
+        lambda theta: _dispersion.mean_turned(theta, 30), _dispersion.mean_turned(truth, 30)
+    )
+    assert found == pytest.approx(truth, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["mallows", "generalised-mallows"])
@@ -77,22 +133,57 @@ def test_centre_and_dispersion_are_recovered(name):
 
 
 @pytest.mark.parametrize("kind", DISTANCES)
-def test_the_log_likelihood_is_that_of_the_definition_at_its_maximum(kind):
-    prefs = cc.Preferences.from_rankings(draw_mallows(0.6, 4, 40, 1))
+@pytest.mark.parametrize("n_items", [2, 4, 6])
+@pytest.mark.parametrize("phi", [0.05, 0.6, 0.95])
+def test_the_log_likelihood_is_that_of_the_definition_at_its_maximum(kind, n_items, phi):
+    prefs = cc.Preferences.from_rankings(draw_mallows(phi, n_items, 40, 1))
     ranking = cc.rank(prefs, "mallows", distance=kind)
     place = {item: k for k, item in enumerate(ranking.items)}
-    labels = prefs.items.labels
-    observed = [[place[labels[i]] for i in prefs.item[4 * b : 4 * b + 4]] for b in range(40)]
-    total = sum(distance(kind, order) for order in observed)
-    every = np.array([distance(kind, order) for order in permutations(range(4))])
+    orders = prefs.item.reshape(40, n_items).tolist()
+    total = sum(distance(kind, [place[prefs.items.labels[i]] for i in order]) for order in orders)
+    every = np.array([distance(kind, order) for order in permutations(range(n_items))])
 
     def likelihood(theta):
         return -theta * total - 40 * np.log(np.exp(-theta * every).sum())
 
     theta = -np.log(ranking.fit["phi"])
     assert ranking.fit["mean_distance"] == pytest.approx(total / 40)
-    assert ranking.fit["log_likelihood"] == pytest.approx(likelihood(theta), abs=0.05)
-    assert likelihood(theta) >= max(likelihood(theta * 0.9), likelihood(theta * 1.1))
+    assert ranking.fit["log_likelihood"] == pytest.approx(likelihood(theta), abs=1e-8)
+    assert ranking.fit["log_likelihood"] <= 0
+    assert likelihood(theta) >= max(likelihood(theta * 0.99), likelihood(theta * 1.01))
+
+
+@pytest.mark.parametrize("kind", DISTANCES)
+def test_unanimous_ballots_have_a_log_likelihood_of_zero(kind):
+    fit = cc.rank(cc.Preferences.from_rankings([list("abcd")] * 60), "mallows", distance=kind).fit
+    assert fit["log_likelihood"] == pytest.approx(0, abs=1e-12)
+    assert fit["log_likelihood"] <= 0
+
+
+@pytest.mark.parametrize(("kind", "phi", "likelihood"), [("footrule", 0.1546, -4.712), ("spearman", 0.163, -4.658)])
+def test_one_ballot_of_ten_that_swaps_the_first_two(kind, phi, likelihood):
+    prefs = cc.Preferences.from_rankings([list("abcde")] * 9 + [list("bacde")])
+    fit = cc.rank(prefs, "mallows", distance=kind).fit
+    assert fit["phi"] == pytest.approx(phi, abs=1e-4)
+    assert fit["log_likelihood"] == pytest.approx(likelihood, abs=1e-3)
+
+
+def test_spearman_dispersion_of_sixty_items_is_recovered():
+    """Ballots are drawn by swaps of neighbours and others (Metropolis), theta = 0.637 (phi = 0.529)."""
+    rng, theta, n, m = np.random.default_rng(0), 0.637, 40, 60
+    orders, rows = np.tile(np.arange(m), (n, 1)), np.arange(n)
+    for _ in range(6000):
+        i = rng.integers(0, m - 1, n)
+        j = np.minimum(i + rng.integers(1, 4, n), m - 1)
+        a, b = orders[rows, i], orders[rows, j]
+        change = (b - i) ** 2 + (a - j) ** 2 - (a - i) ** 2 - (b - j) ** 2
+        swap = rng.random(n) < np.exp(-theta * np.minimum(np.maximum(change, 0), 1000))
+        orders[rows, i], orders[rows, j] = np.where(swap, b, a), np.where(swap, a, b)
+    prefs = cc.Preferences.from_rankings([[f"i{k}" for k in order] for order in orders])
+    fit = cc.rank(prefs, "mallows", distance="spearman").fit
+    assert fit["phi"] == pytest.approx(0.529, abs=0.02)
+    assert -40 * np.log(np.arange(1, 61)).sum() < fit["log_likelihood"] < 0
+    assert fit["log_likelihood_error"] < 1e-6
 
 
 @pytest.mark.parametrize("kind", DISTANCES)

@@ -14,7 +14,7 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate.permutation._centre import Against
-from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_increasing
+from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_falling
 from concordant.types import AnyArray, Floats
 
 ROUNDS = 12
@@ -48,7 +48,8 @@ def fit_by_insertion(seen: Against, theta: Floats, samples: int, seed: int) -> t
 def _theta_of(distance: float, m: int) -> float:
     """Return the theta at which permutations of m items have this mean distance."""
     places = np.arange(1, m + 1)
-    return float(solve_increasing(lambda theta: mean_turned(theta[:, None], places).sum(axis=1) - distance, 1)[0])
+    observed = np.array([distance])
+    return float(solve_falling(lambda theta: mean_turned(theta[:, None], places).sum(axis=1), observed)[0])
 
 
 def _levels(seen: Against, ballots: AnyArray, m: int) -> Floats:

@@ -26,7 +26,7 @@ from concordant.aggregate.permutation._centre import (
     inversions,
     position_score,
 )
-from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_increasing
+from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_falling
 from concordant.aggregate.permutation._model import PermutationModel, dispersion_notices
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
@@ -75,8 +75,8 @@ def _stage_dispersions(
     mass = sum_by(at.reshape(-1), weight, len(key))
     observed = sum_by(slot, weight * turned, n_slots)
 
-    def excess(theta: Floats) -> Floats:
-        return sum_by(row, mass * mean_turned(theta[row], places), n_slots) - observed
+    def expected(theta: Floats) -> Floats:
+        return sum_by(row, mass * mean_turned(theta[row], places), n_slots)
 
-    theta = solve_increasing(excess, n_slots)
+    theta = solve_falling(expected, observed)
     return theta, float(-(theta @ observed) - mass @ log_places(theta[row], places))

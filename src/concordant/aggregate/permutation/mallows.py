@@ -12,6 +12,10 @@ A ballot that ranks some of the items is taken as a complete ranking of these (`
 sampled by generalised repeated insertion: the exact meaning of "part of a longer ranking", at a higher price. Ties
 count half.
 
+phi and the log-likelihood are exact for the Kendall and footrule distances, and for Spearman's up to 12 items or with
+phi below 0.8; elsewhere an expansion is used whose error is a few thousandths at most for 200 items. ``fit`` holds
+``log_likelihood_error``, how far the log-likelihood may be off.
+
 Cost: the search for the centre, then linear in the pairs of each ballot. References: C. Mallows, Non-null ranking
 models, Biometrika 1957; T. Lu and C. Boutilier, Learning Mallows models with pairwise preferences, ICML 2011.
 """
@@ -31,13 +35,8 @@ from concordant.aggregate.permutation._centre import (
     inversions,
     position_score,
 )
-from concordant.aggregate.permutation._dispersion import (
-    log_distance,
-    log_kendall,
-    mean_distance,
-    mean_kendall,
-    solve_increasing,
-)
+from concordant.aggregate.permutation._dispersion import log_kendall, mean_kendall, solve_falling
+from concordant.aggregate.permutation._displacement import normaliser
 from concordant.aggregate.permutation._insertion import fit_by_insertion
 from concordant.aggregate.permutation._model import PermutationModel, dispersion_notices
 from concordant.errors import ParameterError
@@ -70,7 +69,7 @@ class Mallows(Method):
         order = centre(prefs, self.distance, self.missing)
         seen = against(prefs, order)
         by_ballot = _distances(seen, self.distance)
-        theta, likelihood = _dispersions(seen, by_ballot, self.distance, seed)
+        theta, likelihood, error = _dispersions(seen, by_ballot, self.distance)
         if self.partial == "insertion":
             theta, likelihood = fit_by_insertion(seen, theta, self.samples, seed)
         total = float(prefs.weight.sum())
@@ -81,6 +80,7 @@ class Mallows(Method):
                 "phi": float(phi.mean()),
                 "mean_distance": float(prefs.weight @ by_ballot) / total if total else 0.0,
                 "log_likelihood": likelihood,
+                **({"log_likelihood_error": error} if self.distance == "spearman" else {}),
             },
             warnings=dispersion_notices(prefs, theta),
             model=PermutationModel(prefs.items, prefs.instances, prefs.slot_ptr, prefs.slot_item[order], phi),
@@ -98,28 +98,33 @@ def _distances(seen: Against, kind: str) -> Floats:
     return sum_by(seen.ballot, np.abs(shift) if kind == "footrule" else shift**2, n)
 
 
-def _dispersions(seen: Against, by_ballot: Floats, kind: str, seed: int) -> tuple[Floats, float]:
-    """Return theta of every instance, and the log-likelihood of all ballots."""
+def _dispersions(seen: Against, by_ballot: Floats, kind: str) -> tuple[Floats, float, float]:
+    """Return theta of every instance, the log-likelihood of all ballots, and how far that may be off."""
     prefs = seen.prefs
     row, size, weight = _rows(seen)
     n = prefs.n_instances
     observed = sum_by(prefs.instance_of_ballot, prefs.weight * by_ballot, n)
 
-    def excess(theta: Floats) -> Floats:
-        if kind == "kendall":
-            mean = mean_kendall(theta, row, size)
-        else:
-            mean = mean_distance(kind, theta, row, size, seed)
-        return sum_by(row, weight * mean, n) - observed
+    def expected(theta: Floats) -> Floats:
+        mean = mean_kendall(theta, row, size) if kind == "kendall" else _normalisers(kind, theta[row], size)[1]
+        return sum_by(row, weight * mean, n)
 
-    theta = solve_increasing(excess, n)
+    theta = solve_falling(expected, observed)
     if kind == "kendall":
-        normaliser = log_kendall(theta, row, size)
+        log_z, error = log_kendall(theta, row, size), np.zeros(len(row))
     else:
-        normaliser = np.array(
-            [log_distance(kind, float(theta[q]), int(m), seed) for q, m in zip(row, size, strict=True)]
-        )
-    return theta, float(-(theta @ observed) - weight @ normaliser)
+        log_z, _, error = _normalisers(kind, theta[row], size)
+    return theta, float(-(theta @ observed) - weight @ log_z), float(weight @ error)
+
+
+def _normalisers(kind: str, theta: Floats, size: Int64s) -> Floats:
+    """Return, for dispersions of permutations of ``size`` items, rows of log normaliser, mean distance and error."""
+    found = np.zeros((3, len(theta)))
+    for m in np.unique(size).tolist():
+        at = size == m
+        part = normaliser(kind, theta[at], m)
+        found[:, at] = part.log, part.mean, part.error
+    return found
 
 
 def _rows(seen: Against) -> tuple[Int64s, Int64s, Floats]:

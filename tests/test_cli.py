@@ -247,7 +247,7 @@ def test_the_shell_completes_method_names() -> None:
     ],
 )
 def test_metasearch_prints_the_published_row(run: Run, data_folder: Path, dataset: str, row: list[float]) -> None:
-    """The RRF rows of paper 002, table 3 (MQ2008-agg N@5 is 47.175, printed 47.17 there)."""
+    """The RRF rows of Volkovs, Larochelle and Zemel (2012), table 3 (MQ2008-agg N@5 is 47.175, printed 47.17 there)."""
     args = ("reproduce", "metasearch", "--data", data_folder, "--set", dataset, "--methods", "rrf")
     code, out, _ = run(*args, "--json")
     assert code == 0

@@ -517,7 +517,7 @@ def data_root() -> Path:
 @pytest.mark.data
 @pytest.mark.parametrize("dataset", PUBLISHED)
 def test_theta_mpm_reaches_the_published_rows(dataset, backend):
-    """Paper 000, table 1: no more than 0.5 below at any column."""
+    """Volkovs and Zemel (2012), table 1: no more than 0.5 below at any column."""
     if backend == "twins":
         pytest.skip("once is enough: the laws compare the back ends")
     from concordant.experiments import metasearch
@@ -531,7 +531,7 @@ def test_theta_mpm_reaches_the_published_rows(dataset, backend):
 
 @pytest.mark.data
 def test_movielens_counts_and_top_five_are_the_published_ones(backend):
-    """Paper 000, table 3 and the text of section 6."""
+    """Volkovs and Zemel (2012), table 3 and the text of section 6."""
     if backend == "twins":
         pytest.skip("once is enough: the laws compare the back ends")
     from concordant.experiments import movielens_consensus as experiment

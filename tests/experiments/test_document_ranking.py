@@ -1,4 +1,4 @@
-"""The document-ranking experiment of paper 003, on small files of the usual layouts, and on MQ2008 where it is."""
+"""The experiment of Tran, Phung and Venkatesh (2016), on small files of the usual layouts, and on MQ2008 itself."""
 
 from __future__ import annotations
 

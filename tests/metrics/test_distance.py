@@ -82,7 +82,7 @@ def test_long_rankings_agree_with_scipy():
 
 
 def test_the_lecture_example_has_four_inverted_pairs():
-    # Paper 001, slide "Kendall's distance": predicted A B E C D against the truth E B C A D.
+    # J. Rousu's lecture on preference learning (2023): predicted A B E C D against the truth E B C A D.
     truth = {"E": 1, "B": 2, "C": 3, "A": 4, "D": 5}
     predicted = {"A": 1, "B": 2, "E": 3, "C": 4, "D": 5}
     a, b = ([ranking[item] for item in "ABCDE"] for ranking in (truth, predicted))

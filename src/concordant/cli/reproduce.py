@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import click
@@ -31,7 +32,7 @@ def command() -> None:
 def metasearch(
     data: str | None, sets: tuple[str, ...], methods: str | None, as_json: bool, markdown: str | None
 ) -> None:
-    """Fuse the search engines of the LETOR 4.0 aggregation sets (paper 002 table 3, paper 000 table 1)."""
+    """Fuse the search engines of the LETOR 4.0 aggregation sets (Volkovs, Larochelle and Zemel 2012, table 3)."""
     from concordant.experiments import metasearch as experiment
 
     wanted_sets = sets or experiment.SETS
@@ -51,6 +52,14 @@ def metasearch(
             lines.append(["", "  published", *experiment.cells(row["published"])])
     header = ["set", "method", *experiment.COLUMNS]
     shared.write_text(shared.table(header, lines, set(range(2, len(header)))), "-")
+    for title, told in (
+        ("More than half a point off", experiment.differences(rows)),
+        ("Claims", experiment.claims(rows)),
+    ):
+        if told:
+            wrapped = (textwrap.fill(f"- {line}", 120, subsequent_indent="  ") for line in told)
+            shared.write_text("\n".join(["", title, *wrapped]), "-")
+    shared.write_text(f"\nNotes\n{experiment.NOTES.strip()}", "-")
 
 
 @command.command("movielens-consensus", epilog=EPILOG)
@@ -59,7 +68,7 @@ def metasearch(
 @click.option("--markdown", metavar="FILE", help="Also write the tables and notes here.")
 @click.option("--plots", metavar="DIR", help="Draw figures 4 and 5 into this folder.")
 def movielens_consensus(data: str | None, as_json: bool, markdown: str | None, plots: str | None) -> None:
-    """Find the consensus of MovieLens 100K users (paper 000, tables 2 and 3, figures 4 and 5)."""
+    """Find the consensus of MovieLens 100K users (Volkovs and Zemel 2012, tables 2 and 3)."""
     from concordant.experiments import movielens_consensus as experiment
 
     with shared.progress(experiment.N_STEPS, "movielens-consensus") as advance:
@@ -74,7 +83,7 @@ def movielens_consensus(data: str | None, as_json: bool, markdown: str | None, p
 @click.option("--markdown", metavar="FILE", help="Also write the table here.")
 @click.option("--plots", metavar="DIR", help="Draw figure 3 into this folder.")
 def adherence(data: str | None, dataset: str, as_json: bool, markdown: str | None, plots: str | None) -> None:
-    """Compare adherence found from labels with adherence learnt without them (paper 000, figure 3)."""
+    """Compare adherence found from labels with adherence learnt without them (Volkovs and Zemel 2012)."""
     from concordant.experiments import adherence as experiment
 
     _finish(experiment, experiment.run(data, dataset), as_json, markdown, plots)
@@ -110,7 +119,7 @@ def lehmer(
     markdown: str | None,
     plots: str | None,
 ) -> None:
-    """Aggregate by Lehmer codes and their rivals (paper 004): simulation, theorems, Sushi, Jester, MovieLens."""
+    """Aggregate by Lehmer codes (Li and others 2017): simulation, theorems, Sushi, Jester, MovieLens."""
     from concordant.experiments import lehmer as experiment
 
     wanted = parts or experiment.PARTS
@@ -159,7 +168,7 @@ def document_ranking(
     as_json: bool,
     markdown: str | None,
 ) -> None:
-    """Learn to rank documents from features with and without ties (paper 003, table 2 and its claims)."""
+    """Learn to rank documents from features with and without ties (Tran and others 2016, table 2)."""
     from concordant.experiments import document_ranking as experiment
 
     names, wanted = _listed(models), _listed(folds)

@@ -1,9 +1,10 @@
 """The models of the document-ranking experiment: which rankers, which settings, how a setting is chosen.
 
 All see standardised features. A setting is chosen by MAP on the validation part; stochastic models and boosted trees
-also stop where that is best. Everything else is as in paper 003: L-BFGS until the loss improves by less than 1e-5 or
-for 100 iterations, 1,000 stochastic updates for models that are sampled. The last rows are no models of the paper:
-other losses, boosting, a kernel, a network, trees, and ``blend``, the strongest model of ``concordant.learn``.
+also stop where that is best. Everything else is as in Tran, Phung and Venkatesh (2016): L-BFGS until the loss
+improves by less than 1e-5 or for 100 iterations, 1,000 stochastic updates for models that are sampled. The last rows
+are no models of the paper: other losses, boosting, a kernel, a network, trees, and ``blend``, the strongest model of
+``concordant.learn``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Document ranking from features (paper 003, table 2, and its claims).
+"""Document ranking from features (Tran, Phung and Venkatesh 2016: table 2 and its claims).
 
 Every model learns on the training part of a fold, its settings are chosen on the validation part by MAP, and the test
 part is evaluated; means over the folds, times 100. The paper used the Yahoo! challenge; here the default is LETOR 4.0's
@@ -48,7 +48,7 @@ LINES = {
 }
 LINE_COLUMNS = ("N@1", "N@2", "N@3", "N@4", "N@5", "MAP")
 
-# Paper 003, table 2, on the Yahoo! data: ERR, NDCG@1 and NDCG@5, first- and second-order features.
+# Table 2 of Tran, Phung and Venkatesh, on the Yahoo! data: ERR, NDCG@1, NDCG@5; first- and second-order features.
 PUBLISHED = {
     "rank-regress": ((0.4882, 0.683, 0.6672), (0.4971, 0.7021, 0.6752)),
     "ranknet": ((0.4919, 0.6903, 0.6698), (0.5049, 0.7183, 0.6836)),

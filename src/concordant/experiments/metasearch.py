@@ -1,19 +1,19 @@
-"""Metasearch on the LETOR 4.0 aggregation sets (paper 002, table 3; paper 000, table 1).
+"""Metasearch on the LETOR 4.0 aggregation sets: the baselines published for them, and what else there is.
 
-Each query comes with the ranked lists of 25 (MQ2008-agg) or 21 (MQ2007-agg) search engines and with judged
-documents. A method fuses the lists of a query; its ranking is scored by NDCG and precision at 1..5 and by average
-precision, averaged over the test queries of a fold, then over the five folds, in percent.
+The figures are those of table 1 of Volkovs and Zemel (2012) and of table 3 of Volkovs, Larochelle and Zemel (2012).
+Each query comes with the ranked lists of 25 (MQ2008-agg) or 21 (MQ2007-agg) search engines and with judged documents.
+A method fuses the lists of a query; its ranking is scored by NDCG and precision at 1..5 and by average precision,
+averaged over the test queries of a fold, then over the five folds, in percent.
 
-Conventions that carry the published figures: NDCG with the LETOR script's discount, a query without relevant
-documents scores 0 and stays in the mean, label >= 1 is relevant, every document of the file is a candidate, ranked
-by an engine or not. Fold f tests on part A(f+4), cyclically, so the five test sets are the five parts.
+Conventions that carry the published figures: NDCG as LETOR's script has it, a query without relevant documents scores 0
+and stays in the mean, label >= 1 is relevant, every document of the file is a candidate, ranked by an engine or not.
+Fold f tests on part A(f+4), cyclically, so the five test sets are the five parts. The published BordaCount and CPS
+rows read the lists upside down (the largest rank as the best); the Condorcet rows are Copeland's points where a duel
+goes to whom the lists put more places ahead in total.
 
-A method that learns from labels (theta-mpm, cps) is fitted on the training parts A(f) to A(f+2) of every fold. A star
-marks columns where a method beats the best baseline of paper 000 (CPS, SVP, Bradley-Terry, Plackett-Luce; see below
-for Borda) by a paired t-test over all queries at the level 0.05.
-
-The published BordaCount rows come from the LETOR site and do not follow from these lists: a Borda count of them
-does far better, and better than all other baselines. The row is shown for comparison and is not a target.
+A method that learns from labels (theta-mpm, cps) is fitted on the training parts A(f) to A(f+2) of every fold. A prior
+or another setting is that with the most N@5 on the four parts that fold f does not test. A star marks columns where a
+method beats the best baseline, all of them the right way up, by a paired t-test over all queries at the level 0.05.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,14 @@ from concordant import registry
 from concordant.errors import InputError
 from concordant.evaluation import evaluate
 from concordant.experiments import data_folder
+from concordant.experiments._metasearch_methods import (
+    BASELINES,
+    CONTESTANTS,
+    PUBLISHED,
+    PUBLISHED_BASELINES,
+    Contestant,
+    Settings,
+)
 from concordant.experiments._report import markdown_page, markdown_table
 from concordant.io import read, read_labels
 from concordant.labels import Labels
@@ -44,73 +52,14 @@ PARTS = tuple(f"A{k}" for k in range(1, 6))
 COLUMNS = (*(f"{letter}@{k}" for letter in "NP" for k in range(1, 6)), "MAP")
 METRICS = (*(f"ndcg@{k}:letor" for k in range(1, 6)), *(f"p@{k}" for k in range(1, 6)), "map")
 
-# What is run unless methods are named: all of these that are installed.
-CANDIDATES = (
-    "rrf",
-    "borda",
-    "median-rank",
-    "copeland",
-    "condorcet-fuse",
-    "schulze",
-    "combmnz",
-    "bradley-terry",
-    "thurstone",
-    "plackett-luce",
-    "ordered-partitions",
-    "cps",
-    "svp",
-    "hodgerank",
-    "rank-centrality",
-    "markov-chain",
-    "lehmer",
-    "mpm",
-    "theta-mpm",
-    "theta-mpm-variances",
-)
-# Names of this experiment for a method with settings: those of the papers, and the prior that suits sparse lists.
-SETTINGS: Mapping[str, tuple[str, Mapping[str, object]]] = {
-    "combmnz": ("comb", {"combine": "mnz"}),
-    "theta-mpm": ("mpm", {}),
-    "theta-mpm-variances": ("mpm", {"variances": "learnt"}),
-    "bradley-terry": (
-        "bradley-terry",
-        {"counts": "difference", "likelihood": "mean", "prior": 1.0, "errors": "none"},
-    ),
-    "plackett-luce": ("plackett-luce", {"prior": 300.0, "errors": "none"}),
-    "thurstone": ("thurstone", {"counts": "difference", "likelihood": "mean", "prior": 1.0, "errors": "none"}),
-}
-LEARNS_FROM_LABELS = ("theta-mpm", "theta-mpm-variances", "cps")
-BASELINES = ("cps", "svp", "bradley-terry", "plackett-luce")
 LEVEL = 0.05
-
-# Rows of paper 002, table 3, and paper 000, table 1, by the name the method has here.
-PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
-    "MQ2008-agg": {
-        "borda": (23.68, 28.06, 30.80, 34.32, 37.13, 29.72, 30.42, 29.38, 29.75, 29.03, 39.45),
-        "cps": (26.52, 31.38, 34.59, 37.63, 40.04, 31.63, 32.27, 32.27, 31.66, 30.64, 41.02),
-        "svp": (32.49, 36.20, 38.62, 40.17, 41.85, 38.52, 36.42, 34.65, 32.01, 30.23, 43.61),
-        "bradley-terry": (38.05, 39.24, 40.77, 41.79, 42.62, 44.77, 39.73, 36.26, 33.19, 30.28, 44.35),
-        "plackett-luce": (35.20, 38.49, 39.70, 40.49, 41.55, 41.32, 38.96, 35.33, 32.02, 29.62, 42.20),
-        "condorcet-fuse": (35.67, 37.39, 39.11, 40.50, 41.59, 40.94, 37.43, 34.73, 32.08, 29.59, 42.63),
-        "theta-mpm": (38.17, 40.57, 42.19, 43.07, 43.99, 44.89, 41.13, 37.67, 33.80, 31.17, 44.71),
-        "rrf": (38.77, 40.73, 43.48, 45.70, 47.17, 44.89, 41.32, 38.82, 36.51, 34.13, 47.71),
-    },
-    "MQ2007-agg": {
-        "borda": (19.02, 20.14, 20.81, 21.28, 21.88, 24.88, 25.24, 25.69, 25.80, 25.97, 32.52),
-        "cps": (31.96, 33.18, 33.86, 34.09, 34.76, 38.65, 38.65, 38.14, 37.19, 37.02, 40.69),
-        "svp": (35.82, 35.91, 36.53, 37.16, 37.50, 41.61, 40.28, 39.50, 38.88, 38.10, 42.73),
-        "bradley-terry": (39.88, 39.86, 40.40, 40.60, 40.91, 46.34, 44.65, 43.48, 41.98, 40.95, 43.98),
-        "plackett-luce": (40.63, 40.39, 40.26, 40.71, 40.96, 46.93, 45.10, 43.09, 42.32, 41.09, 43.64),
-        "condorcet-fuse": (37.31, 37.63, 38.03, 38.37, 38.66, 43.26, 42.14, 40.94, 39.85, 38.75, 42.56),
-        "theta-mpm": (41.77, 41.91, 41.92, 42.34, 42.79, 48.35, 46.64, 44.53, 43.52, 42.72, 45.71),
-        "rrf": (41.93, 42.66, 42.42, 42.73, 43.13, 48.70, 47.20, 44.84, 43.52, 42.52, 46.72),
-    },
-}
+TOLERANCE = 0.5  # a published figure further off needs a reason
+CHOSEN_BY = COLUMNS.index("N@5")
 
 
 def default_methods() -> tuple[str, ...]:
-    """Return the candidates that are installed."""
-    return tuple(name for name in CANDIDATES if SETTINGS.get(name, (name,))[0] in registry.modules())
+    """Return the contestants whose method is installed."""
+    return tuple(name for name, one in CONTESTANTS.items() if one.method in registry.modules())
 
 
 def run(
@@ -121,34 +70,37 @@ def run(
 ) -> list[dict[str, Any]]:
     """Return one row per set and method: dataset, method, the columns in percent, what was published.
 
-    ``significant`` lists the columns where the method beats the best baseline of the run, ``baseline`` names that one.
+    ``significant`` lists the columns where the method beats the best baseline of the run and ``baseline`` names that
+    one; ``significant_as_published`` does the same with the baselines as they were published. ``chosen`` holds the
+    settings of each fold, ``reason`` why published figures are off by more than 0.5.
     """
     for name in sets:
         if name not in SETS:
             raise InputError(f"There is no set {name!r}: use {' or '.join(SETS)}.")
-    made = {name: make(name) for name in (default_methods() if methods is None else methods)}
+    contestants = {name: contestant(name) for name in (default_methods() if methods is None else methods)}
+    made = {name: [_make(one, choice) for choice in one.choices or ({},)] for name, one in contestants.items()}
     rows: list[dict[str, Any]] = []
     for dataset in sets:
         folds = find_folds(data, dataset)
         by_method: dict[str, Floats] = {}
         start = len(rows)
-        for name, method in made.items():
-            by_part = []
-            for fold in folds:
-                by_part.append(_evaluate(method, name in LEARNS_FROM_LABELS, fold))
-                progress(f"{dataset}: {name}")
+        for name, tried in made.items():
+            by_part, chosen = _measure(contestants[name], tried, folds, partial(progress, f"{dataset}: {name}"))
             by_method[name] = np.concatenate(by_part, axis=1)
             means = np.mean([100 * part.mean(axis=1) for part in by_part], axis=0)
-            rows.append(_row(dataset, name, means.tolist()))
+            rows.append(_row(dataset, name, means.tolist(), chosen))
         for row in rows[start:]:
             row.update(_significance(row["method"], by_method))
     return rows
 
 
-def make(name: str) -> Method:
-    """Return the method of a name of this experiment, with its settings."""
-    known, params = SETTINGS.get(name, (name, {}))
-    return registry.make(known, **params)
+def contestant(name: str) -> Contestant:
+    """Return the contestant of a name of this experiment, or a method with its defaults."""
+    return CONTESTANTS.get(name, Contestant(name))
+
+
+def _make(one: Contestant, choice: Settings) -> Method:
+    return registry.make(one.method, **{**one.settings, **choice})
 
 
 @dataclass(frozen=True)
@@ -181,39 +133,91 @@ def find_folds(data: str | os.PathLike[str] | None, dataset: str) -> list[Fold]:
     return [Fold(tuple(paths[(f + k) % 5] for k in range(3)), paths[(f + 4) % 5]) for f in range(5)]
 
 
-def _evaluate(method: Method, learns: bool, fold: Fold) -> Floats:
+def upside_down(prefs: Preferences) -> Preferences:
+    """Return the lists with the largest rank as the best: in each, the best and the worst change places, and so on."""
+    assert prefs.value is not None
+    sizes = np.diff(prefs.indptr)
+    largest = np.repeat(np.maximum.reduceat(prefs.value, prefs.indptr[:-1]), sizes)
+    last = np.repeat(np.maximum.reduceat(prefs.tier, prefs.indptr[:-1]), sizes)
+    return Preferences(
+        prefs.items,
+        prefs.indptr,
+        prefs.item,
+        last - prefs.tier,
+        value=largest + 1 - prefs.value,
+        scale="rank",
+        agents=prefs.agents,
+        agent=prefs.agent,
+        instances=prefs.instances,
+        instance=prefs.instance,
+        slot_ptr=prefs.slot_ptr,
+        slot_item=prefs.slot_item,
+    )
+
+
+def _measure(
+    one: Contestant, tried: Sequence[Method], folds: Sequence[Fold], progress: Callable[[], None]
+) -> tuple[list[Floats], list[Settings]]:
+    """Return the metrics (metric x query) of the test part of every fold, and the settings chosen on the others."""
+    by_fold = []
+    for fold in folds:
+        by_fold.append([_evaluate(method, one, fold) for method in tried])
+        progress()
+    if len(tried) == 1:
+        return [of_fold[0] for of_fold in by_fold], []
+    best = []
+    for f in range(len(folds)):
+        others = [of_fold for other, of_fold in enumerate(by_fold) if other != f]
+        quality = [np.concatenate([part[k][CHOSEN_BY] for part in others]).mean() for k in range(len(tried))]
+        best.append(int(np.argmax(quality)))
+    return [by_fold[f][k] for f, k in enumerate(best)], [one.choices[k] for k in best]
+
+
+def _evaluate(method: Method, one: Contestant, fold: Fold) -> Floats:
     """Return the metrics of the test queries of a fold, metric x query."""
-    if learns:
+    turn = upside_down if one.is_upside_down else lambda prefs: prefs
+    if one.learns:
+        prefs, labels = fold.train
         fitting: Any = method
-        method = fitting.fit(*fold.train)
+        method = fitting.fit(turn(prefs), labels)
     test, labels = fold.test
-    return np.stack(list(evaluate(method.rank(test), labels, METRICS).per_instance.values()))
+    return np.stack(list(evaluate(method.rank(turn(test)), labels, METRICS).per_instance.values()))
 
 
-def _row(dataset: str, name: str, means: Sequence[float]) -> dict[str, Any]:
+def _row(dataset: str, name: str, means: Sequence[float], chosen: Sequence[Settings]) -> dict[str, Any]:
     published = PUBLISHED[dataset].get(name)
+    off = {} if published is None else dict(zip(COLUMNS, np.subtract(means, published).tolist(), strict=True))
+    off = {column: difference for column, difference in off.items() if abs(difference) > TOLERANCE}
+    reason = contestant(name).reasons.get(dataset, "not known") if off else ""
     return {
         "dataset": dataset,
         "method": name,
         **dict(zip(COLUMNS, means, strict=True)),
         "published": None if published is None else dict(zip(COLUMNS, published, strict=True)),
+        "chosen": [dict(settings) for settings in chosen],
+        "off": off,
+        "reason": reason,
     }
 
 
 def _significance(name: str, by_method: Mapping[str, Floats]) -> dict[str, Any]:
-    """Compare a method with the best baseline of each column."""
-    others = [other for other in BASELINES if other in by_method and other != name]
-    baseline: dict[str, str] = {}
-    better = []
-    for c, column in enumerate(COLUMNS):
-        if not others:
-            break
+    """Compare a method with the best baseline of each column: of all, and of those as published."""
+    better, baseline = _beaten(name, by_method, BASELINES)
+    as_published, _ = _beaten(name, by_method, PUBLISHED_BASELINES)
+    return {"significant": better, "baseline": baseline, "significant_as_published": as_published}
+
+
+def _beaten(name: str, by_method: Mapping[str, Floats], baselines: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the columns where a method is significantly better than the best baseline, and which one that is."""
+    others = [other for other in baselines if other in by_method and other != name]
+    better, best_of = [], {}
+    for c, column in enumerate(COLUMNS if others else ()):
         best = max(others, key=lambda other: float(by_method[other][c].mean()))
         difference = by_method[name][c] - by_method[best][c]
-        baseline[column] = best
+        best_of[column] = best
         if difference.mean() > 0 and paired_t_test(difference) < LEVEL:
             better.append(column)
-    return {"significant": better, "baseline": baseline}
+    return better, best_of
 
 
 def n_steps(sets: Sequence[str], methods: Sequence[str]) -> int:
@@ -230,20 +234,55 @@ def cells(row: Mapping[str, Any]) -> list[str]:
 NOTES = """
 - NDCG as the LETOR 4.0 script computes it, label >= 1 is relevant, a query without relevant documents counts 0; means
   over the five folds, times 100.
+- Nothing is chosen on test parts: the priors of bradley-terry, thurstone, plackett-luce and ordered-partitions and the
+  counts of svp are those with the most N@5 on the four other parts of each fold. On such sparse lists the prior is the
+  method: N@5 is flat from ridge 0.3 (bradley-terry) and 100 (plackett-luce) upwards, far lower with hardly any.
+- BordaCount was published from lists read upside down, the largest rank as the best (borda-upside-down: every figure
+  comes out). The right way up a Borda count is 10 to 23 points of NDCG better. The CPS row was read so, too; the
+  right way up CPS is the strongest baseline there is, and what Volkovs, Larochelle and Zemel report as 3.5 points of
+  N@5 above the best baseline of MQ2008-agg (50.69 against 47.17) is about one point above CPS.
+- Condorcet was published from summed rank differences of the lists that name both documents (copeland-difference:
+  every figure comes out); condorcet-fuse and copeland count majorities of lists, which is another method.
 - theta-mpm: adherence from the labels of the training parts, stretched over [0, 1]; rank-difference counts; equal
-  variances, so the order is that of the weighted net wins. theta-mpm-variances learns variances, default prior.
-- bradley-terry and thurstone: rank-difference counts, likelihood per unit count, ridge 1. plackett-luce: prior 300.
-  On such sparse lists the prior is the method: with hardly any, the figures fall far below the published rows, which
-  come from 100 gradient steps. These two priors were chosen by looking at this table.
-- The published BordaCount row does not follow from these lists: it comes from the LETOR site, and a correct Borda
-  count does far better, also than the other baselines. The CPS row is the best of three variants.
-- `*`: better than the best of CPS, SVP, Bradley-Terry and Plackett-Luce in this table, paired t-test over all queries,
-  level 0.05, as in paper 000 (which has Borda among the baselines, where it is the weakest; here it is the strongest).
+  variances, so the order is that of the weighted net wins. theta-mpm-variances learns variances, prior 0.1.
+- calibrated-rrf calibrates its lists on the test queries themselves, without labels.
+- `*`: better than the best of rrf, borda, copeland-difference, cps, svp, bradley-terry and plackett-luce in this table,
+  paired t-test over all queries, level 0.05.
 """
 
 
+def claims(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say where theta-mpm beats the best baseline, as published and the right way up (Volkovs and Zemel, 2012)."""
+    told = []
+    for row in rows:
+        if row["method"] != "theta-mpm" or not row["baseline"]:
+            continue
+        strongest = ", ".join(dict.fromkeys(row["baseline"].values()))
+        told.append(
+            f"{row['dataset']}: theta-mpm is significantly above the best published baseline in "
+            f"{_listed(row['significant_as_published'])}, and above the strongest the right way up ({strongest}) in "
+            f"{_listed(row['significant'])}."
+        )
+    return told
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(columns) or "no column"
+
+
+def differences(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say which published figures are off by more than half a point, and why."""
+    return [
+        f"{row['dataset']}, {row['method']}: "
+        + " ".join(f"{column} {difference:+.2f}" for column, difference in row["off"].items())
+        + f": {row['reason']}."
+        for row in rows
+        if row["off"]
+    ]
+
+
 def to_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the tables of all sets, published rows under the obtained ones."""
+    """Return the tables of all sets, published rows under the obtained ones, and what differs."""
     parts = []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         lines = []
@@ -254,4 +293,6 @@ def to_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
             if row["published"]:
                 lines.append(["*published*", *cells(row["published"])])
         parts += [f"## {dataset}", markdown_table(["method", *COLUMNS], lines)]
+    for title, told in (("More than half a point off", differences(rows)), ("Claims", claims(rows))):
+        parts += [f"## {title}", "\n".join(f"- {line}" for line in told)] if told else []
     return markdown_page("Metasearch on the LETOR 4.0 aggregation sets", *parts, "## Notes", NOTES)

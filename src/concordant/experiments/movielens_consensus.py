@@ -1,4 +1,4 @@
-"""Consensus of the MovieLens 100K users (paper 000: tables 2 and 3, figures 4 and 5).
+"""Consensus of the MovieLens 100K users (Volkovs and Zemel 2012: tables 2 and 3, figures 4 and 5).
 
 943 users rate 1,682 films. Each method makes one ranking of the films from all ratings. Table 3 lists the films at
 both ends with how many users rated them and how many pairwise contests they won and lost: Bradley-Terry and

@@ -142,7 +142,7 @@ def test_a_method_brings_its_own_options(run: Run, votes: Path) -> None:
         (["rnak", "votes.csv"], 2, "Did you mean rank"),
         (["rank", "{votes}", "--method", "bordda"], 2, "Did you mean borda"),
         (["rank", "{votes}", "--winner", "who"], 1, "who"),
-        (["rank", "{votes}", "--method", "rrf", "--k", "-5"], 1, "k=-5"),
+        (["rank", "{votes}", "--method", "rrf", "--k", "-5"], 1, "--k -5"),
         (["rank", "{votes}", "--method", "rrf", "--k", "x"], 2, "not a valid float"),
         (["rank", "{votes}", "--method", "combsum"], 1, "cannot rank this data"),
         (["evaluate", "{votes}", "--labels", "nowhere.txt"], 1, "nowhere.txt"),

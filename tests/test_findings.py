@@ -41,7 +41,7 @@ def test_groups_that_are_never_compared_are_named() -> None:
 def test_instances_do_not_mix() -> None:
     two = cc.Preferences.from_rankings([["a", "b"], ["c", "d"]], instance=["q1", "q2"])
     assert finding(two, "connected").is_fine
-    split = cc.Preferences.from_rankings([["a", "b"], ["c", "d"], ["a", "b"]], instance=["q1", "q1", "q2"])
+    split = cc.Preferences.from_pairs(["a", "c", "a"], ["b", "d", "b"], instance=["q1", "q1", "q2"])
     assert "In 1 of 2 instances" in finding(split, "connected").text
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from concordant import registry
-from concordant.api import default_method
+from concordant.api import MANY_TIES, default_method
 from concordant.errors import ConcordantError
 from concordant.preferences import Preferences
 
@@ -35,6 +35,8 @@ class Facts:
     n_items: int
     n_agents: int
     n_instances: int
+    agents_repeat: bool
+    is_complete: bool
     tied_share: float
     has_order: bool
     troubles: Collection[str]
@@ -42,13 +44,25 @@ class Facts:
 
 _Rule = tuple[str, str, Callable[[Facts], bool]]
 _RULES: tuple[_Rule, ...] = (
-    ("rrf", "fuses many short lists without tuning, and ignores what a list leaves out", lambda f: f.n_instances > 1),
-    ("mpm", "weighs agents by how far they go with the rest", lambda f: "outlier agents" in f.troubles),
-    ("median-rank", "a few odd agents do not move a median", lambda f: "outlier agents" in f.troubles),
+    (
+        "rrf",
+        "fuses many short lists without tuning, and ignores what a list leaves out",
+        lambda f: f.form == "rankings" and f.n_instances > 1 and f.agents_repeat,
+    ),
+    (
+        "mpm",
+        "with --adherence it weighs agents by how far they go with the rest",
+        lambda f: "outlier agents" in f.troubles,
+    ),
+    (
+        "median-rank",
+        "a few odd agents do not move a median",
+        lambda f: "outlier agents" in f.troubles and f.form in RANKED,
+    ),
     (
         "davidson",
         "a model of duels with draws: many pairs are tied",
-        lambda f: f.form == "pairs" and f.tied_share > 0.05,
+        lambda f: f.form == "pairs" and f.tied_share > MANY_TIES,
     ),
     ("bradley-terry", "a model of duels: scores with intervals, chances of winning", lambda f: f.form == "pairs"),
     ("elo", "follows strengths that change; the order of events is known", lambda f: f.form == "pairs" and f.has_order),
@@ -67,20 +81,28 @@ _RULES: tuple[_Rule, ...] = (
     ("copeland", "counts won duels and asks for no model", lambda f: f.form == "pairs"),
     ("schulze", "elects whoever wins every duel", lambda f: f.form == "rankings" and f.n_instances == 1),
     ("mpm", "scores with uncertainty from ratings, at the cost of a sum", lambda f: f.form == "ratings"),
+    ("mean-rating", "the mean rating, items with few of them drawn to the middle", lambda f: f.form == "ratings"),
     ("borda", "one pass over the data, the usual first answer for ranked lists", lambda f: f.form in RANKED),
     (
         "plackett-luce",
         "a model of rankings: scores with intervals",
-        lambda f: f.form == "rankings" and f.tied_share < 0.05,
+        lambda f: f.form == "rankings" and f.is_complete and f.tied_share < MANY_TIES,
     ),
-    ("ordered-partitions", "a model of rankings with ties", lambda f: f.form in RANKED and f.tied_share >= 0.05),
+    (
+        "plackett-luce-topk",
+        "a model of the first places: scores with intervals, the unnamed come after the named",
+        lambda f: f.form == "rankings" and not f.is_complete and f.tied_share < MANY_TIES,
+    ),
+    ("ordered-partitions", "a model of rankings with ties", lambda f: f.form in RANKED and f.tied_share >= MANY_TIES),
     ("median-rank", "a few odd agents do not move a median", lambda f: f.form in RANKED),
     ("combmnz", "adds scores and rewards items many lists name", lambda f: f.n_instances > 1 and f.form == "ratings"),
     ("borda", "one pass over the data", lambda f: f.form != "empty"),
 )
 
 
-def fitting_methods(prefs: Preferences, tied_share: float, troubles: Collection[str]) -> tuple[Advice, ...]:
+def fitting_methods(
+    prefs: Preferences, tied_share: float, is_complete: bool, troubles: Collection[str]
+) -> tuple[Advice, ...]:
     """Return the methods that fit, with reasons; the default method of ``rank`` is always among them."""
     if prefs.form == "empty":
         return ()
@@ -89,6 +111,8 @@ def fitting_methods(prefs: Preferences, tied_share: float, troubles: Collection[
         n_items=prefs.n_items,
         n_agents=prefs.n_agents or 0,
         n_instances=prefs.n_instances,
+        agents_repeat=prefs.n_agents is not None and prefs.n_agents < prefs.n_ballots,
+        is_complete=is_complete,
         tied_share=tied_share,
         has_order=not prefs.is_merged and prefs.has_unit_weights,
         troubles=troubles,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -15,22 +16,55 @@ if TYPE_CHECKING:
     from concordant.method import Method
     from concordant.ranking import Ranking
 
-# The default method by form of the preferences; several instances with agents go to rank fusion.
-DEFAULTS = {
-    "pairs": "bradley-terry",
-    "choices": "plackett-luce",
-    "top-k": "plackett-luce",
-    "approvals": "approval",
-    "ratings": "borda",
-    "rankings": "borda",
-}
+MANY_TIES = 0.05  # share of tied pairs above which a model of draws is the default
+
+
+@dataclass(frozen=True)
+class Default:
+    """One row of the table of defaults: which form, when, which method, and why."""
+
+    form: str
+    when: str
+    method: str
+    reason: str
+    holds: Callable[[Preferences], bool] = lambda _: True
+
+
+# By form first, then by instances: the first row that holds. Pairs are never fused by rank.
+DEFAULTS = (
+    Default(
+        "pairs", "more than 5% tie", "davidson", "pairs, many of them tied", lambda prefs: _tied(prefs) > MANY_TIES
+    ),
+    Default("pairs", "", "bradley-terry", "pairs"),
+    Default("choices", "", "plackett-luce", "choices from what was on offer"),
+    Default("top-k", "", "plackett-luce", "first places with the rest left open"),
+    Default("approvals", "", "approval", "ballots of two levels"),
+    Default("ratings", "", "mpm", "ratings"),
+    Default(
+        "rankings",
+        "the same agents rank in several instances",
+        "rrf",
+        "ranked lists of the same agents in several instances",
+        lambda prefs: prefs.n_instances > 1 and prefs.n_agents is not None and prefs.n_agents < prefs.n_ballots,
+    ),
+    Default("rankings", "", "borda", "rankings"),
+)
+
+
+def default_choice(prefs: Preferences) -> Default:
+    """Return the row of the table of defaults that fits these preferences."""
+    return next((row for row in DEFAULTS if row.form == prefs.form and row.holds(prefs)), DEFAULTS[-1])
 
 
 def default_method(prefs: Preferences) -> str:
     """Return the name of the method ``rank`` uses when none is named."""
-    if prefs.instances is not None and len(prefs.instances) > 1 and prefs.agents is not None:
-        return "rrf"
-    return DEFAULTS.get(prefs.form, "borda")
+    return default_choice(prefs).method
+
+
+def _tied(prefs: Preferences) -> float:
+    """Return the share of tied duels, by weight."""
+    is_tie = prefs.tier[0::2] == prefs.tier[1::2]
+    return float(prefs.weight[is_tie].sum() / prefs.weight.sum())
 
 
 def rank(prefs: Preferences, method: str | Method | None = None, **params: object) -> Ranking:

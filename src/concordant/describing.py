@@ -11,8 +11,13 @@ from concordant import findings, views
 from concordant.advice import Advice, fitting_methods
 from concordant.findings import NAMED, Finding
 from concordant.preferences import Preferences
-from concordant.types import Int32s, Int64s
+from concordant.types import Bools, Int32s, Int64s
 from concordant.vocabulary import shorten
+
+MISSING = {
+    "last": "ranked below the named items by the rules (missing=last); score models leave them out",
+    "ignore": "nothing is said of them (missing=ignore)",
+}
 
 
 @dataclass(frozen=True)
@@ -28,13 +33,14 @@ class Description:
     n_entries: int
     density: float
     n_unranked_slots: int
+    missing: str
     tied_share: float
     length_min: int
     length_mean: float
     length_max: int
     n_components: int
     is_connected: bool
-    is_strongly_connected: bool
+    is_strongly_connected: bool | None
     never_lost: tuple[str, ...]
     never_won: tuple[str, ...]
     n_never_lost: int
@@ -67,14 +73,12 @@ class Description:
                 f"{self.length_min} to {self.length_max}, {self.length_mean:.3g} on average",
             ),
             ("density", f"{self.density:.1%} of the candidates stand on the average ballot"),
-            ("ties", f"{self.tied_share:.1%} of the compared pairs"),
+            ("ties", f"{self.tied_share:.1%} of the pairs on ballots"),
         ]
+        if self.density < 1:
+            lines.append(("not on a ballot", MISSING[self.missing]))
         if self.n_unranked_slots:
             lines.append(("never ranked", f"{self.n_unranked_slots:,} candidates are on no ballot"))
-        parts = f"no: {self.n_components:,} groups never compared" if not self.is_connected else "yes"
-        lines.append(("connected", parts))
-        strong = "yes" if self.is_strongly_connected else "no: some items are only ever above, or below, others"
-        lines.append(("wins and losses chain", strong))
         for what, labels, count in (
             ("never lost", self.never_lost, self.n_never_lost),
             ("never won", self.never_won, self.n_never_won),
@@ -82,8 +86,6 @@ class Description:
             if count:
                 more = f" and {count - len(labels):,} more" if count > len(labels) else ""
                 lines.append((what, ", ".join(shorten(label, 30) for label in labels) + more))
-        cycles = "not counted (too many items)" if self.cyclic_triads is None else f"{self.cyclic_triads:,}"
-        lines.append(("cyclic triads", cycles))
         return lines + [("note", note) for note in self.notes]
 
     def __str__(self) -> str:
@@ -136,7 +138,8 @@ def describe(prefs: Preferences) -> Description:
     ]
     kept = tuple(finding for finding in found if finding is not None)
     troubles = {finding.name for finding in kept if not finding.is_fine}
-    return replace(facts, findings=kept, methods=fitting_methods(prefs, facts.tied_share, troubles))
+    methods = fitting_methods(prefs, facts.tied_share, facts.density == 1, troubles)
+    return replace(facts, findings=kept, methods=methods)
 
 
 def summarise(prefs: Preferences) -> Description:
@@ -144,12 +147,14 @@ def summarise(prefs: Preferences) -> Description:
     return _summarise(prefs, _components(prefs), findings.cycles(prefs))
 
 
-def _summarise(prefs: Preferences, groups: tuple[Int64s, Int64s], cycles: findings.Cycles | None) -> Description:
+def _summarise(prefs: Preferences, groups: tuple[Int64s, Int64s | None], cycles: findings.Cycles | None) -> Description:
     sizes = np.diff(prefs.indptr)
     candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
-    wins, losses, ties = views.wins_and_losses(prefs)
-    compared = wins.sum() + losses.sum() + ties.sum()
-    n_components, n_strong = (len(np.unique(group_of_slot)) for group_of_slot in groups)
+    tied_share = _tied_share(prefs)
+    missing = views.resolve_missing(prefs, "auto")
+    wins, losses, ties = views.wins_and_losses(prefs, missing)
+    weak, strong = groups
+    n_components = len(np.unique(weak))
     seen = np.bincount(prefs.entry_slot, minlength=prefs.n_slots) > 0
     judged = (wins + losses + ties) > 0
     undefeated = prefs.slot_item[judged & (losses == 0) & (wins > 0)]
@@ -165,13 +170,14 @@ def _summarise(prefs: Preferences, groups: tuple[Int64s, Int64s], cycles: findin
         n_entries=len(prefs.item),
         density=float(sizes.sum() / candidates.sum()) if candidates.sum() else 0.0,
         n_unranked_slots=int((~seen).sum()),
-        tied_share=float(ties.sum() / compared) if compared else 0.0,
+        missing=missing,
+        tied_share=tied_share,
         length_min=int(sizes.min()) if len(sizes) else 0,
         length_mean=float(sizes.mean()) if len(sizes) else 0.0,
         length_max=int(sizes.max()) if len(sizes) else 0,
         n_components=n_components,
         is_connected=n_components <= n_instances_seen,
-        is_strongly_connected=n_strong <= n_instances_seen,
+        is_strongly_connected=None if strong is None else len(np.unique(strong)) <= n_instances_seen,
         never_lost=_labels(prefs, undefeated),
         never_won=_labels(prefs, winless),
         n_never_lost=len(undefeated),
@@ -185,16 +191,50 @@ def _labels(prefs: Preferences, items: Int32s) -> tuple[str, ...]:
     return tuple(prefs.items.take(list(dict.fromkeys(items.tolist()))[:NAMED]))
 
 
-def _components(prefs: Preferences) -> tuple[Int64s, Int64s]:
-    """Number the groups of slots linked by any comparison, and by chains of wins (ties link both ways)."""
+def _tied_share(prefs: Preferences) -> float:
+    """Return the share of ties among the pairs that stand on ballots."""
+    wins, losses, ties = views.wins_and_losses(prefs)
+    compared = wins.sum() + losses.sum() + ties.sum()
+    return float(ties.sum() / compared) if compared else 0.0
+
+
+def _components(prefs: Preferences) -> tuple[Int64s, Int64s | None]:
+    """Number the groups of slots linked by any comparison, and by chains of wins (ties link both ways).
+
+    Where unmentioned candidates count as last, chains go through the matrix of wins; None where that is too large.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     n_nodes, source, target = _links_of_pairs(prefs) if prefs.form == "pairs" else _links(prefs)
+    is_short = np.diff(prefs.indptr) < np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
+    all_counted = True
+    if is_short.any() and views.resolve_missing(prefs, "auto") == "last":
+        all_counted = bool((np.diff(prefs.slot_ptr).astype(float) ** 2).sum() <= findings.MOST_MATRIX_ENTRIES)
+        more = _links_by_wins(prefs) if all_counted else _links_to_unmentioned(prefs, is_short)
+        source, target = np.concatenate([source, more[0]]), np.concatenate([target, more[1]])
     graph = coo_array((np.ones(len(source), np.int8), (source, target)), shape=(n_nodes, n_nodes)).tocsr()
-    weak = connected_components(graph, directed=True, connection="weak")[1][: prefs.n_slots]
-    strong = connected_components(graph, directed=True, connection="strong")[1][: prefs.n_slots]
-    return weak.astype(np.int64), strong.astype(np.int64)
+    weak = connected_components(graph, directed=True, connection="weak")[1][: prefs.n_slots].astype(np.int64)
+    if not all_counted:
+        return weak, None
+    return weak, connected_components(graph, directed=True, connection="strong")[1][: prefs.n_slots].astype(np.int64)
+
+
+def _links_by_wins(prefs: Preferences) -> tuple[Int64s, Int64s]:
+    """Return a link from every slot to each it was ever put before or tied with, unmentioned ones last."""
+    matrices = views.win_matrices(prefs, "last")
+    cell = np.flatnonzero((matrices.wins > 0) | (matrices.ties > 0))
+    instance = np.searchsorted(matrices.ptr, cell, side="right") - 1
+    within, size, start = cell - matrices.ptr[instance], matrices.size[instance], prefs.slot_ptr[instance]
+    return start + within // size, start + within % size
+
+
+def _links_to_unmentioned(prefs: Preferences, is_short: Bools) -> tuple[Int64s, Int64s]:
+    """Link all candidates of every instance with a ballot that leaves some out: such a ballot compares all."""
+    has_short = np.zeros(prefs.n_instances, bool)
+    has_short[prefs.instance_of_ballot[is_short]] = True
+    slot = np.flatnonzero(has_short[views.instance_of_slot(prefs)])
+    return slot, prefs.slot_ptr[views.instance_of_slot(prefs)[slot]]
 
 
 def _links_of_pairs(prefs: Preferences) -> tuple[int, Int64s, Int64s]:

@@ -5,6 +5,8 @@ How they are found:
 - *connected*: the graph with a link between any two candidates some ballot compares has one part per instance.
 - *separated*: an item that never lost, or a group that never lost to the others, has no finite score by the data
   alone. Items and wins form a directed graph (ties go both ways); it is not separated if strongly connected.
+- what a ballot says of items it does not mention is the same as for the rules (``missing="auto"``): rankings put them
+  last, everything else says nothing.
 - *cyclic*: triples a > b > c > a of strict majorities, and the smallest group whose members each beat everyone outside.
 - *outlier agents*: an agent's agreement is the weighted share of its strict pairs that go with the majority of all
   *other* agents. With p the median agreement, an agent with n independent comparisons (length - 1 per ballot) lies
@@ -84,10 +86,13 @@ def connection(prefs: Preferences, group_of_slot: Int64s) -> Finding:
     )
 
 
-def separation(is_strong: bool, never_lost: tuple[str, ...], n_never_lost: int, n_never_won: int) -> Finding:
+def separation(is_strong: bool | None, never_lost: tuple[str, ...], n_never_lost: int, n_never_won: int) -> Finding:
     """Say whether wins and losses chain through all items."""
+    if is_strong is None:
+        return Finding("separated", True, "Chains of wins were not followed: there are too many items.")
     if is_strong:
-        return Finding("separated", True, "Every item is above and below others, so score models have finite answers.")
+        text = "Wins, losses and ties chain through all items, so score models have finite answers."
+        return Finding("separated", True, text)
     parts = []
     if n_never_lost:
         parts.append(f"{n_never_lost:,} never lost ({_listed(never_lost[:4], n_never_lost)})")
@@ -104,7 +109,7 @@ def cycles(prefs: Preferences) -> Cycles | None:
     size = np.diff(prefs.slot_ptr)
     if len(size) and (size.max() > LARGEST_FOR_CYCLES or (size.astype(float) ** 2).sum() > MOST_MATRIX_ENTRIES):
         return None
-    matrices = views.win_matrices(prefs)
+    matrices = views.win_matrices(prefs, "auto")
     n_cyclic = n_triads = n_with_winner = 0
     winner: str | None = None
     top: tuple[str, ...] = ()
@@ -194,7 +199,7 @@ def agreement(prefs: Preferences) -> Agreement | None:
         return None
     if n_pairs.sum() > MOST_PAIRS or (size**2).sum() > MOST_MATRIX_ENTRIES:
         return None
-    matrices = views.win_matrices(prefs)
+    matrices = views.win_matrices(prefs)  # only what others said of both items
     with_others, counted = np.zeros(prefs.n_agents), np.zeros(prefs.n_agents)
     # Some agents at a time, but whole ones: what an agent says itself of a pair is taken out of the majority.
     part_of_agent = np.cumsum(np.bincount(prefs.agent, n_pairs, prefs.n_agents)) // PAIRS_AT_ONCE

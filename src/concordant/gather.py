@@ -5,7 +5,7 @@ Every function returns plain keyword arguments for ``Preferences``; the containe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -138,7 +138,8 @@ def tally_pairs(winner: object, loser: object, *, weight: object = None, tie: ob
 
 
 def _pair_parts(vocabulary: Vocabulary, item: Int32s, tier: Int32s) -> Parts:
-    return {"items": vocabulary, "indptr": np.arange(0, len(item) + 1, 2, dtype=np.int64), "item": item, "tier": tier}
+    indptr = np.arange(0, len(item) + 1, 2, dtype=np.int64)
+    return {"items": vocabulary, "indptr": indptr, "item": item, "tier": tier, "form": "pairs"}
 
 
 def _same_rows(winner: AnyArray, loser: AnyArray) -> int:
@@ -191,6 +192,7 @@ def gather_rows(
         "tier": tier,
         "value": values,
         "scale": scale,
+        "form": None if level is None else "rankings",
         "agents": agents,
         "instances": instances,
         "agent": None if agents is None else agent_codes[first],
@@ -242,22 +244,6 @@ def gather_rank_matrix(
     if weight is not None:
         parts["weight"] = as_numbers(weight, n_agents, "weight")[present]
     return parts
-
-
-def gather_columns(columns: Mapping[str, object], form: str | None = None) -> Parts:
-    """Columns that carry their role as a name: winner/loser, rank, rating, with item, agent, instance, weight.
-
-    ``form`` ("pairs", "ranks" or "ratings") settles which reading is meant when the names allow several.
-    """
-    shared = {role: columns[role] for role in ("agent", "instance", "weight") if role in columns}
-    if form in (None, "pairs") and "winner" in columns and "loser" in columns:
-        return gather_pairs(columns["winner"], columns["loser"], tie=columns.get("tie"), **shared)
-    for kind, role in (("ranks", "rank"), ("ratings", "rating")):
-        if form in (None, kind) and role in columns and "item" in columns:
-            return gather_rows(columns["item"], columns[role], scale=role, **shared)
-    raise InputError(
-        "The columns do not say what the preferences are: name winner and loser, or item and rank, or item and rating."
-    )
 
 
 def as_numbers(column: object, n: int, what: str) -> Floats:

@@ -274,7 +274,8 @@ def rank_by_slot(method: Method, prefs: Preferences) -> Int64s:
 
 def rebuild(prefs: Preferences, **changes: Any) -> Preferences:
     """Return the same preferences with some arrays changed; the candidates stay."""
-    return Preferences(**{**{name: getattr(prefs, name) for name in _PARTS}, **changes})
+    parts = {name: getattr(prefs, name) for name in _PARTS}
+    return Preferences(**{**parts, "form": prefs.said_form, **changes})
 
 
 def take_ballots(prefs: Preferences, ballots: AnyArray) -> Preferences:

@@ -47,7 +47,7 @@ def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s
 
 def same_content(a: Preferences, b: Preferences) -> bool:
     """Whether two preferences say the same, ballot by ballot, whatever the numbering of their labels."""
-    if (a.n_ballots, len(a.item), a.scale) != (b.n_ballots, len(b.item), b.scale):
+    if (a.n_ballots, len(a.item), a.scale, a.form) != (b.n_ballots, len(b.item), b.scale, b.form):
         return False
     if not np.array_equal(np.diff(a.indptr), np.diff(b.indptr)) or not np.array_equal(a.weight, b.weight):
         return False

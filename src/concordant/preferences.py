@@ -22,6 +22,7 @@ from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
 
 SCALES = (None, "rank", "rating")
+FORMS = ("pairs", "choices", "top-k", "approvals", "ratings", "rankings")
 
 
 _NO_META: Mapping[str, object] = MappingProxyType({})
@@ -65,6 +66,7 @@ class Preferences:
         shown: AnyArray | None = None,
         slot_ptr: AnyArray | None = None,
         slot_item: AnyArray | None = None,
+        form: str | None = None,
         is_merged: bool = False,
         notes: Sequence[str] = (),
         meta: Mapping[str, object] | None = None,
@@ -83,6 +85,7 @@ class Preferences:
         self.instance = None if instance is None else np.ascontiguousarray(instance, np.int32)
         self.open = None if open is None else np.ascontiguousarray(open, np.bool_)
         self.shown = None if shown is None else np.ascontiguousarray(shown, np.int32)
+        self.said_form = form
         self.is_merged = is_merged
         self.notes = tuple(notes)
         self.meta = MappingProxyType(dict(meta or {}))
@@ -104,6 +107,7 @@ class Preferences:
         self.items, self.indptr, self.item, self.tier = items, indptr, item, tier
         self.agents = self.instances = self.value = self.scale = None
         self.agent = self.instance = self.open = self.shown = self._given_slots = self._known_slots = None
+        self.said_form = None
         self.weight = np.ones(len(indptr) - 1)
         self.is_merged, self.notes, self.meta = False, (), _NO_META
         self._unit_weights = True
@@ -116,6 +120,10 @@ class Preferences:
         if len(self.tier) != n_entries:
             raise InputError(f"There are {len(self.tier)} tiers for {n_entries} entries: give one per entry.")
         _check_codes(self.item, len(self.items), "item")
+        if self.said_form is not None and self.said_form not in FORMS:
+            raise InputError(f"form={self.said_form!r} is not a form: use {', '.join(FORMS)}, or leave it out.")
+        if self.said_form == "pairs" and (np.diff(self.indptr) != 2).any():
+            raise InputError("form='pairs' is for ballots of two items each: leave it out.")
         for name, values, size in (
             ("value", self.value, n_entries),
             ("shown", self.shown, n_entries),
@@ -280,12 +288,17 @@ class Preferences:
 
     @cached_property
     def form(self) -> str:
-        """The kind of preferences: pairs, choices, top-k, approvals, ratings, rankings or empty."""
+        """The kind of preferences: pairs, choices, top-k, approvals, ratings, rankings or empty.
+
+        A duel and a short ballot look alike, as do ratings and a ranked list with scores: whoever made the preferences
+        knows which is meant (``from_pairs`` or ``from_rankings``, a table of winners and losers or one of places), so
+        that is kept. The rest follows from the ballots.
+        """
         sizes = np.diff(self.indptr)
         if not len(self.item):
             return "empty"
-        if sizes.max() == 2 and sizes.min() == 2:
-            return "pairs"
+        if self.said_form is not None:
+            return self.said_form
         if self.open is not None and self.open.all():
             first = self.tier == np.repeat(self.tier[self.indptr[:-1][sizes > 0]], sizes[sizes > 0])
             return "choices" if first.sum() == (sizes > 0).sum() and self._n_tiers_max() <= 2 else "top-k"
@@ -431,7 +444,8 @@ class Preferences:
         ballot_of_entry = segment_index(self.indptr)
         entries = ballots[ballot_of_entry] & slots[self.entry_slot]
         sizes = np.bincount(ballot_of_entry[entries], minlength=self.n_ballots)
-        ballots = ballots & (sizes > 0)
+        ballots = ballots & (sizes > (1 if self.said_form == "pairs" else 0))  # half a duel says nothing
+        entries &= ballots[ballot_of_entry]
         instance_of_slot = segment_index(self.slot_ptr)[slots]
         used_items, item_code = _compact(self.slot_item[slots], len(self.items))
         parts: dict[str, Any] = {
@@ -445,6 +459,7 @@ class Preferences:
             "weight": self.weight[ballots],
             "open": None if self.open is None else self.open[ballots],
             "slot_item": item_code[self.slot_item[slots]],
+            "form": self.said_form,
             "is_merged": self.is_merged,
             "meta": self.meta,
         }

@@ -5,7 +5,8 @@ A table becomes preferences in one of six forms:
 ========== ============================================== ===========================================
 form       columns it needs                               may also have
 ========== ============================================== ===========================================
-pairs      winner, loser; or left, right, outcome         tie, agent, instance, weight, time
+pairs      winner, loser; or left, right and outcome      tie, agent, instance, weight, time
+           or, for an outcome, left_won and right_won
 ranks      item, rank                                     rating, agent, ballot, instance, weight
 ratings    item, rating                                   agent, ballot, instance, weight
 places     first, second, third, … (rank1, rank2, …)      agent, instance, weight
@@ -13,15 +14,17 @@ rankings   ranking (text like ``a > b = c > d``)          agent, instance, weigh
 rank-matrix the first column names items, others agents   (only when asked for)
 ========== ============================================== ===========================================
 
-A column named exactly like its role wins over one named by a synonym; two synonyms for one role are an error that
-says which option settles it. Names are compared without case and punctuation (``userId`` is ``user id``).
+A column named exactly like its role wins over one named by a synonym, and names over identifiers of the same thing
+(``winner_name`` over ``winner_id``); two synonyms for one role are else an error that says which option settles it.
+Names are compared without case and punctuation (``userId`` is ``user id``). A role said to be ``None`` (or the word
+``none``) is switched off. Pairs are split into instances only where somebody asks for it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from concordant.errors import InputError, UnknownNameError, suggest
 
@@ -32,6 +35,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "left": ("left",),
     "right": ("right",),
     "outcome": ("outcome", "result", "choice", "preference", "verdict"),
+    "left_won": ("left won",),
+    "right_won": ("right won",),
     "item": (
         *("item", "movie", "doc", "document", "docno", "candidate", "option", "model", "alternative"),
         *("product", "player", "team", "film", "book", "title", "name"),
@@ -54,7 +59,7 @@ ROLES = (*SYNONYMS, "places")
 
 COMMON = ("agent", "instance", "weight")
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
-    "pairs": (("winner", "loser"), ("left", "right", "outcome")),
+    "pairs": (("winner", "loser"), ("left", "right", "outcome"), ("left", "right", "left_won", "right_won")),
     "rankings": (("ranking",),),
     "places": (("places",),),
     "ranks": (("item", "rank"),),
@@ -77,7 +82,8 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 _PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d+)(?:st|nd|rd|th)?")
 _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
 _OPPONENTS = (("white", "black"), ("home", "away"), ("home team", "away team"))
-_SIDE_STEMS = {"", *SYNONYMS["item"], "response", "answer", "choice"}
+_ITEM_STEMS = {"", *SYNONYMS["item"]}
+_SAID_STEMS = {"response", "answer", "choice"}
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,7 @@ class Plan:
     places: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    guessed: frozenset[str] = frozenset()
 
     def describe(self) -> str:
         """Say which column was taken for what."""
@@ -100,6 +107,11 @@ class Plan:
                 else f"place = {self.places[0]}"
             )
         return ", ".join(parts)
+
+    def without(self, role: str, note: str) -> Plan:
+        """Return the plan that leaves one role out, and says why."""
+        column = {own: name for own, name in self.column.items() if own != role}
+        return replace(self, column=column, unread=(*self.unread, self.column[role]), notes=(*self.notes, note))
 
 
 def plan_columns(
@@ -113,12 +125,12 @@ def plan_columns(
 ) -> Plan:
     """Decide the form and the role of every column; ``given`` holds what the user said."""
     form = _known_form(form)
-    said, places = _resolve(columns, given, where)
+    said, places, off = _resolve(columns, given, where)
     if not has_header:
         return _plan_without_names(columns, said, places, form, where)
     free = [name for name in columns if name not in said.values() and name not in places]
-    guesses = _guess(free, set(said), form)
-    if not places and form in (None, "places"):
+    guesses = _guess(free, {*said, *off}, form)
+    if not places and form in (None, "places") and "places" not in off:
         places = _place_columns(free)
     if form is None:
         form = _choose_form(columns, said, guesses, bool(places), "places" in given, where)
@@ -134,7 +146,8 @@ def plan_columns(
             f"{where}: the column{'s' * (len(unread) > 1)} {_listed(unread)} would not be read: "
             "remove what is not needed, or read without strict."
         )
-    return Plan(form, column, places, unread)
+    guessed = frozenset(role for role, name in column.items() if role not in said and normalise(name) != role)
+    return Plan(form, column, places, unread, guessed=guessed)
 
 
 def normalise(name: str) -> str:
@@ -165,23 +178,26 @@ def _known_form(form: str | None) -> str | None:
     return plain
 
 
-def _resolve(columns: Sequence[str], given: Mapping[str, object], where: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Turn what the user said into column names; a number that names no column is a position from 1."""
+def _resolve(
+    columns: Sequence[str], given: Mapping[str, object], where: str
+) -> tuple[dict[str, str], tuple[str, ...], set[str]]:
+    """Turn what the user said into column names and roles switched off; a number may be a position from 1."""
     said: dict[str, str] = {}
     places: tuple[str, ...] = ()
+    off: set[str] = set()
     for role, value in given.items():
         if role not in ROLES:
             raise UnknownNameError(
                 f"There is no role {role!r}.{suggest(role, list(ROLES))} Roles are {_listed(ROLES)}."
             )
-        if value is None:
-            continue
-        if role == "places":
+        if value is None or (value not in columns and str(value).strip().lower() == "none"):
+            off.add(role)
+        elif role == "places":
             wanted = value.split(",") if isinstance(value, str) else list(value)  # type: ignore[call-overload]
             places = tuple(_find(columns, one, role, where) for one in wanted)
         else:
             said[role] = _find(columns, value, role, where)
-    return said, places
+    return said, places, off
 
 
 def _find(columns: Sequence[str], value: object, role: str, where: str) -> str:
@@ -215,7 +231,7 @@ def _guess(free: Sequence[str], said: set[str], form: str | None) -> dict[str, l
     for role, words in SYNONYMS.items():
         if role in said or not words or (role == "label" and form != "labels"):
             continue
-        exact = [name for name in free if plain[name] == role]
+        exact = [name for name in free if plain[name] == role.replace("_", " ")]
         by_word = [name for name in free if _stems(plain[name]) & set(words)]
         if exact or by_word:
             guesses[role] = exact + [name for name in by_word if name not in exact]
@@ -227,7 +243,17 @@ def _guess(free: Sequence[str], said: set[str], form: str | None) -> dict[str, l
         outcome = guesses.pop("winner", [])
         if "outcome" not in said and outcome:
             guesses["outcome"] = outcome
+        if sides and not {"outcome"} & {*guesses, *said}:
+            guesses |= _outcome_flags(plain, sides, said)
     return guesses
+
+
+def _outcome_flags(plain: Mapping[str, str], sides: tuple[str, str], said: set[str]) -> dict[str, list[str]]:
+    """Find one column of 0 and 1 per outcome: ``winner_model_a``, ``winner_model_b`` and perhaps ``winner_tie``."""
+    by_plain = {text: name for name, text in plain.items()}
+    wanted = {"left_won": plain[sides[0]], "right_won": plain[sides[1]], "tie": "tie"}
+    found = {role: by_plain.get(f"winner {text}") for role, text in wanted.items() if role not in said}
+    return {role: [name] for role, name in found.items() if name is not None}
 
 
 def _side_columns(plain: Mapping[str, str]) -> tuple[str, str] | None:
@@ -235,13 +261,14 @@ def _side_columns(plain: Mapping[str, str]) -> tuple[str, str] | None:
     for one, two in _OPPONENTS:
         if one in by_plain and two in by_plain:
             return by_plain[one], by_plain[two]
-    for one, two in _SIDES:
-        for text, name in by_plain.items():
-            stem = text.removesuffix(one).strip()
-            if text.endswith(one) and stem in _SIDE_STEMS:
-                other = by_plain.get(f"{stem} {two}".strip()) or by_plain.get(stem + two)
-                if other is not None:
-                    return name, other
+    for stems in (_ITEM_STEMS, _SAID_STEMS):  # model_a rather than what it said, response_a
+        for one, two in _SIDES:
+            for text, name in by_plain.items():
+                stem = text.removesuffix(one).strip()
+                if text.endswith(one) and stem in stems:
+                    other = by_plain.get(f"{stem} {two}".strip()) or by_plain.get(stem + two)
+                    if other is not None:
+                        return name, other
     return None
 
 
@@ -330,6 +357,9 @@ def _fill(
             column[role] = said[role]
             continue
         found = [name for name in guesses.get(role, ()) if name not in column.values()]
+        if form == "pairs" and role == "instance":  # one ranking of all, unless a column asks for several by its name
+            found = [name for name in found if normalise(name) == role]
+        found = found if strict else _named(found)
         clear = len(found) == 1 or (found and not strict and normalise(found[0]) == role)
         if len(found) > 1 and not clear:
             raise InputError(f"{where}: {_listed(found)} could each be the {role}: say which with {role}={found[0]!r}.")
@@ -339,6 +369,14 @@ def _fill(
     if missing:
         raise InputError(f"{where}: no column is left to be the {missing[0]}: say {missing[0]}=COLUMN.")
     return column
+
+
+def _named(found: list[str]) -> list[str]:
+    """Of an identifier and a name of the same thing keep the name."""
+    by_plain = {normalise(name): name for name in found}
+    kinds = {plain.rpartition(" ")[2]: plain.rpartition(" ")[0] for plain in by_plain}
+    is_one_thing = len(found) == 2 and kinds.keys() == {"id", "name"} and kinds["id"] == kinds["name"]
+    return [by_plain[f"{kinds['name']} name"]] if is_one_thing else found
 
 
 def _plan_without_names(

@@ -25,8 +25,8 @@ from concordant.vocabulary import Vocabulary, shorten, vocabulary_of_bytes
 
 Coded = tuple[Int32s, Vocabulary]
 
-TEXT_ROLES = ("winner", "loser", "tie", "left", "right", "outcome", "item", "agent", "ballot", "instance")
 NUMBER_ROLES = ("rank", "rating", "weight", "label")
+FEWEST_ROWS = 2.0  # rows of the average instance: a column with fewer per value is an identifier, not an instance
 
 
 class Table(Protocol):
@@ -61,6 +61,8 @@ def parts_of_table(
     """Read a table as preferences: keyword arguments for ``Preferences``, with notes on what was understood."""
     plan = plan_columns(table.columns, given, form=form, strict=strict, has_header=table.has_header, where=table.name)
     rows = _Rows(table, plan, strict, skip_bad_rows)
+    rows.drop_identifier()
+    plan = rows.plan
     parts = _BUILDERS[plan.form](rows)
     unit = {"places": "ballots", "rankings": "ballots", "rank-matrix": "items"}.get(plan.form, plan.form)
     count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
@@ -101,6 +103,19 @@ class _Rows(Screen):
         if not len(first):
             raise table.error(-1, "there are no rows of data: check that this is the right file.")
 
+    def drop_identifier(self) -> None:
+        """Leave out a guessed instance whose values hardly repeat: it numbers the rows."""
+        if "instance" not in self.plan.guessed or not self.has("instance"):
+            return
+        codes, vocabulary = self.raw("instance")
+        if len(codes) >= FEWEST_ROWS * len(vocabulary):
+            return
+        name = self.plan.column["instance"]
+        note = f"{shorten(name)} numbers the rows, so it is not the instance (instance={name!r} says it is)"
+        if self.strict:
+            raise self.table.error(-1, f"{note}: say instance={name!r} or instance='none'.")
+        self.plan = self.plan.without("instance", note)
+
     # ---- columns, good rows only ----
     def has(self, role: str) -> bool:
         return role in self.plan.column
@@ -112,6 +127,12 @@ class _Rows(Screen):
 
     def raw(self, role: str) -> Coded:
         return self._texts[self.plan.column[role]]
+
+    def flags(self, role: str) -> Bools:
+        """Return a column of yes and no, refusing rows that say neither."""
+        yes, unknown = read_flags(*self.raw(role))
+        self.refuse(unknown, f"the {role} is neither true nor false", self._explain(role, "neither true nor false"))
+        return yes
 
     def place_codes(self) -> list[Coded]:
         return [self._texts[name] for name in self.plan.places]
@@ -193,19 +214,33 @@ class _Rows(Screen):
 
 # ---- one builder per form ----
 def _pairs(rows: _Rows) -> Parts:
-    if rows.has("outcome"):
+    if rows.has("left"):
         return _outcomes(rows)
     rows.refuse_missing("winner", "loser")
-    tie = None
-    if rows.has("tie"):
-        tie, unknown = read_flags(*rows.raw("tie"))
-        rows.refuse(unknown, "the tie is neither true nor false", rows._explain("tie", "neither true nor false"))
-    return _compared(rows, *_one_vocabulary([rows.raw("winner"), rows.raw("loser")]), tie)
+    tie = rows.flags("tie") if rows.has("tie") else None
+    return _compared(rows, *one_vocabulary([rows.raw("winner"), rows.raw("loser")]), tie)
 
 
 def _outcomes(rows: _Rows) -> Parts:
     rows.refuse_missing("left", "right", "outcome")
-    (left, right), vocabulary = _one_vocabulary([rows.raw("left"), rows.raw("right")])
+    (left, right), vocabulary = one_vocabulary([rows.raw("left"), rows.raw("right")])
+    side = _side_by_flags(rows) if rows.has("left_won") else _side_by_words(rows, left, right, vocabulary)
+    winner, loser = np.where(side < 0, right, left), np.where(side < 0, left, right)
+    return _compared(rows, [winner.astype(np.int32), loser.astype(np.int32)], vocabulary, side == 0)
+
+
+def _side_by_flags(rows: _Rows) -> Floats:
+    """Return 1, -1 or 0 from a column per outcome; without a column of ties, neither side winning is one."""
+    left, right = rows.flags("left_won"), rows.flags("right_won")
+    tie = rows.flags("tie") if rows.has("tie") else ~(left | right)
+    said = left.astype(int) + right.astype(int) + tie.astype(int)
+    rows.refuse(
+        said != 1, "the row does not say one outcome", lambda row: f"{int(said[row])} outcomes are true, not one"
+    )
+    return left.astype(np.float64) - right
+
+
+def _side_by_words(rows: _Rows, left: Int32s, right: Int32s, vocabulary: Vocabulary) -> Floats:
     outcome, words = rows.raw("outcome")
     names = rows.plan.column["left"], rows.plan.column["right"]
     side = decide_outcomes(outcome, words, left, right, vocabulary, names)
@@ -214,8 +249,7 @@ def _outcomes(rows: _Rows) -> Parts:
         "the outcome names neither side nor a tie",
         rows._explain("outcome", f"which is neither {names[0]} nor {names[1]} nor a tie"),
     )
-    winner, loser = np.where(side < 0, right, left), np.where(side < 0, left, right)
-    return _compared(rows, [winner.astype(np.int32), loser.astype(np.int32)], vocabulary, side == 0)
+    return side
 
 
 def _compared(rows: _Rows, codes: list[Int32s], vocabulary: Vocabulary, tie: Bools | None) -> Parts:
@@ -326,7 +360,7 @@ def _agents_of_ballots(rows: _Rows, parts: Parts, agent: Any) -> Parts:
 
 
 def _places(rows: _Rows) -> Parts:
-    columns, vocabulary = _one_vocabulary(rows.place_codes())
+    columns, vocabulary = one_vocabulary(rows.place_codes())
     code = np.stack(columns, 1)
     filled = code >= 0
     empty: Bools = np.logical_not(filled.any(axis=1))
@@ -427,7 +461,7 @@ def renumber(codes: AnyArray, vocabulary: Vocabulary) -> Coded:
     return fresh, Vocabulary.lazy(len(used), lambda: vocabulary.take(used))
 
 
-def _one_vocabulary(columns: Sequence[Coded]) -> tuple[list[Int32s], Vocabulary]:
+def one_vocabulary(columns: Sequence[Coded]) -> tuple[list[Int32s], Vocabulary]:
     """Bring several text columns (-1 = missing) under one vocabulary."""
     joined = [label for _, vocabulary in columns for label in vocabulary.labels]
     shared, first, _ = kernels.encode_objects(joined)

@@ -42,9 +42,12 @@ def weight_of_entry(prefs: Preferences) -> Floats:
 
 
 def resolve_missing(prefs: Preferences, missing: str) -> str:
-    """Turn ``"auto"`` into a convention: pairs say nothing of other items, rankings put the unnamed last."""
+    """Turn ``"auto"`` into a convention: who ranks or approves puts the unnamed last; else silence says nothing.
+
+    Pairs, choices and ratings say nothing of items that were not on offer, or not seen.
+    """
     if missing == "auto":
-        return "ignore" if prefs.form == "pairs" else "last"
+        return "last" if prefs.form in ("rankings", "approvals") else "ignore"
     if missing not in MISSING:
         raise ParameterError(f"missing={missing!r} is not a choice: use auto, {', '.join(MISSING)}.")
     return missing

@@ -72,6 +72,18 @@ class LazyGroup(click.Group):
             )
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; what it refuses is said in the words of its options."""
+        from concordant.errors import ConcordantError
+
+        try:
+            return super().invoke(ctx)
+        except ConcordantError as error:
+            from concordant.cli._default_options import in_options
+
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            raise click.ClickException(in_options(str(error), command)) from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, without importing any."""
         with formatter.section("Commands"):

@@ -23,6 +23,8 @@ ROLES = {
     "left": "column of the first item compared",
     "right": "column of the second item compared",
     "outcome": "column that says which of left and right won",
+    "left_won": "column that is true where the left item won",
+    "right_won": "column that is true where the right item won",
     "ranking": "column of whole rankings, written like 'a > b = c'",
     "agent": "column of the voter, judge, user or engine",
     "item": "column of the item ranked or rated",
@@ -42,7 +44,8 @@ def reading_options(command: F) -> F:
         click.option("--form", type=click.Choice(FORMS), help="What the rows of a table are; guessed if not given."),
     ]
     options += [
-        click.option(f"--{role}", f"role_{role}", metavar="COLUMN", help=f"The {text}.") for role, text in ROLES.items()
+        click.option(f"--{role.replace('_', '-')}", f"role_{role}", metavar="COLUMN", help=f"The {text}.")
+        for role, text in ROLES.items()
     ]
     options += [
         click.option("--encoding", metavar="NAME", help="Encoding of the text, if not UTF-8."),
@@ -214,8 +217,11 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int],
 
 def tell(lines: Iterable[object], prefix: str) -> None:
     """Say something beside the result, on standard error."""
+    from concordant.cli._default_options import in_options
+
+    context = click.get_current_context(silent=True)
     for line in lines:
-        click.echo(f"{prefix}{line}", err=True)
+        click.echo(f"{prefix}{in_options(str(line), context.command if context else None)}", err=True)
 
 
 @contextmanager

@@ -7,11 +7,14 @@ from typing import Any
 import click
 
 from concordant.cli import _shared as shared
+from concordant.cli._default_options import DefaultCommand, settle_params
 
 EPILOG = """\b
 Examples:
   concordant rank votes.csv
   concordant rank arena.csv --left model_a --right model_b --outcome winner
+  concordant rank arena.csv --instance language --prior 1
+  concordant rank season-*.csv --instance none
   concordant rank ratings.csv --agent user --item film --rating stars --top 10
   concordant rank votes.csv --plot scores.svg --plot-matrix wins.png
   concordant rank ballots.csv --method borda --missing ignore --json
@@ -21,7 +24,7 @@ The options of a method appear with:  concordant rank --method NAME --help
 """
 
 
-@click.command(cls=shared.MethodCommand, epilog=EPILOG)
+@click.command(cls=DefaultCommand, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @click.option(
     "--method",
@@ -51,7 +54,10 @@ def command(file: tuple[str, ...], method: str | None, top: int | None, seed: in
     pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
     params = shared.taken_params(options)
     prefs = shared.read_preferences(file[0] if len(file) == 1 else file, options)
-    name = method or api.default_method(prefs)
+    choice = api.default_choice(prefs)
+    name = method or choice.method
+    if method is None:
+        params = settle_params(command, name, params)
     if seed is not None and any(p.name == "seed" for p in params_of(registry.load(registry.resolve(name)[0]))):
         params["seed"] = seed
     ranking = api.rank(prefs, name, **params)
@@ -63,7 +69,8 @@ def command(file: tuple[str, ...], method: str | None, top: int | None, seed: in
     elif as_csv:
         shared.write_text(shared.to_csv(ranking.columns()), output)
     else:
-        shared.tell(prefs.notes, "note: ")
+        chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
+        shared.tell([*prefs.notes, *chosen], "note: ")
         shared.write_text("\n\n".join(_tables(ranking)), output)
     if not as_json:
         shared.tell(ranking.warnings, "warning: ")

@@ -43,9 +43,10 @@ def read(
     max_ratio: float = MAX_RATIO,
     **roles: object,
 ) -> Preferences:
-    """Read preferences from a file (``"-"`` is standard input); several TREC runs or LETOR files at once.
+    """Read preferences from a file (``"-"`` is standard input); several tables, TREC runs or LETOR files are one.
 
-    ``roles`` name columns of a table: ``winner="chosen"``, ``item=2`` (a position), ``places=["c1", "c2"]``.
+    ``roles`` name columns of a table: ``winner="chosen"``, ``item=2`` (a position), ``places=["c1", "c2"]``;
+    ``instance=None`` says that no column is the instance, whatever its name, and likewise for every other role.
     ``form`` says how the table is meant where its columns allow several readings. The first row that cannot be used
     is an error with its line; ``skip_bad_rows`` leaves such rows out and counts them in the notes, ``strict`` refuses
     also what is otherwise tolerated with a note. ``time`` names a column of dates to sort the rows of pairs by.

@@ -45,9 +45,9 @@ def _form(prefs: Preferences) -> str:
     if prefs.value is not None:
         if prefs.open is not None and prefs.open.any():
             raise InputError("Open ballots with values fit no table: say form='rankings' to leave the values out.")
-        return "ratings" if prefs.scale == "rating" and _values_order(prefs, -1.0) else "ranks"
+        return "ratings" if prefs.form != "rankings" and _values_order(prefs, -1.0) else "ranks"
     is_open = prefs.open is not None and prefs.open.any()
-    return "pairs" if not is_open and (np.diff(prefs.indptr) == 2).all() else "rankings"
+    return "pairs" if prefs.form == "pairs" and not is_open else "rankings"
 
 
 def _asked(form: str) -> str:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def read(sources: Sequence[Source], options: Options, kind: str) -> Preferences:
-    """Read one table as preferences."""
-    table = _open(_only(sources), options, kind)
+    """Read a table as preferences; several are read as one."""
+    table = _open_all(sources, options, kind)
     if options.merge:
         return _read_merged(table, options)
     parts = parts_of_table(
@@ -84,8 +84,8 @@ def read_as(sources: Sequence[Source], options: Options, dialect: Dialect, roles
 
 
 def read_labels(sources: Sequence[Source], options: Options, kind: str) -> Labels:
-    """Read one table as labels."""
-    table = _open(_only(sources), options, kind)
+    """Read a table as labels; several are read as one."""
+    table = _open_all(sources, options, kind)
     return Labels(*labels_of_table(table, options.roles, strict=options.strict, skip_bad_rows=options.skip_bad_rows))
 
 
@@ -105,10 +105,17 @@ def read_features(
 
 def _only(sources: Sequence[Source]) -> Source:
     if len(sources) > 1:
-        raise sources[1].error(
-            "only TREC runs, qrels and LETOR files are read several at once: read one table at a time, or join them."
-        )
+        raise sources[1].error("tables of features are read one at a time: join them first.")
     return sources[0]
+
+
+def _open_all(sources: Sequence[Source], options: Options, kind: str) -> Table:
+    tables = [_open(source, options, kind) for source in sources]
+    if len(tables) == 1:
+        return tables[0]
+    from concordant.io._joined import JoinedTable
+
+    return JoinedTable(tables)
 
 
 def _open(source: Source, options: Options, kind: str) -> Table:

@@ -102,4 +102,4 @@ def from_duels(
     if is_tie is not None:
         tier = tier * np.repeat(~is_tie, 2)
     agents = None if agent is None else [f"agent {k + 1}" for k in range(n_agents)]
-    return Preferences(labels, np.arange(n + 1) * 2, item, tier, agent=agent, agents=agents, meta=meta)
+    return Preferences(labels, np.arange(n + 1) * 2, item, tier, agent=agent, agents=agents, form="pairs", meta=meta)

@@ -1,0 +1,80 @@
+"""Options of methods nobody named, and messages that speak of options instead of Python's arguments."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from concordant.cli import _shared as shared
+
+_ARGUMENT = re.compile(r"\b([a-z][a-z_]*)=('[^']*'|\"[^\"]*\"|…|-?\w[\w.-]*\w|-?\w)?")
+_SAID_TWICE = re.compile(r"(--[a-z-]+) \(\1\)")
+
+
+class DefaultCommand(shared.MethodCommand):
+    """A command whose method may be chosen by the data: then its options are those of every default method."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse as usual; only an option that is unknown without a method is looked for among the defaults."""
+        if shared.named_method(args) is not None:
+            return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, list(args))
+        except click.NoSuchOption:
+            self.params = [*self.params, *self._options_of_defaults()]
+            return click.Command.parse_args(self, ctx, args)
+
+    def _options_of_defaults(self) -> list[click.Option]:
+        """Return every option of a default method once; what it means is settled when the method is known."""
+        taken = {name for option in self.params for name in option.opts}
+        found: dict[str, click.Option] = {}
+        for declared in (one for name in default_methods() for one in self.params_of(name)):
+            if declared.option not in taken:
+                (option,) = shared.method_options([declared])
+                if not option.is_flag:
+                    option.type = click.STRING
+                found.setdefault(declared.name, option)
+        return list(found.values())
+
+
+def default_methods() -> list[str]:
+    """Return the methods that are the default for some data."""
+    from concordant.api import DEFAULTS
+
+    return list(dict.fromkeys(row.method for row in DEFAULTS))
+
+
+def settle_params(command: shared.MethodCommand, method: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Read options given without naming the method as those of the method the data chose."""
+    known = {declared.name: declared for declared in command.params_of(method)}
+    settled = {}
+    for name, value in given.items():
+        if name not in known:
+            owners = [other for other in default_methods() if name in {p.name for p in command.params_of(other)}]
+            option = "--" + name.replace("_", "-")
+            raise click.UsageError(
+                f"{option} is an option of {' and '.join(owners)}, but this data is ranked by {method}: "
+                "leave it out, or name the method with --method."
+            )
+        (option_of_method,) = shared.method_options([known[name]])
+        settled[name] = option_of_method.type.convert(value, option_of_method, None) if value is not None else None
+    return settled
+
+
+def in_options(message: str, command: click.Command | None) -> str:
+    """Return a message with Python's arguments written as options of the command: ``--winner`` for ``winner=``."""
+    options: list[str] = [name for param in (command.params if command else ()) for name in param.opts]
+    known = {name.lstrip("-").replace("-", "_"): name for name in options}
+
+    def option(match: re.Match[str]) -> str:
+        name, value = str(match[1]), str(match[2] or "").strip("'\"")
+        if name not in known:
+            return str(match[0])
+        if value in ("True", "False"):
+            return known[name] if value == "True" else known[name].replace("--", "--no-", 1)
+        return f"{known[name]} {value}".rstrip()
+
+    words: str = _ARGUMENT.sub(option, message)
+    return _SAID_TWICE.sub(r"\1", words)

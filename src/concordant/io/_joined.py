@@ -1,0 +1,68 @@
+"""Several tables read as one: the rows of one file after those of the other, columns matched by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from concordant.errors import InputError
+from concordant.tables import Coded, Table, one_vocabulary
+from concordant.types import Floats
+
+
+class JoinedTable:
+    """Tables with the same columns, one after the other; columns that some of them lack are not read."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self.tables = tables
+        first = tables[0]
+        self.name = f"{first.name} and {len(tables) - 1} more"
+        self.columns = [name for name in first.columns if all(name in table.columns for table in tables)]
+        for table in tables:
+            if table.has_header != first.has_header:
+                raise table.error(-1, f"only one of this and {first.name} names its columns: read them one by one.")
+        if not self.columns:
+            raise tables[1].error(-1, f"no column is named as in {first.name}: read the files one by one.")
+        self.has_header = first.has_header
+        self._start = np.zeros(len(tables), np.int64)
+        lacking = sorted({name for table in tables for name in table.columns} - set(self.columns))
+        self.notes = [f"not in every file, so not read: {', '.join(lacking[:12])}"] if lacking else []
+
+    def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
+        """Return the columns of all tables, one after the other."""
+        fetched = [table.fetch(texts, numbers) for table in self.tables]
+        self.notes += [f"{table.name}: {note}" for table in self.tables for note in table.notes]
+        sizes = [len(next(iter(own.values()))[0]) if own else len(next(iter(more.values()))) for own, more in fetched]
+        self._start = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+        joined = {}
+        for name in texts:
+            codes, vocabulary = one_vocabulary([own[name] for own, _ in fetched])
+            joined[name] = np.concatenate(codes), vocabulary
+        return joined, {name: np.concatenate([more[name] for _, more in fetched]) for name in numbers}
+
+    def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
+        """Return what stands in a column at a few rows."""
+        found: list[str | None] = [None] * len(rows)
+        owner = [self._of_row(row) for row in rows]
+        for table in {id(table): table for table, _ in owner}.values():
+            places = [k for k, (own, _) in enumerate(owner) if own is table]
+            for k, cell in zip(places, table.cells(column, [owner[k][1] for k in places]), strict=True):
+                found[k] = cell
+        return found
+
+    def error(self, row: int, message: str) -> InputError:
+        """Make the error that names the file and the place of a row."""
+        table, own = self._of_row(row)
+        return table.error(own, message)
+
+    def place(self, row: int) -> str:
+        """Say where a row stands, with its file."""
+        table, own = self._of_row(row)
+        return f"{table.place(own)} of {table.name}"
+
+    def _of_row(self, row: int) -> tuple[Table, int]:
+        if row < 0:
+            return self.tables[0], row
+        k = int(np.searchsorted(self._start, row, side="right")) - 1
+        return self.tables[k], row - int(self._start[k])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -232,6 +232,16 @@ def test_condorcet_finds_the_iterated_smith_sets():
             np.testing.assert_array_equal(-score[span], smith_tiers_by_enumeration(margins(wins)))
 
 
+def tiers_below_by_removal(is_above):
+    """Take away those nobody left stands above, again and again: how many rounds follow the one each goes in."""
+    left, tier = set(range(len(is_above))), np.zeros(len(is_above))
+    for current in range(len(is_above)):
+        first = {i for i in left if not any(is_above[j, i] for j in left)}
+        tier[list(first)] = current
+        left -= first
+    return tier.max(initial=0) - tier
+
+
 def schulze_by_enumeration(strength):
     """The strongest path between all pairs, by trying every path."""
     m = len(strength)
@@ -252,8 +262,7 @@ def test_schulze_compares_the_strongest_of_all_paths(measure):
                 continue
             votes = wins if measure == "winning-votes" else margins(wins)
             best = schulze_by_enumeration(np.where(margins(wins) > 0, votes, 0).round(9))
-            expected = ((best > best.T) + (best == best.T) / 2).sum(axis=1) - 0.5
-            np.testing.assert_array_equal(score[span], expected)
+            np.testing.assert_array_equal(score[span], tiers_below_by_removal(best > best.T))
 
 
 def runoff_by_hand(ballots, borda, m):
@@ -303,12 +312,55 @@ def test_ranked_pairs_without_ties_is_the_order_locked_by_hand():
         values = margin[margin > 0]
         if len(set(values.tolist())) < len(values):
             continue
-        above = np.eye(m, dtype=bool)
-        for flat in np.argsort(-margin, axis=None):
-            i, j = divmod(int(flat), m)
-            if margin[i, j] > 0 and not above[j, i]:
-                above |= np.outer(above[:, i], above[j])
-        np.testing.assert_array_equal(cc.rank(prefs, "ranked-pairs").score, above.sum(axis=1) - 1)
+        links = [divmod(int(flat), m) for flat in np.argsort(-margin, axis=None)]
+        locked = lock(m, [(i, j) for i, j in links if margin[i, j] > 0])
+        np.testing.assert_array_equal(cc.rank(prefs, "ranked-pairs").score, tiers_below_by_removal(locked))
+
+
+def lock(m, links):
+    """Lock pairs in this order unless they contradict earlier ones: who stands above whom."""
+    above = np.eye(m, dtype=bool)
+    for i, j in links:
+        if not above[j, i]:
+            above |= np.outer(above[:, i], above[j])
+    return above & ~np.eye(m, dtype=bool)
+
+
+def test_ranked_pairs_warns_exactly_where_the_order_of_equal_majorities_matters():
+    rng, seen = np.random.default_rng(4), set()
+    for _ in range(150):
+        m = int(rng.integers(3, 5))
+        orders = [rng.permutation(m).tolist() for _ in range(int(rng.integers(2, 6)))]
+        prefs = cc.Preferences.from_rankings([[str(i) for i in o] for o in orders], candidates=map(str, range(m)))
+        _, wins = next(blocks(prefs))
+        margin = margins(wins)
+        groups = [np.argwhere(margin == value).tolist() for value in sorted({*margin[margin > 0].tolist()})[::-1]]
+        universes = {
+            tuple(tiers_below_by_removal(lock(m, [link for group in chosen for link in group])))
+            for chosen in product(*(permutations(group) for group in groups))
+        }
+        ranking = cc.rank(prefs, "ranked-pairs")
+        seen.add(len(universes) > 1)
+        if not ranking.warnings:
+            assert universes == {tuple(ranking.score)}
+        elif ranking.warnings[0].name == "broken-ties":
+            assert tuple(ranking.score) in universes
+        if len(universes) > 1:
+            assert [notice.name for notice in ranking.warnings] in (["broken-ties"], ["unbroken-ties"])
+    assert seen == {True, False}
+
+
+def test_undefeated_candidates_share_the_first_place():
+    prefs = cc.Preferences.from_rankings([["A", "C", "B"], ["B", "A", "C"]])  # A beats C, B draws with both
+    for name in ("schulze", "ranked-pairs"):
+        assert cc.rank(prefs, name).tiers == [["A", "B"], ["C"]], name
+
+
+def test_a_runoff_tie_that_a_rule_decided_is_named():
+    ranking = cc.rank(election("2 A > B > C", "2 C > B > A", "1 B > A > C", "1 D > A > B > C"), "instant-runoff")
+    assert ranking.warnings[0].name == "broken-ties"
+    assert set(ranking.warnings[0].items) >= {"B", "D"}
+    assert ranking.tiers[-1] == ["D"]
 
 
 def test_condorcet_fuse_puts_nobody_behind_someone_they_beat_right_ahead():

@@ -96,10 +96,12 @@ int64_t lock_group(Order &order, std::vector<Link> &links) {
 
 nb::tuple lock_pairs(In<int64_t> slot_ptr, In<double> strength, In<double> opposition, In<int32_t> fallback) {
     size_t instances = slot_ptr.size() - 1, slots = static_cast<size_t>(slot_ptr.data()[instances]);
-    Buffer<int64_t> above(slots, 0), below(slots, 0), dropped(instances, 0);
+    Buffer<uint8_t> is_above(strength.size(), 0), is_contested(slots, 0);
+    Buffer<int64_t> dropped(instances, 0);
     {
         nb::gil_scoped_release release;
         const double *power = strength.data(), *against = opposition.data();
+        uint8_t *cell = is_above.get();
         std::vector<Link> links, group;
         for (size_t q = 0; q < instances; ++q) {
             int64_t base = slot_ptr.data()[q];
@@ -113,18 +115,25 @@ nb::tuple lock_pairs(In<int64_t> slot_ptr, In<double> strength, In<double> oppos
                                          static_cast<uint32_t>(j)});
             std::sort(links.begin(), links.end());
             Order order(m);
-            for (size_t k = 0; k < links.size();) {
-                group.clear();
-                for (size_t first = k; k < links.size() && links[k].same_place(links[first]); ++k)
-                    group.push_back(links[k]);
-                dropped[q] += lock_group(order, group);
+            for (size_t k = 0, stop; k < links.size();) {
+                // Links that no stronger one contradicts: any of these that is not locked lost to an equal one.
+                std::vector<Link> possible;
+                for (stop = k; stop < links.size() && links[stop].strength == links[k].strength; ++stop)
+                    if (!order.has(links[stop].loser, links[stop].winner)) possible.push_back(links[stop]);
+                while (k < stop) {
+                    group.clear();
+                    for (size_t first = k; k < stop && links[k].same_place(links[first]); ++k)
+                        group.push_back(links[k]);
+                    dropped[q] += lock_group(order, group);
+                }
+                for (const Link &l : possible)
+                    if (!order.has(l.winner, l.loser)) is_contested[base + l.winner] = is_contested[base + l.loser] = 1;
             }
             for (size_t i = 0; i < m; ++i)
-                for (size_t j = 0; j < m; ++j)
-                    if (order.has(i, j)) ++below[base + i], ++above[base + j];
+                for (size_t j = 0; j < m; ++j) *cell++ = order.has(i, j);
         }
     }
-    return nb::make_tuple(above.give(), below.give(), dropped.give());
+    return nb::make_tuple(is_above.give(), dropped.give(), is_contested.give());
 }
 
 // ---- majority path (Condorcet fuse) ----------------------------------------------------------------------------
@@ -166,14 +175,18 @@ class Runoff {
         }
     }
 
-    // Fill the round in which each candidate goes out; returns whether candidates went out together.
-    bool run(const int32_t *fallback, int32_t *round) {
-        bool tied = false, changed = true;
+    // Fill the round in which each candidate goes out, and who was among the equally last: 1 if that was settled by
+    // earlier rounds or the fallback, 2 if they went out together.
+    void run(const int32_t *fallback, int32_t *round, uint8_t *tie) {
+        bool changed = true;
         size_t left = m_;
         for (int32_t r = 0; left; ++r) {
             if (changed) count();
-            std::vector<size_t> out = last_placed(fallback);
-            tied = tied || out.size() > 1;
+            std::vector<size_t> equal = fewest_votes(), out = last_placed(equal, fallback);
+            if (equal.size() > out.size())
+                for (size_t i : equal) tie[i] = std::max(tie[i], uint8_t{1});
+            if (out.size() > 1)
+                for (size_t i : out) tie[i] = 2;
             changed = false;
             for (size_t i : out) {
                 round[i] = r;
@@ -182,7 +195,6 @@ class Runoff {
             }
             left -= out.size();
         }
-        return tied;
     }
 
   private:
@@ -208,12 +220,17 @@ class Runoff {
 
     size_t item(int64_t entry) const { return static_cast<size_t>(all_.slot[entry] - base_); }
 
-    // Fewest votes; then fewest in earlier rounds, the latest first; then the lowest fallback.
-    std::vector<size_t> last_placed(const int32_t *fallback) const {
+    std::vector<size_t> fewest_votes() const {
         std::vector<size_t> out;
         for (size_t i = 0; i < m_; ++i)
             if (is_in_[i]) out.push_back(i);
-        for (size_t h = history_.size(); h-- && out.size() > 1;)
+        keep_lowest(out, [&](size_t i) { return history_.back()[i]; }, tolerance_);
+        return out;
+    }
+
+    // Of the candidates with the fewest votes: the fewest in earlier rounds, the latest first; the lowest fallback.
+    std::vector<size_t> last_placed(std::vector<size_t> out, const int32_t *fallback) const {
+        for (size_t h = history_.size() - 1; h-- && out.size() > 1;)
             keep_lowest(out, [&](size_t i) { return history_[h][i]; }, tolerance_);
         if (out.size() > 1) keep_lowest(out, [&](size_t i) { return static_cast<double>(fallback[i]); }, 0.0);
         return out;
@@ -242,8 +259,9 @@ nb::tuple runoff_rounds(In<int64_t> slot_ptr, In<int32_t> instance_of_ballot, In
                         In<int64_t> entry_slot, In<int32_t> tier, In<double> weight, In<uint8_t> is_open,
                         In<int32_t> fallback) {
     size_t instances = slot_ptr.size() - 1;
-    Buffer<int32_t> round(static_cast<size_t>(slot_ptr.data()[instances]), 0);
-    Buffer<uint8_t> is_tied(instances, 0);
+    size_t slots = static_cast<size_t>(slot_ptr.data()[instances]);
+    Buffer<int32_t> round(slots, 0);
+    Buffer<uint8_t> tie(slots, 0);
     {
         nb::gil_scoped_release release;
         Instances by_instance(instance_of_ballot.data(), instance_of_ballot.size(), instances);
@@ -253,10 +271,10 @@ nb::tuple runoff_rounds(In<int64_t> slot_ptr, In<int32_t> instance_of_ballot, In
             Runoff runoff(all, by_instance.ballot.data() + first,
                           static_cast<size_t>(by_instance.from[q + 1] - first), base,
                           static_cast<size_t>(slot_ptr.data()[q + 1] - base));
-            is_tied[q] = runoff.run(fallback.data() + base, round.get() + base);
+            runoff.run(fallback.data() + base, round.get() + base, tie.get() + base);
         }
     }
-    return nb::make_tuple(round.give(), is_tied.give());
+    return nb::make_tuple(round.give(), tie.give());
 }
 
 } // namespace

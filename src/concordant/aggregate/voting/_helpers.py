@@ -18,7 +18,7 @@ from concordant.aggregate._shared import has_whole_weights, snap
 from concordant.aggregate.multinomial._counts import levels
 from concordant.aggregate.positional.borda import Borda
 from concordant.errors import ParameterError
-from concordant.gather import sum_by
+from concordant.gather import segment_index, sum_by
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
@@ -129,6 +129,26 @@ def smith_tiers(found: Majorities) -> Int64s:
     return tier
 
 
+def tiers_below(found: Majorities, is_above: AnyArray) -> Floats:
+    """Return how many tiers of a partial order lie below every slot; the first tier holds all that nobody is above.
+
+    ``is_above`` says of every pair whether row stands above column, and is transitive: whoever stands above a slot has
+    fewer above itself, so slots are settled by how many stand above them.
+    """
+    n, pair = len(found.row_start), np.flatnonzero(is_above)
+    instance = segment_index(found.slot_ptr)
+    upper = np.searchsorted(found.row_start, pair, "right") - 1
+    lower = found.slot_ptr[instance[upper]] + pair - found.row_start[upper]
+    n_above = np.bincount(lower, minlength=n)[lower]
+    order = np.argsort(n_above, kind="stable")
+    tier = np.zeros(n, np.int64)
+    for same in np.split(order, np.flatnonzero(np.diff(n_above[order])) + 1):
+        np.maximum.at(tier, lower[same], tier[upper[same]] + 1)
+    last = np.zeros(len(found.slot_ptr) - 1, np.int64)
+    np.maximum.at(last, instance, tier)
+    return (last[instance] - tier).astype(np.float64)
+
+
 def borda_levels(prefs: Preferences, missing: str) -> Int32s:
     """Return whole numbers that rise with the Borda score of every slot, equal where scores are tied."""
     score = Borda(missing="last" if missing == "last-free" else missing).scores(prefs)
@@ -147,7 +167,12 @@ def name_instances(prefs: Preferences, affected: Sequence[int]) -> str:
     return f" (in {shown}{more})"
 
 
-def tie_notice(prefs: Preferences, is_tied: AnyArray, text: str) -> tuple[Notice, ...]:
-    """Return a notice that ties remain, where they do."""
-    affected = np.flatnonzero(is_tied).tolist()
-    return (Notice("unbroken-ties", text + name_instances(prefs, affected)),) if affected else ()
+def tie_notice(prefs: Preferences, name: str, text: str, is_tied: AnyArray) -> tuple[Notice, ...]:
+    """Return a notice on the slots that are tied, where there are any."""
+    slot = np.flatnonzero(is_tied)
+    if not len(slot):
+        return ()
+    items = tuple(prefs.items.take(np.unique(prefs.slot_item[slot])))
+    shown = ", ".join(items[:5]) + (f" and {len(items) - 5} more" if len(items) > 5 else "")
+    affected = np.unique(views.instance_of_slot(prefs)[slot]).tolist()
+    return (Notice(name, f"{text}: {shown}{name_instances(prefs, affected)}", items),)

@@ -3,8 +3,9 @@
 In every round a ballot counts for the best candidate it names that is still in; tied ones share it equally; a
 ballot that names nobody left (or only "the rest" of an open ballot) counts for nobody. Candidates are ranked by the
 round they go out in. Of several with the fewest votes, the one goes out that had fewer in the latest earlier round
-where they differ, then the one with fewer Borda points; those still equal go out together and stay tied, with a
-warning. Used in public elections; it can pass over a Condorcet winner.
+where they differ, then the one with fewer Borda points; those still equal go out together and stay tied. Warnings
+name the candidates of either kind, because another rule for ties may give another order, even another winner. Used in
+public elections; it can pass over a Condorcet winner.
 
 Cost: rounds x ballots. Also known as the alternative vote, ranked-choice voting and Hare's rule. Reference: T. Hare,
 A treatise on the election of representatives, 1859.
@@ -32,7 +33,7 @@ class InstantRunoff(Method):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the round every slot goes out in, from 0."""
         is_open = np.zeros(prefs.n_ballots, np.uint8) if prefs.open is None else prefs.open.astype(np.uint8)
-        rounds, is_tied = kernels.runoff_rounds(
+        rounds, tie = kernels.runoff_rounds(
             prefs.slot_ptr,
             prefs.instance_of_ballot,
             prefs.indptr,
@@ -42,5 +43,12 @@ class InstantRunoff(Method):
             is_open,
             borda_levels(prefs, "last"),
         )
-        text = "candidates were equal in all rounds and in Borda points and went out together"
-        return Outcome(rounds.astype(np.float64), warnings=tie_notice(prefs, is_tied, text))
+        together = "candidates were equal in all rounds and in Borda points and went out together"
+        settled = "candidates had equally few votes; earlier rounds or Borda points decided who went out first"
+        return Outcome(
+            rounds.astype(np.float64),
+            warnings=(
+                *tie_notice(prefs, "unbroken-ties", together, tie == 2),
+                *tie_notice(prefs, "broken-ties", settled, tie == 1),
+            ),
+        )

@@ -2,9 +2,12 @@
 
 Majorities are taken by decreasing ``strength`` (margin, or votes for); of equal ones first the one with fewer votes
 against it, then the one whose winner, then whose loser, does better (worse) by Borda. Majorities that are equal in
-all this are taken together: those that contradict each other are left out, and the candidates may stay tied, with a
-warning. The score counts the candidates below in the locked order, with half for those on a level. Like Schulze it
-elects from the Smith set and, ties aside, is not hurt by clones; its winner is easy to justify step by step.
+all this are taken together: those that contradict each other are left out, and the candidates may stay tied. Where
+another rule for equally strong majorities would give another order, a warning says so and names the candidates.
+
+First come all that nobody stands above in the locked order, tied if there are several (drawn pairs lock nothing), next
+those that only the first stand above, and so on; the score is the number of tiers below. Like Schulze it elects
+from the Smith set and, ties aside, is not hurt by clones; its winner is easy to justify step by step.
 
 Cost: the pairwise counts, a sort of all pairs, and candidates²/64 steps for every majority that adds something.
 Reference: T. N. Tideman, Independence of clones as a criterion for voting rules, Social Choice and Welfare, 1987.
@@ -24,6 +27,7 @@ from concordant.aggregate.voting._helpers import (
     majorities,
     strength,
     tie_notice,
+    tiers_below,
 )
 from concordant.method import Method, Outcome
 from concordant.params import param
@@ -38,11 +42,16 @@ class RankedPairs(Method):
     missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many candidates every slot stands above in the locked order, half for those on a level."""
+        """Return the number of tiers below every slot in the locked order."""
         found = majorities(prefs, self.missing)
         strengths, borda = strength(found, self.strength), borda_levels(prefs, self.missing)
-        above, below, dropped = kernels.lock_pairs(prefs.slot_ptr, strengths, found.opposition, borda)
-        size = np.diff(prefs.slot_ptr)
-        level = np.repeat(size, size) - 1 - above - below
-        text = "equally strong majorities contradict each other and were left out"
-        return Outcome(below + level / 2, warnings=tie_notice(prefs, dropped > 0, text))
+        is_above, dropped, contested = kernels.lock_pairs(prefs.slot_ptr, strengths, found.opposition, borda)
+        is_dropped = np.repeat(dropped > 0, np.diff(prefs.slot_ptr))
+        text = "equally strong majorities contradict each other"
+        return Outcome(
+            tiers_below(found, is_above),
+            warnings=(
+                *tie_notice(prefs, "unbroken-ties", f"{text} and were left out", contested & is_dropped),
+                *tie_notice(prefs, "broken-ties", f"{text}; votes against and Borda decided", contested & ~is_dropped),
+            ),
+        )

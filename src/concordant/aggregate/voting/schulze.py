@@ -2,9 +2,10 @@
 
 A path from one candidate to another goes through majorities; it is as strong as its weakest link. One candidate
 stands above another if the strongest path to it is stronger than the strongest path back. This relation has no
-cycles; the score counts the candidates below, with half for those on a level. The winner is always in the Smith
-set, clones of a candidate do no harm, and it is the most widely used rule of its kind. ``strength`` measures a
-majority by the votes for it ("winning-votes", as Schulze advises) or by its margin.
+cycles but may leave candidates incomparable. First come all that nobody stands above, tied (often a single winner),
+next those that only the first stand above, and so on; the score is the number of tiers below. The winners are
+always in the Smith set, clones of a candidate do no harm, and it is the most widely used rule of its kind.
+``strength`` measures a majority by the votes for it ("winning-votes", as Schulze advises) or by its margin.
 
 Cost: the pairwise counts, then candidates³. Reference: M. Schulze, A new monotonic, clone-independent, reversal
 symmetric, and Condorcet-consistent single-winner election method, Social Choice and Welfare, 2011.
@@ -15,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from concordant import kernels
-from concordant.aggregate.voting._helpers import MISSING_CHOICES, MISSING_DOC, majorities, strength
+from concordant.aggregate.voting._helpers import MISSING_CHOICES, MISSING_DOC, majorities, strength, tiers_below
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -24,7 +25,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Schulze(Method):
-    """Number of opponents beaten through the strongest chains of majorities."""
+    """Strongest chains of majorities; candidates that nobody stands above share the first tier."""
 
     strength: str = param(
         "winning-votes", "how the strength of a majority is measured", choices=("winning-votes", "margins")
@@ -32,8 +33,8 @@ class Schulze(Method):
     missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
 
     def scores(self, prefs: Preferences) -> Floats:
-        """Return how many candidates every slot stands above, half for those on a level."""
+        """Return the number of tiers below every slot."""
         found = majorities(prefs, self.missing)
         path = kernels.strongest_paths(prefs.slot_ptr, strength(found, self.strength))
         back = kernels.transpose_matrices(prefs.slot_ptr, path)
-        return found.count_rows(path > back) + (found.count_rows(path == back) - 1) / 2
+        return tiers_below(found, path > back)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
+from concordant.types import AnyArray, Bools, Bytes, Floats, Int32s, Int64s
 
 __all__ = ["lock_pairs", "majority_path", "runoff_rounds", "strongest_paths"]
 
@@ -23,30 +23,37 @@ def strongest_paths(slot_ptr: Int64s, strength: Floats) -> Floats:
     return paths
 
 
-def lock_pairs(
-    slot_ptr: Int64s, strength: Floats, opposition: Floats, fallback: Int32s
-) -> tuple[Int64s, Int64s, Int64s]:
+def lock_pairs(slot_ptr: Int64s, strength: Floats, opposition: Floats, fallback: Int32s) -> tuple[Bytes, Int64s, Bytes]:
     """Lock pairs of positive strength, the strongest first, unless they contradict earlier ones.
 
     Of equal ones comes first the pair with less opposition, then with the higher fallback of its winner, then with
     the lower fallback of its loser. Those equal in all this are taken together, and left out where they contradict
-    each other. Returns how many candidates stand above and below each one, and how many pairs were left out so.
+    each other. Returns who stands above whom (flat matrices), how many pairs of each instance were left out so, and
+    which candidates are in a pair that nothing stronger contradicts, only equally strong pairs.
     """
-    n_slots, n_instances = int(slot_ptr[-1]), len(slot_ptr) - 1
-    above, below, dropped = (np.zeros(n, np.int64) for n in (n_slots, n_slots, n_instances))
-    blocks = zip(_blocks(slot_ptr, strength), _blocks(slot_ptr, opposition), strict=True)
-    for q, ((base, power), (_, against)) in enumerate(blocks):
-        m = len(power)
-        level = fallback[base : base + m]
+    is_above, is_contested = np.zeros(len(strength), np.uint8), np.zeros(slot_ptr[-1], np.uint8)
+    dropped = np.zeros(len(slot_ptr) - 1, np.int64)
+    blocks = zip(_blocks(slot_ptr, strength), _blocks(slot_ptr, opposition), _blocks(slot_ptr, is_above), strict=True)
+    for q, ((base, power), (_, against), (_, cells)) in enumerate(blocks):
+        level = fallback[base : base + len(power)]
         winner, loser = np.nonzero(power > 0)
         keys = (level[loser], -level[winner], against[winner, loser], -power[winner, loser])
         sorting = np.lexsort(keys)
-        is_new = np.any([np.diff(key[sorting]) != 0 for key in keys], axis=0)
-        order = np.zeros((m, m), bool)
-        for group in np.split(sorting, np.flatnonzero(is_new) + 1):
-            dropped[q] += _lock_group(order, list(zip(winner[group].tolist(), loser[group].tolist(), strict=True)))
-        above[base : base + m], below[base : base + m] = order.sum(0), order.sum(1)
-    return above, below, dropped
+        order = np.zeros(power.shape, bool)
+        for equal in _split(sorting, keys[3:]):
+            possible = equal[~order[loser[equal], winner[equal]]]
+            for group in _split(equal, keys):
+                dropped[q] += _lock_group(order, list(zip(winner[group].tolist(), loser[group].tolist(), strict=True)))
+            lost = possible[~order[winner[possible], loser[possible]]]
+            is_contested[base + np.append(winner[lost], loser[lost])] = 1
+        cells[:] = order
+    return is_above, dropped, is_contested
+
+
+def _split(index: Int64s, keys: tuple[AnyArray, ...]) -> list[Int64s]:
+    """Split a sorted index where one of the keys changes."""
+    is_new = np.any([np.diff(key[index]) != 0 for key in keys], axis=0)
+    return np.split(index, np.flatnonzero(is_new) + 1)
 
 
 def _lock_group(order: Bools, links: list[tuple[int, int]]) -> int:
@@ -92,11 +99,12 @@ def runoff_rounds(
     is_open: Bytes,
     fallback: Int32s,
 ) -> tuple[Int32s, Bytes]:
-    """Return the round in which each slot goes out of the runoff, and for each instance whether some went together.
+    """Return the round in which each slot goes out of the runoff, and who was among several with the fewest votes.
 
     Out goes who has the fewest votes; then the fewest in earlier rounds, the latest first; then the lowest fallback.
+    The second array has 1 for a slot whose tie was settled so, and 2 for one that went out together with others.
     """
-    rounds, is_tied = np.zeros(slot_ptr[-1], np.int32), np.zeros(len(slot_ptr) - 1, np.uint8)
+    rounds, tie = np.zeros(slot_ptr[-1], np.int32), np.zeros(slot_ptr[-1], np.uint8)
     by_instance = np.argsort(instance_of_ballot, kind="stable")
     first = np.searchsorted(instance_of_ballot[by_instance], np.arange(len(slot_ptr)))
     for q in range(len(slot_ptr) - 1):
@@ -105,8 +113,8 @@ def runoff_rounds(
         for b in by_instance[first[q] : first[q + 1]].tolist():
             tiers = _ballot_tiers(entry_slot[indptr[b] : indptr[b + 1]] - slot_ptr[q], tier[indptr[b] : indptr[b + 1]])
             ballots.append((tiers[:-1] if is_open[b] else tiers, float(weight[b])))
-        rounds[span], is_tied[q] = _run_off(ballots, fallback[span])
-    return rounds, is_tied
+        rounds[span], tie[span] = _run_off(ballots, fallback[span])
+    return rounds, tie
 
 
 def _ballot_tiers(place: Int64s, tier: Int32s) -> list[list[int]]:
@@ -115,10 +123,10 @@ def _ballot_tiers(place: Int64s, tier: Int32s) -> list[list[int]]:
     return [group.tolist() for group in np.split(place, np.flatnonzero(np.diff(tier)) + 1)]
 
 
-def _run_off(ballots: list[tuple[list[list[int]], float]], fallback: Int32s) -> tuple[Int32s, bool]:
+def _run_off(ballots: list[tuple[list[list[int]], float]], fallback: Int32s) -> tuple[Int32s, Bytes]:
     m = len(fallback)
     tolerance = WEIGHT_TOLERANCE * sum(weight for _, weight in ballots)
-    rounds, is_in, is_tied = np.zeros(m, np.int32), np.ones(m, bool), False
+    rounds, is_in, tie = np.zeros(m, np.int32), np.ones(m, bool), np.zeros(m, np.uint8)
     history: list[Floats] = []
     for current in range(m):
         if not is_in.any():
@@ -129,16 +137,20 @@ def _run_off(ballots: list[tuple[list[list[int]], float]], fallback: Int32s) -> 
             votes[top] += weight / max(len(top), 1)
         history.append(votes)
         out = np.flatnonzero(is_in)
+        equal = out = out[votes[out] - votes[out].min() <= tolerance]
         for earlier in reversed(history):
             out = out[earlier[out] - earlier[out].min() <= tolerance]
         out = out[fallback[out] == fallback[out].min()]
-        is_tied |= len(out) > 1
+        if len(equal) > len(out):
+            tie[equal] = np.maximum(tie[equal], 1)
+        if len(out) > 1:
+            tie[out] = 2
         rounds[out] = current
         is_in[out] = False
-    return rounds, is_tied
+    return rounds, tie
 
 
-def _blocks(slot_ptr: Int64s, matrices: Floats) -> Iterator[tuple[int, Floats]]:
+def _blocks(slot_ptr: Int64s, matrices: AnyArray) -> Iterator[tuple[int, AnyArray]]:
     """Go through the square blocks: the first slot of each instance, and a view of its matrix."""
     start = 0
     for base, m in zip(slot_ptr[:-1].tolist(), np.diff(slot_ptr).tolist(), strict=True):

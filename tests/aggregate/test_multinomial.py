@@ -197,8 +197,7 @@ def test_counts_are_those_of_the_pairs(seed, counts):
         span = slice(prefs.indptr[b], prefs.indptr[b + 1])
         slots = prefs.entry_slot[span]
         np.testing.assert_allclose(corpus.net[span], (matrix.sum(1) - matrix.sum(0))[slots], atol=1e-9)
-        is_draw = len(slots) == 2 and matrix.sum() == 0 and not (prefs.open is not None and prefs.open[b])
-        assert corpus.total[b] == pytest.approx(1.0 if is_draw else matrix.sum())
+        assert corpus.total[b] == pytest.approx(matrix.sum())
     ptr, net = corpus.net_pairs(np.ones(prefs.n_ballots))
     for q in range(prefs.n_instances):
         own = slice(prefs.slot_ptr[q], prefs.slot_ptr[q + 1])
@@ -210,6 +209,24 @@ def test_counts_are_those_of_the_pairs(seed, counts):
         np.testing.assert_allclose(
             net[ptr[q] : ptr[q + 1]] * corpus.divisor[q], (together - together.T)[i, j], atol=1e-9
         )
+
+
+@pytest.mark.parametrize("counts", ["difference", "binary"])
+def test_equal_ratings_say_nothing_however_many_there_are(counts):
+    def rank(*more):
+        rows = [("u", "a", 5), ("u", "b", 4), ("v", "b", 5), ("v", "c", 2), ("w", "c", 4), ("w", "a", 1)]
+        users, films, stars = zip(*rows, *(("z", film, 5) for film in more), strict=True)
+        return cc.rank(cc.Preferences.from_ratings(users, films, stars), "mpm", counts=counts)
+
+    alone = rank()
+    for more in ("ab", "abc", "a"):
+        np.testing.assert_allclose(rank(*more).score, alone.score)
+
+
+def test_a_drawn_comparison_is_half_a_win_each_way():
+    decided = cc.Preferences.from_pairs(["a", "b"], ["b", "a"], weight=[3.5, 1.5])
+    drawn = cc.Preferences.from_pairs(["a", "b", "a"], ["b", "a", "b"], weight=[3, 1, 1], tie=[False, False, True])
+    np.testing.assert_allclose(cc.rank(drawn, "mpm").score, cc.rank(decided, "mpm").score)
 
 
 def test_long_ballots_make_no_pairs():

@@ -18,7 +18,7 @@ void sort_ballot(const double *level, size_t m, std::vector<int64_t> &order) {
         std::stable_sort(order.begin(), order.end(), is_better);
 }
 
-nb::tuple preference_counts(In<int64_t> indptr, In<double> level, In<uint8_t> is_open, bool binary) {
+nb::tuple preference_counts(In<int64_t> indptr, In<double> level, bool draws, bool binary) {
     size_t ballots = indptr.size() - 1;
     Buffer<double> net(level.size(), 0.0), total(ballots, 0.0);
     Buffer<uint8_t> role(level.size(), 0);
@@ -33,7 +33,7 @@ nb::tuple preference_counts(In<int64_t> indptr, In<double> level, In<uint8_t> is
             sort_ballot(l, m, order);
             double best = l[order[0]], worst = l[order[m - 1]], size = static_cast<double>(m);
             if (best == worst) {
-                if (m == 2 && !is_open.data()[b]) { // a draw: half a win each way
+                if (draws && m == 2) { // half a win each way
                     total[b] = 1;
                     role[from] = role[from + 1] = WINS | LOSES;
                 }
@@ -202,7 +202,7 @@ Out<double> ballot_gains(In<int64_t> indptr, In<int64_t> entry_slot, In<double> 
 
 void bind_counts(nb::module_ &m) {
     m.def("preference_counts", &preference_counts, "indptr"_a.noconvert(), "level"_a.noconvert(),
-          "is_open"_a.noconvert(), "binary"_a);
+          "draws"_a, "binary"_a);
     m.def("net_pairs", &net_pairs, "slot_ptr"_a.noconvert(), "instance_of_ballot"_a.noconvert(),
           "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "level"_a.noconvert(), "factor"_a.noconvert(),
           "binary"_a);

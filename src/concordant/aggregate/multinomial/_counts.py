@@ -173,10 +173,14 @@ class Corpus:
 
 
 def count(prefs: Preferences, counts: str) -> Corpus:
-    """Count the preferences of every ballot."""
+    """Count the preferences of every ballot.
+
+    Equal ratings or places prefer nothing, however many items share them. A drawn comparison of two items says more:
+    it is half a win each way.
+    """
     level = levels(prefs, counts)
-    is_open = np.zeros(prefs.n_ballots, np.uint8) if prefs.open is None else prefs.open.astype(np.uint8)
-    net, total, role = kernels.preference_counts(prefs.indptr, level, is_open, counts == "binary")
+    draws = prefs.form == "pairs" and prefs.value is None and (prefs.open is None or not prefs.open.any())
+    net, total, role = kernels.preference_counts(prefs.indptr, level, draws, counts == "binary")
     return Corpus(prefs, level, counts == "binary", net, total, role)
 
 

@@ -11,12 +11,12 @@ __all__ = ["ballot_gains", "label_agreement", "link_slots", "net_pairs", "prefer
 WINS, LOSES = 1, 2
 
 
-def preference_counts(indptr: Int64s, level: Floats, is_open: Bytes, binary: bool) -> tuple[Floats, Floats, Bytes]:
+def preference_counts(indptr: Int64s, level: Floats, draws: bool, binary: bool) -> tuple[Floats, Floats, Bytes]:
     """Count what each ballot prefers: (net wins per entry, total count per ballot, role per entry).
 
     The count of a pair is the difference of the levels (higher is better) or, if ``binary``, 1. The role has bit 1
-    for an item that wins somewhere in the ballot and bit 2 for one that loses. A draw of two items is half a win
-    each way, unless the ballot is open.
+    for an item that wins somewhere in the ballot and bit 2 for one that loses. Equal items give no counts; with
+    ``draws``, a ballot of two equal items is half a win each way.
     """
     n = len(level)
     net, role, total = np.zeros(n), np.zeros(n, np.uint8), np.zeros(len(indptr) - 1)
@@ -31,7 +31,7 @@ def preference_counts(indptr: Int64s, level: Floats, is_open: Bytes, binary: boo
     position = np.arange(n) - np.repeat(indptr[:-1], size)
     m = np.repeat(size, size)
     role[order] = WINS * (above > 0) + LOSES * (ordered < best)
-    is_draw = (size == 2) & (is_open == 0)
+    is_draw = (size == 2) & draws
     is_draw[filled] &= ordered[first] == ordered[last]
     role[np.repeat(is_draw, size)] = WINS | LOSES
     starts = np.ones(n, bool)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+import concordant as cc
 from concordant import simulate
 from concordant.errors import ParameterError
 from concordant.simulate.mallows_weak import _walk, weak_orders
@@ -62,15 +63,20 @@ def test_mallows_draws_follow_the_distance(phi):
 
 
 def test_generalised_mallows_has_a_dispersion_per_place():
-    phi = [0.0, 0.3, 0.9, 0.6]
+    phi = [0.3, 0.9, 0.6, 0.0]
     prefs = simulate.generalised_mallows("abcd", N, phi=phi, seed=2)
 
     def probability(order):
         place = {label: k for k, label in enumerate(order)}
-        behind = [sum(place["abcd"[y]] > place["abcd"[x]] for y in range(x)) for x in range(4)]
-        return np.prod([phi[x] ** behind[x] / sum(phi[x] ** j for j in range(x + 1)) for x in range(4)])
+        turned = [sum(place["abcd"[y]] < place["abcd"[x]] for y in range(x + 1, 4)) for x in range(4)]
+        return np.prod([phi[x] ** turned[x] / sum(phi[x] ** j for j in range(4 - x)) for x in range(4)])
 
     agrees(prefs, {strict(o): probability(o) for o in itertools.permutations("abcd")})
+
+
+def test_a_small_dispersion_at_the_top_keeps_the_first_item_first():
+    prefs = simulate.generalised_mallows(4, 100_000, phi=[0.1, 0.1, 0.9, 0.9], seed=1)
+    assert (prefs.item[::4] == 0).mean() == pytest.approx(1 / 1.111, abs=0.005)
 
 
 def kemeny(tier, centre):
@@ -208,3 +214,73 @@ def test_the_same_seed_gives_the_same_ballots_and_another_seed_others(model):
 def test_wrong_parameters_are_refused(model, arguments):
     with pytest.raises(ParameterError):
         getattr(simulate, model)(6, 10, **arguments)
+
+
+# ---- what is drawn is what the methods fit ----
+MANY = 100_000
+
+
+def test_mallows_finds_the_centre_and_the_dispersion_that_were_drawn():
+    centre = [f"item {k}" for k in (3, 1, 5, 2, 4)]
+    ranking = cc.rank(simulate.mallows(5, MANY, phi=0.6, centre=centre, seed=1), "mallows")
+    assert ranking.items == centre
+    assert ranking.fit["phi"] == pytest.approx(0.6, abs=0.005)
+
+
+def test_generalised_mallows_finds_the_dispersions_that_were_drawn():
+    phi = [0.1, 0.5, 0.9, 0.3, 0.0]
+    centre = [f"item {k}" for k in (3, 1, 5, 2, 4)]
+    ranking = cc.rank(simulate.generalised_mallows(5, MANY, phi=phi, centre=centre, seed=2), "generalised-mallows")
+    assert ranking.items == centre
+    assert ranking.model.phi[:-1] == pytest.approx(phi[:-1], abs=0.02)
+
+
+def test_kemeny_finds_the_centre_with_ties_that_was_drawn():
+    centre = ["item 2", ["item 1", "item 4"], "item 3"]
+    drawn = simulate.mallows_weak(4, MANY, phi=0.4, centre=centre, seed=3)
+    ranking = cc.rank(drawn, "kemeny", output="weak")
+    assert ranking.model.optima() == [[["item 2"], ["item 1", "item 4"], ["item 3"]]]
+
+
+def centred(values):
+    return np.asarray(values) - np.mean(values)
+
+
+@pytest.mark.parametrize("top", [None, 2])
+def test_plackett_luce_finds_the_scores_that_were_drawn(top):
+    scores = [1.2, 0.3, -0.4, 0.0, -1.1]
+    drawn = simulate.plackett_luce(5, MANY, scores=scores, top=top, seed=4)
+    assert centred(by_item(cc.rank(drawn, "plackett-luce"))) == pytest.approx(centred(scores), abs=0.03)
+
+
+def test_bradley_terry_finds_the_scores_that_were_drawn():
+    scores = [1.2, 0.3, -0.4, 0.0, -1.1]
+    drawn = simulate.bradley_terry(5, MANY, scores=scores, seed=5)
+    assert centred(by_item(cc.rank(drawn, "bradley-terry"))) == pytest.approx(centred(scores), abs=0.04)
+
+
+def test_davidson_finds_the_scores_and_the_ties_that_were_drawn():
+    scores = [1.2, 0.3, -0.4, 0.0, -1.1]
+    ranking = cc.rank(simulate.bradley_terry(5, MANY, scores=scores, ties=0.7, seed=6), "davidson")
+    assert centred(by_item(ranking)) == pytest.approx(centred(scores), abs=0.04)
+    assert np.exp(ranking.fit["tie_parameter"]) == pytest.approx(0.7, abs=0.03)
+
+
+def test_ordered_partitions_finds_the_scores_that_were_drawn():
+    scores = [1.2, 0.3, -0.4, 0.0, -1.1]
+    drawn = simulate.ordered_partitions(5, MANY, scores=scores, tie_odds=0.4, seed=7).merge()
+    assert centred(by_item(cc.rank(drawn, "ordered-partitions"))) == pytest.approx(centred(scores), abs=0.05)
+
+
+def test_mpm_finds_the_scores_and_the_adherence_that_were_drawn():
+    scores = [0.8, 0.3, -0.4, 0.0, -0.7]
+    drawn = simulate.mpm(5, MANY // 2, scores=scores, adherence=[1.0, 0.3], seed=8)
+    ranking = cc.rank(drawn, "mpm", adherence=True, prior=0.0)
+    assert centred(by_item(ranking)) == pytest.approx(centred(scores), abs=0.04)
+    assert list(ranking.agents.values()) == pytest.approx([1.0, 0.3], abs=0.04)
+
+
+def by_item(ranking):
+    """Return scores in the order of the items' numbers."""
+    scores = dict(zip(ranking.items, ranking.scores, strict=True))
+    return [scores[item] for item in sorted(scores)]

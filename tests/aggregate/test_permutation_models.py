@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import concordant as cc
+from concordant import simulate
 from concordant.aggregate.permutation import _cosets, _dispersion, _displacement, _insertion
 from concordant.aggregate.permutation._centre import against
 
@@ -204,6 +205,32 @@ def test_generalised_mallows_with_equal_phi_has_the_mallows_likelihood_or_more()
     prefs = cc.Preferences.from_rankings(draw_mallows(0.4, 6, 100, 3))
     one, other = cc.rank(prefs, "mallows"), cc.rank(prefs, "generalised-mallows")
     assert other.fit["log_likelihood"] >= one.fit["log_likelihood"] - 1e-9
+
+
+def test_no_swap_of_neighbours_makes_generalised_mallows_more_likely():
+    """A place of much scatter above one of little: Kemeny's order is not the likeliest."""
+    drawn = simulate.generalised_mallows(6, 400, phi=[0.2, 0.95, 0.2, 0.9, 0.1, 0.0], seed=1)
+    ranking = cc.rank(drawn, "generalised-mallows")
+    place = {item: k for k, item in enumerate(ranking.items)}
+    orders = [[place[drawn.items[i]] for i in row] for row in drawn.item.reshape(400, 6).tolist()]
+
+    def likelihood(middle):
+        at = {item: k for k, item in enumerate(middle)}
+        total = 0.0
+        for stage, item in enumerate(middle[:-1]):
+            turned = [sum(at[y] > stage for y in order[: order.index(item)]) for order in orders]
+            grid = np.linspace(0, 8, 2001)
+            value = -grid * np.sum(turned) - 400 * _dispersion.log_places(grid, np.array(6 - stage))
+            total += value.max()
+        return total
+
+    found = likelihood(range(6))
+    assert ranking.fit["log_likelihood"] == pytest.approx(found, abs=0.01)
+    for k in range(5):
+        assert likelihood([*range(k), k + 1, k, *range(k + 2, 6)]) <= found + 0.01
+    kemeny = [place[item] for item in cc.rank(drawn, "kemeny").items]
+    assert kemeny != list(range(6))
+    assert likelihood(kemeny) < found
 
 
 # ---- insertion ----

@@ -1,8 +1,10 @@
 """The generalised Mallows model: a dispersion of its own for every place of the centre.
 
-The item in place k of the centre enters the ranking j places before the end with probability ∝ phi_k^j, 0 <= j < k. A
-small phi at the top and a large one below says that people agree on the best and not on the rest. Reference: M. A.
-Fligner and J. S. Verducci, Distance based ranking models, JRSS B, 1986.
+The item in place k of the centre of m items goes behind j of the items that should come after it with probability
+∝ phi_k^j, 0 <= j <= m - k: what the method ``generalised-mallows`` fits. A small phi at the top and a large one below
+says that people agree on the best and not on the rest. Drawn exactly: from the last place of the centre to the first,
+every item goes behind j of those already there; seen backwards, the j are a Lehmer code. Reference: M. A. Fligner and
+J. S. Verducci, Distance based ranking models, JRSS B, 1986.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ def generalised_mallows(
     centre: Sequence[object] | str | None = None,
     seed: Seed = 0,
 ) -> Preferences:
-    """Draw rankings around a centre; ``phi`` is one dispersion per place of the centre (the first is not used)."""
+    """Draw rankings around a centre; ``phi`` is one dispersion per place of the centre (the last is not used)."""
     labels = labels_of(items)
     m = len(labels)
     rng = np.random.default_rng(seed)
@@ -35,9 +37,10 @@ def generalised_mallows(
     if spread.shape not in ((), (m,)):
         raise ParameterError(f"phi has {spread.size} values for {m} items: give one, or one per place of the centre.")
     middle = centre_of(labels, centre, rng)
-    codes = draw_codes(np.broadcast_to(spread, (m,)), count("n_ballots", n_ballots), rng)
+    codes = draw_codes(np.broadcast_to(spread, (m,))[::-1], count("n_ballots", n_ballots), rng)
     ptr = np.arange(n_ballots + 1, dtype=np.int64) * m
-    orders = kernels.lehmer_decode(ptr, codes.reshape(-1)).reshape(n_ballots, m)
+    backwards = kernels.lehmer_decode(ptr, codes.reshape(-1)).reshape(n_ballots, m)
+    orders = m - 1 - backwards[:, ::-1]
     meta = {"model": "generalised-mallows", "phi": spread.tolist(), "centre": [labels[k] for k in middle]}
     return from_orders(labels, middle[orders], meta)
 

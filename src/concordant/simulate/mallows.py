@@ -1,8 +1,8 @@
 """The Mallows model: rankings around a centre, a ranking at Kendall distance d with probability ∝ phi^d.
 
-Drawn exactly by repeated insertion: the items enter in the order of the centre, the k-th of them j places before the
-end with probability ∝ phi^j. Those j are the ranking's Lehmer code over the centre, so ballots are drawn as codes, all
-at once, and decoded.
+Drawn exactly by repeated insertion: the items enter from the last of the centre to the first, each behind j of those
+already there with probability ∝ phi^j. Those j are a Lehmer code, so ballots are drawn as codes, all at once, and
+decoded.
 """
 
 from __future__ import annotations

@@ -2,10 +2,12 @@
 
 A ballot is built along the centre: the item at place j is put behind v_j of the items that should come after it, with
 probability proportional to phi_j^v. Each place has its own phi, so that agreement on the top and disorder at the
-bottom (or the reverse) are told apart; with equal phi it is the Mallows model with the Kendall distance. The centre is
-Kemeny's; given it, every phi_j has its own maximum-likelihood equation. Ballots with ties or over some of the items
-enter with the pairs they decide: a stage runs over the items of the ballot that come later in the centre, ties half.
-Use it to see where in the ranking the voters agree (``details["phi"]``).
+bottom (or the reverse) are told apart; with equal phi it is the Mallows model with the Kendall distance. Given the
+centre, every phi_j has its own maximum-likelihood equation. The search for the centre starts from Kemeny's, which a
+place of much scatter above one of little can turn around, and swaps neighbours while the likelihood rises. Ballots
+with ties or over some of the items enter with the pairs they decide: a stage runs over the items of the ballot that
+come later in the centre, ties half; an instance with such ballots keeps Kemeny's centre. Use it to see where in the
+ranking the voters agree (``details["phi"]``).
 
 Cost: the search for the centre, then linear in the pairs of each ballot. References: M. Fligner and J. Verducci,
 Distance based ranking models, 1986; B. Mandhani and M. Meila, Tractable search for learning exponential models of
@@ -15,9 +17,11 @@ rankings, 2009.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
+from concordant import views
 from concordant.aggregate.permutation._centre import (
     MISSING_CHOICES,
     MISSING_DOC,
@@ -28,7 +32,7 @@ from concordant.aggregate.permutation._centre import (
 )
 from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_falling
 from concordant.aggregate.permutation._model import PermutationModel, dispersion_notices
-from concordant.gather import sum_by
+from concordant.gather import segment_index, sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -45,7 +49,7 @@ class GeneralisedMallows(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return places of the centre as scores; ``details["phi"]`` is the dispersion at each item's place."""
-        order = centre(prefs, "kendall", self.missing)
+        order = _most_likely(prefs, centre(prefs, "kendall", self.missing))
         seen = against(prefs, order)
         turned, compared = inversions(seen)
         weight = prefs.weight[seen.ballot]
@@ -63,6 +67,54 @@ class GeneralisedMallows(Method):
             details={"phi": phi},
             model=PermutationModel(prefs.items, prefs.instances, prefs.slot_ptr, prefs.slot_item[order], phi[order]),
         )
+
+
+def _most_likely(prefs: Preferences, order: Int64s) -> Int64s:
+    """Swap neighbours of the centre while the likelihood rises, in instances whose ballots are complete and strict.
+
+    There the likelihood needs the pairwise counts only: the stage of an item has turned those pairs that ballots put
+    the other way round with one of the items after it.
+    """
+    first = np.repeat(prefs.slot_ptr[:-1], np.diff(prefs.slot_ptr))
+    owner = segment_index(prefs.slot_ptr)
+    is_full = np.diff(prefs.indptr) == np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
+    is_simple = sum_by(prefs.instance_of_ballot, ~(is_full & against(prefs, order).is_strict), prefs.n_instances) == 0
+    total = views.total_weight(prefs)[owner]
+    is_free = (is_simple[owner] & (total > 0))[:-1] & (owner[:-1] == owner[1:])  # pairs of neighbours
+    if not is_free.any():
+        return order
+    order, found = order.copy(), views.win_matrices(prefs, "ignore")
+    start, width = found.ptr[owner], found.size[owner]
+
+    def wins(one: Int64s, other: Int64s) -> Floats:
+        return np.asarray(found.wins[start[one] + (one - first[one]) * width[one] + other - first[one]])
+
+    places = prefs.slot_ptr[1:][owner] - np.arange(prefs.n_slots)  # how many an item at this place can be put among
+    turned = np.zeros(prefs.n_slots)
+    for q, (low, high) in enumerate(pairwise(prefs.slot_ptr.tolist())):
+        own = order[low:high] - low
+        turned[low:high] = np.tril(found.matrix(q)[np.ix_(own, own)], -1).sum(axis=0)
+    while True:
+        one = order[:-1]
+        other = np.where(is_free, order[1:], one)
+        new_first, new_second = turned[1:] + wins(one, other), turned[:-1] - wins(other, one)
+        now = _stage_costs(turned, total, places)
+        swapped = _stage_costs(new_first, total[:-1], places[:-1]) + _stage_costs(new_second, total[1:], places[1:])
+        gain = np.where(is_free, now[:-1] + now[1:] - swapped, 0.0)
+        gain[gain <= 1e-9 * (1 + now[:-1] + now[1:])] = 0.0
+        padded = np.concatenate([[0.0], gain, [0.0]])
+        chosen = np.flatnonzero((gain > 0) & (gain >= padded[:-2]) & (gain > padded[2:]))  # no two share an item
+        if not len(chosen):
+            return order
+        order[chosen], order[chosen + 1] = order[chosen + 1], order[chosen]
+        turned[chosen], turned[chosen + 1] = new_first[chosen], new_second[chosen]
+
+
+def _stage_costs(turned: Floats, total: Floats, places: Int64s) -> Floats:
+    """Return minus the log-likelihood of stages at their best dispersions: pairs turned, ballots, places."""
+    mean = np.divide(turned, total, out=np.zeros(len(turned)), where=total > 0)
+    theta = solve_falling(lambda theta: mean_turned(theta, places), mean)
+    return total * (theta * mean + log_places(theta, places))
 
 
 def _stage_dispersions(

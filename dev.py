@@ -229,8 +229,11 @@ TOUR = (
         "Do other rules agree? The compromise candidate wins only by some of them",
         "compare examples/election.csv --methods plurality,instant-runoff,borda,copeland,schulze",
     ),
-    ("Which model is best? Pairwise votes with ties", "rank examples/model-votes.csv --method copeland"),
-    ("Which film is best? Ratings, with missing ones", "rank examples/ratings.csv --method borda --missing ignore"),
+    (
+        "Which model is best? Pairwise votes with ties: the method is chosen by the data",
+        "rank examples/model-votes.csv",
+    ),
+    ("Which film is best? Ratings, with missing ones", "rank examples/ratings.csv"),
     (
         "Four search engines fused into one run",
         "fuse examples/runs/engine1.run examples/runs/engine2.run examples/runs/engine3.run"

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant import api, laws
+from concordant import api, laws, registry
 from concordant.cli.__main__ import main
+from concordant.params import params_of
 
 Run = Callable[..., tuple[int, str, str]]
 MODELS = [f"model {k}" for k in "hbgadfce"]  # the true order, best first, is not the alphabet's
@@ -101,7 +102,7 @@ def test_every_kind_of_file_has_its_method(
     row = api.default_choice(prefs)
     assert (row.form, row.when) == (form, when)
     ranking = cc.rank(prefs)
-    assert ranking.method == cc.registry.make(row.method).name
+    assert ranking.method == registry.make(row.method).name
     assert next(iter(ranking)).items[0] == "a"
     code, _, said = run("rank", path)
     assert code == 0
@@ -335,3 +336,10 @@ def test_describe_and_the_rules_agree_on_dublin(data_folder: Path) -> None:
     winner = prefs.describe().finding("cyclic").data["condorcet_winner"]
     assert winner is not None
     assert {cc.rank(prefs, name).items[0] for name in ("schulze", "copeland", "minimax", "ranked-pairs")} == {winner}
+
+
+def test_every_method_says_what_silence_means() -> None:
+    for name in registry.modules():
+        method = registry.load(name)
+        has_option = any(declared.name == "missing" for declared in params_of(method))
+        assert bool(method.silence) != has_option, name

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from concordant import io, laws, learn, metrics, registry
+from concordant import api, io, laws, learn, metrics, registry
 from concordant.errors import UnknownNameError
 from concordant.method import NEEDS, Method
 from concordant.params import Param, params_of
@@ -44,7 +44,47 @@ def pages() -> dict[str, str]:
     texts["learners/index.md"] = learners_index(learners)
     texts["metrics.md"] = metrics_page()
     texts["formats.md"] = formats_page()
+    texts["defaults.md"] = defaults_page(classes)
     return texts
+
+
+def defaults_page(classes: dict[str, type[Method]]) -> str:
+    """Return the page of what happens when nothing is said: the method of every form, and what silence means."""
+    lines = [
+        "# Defaults",
+        "",
+        "`cc.rank(prefs)` and `concordant rank FILE` choose by the form of the data, then by its",
+    ]
+    lines += ["instances, and say what they chose. `concordant describe FILE` names the form.", ""]
+    rows = []
+    for row in api.DEFAULTS:
+        declared = {p.name: p for p in params_of(registry.load(registry.resolve(row.method)[0]))}
+        prior = f"`{declared['prior'].default}`" if "prior" in declared else ""
+        method = f"[{row.method}](methods/{row.method}.md)"
+        rows.append([row.form, row.when, method, prior, _silence(registry.load(registry.resolve(row.method)[0]))])
+    lines += [*_table(["form", "when", "method", "prior", "candidates a ballot does not mention"], rows), ""]
+    lines += ["## Candidates a ballot does not mention", "", "One vocabulary, the parameter `missing`:", ""]
+    lines += ["- `last`: they share the place behind all the ballot names, tied with each other;"]
+    lines += ["- `last-free`: the same, but they are not compared with each other;"]
+    lines += ["- `ignore`: the ballot says nothing of them;"]
+    lines += ["- `auto`: `last` for rankings and approvals, whose silence is an opinion; `ignore` for pairs, choices,"]
+    lines += ["  top-k ballots (which list what they leave open) and ratings. `describe` says which applies.", ""]
+    rows = [[f"[{name}](methods/{name}.md)", *_missing(cls)] for name, cls in classes.items()]
+    lines += [*_table(["method", "by default", "also"], rows), ""]
+    return "\n".join(lines)
+
+
+def _silence(cls: type[Method]) -> str:
+    return _missing(cls)[0]
+
+
+def _missing(cls: type[Method]) -> list[str]:
+    """Return what a method does with candidates a ballot does not mention, and its other choices."""
+    declared = next((p for p in params_of(cls) if p.name == "missing"), None)
+    if declared is None:
+        return [cls.silence, ""]
+    others = [f"`{choice}`" for choice in declared.choices if choice != declared.default]
+    return [f"`{declared.default}`", ", ".join(others)]
 
 
 def methods_index(classes: dict[str, type[Method]]) -> str:

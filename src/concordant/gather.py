@@ -346,3 +346,25 @@ def sum_by(index: AnyArray, weights: AnyArray, n: int) -> Floats:
 def segment_index(indptr: AnyArray) -> Int64s:
     """Return the number of the segment every entry belongs to."""
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def check_pointer(pointer: Int64s, n_entries: int, name: str) -> None:
+    """Refuse a pointer that does not rise from 0 to the number of entries."""
+    if not len(pointer) or pointer[0] != 0 or pointer[-1] != n_entries or (pointer[1:] < pointer[:-1]).any():
+        raise InputError(f"{name} must rise from 0 to the number of entries ({n_entries}).")
+
+
+def check_codes(codes: Int32s, size: int, name: str) -> None:
+    """Refuse codes that index no label."""
+    if len(codes) and (codes.min() < 0 or codes.max() >= size):
+        raise InputError(f"An {name} code lies outside 0..{size - 1}: codes index the vocabulary.")
+
+
+def compact(codes: AnyArray, size: int) -> tuple[Int64s, Int32s]:
+    """Return the codes in use (ascending) and the new code of each old one."""
+    present = np.zeros(size, bool)
+    present[codes] = True
+    used = np.flatnonzero(present)
+    new = np.full(size, -1, np.int32)
+    new[used] = np.arange(len(used), dtype=np.int32)
+    return used, new

@@ -60,6 +60,8 @@ class Method:
     """Laws this method does not satisfy, each with the reason."""
     aliases: ClassVar[Mapping[str, Mapping[str, object]]] = {}
     """Other names, each with the parameters it stands for."""
+    silence: ClassVar[str] = ""
+    """What a ballot says of candidates it does not mention, of a method that has no parameter ``missing`` for it."""
     learns: ClassVar[tuple[str, ...]] = ()
     """Names of what ``fit`` adds to a copy of the method: a number, an array, or a mapping of labels to numbers."""
 

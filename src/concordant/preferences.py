@@ -116,10 +116,10 @@ class Preferences:
     # ---- checks ----
     def _check(self, check_weights: bool) -> None:
         n, n_entries = self.n_ballots, len(self.item)
-        _check_pointer(self.indptr, n_entries, "indptr")
+        gather.check_pointer(self.indptr, n_entries, "indptr")
         if len(self.tier) != n_entries:
             raise InputError(f"There are {len(self.tier)} tiers for {n_entries} entries: give one per entry.")
-        _check_codes(self.item, len(self.items), "item")
+        gather.check_codes(self.item, len(self.items), "item")
         if self.said_form is not None and self.said_form not in FORMS:
             raise InputError(f"form={self.said_form!r} is not a form: use {', '.join(FORMS)}, or leave it out.")
         if self.said_form == "pairs" and (np.diff(self.indptr) != 2).any():
@@ -145,7 +145,7 @@ class Preferences:
             if (codes is None) != (vocabulary is None):
                 raise InputError(f"{name} codes and {name}s labels belong together: give both or neither.")
             if codes is not None and vocabulary is not None:
-                _check_codes(codes, len(vocabulary), name)
+                gather.check_codes(codes, len(vocabulary), name)
         ballot, entry = kernels.find_repeated(self.indptr, self.item, len(self.items))
         if ballot >= 0:
             label = shorten(self.items[self.item[entry]])
@@ -206,8 +206,8 @@ class Preferences:
         slot_ptr, slot_item = self._given_slots
         if len(slot_ptr) != self.n_instances + 1:
             raise InputError(f"slot_ptr describes {len(slot_ptr) - 1} instances, there are {self.n_instances}.")
-        _check_pointer(slot_ptr, len(slot_item), "slot_ptr")
-        _check_codes(slot_item, len(self.items), "slot item")
+        gather.check_pointer(slot_ptr, len(slot_item), "slot_ptr")
+        gather.check_codes(slot_item, len(self.items), "slot item")
         if kernels.find_repeated(slot_ptr, slot_item, len(self.items))[0] >= 0:
             raise InputError("An instance lists a candidate twice: each candidate is one slot.")
         if len(self.item) and self._slots[2].min() < 0:
@@ -447,7 +447,7 @@ class Preferences:
         ballots = ballots & (sizes > (1 if self.said_form == "pairs" else 0))  # half a duel says nothing
         entries &= ballots[ballot_of_entry]
         instance_of_slot = segment_index(self.slot_ptr)[slots]
-        used_items, item_code = _compact(self.slot_item[slots], len(self.items))
+        used_items, item_code = gather.compact(self.slot_item[slots], len(self.items))
         parts: dict[str, Any] = {
             "items": Vocabulary(self.items.take(used_items)),
             "indptr": np.concatenate([[0], np.cumsum(sizes[ballots])]),
@@ -464,7 +464,7 @@ class Preferences:
             "meta": self.meta,
         }
         if self.instances is not None:
-            used, code = _compact(instance_of_slot, len(self.instances))
+            used, code = gather.compact(instance_of_slot, len(self.instances))
             parts.update(
                 instances=Vocabulary(self.instances.take(used)),
                 instance=code[self.instance_of_ballot[ballots]],
@@ -473,7 +473,7 @@ class Preferences:
         else:
             parts["slot_ptr"] = np.array([0, len(instance_of_slot)])
         if self.agents is not None and self.agent is not None:
-            used, code = _compact(self.agent[ballots], len(self.agents))
+            used, code = gather.compact(self.agent[ballots], len(self.agents))
             parts.update(agents=Vocabulary(self.agents.take(used)), agent=code[self.agent[ballots]])
         return Preferences(**parts)
 
@@ -537,28 +537,8 @@ def _vocabulary(labels: Vocabulary | Iterable[str]) -> Vocabulary:
     return vocabulary
 
 
-def _check_pointer(pointer: Int64s, n_entries: int, name: str) -> None:
-    if not len(pointer) or pointer[0] != 0 or pointer[-1] != n_entries or (pointer[1:] < pointer[:-1]).any():
-        raise InputError(f"{name} must rise from 0 to the number of entries ({n_entries}).")
-
-
-def _check_codes(codes: Int32s, size: int, name: str) -> None:
-    if len(codes) and (codes.min() < 0 or codes.max() >= size):
-        raise InputError(f"An {name} code lies outside 0..{size - 1}: codes index the vocabulary.")
-
-
 def _codes(vocabulary: Vocabulary | None, labels: Iterable[object] | object, what: str) -> Int32s:
     if vocabulary is None:
         raise InputError(f"These preferences have no {what}s: build them with {what}= to select by {what}.")
     wanted = [labels] if isinstance(labels, (str, int)) or not isinstance(labels, Iterable) else list(labels)
     return np.array([vocabulary.code(label, what) for label in wanted], np.int32)
-
-
-def _compact(codes: AnyArray, size: int) -> tuple[Int64s, Int32s]:
-    """Return the codes in use (ascending) and the new code of each old one."""
-    present = np.zeros(size, bool)
-    present[codes] = True
-    used = np.flatnonzero(present)
-    new = np.full(size, -1, np.int32)
-    new[used] = np.arange(len(used), dtype=np.int32)
-    return used, new

@@ -43,6 +43,7 @@ BY_ORDER = ("rank", "borda")
 class Comb(Method):
     """Combination of the normalised scores of the lists that contain the item."""
 
+    silence = "the list adds nothing to their score"
     needs = frozenset({"values"})
     waives = {"condorcet_consistency": "how far scores lie apart counts for more than how many lists agree"}
     aliases = {f"comb{how}": {"combine": how} for how in ("sum", "mnz", "anz", "med", "min", "max")}

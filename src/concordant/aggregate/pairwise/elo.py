@@ -34,6 +34,7 @@ from concordant.ranking import Notice
 class Elo(Method):
     """Ratings that move after every game by how surprising its result was."""
 
+    silence = "they did not play"
     needs = frozenset({"order"})
     waives = {
         "anonymity": "ratings depend on the order of the games",

@@ -37,6 +37,7 @@ from concordant.vocabulary import Vocabulary
 class Trueskill(Method):
     """Beliefs about skills, sharpened game by game, with draws and rankings of any length."""
 
+    silence = "they did not play"
     needs = frozenset({"order"})
     waives = {
         "anonymity": "beliefs depend on the order of the games",

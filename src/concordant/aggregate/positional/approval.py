@@ -28,6 +28,7 @@ from concordant.types import Bools, Floats
 class Approval(Method):
     """Weight of the ballots that approve of the item."""
 
+    silence = "they are not approved of"
     waives = {"condorcet_consistency": "it does not look at the order among approved items"}
 
     cutoff: float | None = param(

@@ -29,6 +29,7 @@ from concordant.types import Floats
 class MajorityVote(Method):
     """Weight of the ballots for the item minus the weight of those against it."""
 
+    silence = "the ballot is neither for nor against them"
     waives = {"condorcet_consistency": "it does not look at the order among the items a ballot votes for"}
 
     cutoff: float | None = param(

@@ -24,6 +24,7 @@ from concordant.types import Floats
 class Plurality(Method):
     """Weight of the ballots that put the item first, shared equally by tied ones."""
 
+    silence = "they are not put first"
     waives = {"condorcet_consistency": "it does not look below the first place"}
 
     def scores(self, prefs: Preferences) -> Floats:

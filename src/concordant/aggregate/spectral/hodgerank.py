@@ -35,6 +35,7 @@ from concordant.types import Floats
 class Hodgerank(Method):
     """Least-squares scores on the comparison graph, with the share of preferences that run in cycles."""
 
+    silence = "they are not compared"
     waives = {"condorcet_consistency": "large differences count more than majorities"}
 
     counts: str = param("difference", COUNTS_DOC, choices=COUNTS)

@@ -27,6 +27,7 @@ from concordant.preferences import Preferences
 class RankCentrality(Method):
     """Logarithm of the time a walk from losers to winners spends at each item."""
 
+    silence = "they are not compared"
     waives = {"condorcet_consistency": "the size of majorities counts, not only their number"}
 
     prior: float = param(1.0, "wins added to both sides of every compared pair", low=1e-6)

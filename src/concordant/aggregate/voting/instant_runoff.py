@@ -27,6 +27,7 @@ from concordant.preferences import Preferences
 class InstantRunoff(Method):
     """Elimination of the candidate with the fewest first places, round by round."""
 
+    silence = "the ballot counts for nobody once all it names are out"
     waives = {"condorcet_consistency": "a candidate everybody likes second best goes out in the first round"}
     aliases = {"irv": {}, "alternative-vote": {}, "hare": {}}
 

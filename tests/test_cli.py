@@ -258,6 +258,18 @@ def test_metasearch_prints_the_published_row(run: Run, data_folder: Path, datase
     assert "published" in run(*args)[1]
 
 
+def test_weights_of_runs_decide_the_fusion(run: Run, tmp_path: Path) -> None:
+    for name, first, second in (("one", "d1", "d2"), ("two", "d2", "d1")):
+        (tmp_path / name).write_text(f"1 Q0 {first} 1 9 {name}\n1 Q0 {second} 2 8 {name}\n")
+    files = [str(tmp_path / name) for name in ("one", "two")]
+    assert run("fuse", *files, "--weights", "3,1")[1].split()[2] == "d1"
+    assert run("fuse", *files, "--weights", "1,3")[1].split()[2] == "d2"
+    for wrong in ("1", "1,x", "-1,1", "0,0"):
+        code, _, err = run("fuse", *files, f"--weights={wrong}")
+        assert code == 2
+        assert "--weights" in err
+
+
 def test_metrics_of_skipped_instances_are_said_and_are_no_nan(run: Run, tmp_path: Path) -> None:
     labels = tmp_path / "none.txt"
     labels.write_text("1 0 nothing 0\n")

@@ -45,7 +45,6 @@ from concordant.aggregate.voting.instant_runoff import InstantRunoff as InstantR
 from concordant.aggregate.voting.minimax import Minimax as Minimax
 from concordant.aggregate.voting.ranked_pairs import RankedPairs as RankedPairs
 from concordant.aggregate.voting.schulze import Schulze as Schulze
-from concordant.api import fuse as fuse
 from concordant.api import rank as rank
 from concordant.comparing import compare as compare
 from concordant.errors import ConcordantError as ConcordantError
@@ -55,6 +54,7 @@ from concordant.errors import NeedError as NeedError
 from concordant.errors import ParameterError as ParameterError
 from concordant.errors import UnknownNameError as UnknownNameError
 from concordant.evaluation import evaluate as evaluate
+from concordant.fusing import fuse as fuse
 from concordant.io import read as read
 from concordant.io import read_features as read_features
 from concordant.io import read_labels as read_labels

@@ -1,16 +1,14 @@
-"""The functions of the public face: rank, compare, fuse."""
+"""The function most people need: rank."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from concordant import kernels, registry
+from concordant import registry
 from concordant.errors import InputError
 from concordant.preferences import Preferences
-from concordant.vocabulary import Vocabulary, shorten
 
 if TYPE_CHECKING:
     from concordant.method import Method
@@ -81,27 +79,3 @@ def rank(prefs: Preferences, method: str | Method | None = None, **params: objec
     elif params:
         raise InputError("Give hyper-parameters to the method object itself, not to rank().")
     return method.rank(prefs)
-
-
-@lru_cache(maxsize=256)
-def _made(name: str, params: tuple[tuple[str, object], ...]) -> Method:
-    return registry.make(name, **dict(params))
-
-
-def fuse(lists: Iterable[Sequence[str]], method: str = "rrf", **params: object) -> Ranking:
-    """Fuse the result lists of one query, each best first; inner lists or sets are ties.
-
-    The same as ``rank(Preferences.from_rankings(lists), method)``, but as fast as a hand-written loop.
-    """
-    lists = list(lists)
-    codes, labels, indptr, tier, bad = kernels.encode_lists(lists)
-    if bad != -1:
-        return rank(Preferences.from_rankings(lists), method, **params)
-    if not labels:
-        raise InputError("There is nothing to fuse: every list is empty.")
-    ballot, entry = kernels.find_repeated(indptr, codes, len(labels))
-    if ballot >= 0:
-        twice = shorten(labels[codes[entry]])
-        raise InputError(f"List {ballot + 1} names {twice!r} twice: each item stands once in a list.")
-    prefs = Preferences._trusted(Vocabulary(labels), indptr, codes, tier)
-    return _made(method, tuple(sorted(params.items()))).rank(prefs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,19 @@ class Ranking:
     seconds: float = 0.0
     details: Mapping[str, AnyArray] = field(default_factory=dict)
     model: object = None
+
+    @classmethod
+    def of_scores(
+        cls, labels: list[str], score: Floats, method: str, params: Mapping[str, object], seconds: float
+    ) -> Ranking:
+        """Make the ranking of one unnamed instance whose labels stand in input order, where microseconds count."""
+        self = object.__new__(cls)
+        slot_ptr, slot_item = _plain_slots(len(labels))
+        self.__dict__.update(
+            vocabulary=Vocabulary(labels), slot_ptr=slot_ptr, slot_item=slot_item, score=score,
+            method=method, params=params, seconds=seconds, details={},
+        )  # fmt: skip
+        return self
 
     @cached_property
     def _sorted(self) -> tuple[Int64s, Int32s]:
@@ -302,6 +315,14 @@ class Ranking:
         notices = "".join(f"<p>{escape(str(notice))}</p>" for notice in self.warnings)
         head = "<tr><th>rank</th><th>item</th><th>score</th></tr>"
         return f"<table><caption>{escape(self.method)}</caption>{head}{rows}</table>{notices}"
+
+
+@lru_cache(maxsize=1024)
+def _plain_slots(n: int) -> tuple[Int64s, Int32s]:
+    """Return the slots of one instance whose candidates are all n items, in their order."""
+    slot_ptr, slot_item = np.array([0, n], np.int64), np.arange(n, dtype=np.int32)
+    slot_ptr.flags.writeable = slot_item.flags.writeable = False
+    return slot_ptr, slot_item
 
 
 def format_number(value: float) -> str:

@@ -10,17 +10,20 @@ Cost: linear in the entries. Reference: Cormack, Clarke and Büttcher, SIGIR 200
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from concordant import views
+from concordant import kernels, views
 from concordant.aggregate._shared import is_named
 from concordant.errors import InputError
 from concordant.gather import sum_by
 from concordant.method import Method
-from concordant.params import param
+from concordant.params import param, values_of
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
 from concordant.types import Floats
 
 
@@ -48,3 +51,11 @@ class RRF(Method):
         if prefs.open is not None:
             gain[~is_named(prefs)] = 0.0
         return sum_by(prefs.entry_slot, gain, prefs.n_slots)
+
+    def fuse(self, lists: list[Any], weight: Floats) -> Ranking | None:
+        """Fuse the result lists of one query in one call of a kernel; None unless all are plain lists of labels."""
+        start = time.perf_counter()
+        labels, score, fine = kernels.fuse_lists(lists, weight, self.k)
+        if not fine or not labels:
+            return None
+        return Ranking.of_scores(labels, score, self.name, values_of(self), time.perf_counter() - start)

@@ -100,6 +100,8 @@ def _finish(experiment: Any, result: dict[str, Any], as_json: bool, markdown: st
         return
     for title, header, rows in experiment.tables(result):
         shared.write_text(shared.table(header, rows, set(range(1, len(header))), title) + "\n", "-")
+    if notes := getattr(experiment, "NOTES", ""):
+        shared.write_text(f"Notes\n{notes.strip()}", "-")
 
 
 @command.command()

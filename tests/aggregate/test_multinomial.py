@@ -411,7 +411,7 @@ TROUBLE = {
     "a single ballot": ([["a", "b", "c", "d"]], set()),
     "two items, one direction": ([["a", "b"], ["a", "b"]], {"unbounded"}),
     "one cut": ([["a", "c"], ["b", "d"], ["a", "d"]], {"unbounded"}),
-    "two items that drew": ([[["a", "b"]]], set()),
+    "two items tied": ([[["a", "b"]]], {"never-compared"}),
     "one item": ([["a"]], {"never-compared"}),
 }
 

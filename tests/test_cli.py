@@ -184,7 +184,7 @@ def test_compare_shows_agreement(run: Run, votes: Path) -> None:
     assert data["tau"] == [[1.0, 1.0], [1.0, 1.0]]
     assert data["methods"][0]["distance"] == 0.0
     assert "tau copeland" in run("compare", votes, "--methods", "borda,copeland")[1]
-    assert run("compare", votes, "--csv")[1].startswith("method,distance,")
+    assert run("compare", votes, "--csv")[1].startswith("method,ranking,distance,")
 
 
 def test_convert_round_trips(run: Run, votes: Path, tmp_path: Path) -> None:

@@ -53,13 +53,24 @@ class Comparison:
         """The log-likelihood of the ballots under each method, None for methods that are no models."""
         return [None if ranking.fit is None else ranking.fit.get("log_likelihood") for ranking in self.rankings]
 
+    @property
+    def tiers(self) -> list[list[list[str]]]:
+        """The items of each method's ranking (of the first instance) as tie groups, best first."""
+        return [next(iter(ranking)).tiers for ranking in self.rankings]
+
+    def firsts(self, n: int = 4) -> list[str]:
+        """Return the first items of each method as text, ties as ties: ``a = b > c``."""
+        return [_written(tiers, n) for tiers in self.tiers]
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
+        tiers = self.tiers
         return {
             "methods": [
                 {
                     "method": name,
-                    "top": _top(ranking, 10),
+                    "top": [label for tier in tiers[k] for label in tier][:10],
+                    "tiers": tiers[k],
                     "distance": float(self.distance[k]),
                     "log_likelihood": self.log_likelihood[k],
                     "held_out": None
@@ -90,7 +101,7 @@ class Comparison:
 
     def __str__(self) -> str:
         columns = self.columns()
-        firsts = [" > ".join(shorten(label, 20) for label in _top(ranking, 4)) for ranking in self.rankings]
+        firsts = self.firsts()
         rows = [["method", *(header for header, _ in columns), "first"]]
         rows += [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(self.names)]
         lines = align(rows, right=set(range(1, 1 + len(columns))))
@@ -172,9 +183,16 @@ def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:
     return turned / total if total else turned
 
 
-def _top(ranking: Ranking, n: int) -> list[str]:
-    first = next(iter(ranking))
-    return first.items[:n]
+def _written(tiers: list[list[str]], n: int) -> str:
+    """Write the first ``n`` items, ``=`` between those of one tier; dots where a tier is cut."""
+    text, left = "", n
+    for tier in tiers:
+        text += " > " if text else ""
+        text += " = ".join([*(shorten(label, 20) for label in tier[:left]), *(["…"] if len(tier) > left else [])])
+        left -= len(tier)
+        if left <= 0:
+            break
+    return text
 
 
 def _figure(value: float | None, form: str) -> str:

@@ -30,6 +30,7 @@ from concordant.aggregate.permutation.mallows import Mallows as Mallows
 from concordant.aggregate.positional.approval import Approval as Approval
 from concordant.aggregate.positional.borda import Borda as Borda
 from concordant.aggregate.positional.majority_vote import MajorityVote as MajorityVote
+from concordant.aggregate.positional.mean_rating import MeanRating as MeanRating
 from concordant.aggregate.positional.median_rank import MedianRank as MedianRank
 from concordant.aggregate.positional.plurality import Plurality as Plurality
 from concordant.aggregate.spectral.hodgerank import Hodgerank as Hodgerank

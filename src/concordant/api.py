@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from concordant import registry
@@ -65,8 +65,13 @@ def _tied(prefs: Preferences) -> float:
     return float(prefs.weight[is_tie].sum() / prefs.weight.sum())
 
 
-def rank(prefs: Preferences, method: str | Method | None = None, **params: object) -> Ranking:
-    """Rank the candidates of every instance by a method (a name or an object), by default one that fits the form."""
+def rank(
+    prefs: Preferences, method: str | Method | None = None, *, min_ballots: float | None = None, **params: object
+) -> Ranking:
+    """Rank the candidates of every instance by a method (a name or an object), by default one that fits the form.
+
+    With ``min_ballots`` items on fewer ballots are left out first; a warning of the ranking says how many.
+    """
     if not isinstance(prefs, Preferences):
         raise InputError(
             f"rank() takes Preferences, not {type(prefs).__name__}: make them with cc.read(path), "
@@ -78,4 +83,10 @@ def rank(prefs: Preferences, method: str | Method | None = None, **params: objec
         method = registry.make(method, **params)
     elif params:
         raise InputError("Give hyper-parameters to the method object itself, not to rank().")
-    return method.rank(prefs)
+    if min_ballots is None:
+        return method.rank(prefs)
+    from concordant.ranking import Notice
+
+    kept = prefs.min_ballots(min_ballots)
+    ranking = method.rank(kept)
+    return replace(ranking, warnings=(Notice("few-ballots", kept.notes[-1]), *ranking.warnings))

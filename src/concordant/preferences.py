@@ -434,6 +434,16 @@ class Preferences:
             slots &= np.isin(self.slot_item, _codes(self.items, items, "item"))
         return self._subset(ballots, slots)
 
+    def min_ballots(self, n: float) -> Preferences:
+        """Leave out items that fewer than ``n`` ballots (by weight) of their instance name; the notes count them."""
+        from concordant.merging import often_named
+
+        keep = often_named(self, n)
+        kept = self._subset(np.ones(self.n_ballots, bool), keep)
+        left_out = f"left out {int((~keep).sum()):,} of {len(keep):,} items that are on fewer than {n:g} ballots"
+        kept.notes = (*self.notes, left_out)
+        return kept
+
     def take(self, ballots: AnyArray | slice | Sequence[int]) -> Preferences:
         """Keep only these ballots (a mask, indices or a slice); candidates stay as they are."""
         keep = np.zeros(self.n_ballots, bool)

@@ -150,7 +150,7 @@ def named_method(args: Sequence[str]) -> str | None:
     return None
 
 
-def taken_params(options: dict[str, Any]) -> dict[str, object]:
+def taken_params(options: dict[str, Any]) -> dict[str, Any]:
     """Take the method's hyper-parameters that were given out of ``options``."""
     given = {key: options.pop(key) for key in list(options) if key.startswith("param_")}
     return {key.removeprefix("param_"): value for key, value in given.items() if value is not None}

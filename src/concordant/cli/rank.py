@@ -16,6 +16,7 @@ Examples:
   concordant rank arena.csv --instance language --prior 1
   concordant rank season-*.csv --instance none
   concordant rank ratings.csv --agent user --item film --rating stars --top 10
+  concordant rank ratings.csv --method mean-rating --min-ballots 5
   concordant rank votes.csv --plot scores.svg --plot-matrix wins.png
   concordant rank ballots.csv --method borda --missing ignore --json
   cat votes.csv | concordant rank - --csv > ranking.csv
@@ -34,13 +35,21 @@ The options of a method appear with:  concordant rank --method NAME --help
     help="Method; by default one that fits.",
 )
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the N best of each instance.")
+@click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
 @click.option("--plot", metavar="FILE", help="Draw scores and intervals (svg, png or pdf).")
 @click.option("--plot-matrix", metavar="FILE", help="Draw how often each item beats each other one.")
 @click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents.")
 @click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
 @shared.output_options
 @shared.reading_options
-def command(file: tuple[str, ...], method: str | None, top: int | None, seed: int | None, **options: Any) -> None:
+def command(
+    file: tuple[str, ...],
+    method: str | None,
+    top: int | None,
+    min_ballots: float | None,
+    seed: int | None,
+    **options: Any,
+) -> None:
     """Rank items from preferences of any form.
 
     FILE is a table (csv, tsv, jsonl, parquet, arrow) of pairs, ranks, ratings or whole ballots, a PrefLib election, a
@@ -60,7 +69,7 @@ def command(file: tuple[str, ...], method: str | None, top: int | None, seed: in
         params = settle_params(command, name, params)
     if seed is not None and any(p.name == "seed" for p in params_of(registry.load(registry.resolve(name)[0]))):
         params["seed"] = seed
-    ranking = api.rank(prefs, name, **params)
+    ranking = api.rank(prefs, name, min_ballots=min_ballots, **params)
     _draw(ranking, prefs, pictures)
     if top is not None:
         ranking = ranking.head(top)

@@ -3,9 +3,11 @@ import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -279,3 +281,33 @@ def test_metrics_of_skipped_instances_are_said_and_are_no_nan(run: Run, tmp_path
     assert code == 0
     assert json.loads(out)["systems"][0]["means"] == {"ndcg@5:skip": None}
     assert "skipped" in run(*args, "--per-instance")[1]
+
+
+def test_kemeny_says_whether_its_ranking_is_proven(run: Run, tmp_path: Path) -> None:
+    simulated = tmp_path / "votes.csv"
+    run("simulate", "mallows", "--items", 30, "--ballots", 5, "--phi", 0.99, "-o", simulated)
+    _, out, _ = run("rank", simulated, "--method", "kemeny")
+    assert "proven optimal" in out
+    _, out, err = run("rank", simulated, "--method", "kemeny", "--time-limit", 0)
+    assert re.search(r"within \d[.\d]*% of the least total distance", out)
+    assert "not proven optimal" in err
+
+
+def test_a_terminal_shows_how_far_kemeny_has_come(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    @contextmanager
+    def waiting(label: str) -> Iterator[Callable[[str], None]]:
+        shown.append(label)
+        yield shown.append
+
+    simulated = tmp_path / "votes.csv"
+    run("simulate", "mallows", "--items", 30, "--ballots", 5, "--phi", 0.99, "-o", simulated)
+    monkeypatch.setattr("concordant.cli._shared.waiting", waiting)
+    monkeypatch.setattr("concordant.cli.rank.is_watched", lambda: True)
+    run("rank", simulated, "--method", "kemeny")
+    assert shown[0] == "kemeny: counting pairs"
+    assert shown[-1].endswith("within 0%")
+    shown.clear()
+    run("rank", simulated, "--method", "borda")
+    assert not shown

@@ -276,6 +276,15 @@ class Ranking:
         return plot_agents(self, path, top=top)
 
     # ---- display ----
+    @property
+    def verdict(self) -> str | None:
+        """How close the ranking is to the best one, in words, where the method knows: all instances together."""
+        if self.fit is None or "proven" not in self.fit or "gap" not in self.fit:
+            return None
+        if self.fit["proven"]:
+            return "proven optimal: no ranking has a smaller total distance"
+        return f"within {100 * self.fit['gap']:.2g}% of the least total distance"
+
     def __repr__(self) -> str:
         head = f"Ranking by {self.method}" if self.method else "Ranking"
         if self.n_instances != 1:
@@ -284,7 +293,8 @@ class Ranking:
 
     def to_text(self, limit: int | None = None) -> str:
         """Return aligned plain text, one line per item, at most ``limit`` items per instance."""
-        return "\n\n".join(part._text(limit) for part in self)
+        text = "\n\n".join(part._text(limit) for part in self)
+        return text if self.verdict is None else f"{text}\n{self.verdict}"
 
     def _text(self, limit: int | None) -> str:
         n = len(self.items) if limit is None else min(limit, len(self.items))

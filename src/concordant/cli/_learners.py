@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -219,18 +218,3 @@ def _spoken(message: Warning | str) -> str:
     if isinstance(message, OneQueryWarning):
         return "all rows are one query and compared with each other: name the column of the queries with --query."
     return str(message).splitlines()[0]
-
-
-@contextmanager
-def waiting(label: str) -> Iterator[None]:
-    """Show on standard error that work goes on, and for how long, when somebody watches."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        bar.add_task(label, total=None)
-        yield

@@ -240,3 +240,18 @@ def progress(total: int, label: str) -> Iterator[Callable[[str], None]]:
             bar.update(task, advance=1, description=description)
 
         yield advance
+
+
+@contextmanager
+def waiting(label: str) -> Iterator[Callable[[str], None]]:
+    """Show on standard error that work goes on when somebody watches; yields the function that changes the label."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda text: bar.update(task, description=text)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -69,7 +72,8 @@ def command(
         params = settle_params(command, name, params)
     if seed is not None and any(p.name == "seed" for p in params_of(registry.load(registry.resolve(name)[0]))):
         params["seed"] = seed
-    ranking = api.rank(prefs, name, min_ballots=min_ballots, **params)
+    with _watched(name):
+        ranking = api.rank(prefs, name, min_ballots=min_ballots, **params)
     _draw(ranking, prefs, pictures)
     if top is not None:
         ranking = ranking.head(top)
@@ -80,9 +84,33 @@ def command(
     else:
         chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
         shared.tell([*prefs.notes, *chosen], "note: ")
-        shared.write_text("\n\n".join(_tables(ranking)), output)
+        verdict = [ranking.verdict] if ranking.verdict else []
+        shared.write_text("\n\n".join([*_tables(ranking), *verdict]), output)
     if not as_json:
         shared.tell(ranking.warnings, "warning: ")
+
+
+def is_watched() -> bool:
+    """Say whether somebody looks at standard error."""
+    return sys.stderr.isatty()
+
+
+@contextmanager
+def _watched(name: str) -> Iterator[None]:
+    """Show on a terminal how far a method has come, if it tells."""
+    from concordant import registry
+
+    watching = getattr(registry.load(registry.resolve(name)[0]), "watching", None)
+    if watching is None or not is_watched():
+        yield
+        return
+    with shared.waiting(f"{name}: counting pairs") as show:
+
+        def report(bound: float, total: float) -> None:
+            show(f"{name}: total distance {total:,.0f}, within {100 * (total - bound) / max(total, 1e-300):.2g}%")
+
+        with watching(report):
+            yield
 
 
 def _draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:

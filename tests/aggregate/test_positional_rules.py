@@ -133,6 +133,15 @@ def test_majority_vote_of_judgements_is_for_minus_against():
     assert scores(prefs, "majority-vote", cutoff=1) == {"x": 1.0, "y": 0.0}
 
 
+def test_majority_vote_is_the_answer_most_workers_give():
+    random = np.random.default_rng(0)
+    worker, item = np.repeat(np.arange(7), 20), np.tile(np.arange(20), 7)
+    answer = random.integers(0, 2, 140)
+    found = scores(cc.Preferences.from_ratings(worker, item, answer), "majority-vote", cutoff=1)
+    yes = np.bincount(item, answer)
+    assert {label: score > 0 for label, score in found.items()} == {str(k): bool(yes[k] > 3.5) for k in range(20)}
+
+
 def test_majority_vote_within_the_top():
     prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "c"]])
     assert scores(prefs, "majority-vote", cutoff=1) == {"a": 1.0, "b": 0.0, "c": -3.0}

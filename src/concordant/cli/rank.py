@@ -41,7 +41,7 @@ The options of a method appear with:  concordant rank --method NAME --help
 @click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
 @click.option("--plot", metavar="FILE", help="Draw scores and intervals (svg, png or pdf).")
 @click.option("--plot-matrix", metavar="FILE", help="Draw how often each item beats each other one.")
-@click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents.")
+@click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents (mpm --adherence).")
 @click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
 @shared.output_options
 @shared.reading_options

@@ -12,9 +12,10 @@ from concordant import metrics, views
 from concordant.api import rank
 from concordant.errors import InputError
 from concordant.preferences import Preferences
-from concordant.ranking import Ranking, align
+from concordant.ranking import Ranking
 from concordant.types import Floats
 from concordant.vocabulary import shorten
+from concordant.writing import align
 
 if TYPE_CHECKING:
     from concordant.method import Method

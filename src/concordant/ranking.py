@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -13,6 +13,7 @@ from concordant import kernels
 from concordant.errors import ConcordantError, InputError
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
+from concordant.writing import align, number_format
 
 TIE_TOLERANCE = 1e-12
 
@@ -298,32 +299,41 @@ class Ranking:
 
     def _text(self, limit: int | None) -> str:
         n = len(self.items) if limit is None else min(limit, len(self.items))
-        rows = [["rank", "item", "score"]]
-        if self.low is not None and self.high is not None:
-            rows[0].append("interval")
-        for k in range(n):
-            row = [str(self.ranks[k]), shorten(self.items[k]), format_number(self.scores[k])]
-            if self.low is not None and self.high is not None:
-                row.append(f"{format_number(self.low[k])} … {format_number(self.high[k])}")
-            rows.append(row)
-        lines = align(rows, right={0, 2})
+        columns = self.written(n)
+        lines = align([list(columns), *zip(*columns.values(), strict=True)], right={0, 2, 3})
         if n < len(self.items):
             lines.append(f"… {len(self.items) - n:,} more")
         if self.instances is not None:
             lines.insert(0, f"[{self.instances[0]}]")
         return "\n".join(lines + [f"warning: {notice}" for notice in self.warnings])
 
+    def written(self, n: int) -> dict[str, list[str]]:
+        """Return the columns of the table of the best ``n``, as text: rank, item, score, interval (if there is one)."""
+        scores, low, high = (None if part is None else part[:n].tolist() for part in (self.scores, self.low, self.high))
+        write = number_format([*(scores or []), *(low or []), *(high or [])])
+        columns = {
+            "rank": [str(rank) for rank in self.ranks[:n].tolist()],
+            "item": [shorten(item) for item in self.items[:n]],
+            "score": [write(score) for score in scores or []],
+        }
+        if low is not None and high is not None:
+            least, most = ([write(end) for end in ends] for ends in (low, high))
+            left, right = (max(map(len, ends), default=0) for ends in (least, most))
+            columns["interval"] = [f"{a:>{left}} … {b:>{right}}" for a, b in zip(least, most, strict=True)]
+        return columns
+
     def _repr_html_(self) -> str:
         from html import escape
 
         if self.n_instances != 1:
             return f"<p>{escape(repr(self))}</p>"
+        columns = self.written(50)
         rows = "".join(
-            f"<tr><td>{rank}</td><td>{escape(shorten(item))}</td><td>{format_number(score)}</td></tr>"
-            for rank, item, score in zip(self.ranks[:50], self.items[:50], self.scores[:50], strict=True)
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in zip(*columns.values(), strict=True)
         )
         notices = "".join(f"<p>{escape(str(notice))}</p>" for notice in self.warnings)
-        head = "<tr><th>rank</th><th>item</th><th>score</th></tr>"
+        head = "<tr>" + "".join(f"<th>{name}</th>" for name in columns) + "</tr>"
         return f"<table><caption>{escape(self.method)}</caption>{head}{rows}</table>{notices}"
 
 
@@ -333,23 +343,6 @@ def _plain_slots(n: int) -> tuple[Int64s, Int32s]:
     slot_ptr, slot_item = np.array([0, n], np.int64), np.arange(n, dtype=np.int32)
     slot_ptr.flags.writeable = slot_item.flags.writeable = False
     return slot_ptr, slot_item
-
-
-def format_number(value: float) -> str:
-    """Write a score the way people read it: whole numbers plain, others with six significant digits."""
-    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
-
-
-def align(rows: Sequence[Sequence[str]], right: set[int]) -> list[str]:
-    """Return rows of cells as lines with aligned columns; the columns in ``right`` are flush right."""
-    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
 
 
 def _listed(values: Floats | None, order: AnyArray) -> list[Any]:

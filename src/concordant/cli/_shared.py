@@ -195,24 +195,34 @@ def _plain(column: Any) -> Sequence[object]:
     return list(column.tolist() if hasattr(column, "tolist") else column)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "") -> str:
-    """Return a table: drawn with rich on a terminal, aligned plain text elsewhere."""
-    if sys.stdout.isatty():
-        from rich.console import Console
-        from rich.table import Table
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "", output: str = "-"
+) -> str:
+    """Return a table: drawn with rich on a terminal, aligned plain text elsewhere, where a row is always one line.
 
-        drawn = Table(title=title or None, title_justify="left", header_style="bold")
-        for c, name in enumerate(header):
-            drawn.add_column(name, justify="right" if c in right else "left", overflow="fold")
-        for row in rows:
-            drawn.add_row(*(cell.replace("[", "\\[") for cell in row))
-        console = Console()
-        with console.capture() as capture:
-            console.print(drawn)
-        return capture.get()
-    from concordant.ranking import align
+    Where the terminal is too narrow, columns of numbers (``right``) are left out, the last first, and named below; text
+    is broken at words.
+    """
+    from concordant.writing import align, fitting_columns, text_width
 
-    return "\n".join(([title] if title else []) + align([list(header), *map(list, rows)], right))
+    if output != "-" or not sys.stdout.isatty():
+        return "\n".join(([title] if title else []) + align([list(header), *map(list, rows)], right))
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=text_width())
+    kept = fitting_columns(header, rows, right, console.width)
+    drawn = Table(title=title or None, title_justify="left", header_style="bold")
+    for c, width in kept.items():
+        justify: Any = "right" if c in right else "left"
+        drawn.add_column(header[c], justify=justify, width=width, overflow="ellipsis")
+    for row in rows:
+        drawn.add_row(*(row[c].replace("[", "\\[") for c in kept))
+    with console.capture() as capture:
+        console.print(drawn)
+    lacking = [name for c, name in enumerate(header) if c not in kept]
+    note = f"not shown, for lack of room: {', '.join(lacking)}\n" if lacking else ""
+    return capture.get() + note
 
 
 def tell(lines: Iterable[object], prefix: str) -> None:

@@ -60,7 +60,7 @@ def command(file: tuple[str, ...], methods: str | None, folds: int | None, **opt
     rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(names)]
     header = ["method", *(f"tau {text}" if text in names else text for text, _ in columns), "first"]
     shared.tell(prefs.notes, "note: ")
-    shared.write_text(shared.table(header, rows, set(range(1, len(header) - 1))), output)
+    shared.write_text(shared.table(header, rows, set(range(1, len(header) - 1)), output=output), output)
     for row in data["methods"]:
         shared.tell(row["warnings"], f"warning: {row['method']}: ")
 

@@ -85,7 +85,7 @@ def command(
         chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
         shared.tell([*prefs.notes, *chosen], "note: ")
         verdict = [ranking.verdict] if ranking.verdict else []
-        shared.write_text("\n\n".join([*_tables(ranking), *verdict]), output)
+        shared.write_text("\n\n".join([*_tables(ranking, output), *verdict]), output)
     if not as_json:
         shared.tell(ranking.warnings, "warning: ")
 
@@ -120,23 +120,11 @@ def _draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
             getattr(ranking, kind)(*((prefs, path) if kind == "plot_matrix" else (path,)))
 
 
-def _tables(ranking: Any) -> list[str]:
-    from concordant.ranking import format_number
-    from concordant.vocabulary import shorten
-
+def _tables(ranking: Any, output: str) -> list[str]:
     drawn = []
     for part in ranking:
-        header, right = ["rank", "item", "score"], {0, 2}
-        columns = [
-            [str(rank) for rank in part.ranks.tolist()],
-            [shorten(item) for item in part.items],
-            [format_number(score) for score in part.scores.tolist()],
-        ]
-        if part.low is not None and part.high is not None:
-            header.append("interval")
-            ends = zip(part.low.tolist(), part.high.tolist(), strict=True)
-            columns.append([f"{format_number(low)} … {format_number(high)}" for low, high in ends])
-        named = part.instances is not None
-        title = f"{ranking.method}, {part.instance}" if named else ranking.method
-        drawn.append(shared.table(header, list(zip(*columns, strict=True)), right, title))
+        columns = part.written(len(part.items))
+        title = ranking.method if part.instances is None else f"{ranking.method}, {part.instance}"
+        rows = list(zip(*columns.values(), strict=True))
+        drawn.append(shared.table(list(columns), rows, {0, 2, 3}, title, output))
     return drawn

@@ -17,6 +17,7 @@ import io
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -29,6 +30,7 @@ from concordant.gather import segment_index
 from concordant.method import NEEDS, Method
 from concordant.params import params_of
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
 from concordant.types import AnyArray, Int64s
 
 Law = Callable[[Method, Preferences, np.random.Generator], str | None]
@@ -136,8 +138,8 @@ def backends_agree(method: Method, prefs: Preferences, rng: np.random.Generator)
     results = []
     for backend in _backends():
         with using_kernels(backend):
-            fresh = rebuild(prefs)
-            results.append((rank_by_slot(method, fresh), method.rank(fresh).score))
+            ranking = method.rank(rebuild(prefs))
+            results.append((_rank_of_slots(ranking), ranking.score))
     for rank, score in results[1:]:
         if not np.array_equal(rank, results[0][0]):
             return "the kernel back ends rank differently"
@@ -266,8 +268,11 @@ _PARTS = (
 
 def rank_by_slot(method: Method, prefs: Preferences) -> Int64s:
     """Return the rank of every slot."""
-    ranking = method.rank(prefs)
-    rank = np.empty(prefs.n_slots, np.int64)
+    return _rank_of_slots(method.rank(prefs))
+
+
+def _rank_of_slots(ranking: Ranking) -> Int64s:
+    rank = np.empty(len(ranking.order), np.int64)
     rank[ranking.order] = ranking.rank_in_order
     return rank
 
@@ -294,9 +299,7 @@ def take_ballots(prefs: Preferences, ballots: AnyArray) -> Preferences:
 @contextmanager
 def using_kernels(backend: ModuleType) -> Iterator[None]:
     """Run with this module's kernels (``kernels.twins`` or ``kernels._compiled``); not for threads."""
-    from concordant.kernels import twins
-
-    names = [name for name in dir(twins) if not name.startswith("_") and callable(getattr(twins, name))]
+    names = _kernel_names()
     saved = {name: vars(kernels)[name] for name in names if name in vars(kernels)}
     vars(kernels).update({name: getattr(backend, name) for name in names})
     try:
@@ -305,6 +308,13 @@ def using_kernels(backend: ModuleType) -> Iterator[None]:
         for name in names:
             vars(kernels).pop(name, None)
         vars(kernels).update(saved)
+
+
+@cache
+def _kernel_names() -> tuple[str, ...]:
+    from concordant.kernels import twins
+
+    return tuple(name for name in dir(twins) if not name.startswith("_") and callable(getattr(twins, name)))
 
 
 def _backends() -> list[ModuleType]:

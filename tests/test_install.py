@@ -83,7 +83,7 @@ def test_a_wheel_is_built_without_a_compiler(tmp_path: Path) -> None:
 def test_the_kernel_switch_refuses_a_back_end_nobody_knows() -> None:
     done = run(sys.executable, "-c", "import concordant.kernels", CONCORDANT_KERNELS="fortran")
     assert done.returncode == 1
-    assert "use 'auto', 'numpy' or 'compiled'" in done.stderr
+    assert "use 'auto', 'numpy', 'compiled' or 'checked'" in done.stderr
 
 
 def test_the_numpy_kernels_can_be_forced() -> None:
@@ -94,7 +94,7 @@ def test_the_numpy_kernels_can_be_forced() -> None:
 def test_dev_explains_itself_from_any_directory(tmp_path: Path) -> None:
     done = run(sys.executable, str(ROOT / "dev.py"), "--help", cwd=tmp_path)
     assert done.returncode == 0
-    assert all(word in done.stdout for word in ("demo", "test", "check", "build", "docs", "bench"))
+    assert all(word in done.stdout for word in ("demo", "test", "check", "build", "docs", "bench", "sanitize", "fuzz"))
 
 
 @pytest.mark.parametrize("command", [["nonsense"], ["check", "--fast"], ["demo", "now"]])

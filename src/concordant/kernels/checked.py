@@ -93,6 +93,7 @@ OWN: dict[str, tuple[str, ...]] = {
         *("slot_ptr beside ballot_ptr", "ballot_ptr over indptr", "slot inside slot_ptr over ballot_ptr"),
         "prior is free",
     ),
+    "fuse_lists": ("lists like weight",),
     "group_keys": ("keys is free",),
     "group_rows": ("values like instance? agent?", "instance is free", "agent is free"),
     "insertion_orders": ("ptr lines sequence", "sequence local ptr"),

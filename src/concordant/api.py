@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from concordant import registry
 from concordant.errors import InputError
@@ -65,18 +65,29 @@ def _tied(prefs: Preferences) -> float:
     return float(prefs.weight[is_tie].sum() / prefs.weight.sum())
 
 
+def as_preferences(given: Any) -> Preferences:
+    """Return preferences as they are, and a DataFrame as the preferences its columns name."""
+    from concordant.frames import is_frame
+
+    if isinstance(given, Preferences):
+        return given
+    if is_frame(given):
+        return Preferences.from_frame(given)
+    raise InputError(
+        f"rank() takes Preferences or a DataFrame, not {type(given).__name__}: make them with cc.read(path), "
+        "cc.Preferences.from_rankings(lists) or another from_… constructor."
+    )
+
+
 def rank(
-    prefs: Preferences, method: str | Method | None = None, *, min_ballots: float | None = None, **params: object
+    prefs: Preferences | Any, method: str | Method | None = None, *, min_ballots: float | None = None, **params: object
 ) -> Ranking:
     """Rank the candidates of every instance by a method (a name or an object), by default one that fits the form.
 
-    With ``min_ballots`` items on fewer ballots are left out first; a warning of the ranking says how many.
+    A DataFrame is read as ``Preferences.from_frame`` reads it. With ``min_ballots`` items on fewer ballots are left out
+    first; a warning of the ranking says how many.
     """
-    if not isinstance(prefs, Preferences):
-        raise InputError(
-            f"rank() takes Preferences, not {type(prefs).__name__}: make them with cc.read(path), "
-            "cc.Preferences.from_rankings(lists) or another from_… constructor."
-        )
+    prefs = as_preferences(prefs)
     if method is None:
         method = default_method(prefs)
     if isinstance(method, str):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant import metrics, views
-from concordant.api import rank
+from concordant.api import as_preferences, rank
 from concordant.errors import InputError
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -115,7 +115,7 @@ class Comparison:
 
 
 def compare(
-    prefs: Preferences, methods: Sequence[str | Method], *, folds: int | None = None, seed: int = 0
+    prefs: Preferences | Any, methods: Sequence[str | Method], *, folds: int | None = None, seed: int = 0
 ) -> Comparison:
     """Rank the preferences by every method and measure how far the rankings agree.
 
@@ -123,6 +123,7 @@ def compare(
     """
     if not methods:
         raise InputError("There is nothing to compare: name at least one method.")
+    prefs = as_preferences(prefs)
     rankings = tuple(rank(prefs, method) for method in methods)
     names = tuple(m if isinstance(m, str) else m.name for m in methods)
     ranks = np.stack([rank_of_slot(ranking) for ranking in rankings]).astype(np.float64)

@@ -388,7 +388,15 @@ class Preferences:
         agents: Iterable[object] | None = None,
         weight: object = None,
     ) -> Preferences:
-        """Make preferences from a matrix of ranks, items x agents; NaN where an agent did not rank an item."""
+        """Make preferences from a matrix of ranks, items x agents; NaN where an agent did not rank an item.
+
+        A DataFrame names both: its columns are agents, its index (or its one column of text) the items.
+        """
+        from concordant.frames import is_frame, matrix_of_frame
+
+        if is_frame(ranks):
+            ranks, rows, columns = matrix_of_frame(ranks)
+            items, agents = rows if items is None else items, columns if agents is None else agents
         return cls(**gather.gather_rank_matrix(ranks, items=items, agents=agents, weight=weight))
 
     @classmethod

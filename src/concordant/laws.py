@@ -44,8 +44,7 @@ def neutrality(method: Method, prefs: Preferences, rng: np.random.Generator) -> 
     old_code = np.argsort(new_code)
     slots = _shuffle_segments(prefs.slot_ptr, rng)
     entries = _shuffle_tiers(prefs, rng)
-    shuffled = rebuild(
-        prefs,
+    shuffled = prefs.replace(
         items=prefs.items.take(old_code),
         item=new_code[prefs.item[entries]],
         value=None if prefs.value is None else prefs.value[entries],
@@ -59,15 +58,15 @@ def anonymity(method: Method, prefs: Preferences, rng: np.random.Generator) -> s
     """Who cast a ballot, and when, does not matter."""
     shuffled = take_ballots(prefs, rng.permutation(prefs.n_ballots))
     if prefs.agent is not None and prefs.agents is not None:
-        shuffled = rebuild(shuffled, agent=rng.permutation(len(prefs.agents))[shuffled.agent])
+        shuffled = shuffled.replace(agent=rng.permutation(len(prefs.agents))[shuffled.agent])
     return _differ(method, prefs, shuffled, "with the ballots in another order")
 
 
 def weight_is_repetition(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:
     """A ballot of weight three is three ballots."""
     times = rng.integers(1, 4, prefs.n_ballots)
-    weighted = rebuild(prefs, weight=times.astype(np.float64))
-    once = rebuild(prefs, weight=np.ones(prefs.n_ballots))
+    weighted = prefs.replace(weight=times.astype(np.float64))
+    once = prefs.replace(weight=np.ones(prefs.n_ballots))
     repeated = take_ballots(once, np.repeat(np.arange(prefs.n_ballots), times))
     return _differ(method, weighted, repeated, "when ballots are repeated instead of weighted")
 
@@ -138,7 +137,7 @@ def backends_agree(method: Method, prefs: Preferences, rng: np.random.Generator)
     results = []
     for backend in _backends():
         with using_kernels(backend):
-            ranking = method.rank(rebuild(prefs))
+            ranking = method.rank(prefs.replace())
             results.append((_rank_of_slots(ranking), ranking.score))
     for rank, score in results[1:]:
         if not np.array_equal(rank, results[0][0]):
@@ -252,18 +251,6 @@ def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozens
 # ---- helpers ----
 _BY_ENTRY = ("item", "tier", "value", "shown")
 _BY_BALLOT = ("weight", "agent", "instance", "open")
-_PARTS = (
-    *_BY_ENTRY,
-    *_BY_BALLOT,
-    "items",
-    "agents",
-    "instances",
-    "indptr",
-    "scale",
-    "slot_ptr",
-    "slot_item",
-    "is_merged",
-)
 
 
 def rank_by_slot(method: Method, prefs: Preferences) -> Int64s:
@@ -277,12 +264,6 @@ def _rank_of_slots(ranking: Ranking) -> Int64s:
     return rank
 
 
-def rebuild(prefs: Preferences, **changes: Any) -> Preferences:
-    """Return the same preferences with some arrays changed; the candidates stay."""
-    parts = {name: getattr(prefs, name) for name in _PARTS}
-    return Preferences(**{**parts, "form": prefs.said_form, **changes})
-
-
 def take_ballots(prefs: Preferences, ballots: AnyArray) -> Preferences:
     """Return these ballots in this order, repeated where an index is repeated; the candidates stay."""
     sizes = np.diff(prefs.indptr)[ballots]
@@ -293,7 +274,7 @@ def take_ballots(prefs: Preferences, ballots: AnyArray) -> Preferences:
         for name in names:
             array = getattr(prefs, name)
             changes[name] = None if array is None else array[index]
-    return rebuild(prefs, **changes)
+    return prefs.replace(**changes)
 
 
 @contextmanager
@@ -344,8 +325,7 @@ def _select_instance(prefs: Preferences, label: str) -> Preferences:
     q = prefs.instances.code(label, "instance")
     span = slice(int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1]))
     part = take_ballots(prefs, np.flatnonzero(prefs.instance_of_ballot == q)) if prefs.n_instances > 1 else prefs
-    return rebuild(
-        part,
+    return part.replace(
         instances=[label],
         instance=np.zeros(part.n_ballots, np.int32),
         slot_ptr=np.array([0, span.stop - span.start]),

@@ -191,7 +191,7 @@ def test_counts_are_those_of_the_pairs(seed, counts):
     rng = np.random.default_rng(seed)
     prefs = laws.random_preferences(rng, frozenset({"values"}))
     corpus = count(prefs, counts)
-    expected = pair_counts(laws.rebuild(prefs, weight=np.ones(prefs.n_ballots)), counts)
+    expected = pair_counts(prefs.replace(weight=np.ones(prefs.n_ballots)), counts)
     for b, matrix in enumerate(expected):
         span = slice(prefs.indptr[b], prefs.indptr[b + 1])
         slots = prefs.entry_slot[span]

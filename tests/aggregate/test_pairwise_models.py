@@ -85,7 +85,7 @@ def test_gradients_and_curvature_agree_with_finite_differences(model, is_gamma):
     rng = np.random.default_rng(model)
     prefs = simulate(rng, rng.normal(size=5), 60, tie=0.3)
     rng = np.random.default_rng(model + 10)
-    shown = laws.rebuild(prefs, shown=rng.permutation(len(prefs.item)).astype(np.int32))
+    shown = prefs.replace(shown=rng.permutation(len(prefs.item)).astype(np.int32))
     duels = Counting(order_effect=True).duels(shown)
     problem = solve.Problem(duels, model, solve.Penalty(np.full(1, 0.3), np.full(1, 0.2), is_gamma))
     point = rng.normal(size=problem.size) / 2
@@ -229,7 +229,7 @@ def test_robust_errors_grow_when_votes_are_copies_of_each_other():
     tenfold = laws.take_ballots(votes, np.repeat(np.arange(300), 10))
     agents = [f"v{k}" for k in np.repeat(np.arange(300), 10)]
     labels, codes = np.unique(agents, return_inverse=True)
-    copied = laws.rebuild(tenfold, agents=labels.tolist(), agent=codes)
+    copied = tenfold.replace(agents=labels.tolist(), agent=codes)
     naive, robust = (cc.rank(copied, "bradley-terry", errors=e).detail("stderr") for e in ("hessian", "sandwich"))
     once = cc.rank(votes, "bradley-terry", errors="sandwich").detail("stderr")
     assert robust == pytest.approx(once, rel=0.05)

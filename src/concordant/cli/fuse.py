@@ -54,8 +54,6 @@ def _weighted(prefs: Any, text: str) -> Any:
     """Return the runs with a weight each."""
     import numpy as np
 
-    from concordant.preferences import Preferences
-
     try:
         weight = np.array([float(part) for part in text.split(",")])
     except ValueError:
@@ -65,7 +63,4 @@ def _weighted(prefs: Any, text: str) -> Any:
         raise click.BadParameter(
             f"give {len(prefs.agents)} numbers that are not negative, for the runs {known}.", param_hint="--weights"
         )
-    kept = {name: getattr(prefs, name) for name in ("items", "indptr", "item", "tier", "value", "scale", "notes")}
-    ballots = {name: getattr(prefs, name) for name in ("agents", "agent", "instances", "instance")}
-    slots = {"slot_ptr": prefs.slot_ptr, "slot_item": prefs.slot_item, "form": prefs.said_form}
-    return Preferences(**kept, **ballots, **slots, weight=weight[prefs.agent])
+    return prefs.replace(weight=weight[prefs.agent])

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 import concordant as cc
 from concordant.aggregate.multinomial._counts import count
@@ -39,16 +40,58 @@ def test_outliers_are_found_without_labels():
     assert set(notice.items) <= {f"bad{e}" for e in range(8, 12)}
 
 
+def objective(solver, theta, agent):
+    """The profiled objective of adherences with mean square 1, by count."""
+    share = np.bincount(agent, weights=solver.corpus.weighted_total, minlength=len(theta))
+    unit = theta / np.sqrt(share @ theta**2 / share.sum())
+    return solver.objective(Solver(solver.corpus, solver.prior, solver.variances).solve(unit[agent]))
+
+
 def test_learnt_adherence_is_a_constrained_optimum():
     prefs, _ = noisy(n_instances=3)
     solver = Solver(count(prefs, "difference"), 0.01, "equal")
-    theta, solution = solver.learn_adherence(prefs.agent, np.ones(len(prefs.agents)))
-    slope = solver.slopes(solution, prefs.agent, len(theta))
-    inner = (theta > 1e-6) & (theta < 1 - 1e-6)
-    scale = np.abs(solver.slopes(solver.solve(np.ones(prefs.n_ballots)), prefs.agent, len(theta))).max()
-    assert np.abs(slope[inner]).max(initial=0.0) < 1e-5 * scale
-    assert (slope[theta < 1e-6] > -1e-6).all()
-    assert (slope[theta > 1 - 1e-6] < 1e-6).all()
+    theta, solution, has_converged = solver.learn_adherence(prefs.agent, np.ones(len(prefs.agents)))
+    best = objective(solver, theta, prefs.agent)
+    assert has_converged
+    assert solution.theta.max() == 1.0
+    for n in range(len(theta)):
+        for step in (-0.02, 0.02):
+            moved = theta.copy()
+            moved[n] = max(moved[n] + step, 0.0)
+            assert objective(solver, moved, prefs.agent) >= best - 1e-10
+
+
+def test_no_adherences_on_a_grid_do_better():
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        rows = [(f"a{n}", f"i{i}", int(rng.integers(1, 6))) for n in range(4) for i in rng.permutation(4)[:3]]
+        agents, items, stars = zip(*rows, strict=True)
+        prefs = cc.Preferences.from_ratings(agents, items, stars)
+        solver = Solver(count(prefs, "difference"), 0.1, "equal")
+        theta, _, _ = solver.learn_adherence(prefs.agent, np.ones(4))
+        found = objective(solver, theta, prefs.agent)
+        for other in itertools.product((0.0, 0.35, 0.7, 1.0), repeat=4):
+            if any(np.array(other) * solver.corpus.weighted_total):
+                assert found <= objective(solver, np.array(other), prefs.agent) + 1e-7, other
+
+
+def test_good_workers_are_told_from_bad_ones_by_default():
+    correlations = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        accuracy, truth = rng.uniform(0.5, 0.95, 30), rng.integers(0, 2, 200)
+        rows = [
+            (f"w{w}", f"d{d}", int(truth[d] if rng.random() < accuracy[w] else 1 - truth[d]), f"q{d // 20}")
+            for w in range(30)
+            for d in rng.permutation(200)[:60]
+        ]
+        workers, documents, votes, topics = zip(*rows, strict=True)
+        ranking = cc.rank(
+            cc.Preferences.from_ratings(workers, documents, votes, instance=topics), "mpm", adherence=True
+        )
+        theta = [ranking.agents[f"w{w}"] for w in range(30)]
+        correlations.append(spearmanr(theta, accuracy).statistic)
+    assert np.mean(correlations) > 0.7
 
 
 def test_scores_variances_and_adherence_can_be_learnt_together():

@@ -12,8 +12,9 @@ undefeated item keeps a finite score.
   ranking is. ``"support"`` sets them from the number of preferences, ``with_variances`` takes given ones.
   ``caution`` ranks by s - caution * g: items that are surely good.
 - adherence theta in [0, 1]: how far each agent follows the consensus; 0 is an outlier who is ignored. Learnt
-  together with the scores (``adherence=True``), or from labelled instances by ``fit(prefs, labels)``: the mean
-  agreement of the agent with the labels, stretched over [0, 1] (``normalise``).
+  together with the scores (``adherence=True``; several starts, the most adherent agent gets 1), or from labelled
+  instances by ``fit(prefs, labels)``: the mean agreement of the agent with the labels, stretched over [0, 1]
+  (``normalise``). ``dawid-skene`` does the like for agents that sort items into categories.
 
 Intervals are where the scores would lie had other agents been asked: every ballot is one observation, however many
 pairs it gives (the sandwich, clustered by ballot). They are given where variances are equal and all agents of an
@@ -96,11 +97,11 @@ class MPM(Method):
         """Return the scores with variances, adherences, fit and warnings."""
         corpus = count(prefs, self.counts)
         solver = Solver(corpus, self.prior, self.variances, self._given_variance(corpus))
-        theta = self._theta(prefs)
+        theta, has_converged = self._theta(prefs), True
         if self.adherence:
             if prefs.agent is None:
                 raise NeedError(f"{self.name} cannot learn adherence from this data: {NEEDS['agents']}.")
-            theta, solution = solver.learn_adherence(prefs.agent, theta)
+            theta, solution, has_converged = solver.learn_adherence(prefs.agent, theta)
         else:
             solution = solver.solve(theta if prefs.agent is None else theta[prefs.agent])
         score = arrange(corpus, solution)
@@ -124,7 +125,7 @@ class MPM(Method):
                 "average_variance": float(variance.mean()),
                 "gradient": float(solution.gradient.max(initial=0.0)),
             },
-            warnings=notices(corpus, solution, by_agent),
+            warnings=notices(corpus, solution, by_agent, has_converged),
             details=details,
             model=MPMModel(prefs, score, variance, by_agent),
         )

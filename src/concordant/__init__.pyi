@@ -14,6 +14,7 @@ from concordant.aggregate.distance.kemeny import Kemeny as Kemeny
 from concordant.aggregate.distance.lehmer import Lehmer as Lehmer
 from concordant.aggregate.distance.local_search import LocalSearch as LocalSearch
 from concordant.aggregate.distance.pick_a_perm import PickAPerm as PickAPerm
+from concordant.aggregate.fusion.calibrated_rrf import CalibratedRRF as CalibratedRRF
 from concordant.aggregate.fusion.comb import Comb as Comb
 from concordant.aggregate.fusion.rrf import RRF as RRF
 from concordant.aggregate.multinomial.mpm import MPM as MPM

@@ -120,7 +120,9 @@ def _finish(experiment: Any, result: dict[str, Any], as_json: bool, markdown: st
 
 
 @command.command()
-@click.option("--data", metavar="DIR", help="Folder with sushi, jester and ml-100k; by default CONCORDANT_DATA.")
+@click.option(
+    "--data", metavar="DIR", help="Folder with sushi, jester, ml-100k and preflib; by default CONCORDANT_DATA."
+)
 @click.option("--part", "parts", multiple=True, metavar="NAME", help="A part (may be repeated); by default all.")
 @click.option("--repeats", type=click.IntRange(1), default=50, help="Repetitions of every draw.  [default: 50]")
 @click.option("--seed", type=int, default=0, help="Seed of all draws.  [default: 0]")
@@ -136,7 +138,7 @@ def lehmer(
     markdown: str | None,
     plots: str | None,
 ) -> None:
-    """Aggregate by Lehmer codes (Li and others 2017): simulation, theorems, Sushi, Jester, MovieLens."""
+    """Aggregate by Lehmer codes (Li and others 2017): simulation, theorems, Sushi, Jester, MovieLens, PrefLib."""
     from concordant.experiments import lehmer as experiment
 
     wanted = parts or experiment.PARTS

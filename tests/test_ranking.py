@@ -107,9 +107,26 @@ def test_fusing_lists_equals_ranking_them() -> None:
         ([], "nothing to fuse"),
         ([[]], "nothing to fuse"),
         ([["a", "a"]], "List 1 names 'a' twice"),
-        (["ab"], "List 1"),
+        (["ab"], "Ranking 1"),
     ],
 )
 def test_fusing_refuses_what_is_no_list_of_results(lists: list[list[str]], message: str, backend: str) -> None:
     with pytest.raises(cc.InputError, match=message):
         cc.fuse(lists)
+
+
+def test_sorted_by_the_low_end_a_place_must_be_earned():
+    pairs = [("new", "b")] * 2 + [("known", "b")] * 60 + [("b", "known")] * 15
+    winner, loser = zip(*pairs, strict=True)
+    ranking = cc.rank(cc.Preferences.from_pairs(winner, loser), "bradley-terry", prior=0.01)
+    assert ranking.items == ["new", "known", "b"]
+    careful = ranking.by("low")
+    assert careful.items == ["known", "new", "b"]
+    assert (np.diff(careful.low) <= 0).all()
+    assert careful.head(1).items == ["known"]
+    assert careful.to_dict()["instances"][0]["items"][0]["item"] == "known"
+    assert careful.by("score").items == ranking.items
+    with pytest.raises(cc.InputError, match="gives no intervals here"):
+        cc.rank(cc.Preferences.from_pairs(winner, loser), "borda").by("low")
+    with pytest.raises(cc.InputError, match="use one of score, low, high"):
+        ranking.by("luck")

@@ -44,7 +44,7 @@ def ours(inputs: Inputs) -> Task:
 
     def rank() -> Ranking:
         prefs = cc.Preferences.from_pairs(inputs["winner"], inputs["loser"], merge=True)
-        ranking = cc.rank(prefs, "bradley-terry")
+        ranking = cc.rank(prefs, "bradley-terry", prior=0.01)
         _ = ranking.items
         return ranking
 

@@ -19,7 +19,7 @@ _HOME = {
     "Method": "method",
     "param": "params",
     "rank": "api",
-    "fuse": "fusing",
+    "fuse": "api",
     "compare": "comparing",
     "evaluate": "evaluation",
     "read": "io",

@@ -31,6 +31,8 @@ class Param:
     choices: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
+    words: tuple[str, ...] = ()
+    """Words that may stand instead of a number, such as "auto"."""
     optional: bool = False
 
     @property
@@ -48,14 +50,18 @@ class Param:
                 hint = suggest(str(value), list(self.choices))
                 raise ParameterError(f"{shown} is not a choice: use one of {', '.join(self.choices)}.{hint}")
             return
+        if isinstance(value, str) and value in self.words:
+            return
+        wanted = " or ".join([_an(self.kind), *map(repr, self.words)])
         if not _is_kind(value, self.kind):
-            raise ParameterError(f"{shown} has the wrong type: give {_an(self.kind)}.")
+            raise ParameterError(f"{shown} has the wrong type: give {wanted}.")
         if self.kind in (int, float):
             number = float(value)  # type: ignore[arg-type]
             below = self.low is not None and number < self.low
             above = self.high is not None and number > self.high
             if math.isnan(number) or below or above:
-                raise ParameterError(f"{shown} is out of range: give {_an(self.kind)} {self.range_text()}.")
+                allowed = " or ".join([f"{_an(self.kind)} {self.range_text()}", *map(repr, self.words)])
+                raise ParameterError(f"{shown} is out of range: give {allowed}.")
 
     def range_text(self) -> str:
         """Describe the allowed range in words."""
@@ -75,9 +81,13 @@ def param(
     choices: Sequence[str] = (),
     low: float | None = None,
     high: float | None = None,
+    words: Sequence[str] = (),
 ) -> T:
-    """Declare a hyper-parameter as a dataclass field with its documentation, choices and range."""
-    metadata = {"param": {"doc": doc, "choices": tuple(choices), "low": low, "high": high}}
+    """Declare a hyper-parameter as a dataclass field with its documentation, choices and range.
+
+    ``words`` may stand instead of a number: ``prior: float | str = param("auto", …, low=0.0, words=("auto",))``.
+    """
+    metadata = {"param": {"doc": doc, "choices": tuple(choices), "low": low, "high": high, "words": tuple(words)}}
     return dataclasses.field(default=default, metadata=metadata)
 
 

@@ -67,7 +67,7 @@ def test_terms_and_fits_are_alike(rng, model, has_order):
     ridge = rng.random(len(ptr) - 1) + 0.01
     for is_gamma in (False, True):
         one, two = (
-            k.fit_duels(slot_ptr, ptr, first, second, won, lost, tied, order, model, is_gamma, ridge, ridge)
+            k.fit_duels(slot_ptr, ptr, first, second, won, lost, tied, order, model, is_gamma, ridge, ridge, True)
             for k in (compiled, twins)
         )
         same(one[:6], two[:6])
@@ -144,3 +144,19 @@ def test_every_kernel_here_has_both_versions():
     for family in ("duels", "tallies", "standing", "streams"):
         for name in importlib.import_module(f"concordant.kernels.twins.{family}").__all__:
             assert callable(getattr(compiled, name))
+
+
+@pytest.mark.parametrize("model", range(4))
+@pytest.mark.parametrize("is_bare", [False, True])
+def test_slopes_of_ballots_are_alike(rng, model, is_bare):
+    size = rng.integers(0, 7, 40)
+    indptr = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    n = int(indptr[-1])
+    slot = np.concatenate([rng.permutation(9)[:k] for k in size]).astype(np.int64)
+    tier = np.concatenate([np.sort(rng.integers(0, 4, k)) for k in size]).astype(np.int32)
+    level = np.empty(0) if is_bare else -tier.astype(float)
+    shown = np.empty(0, np.int32) if is_bare else rng.permutation(n).astype(np.int32)
+    is_open = rng.integers(0, 2, 40).astype(np.uint8)
+    instance = np.zeros(40, np.int32)
+    rest = (level, shown, is_open, instance, rng.normal(size=9), np.array([0.3]), np.array([-0.4]), model)
+    same(*(k.ballot_slopes(indptr, slot, tier, *rest) for k in (compiled, twins)))

@@ -10,7 +10,9 @@ import pytest
 import concordant as cc
 from concordant import kernels, laws
 from concordant.aggregate.pairwise import _solve as solve
+from concordant.aggregate.pairwise._clusters import Voters
 from concordant.aggregate.pairwise._duels import Counting
+from concordant.aggregate.pairwise._model import log_evidence
 from concordant.aggregate.pairwise._uncertainty import resample, simultaneous, upper_quantile
 
 MODELS = ("bradley-terry", "thurstone", "davidson", "rao-kupper")
@@ -85,15 +87,13 @@ def test_gradients_and_curvature_agree_with_finite_differences(model, is_gamma):
     rng = np.random.default_rng(model)
     prefs = simulate(rng, rng.normal(size=5), 60, tie=0.3)
     rng = np.random.default_rng(model + 10)
-    shown = prefs.replace(shown=rng.permutation(len(prefs.item)).astype(np.int32))
+    shown = laws.rebuild(prefs, shown=rng.permutation(len(prefs.item)).astype(np.int32))
     duels = Counting(order_effect=True).duels(shown)
     problem = solve.Problem(duels, model, solve.Penalty(np.full(1, 0.3), np.full(1, 0.2), is_gamma))
     point = rng.normal(size=problem.size) / 2
-    if model == solve.RAO_KUPPER:
-        point[-1] = 3.0  # above the optimum, where the curvature is exact (below, part of it is left out)
     terms = problem.terms(point)
     step = 1e-5
-    gradient, hessian = problem.gradient(point, terms), problem.hessian(point, terms)
+    gradient, hessian = problem.gradient(point, terms), problem.hessian(point, terms, is_exact=True)
     if not is_gamma:
         level = float(np.trace(kernels.laplacian(duels.first, duels.second, terms[3], problem.m))) / problem.m**2
         hessian[: problem.m, : problem.m] -= level
@@ -106,6 +106,33 @@ def test_gradients_and_curvature_agree_with_finite_differences(model, is_gamma):
         assert gradient[k] == pytest.approx(rise, rel=1e-6, abs=1e-6)
         bend = (problem.gradient(up, there[0]) - problem.gradient(down, there[1])) / (2 * step)
         assert hessian[k] == pytest.approx(-bend, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("way", ["kernel", "dense", "sparse"])
+@pytest.mark.parametrize("model", [solve.DAVIDSON, solve.RAO_KUPPER])
+def test_errors_of_ties_and_order_come_from_the_whole_matrix_of_second_derivatives(model, way):
+    """Inverse of finite differences of the gradient over all parameters, with weak and strong priors."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        prefs = simulate(rng, rng.normal(size=6), 80, tie=rng.choice([0.1, 0.5, 0.8]))
+        prefs = laws.rebuild(prefs, shown=rng.permutation(len(prefs.item)).astype(np.int32))
+        duels = Counting(order_effect=True).duels(prefs)
+        ridge = np.full(1, 10.0 ** rng.integers(-2, 3))
+        penalty, at, slots = solve.Penalty(ridge, ridge), np.array([0]), np.arange(duels.n_slots)
+        problem = solve.Problem(duels, model, penalty)
+        fitted = {
+            "kernel": lambda p=penalty, d=duels, at=at: solve._fit_small(d, model, p, at),
+            "dense": lambda p=problem, at=at, slots=slots: solve._fit_dense(p, at, slots, True),
+            "sparse": lambda p=problem, at=at, slots=slots: solve._fit_sparse(p, at, slots, True),
+        }[way]()
+        point = np.concatenate([fitted.score, fitted.advantage, fitted.tie])
+        bend = np.empty((problem.size, problem.size))
+        for k, step in enumerate(1e-5 * np.eye(problem.size)):
+            up, down = (problem.gradient(point + side, problem.terms(point + side)) for side in (step, -step))
+            bend[k] = (down - up) / 2e-5
+        bend[:6, :6] += 1.0  # "all scores up by the same" is no part of the model
+        expected = np.diag(np.linalg.inv((bend + bend.T) / 2))[6:]
+        assert fitted.extra_variance[0] == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("model", range(4))
@@ -134,9 +161,9 @@ def test_many_instances_are_fitted_as_if_alone():
     winner, loser = rng.integers(0, 6, 300), rng.integers(0, 6, 300)
     keep = winner != loser
     prefs = cc.Preferences.from_pairs(winner[keep], loser[keep], instance=rng.integers(0, 4, 300)[keep])
-    together = cc.rank(prefs, "davidson")
+    together = cc.rank(prefs, "davidson", prior=0.01)
     for label in prefs.instances.labels:
-        alone = cc.rank(prefs.select(instances=label), "davidson")
+        alone = cc.rank(prefs.select(instances=label), "davidson", prior=0.01)
         assert by_label(together[label]) == pytest.approx(by_label(alone), abs=1e-9)
         assert together[label].detail("stderr") == pytest.approx(alone.detail("stderr"), abs=1e-9)
 
@@ -229,9 +256,11 @@ def test_robust_errors_grow_when_votes_are_copies_of_each_other():
     tenfold = laws.take_ballots(votes, np.repeat(np.arange(300), 10))
     agents = [f"v{k}" for k in np.repeat(np.arange(300), 10)]
     labels, codes = np.unique(agents, return_inverse=True)
-    copied = tenfold.replace(agents=labels.tolist(), agent=codes)
-    naive, robust = (cc.rank(copied, "bradley-terry", errors=e).detail("stderr") for e in ("hessian", "sandwich"))
-    once = cc.rank(votes, "bradley-terry", errors="sandwich").detail("stderr")
+    copied = laws.rebuild(tenfold, agents=labels.tolist(), agent=codes)
+    naive, robust = (
+        cc.rank(copied, "bradley-terry", errors=e, prior=0.01).detail("stderr") for e in ("hessian", "sandwich")
+    )
+    once = cc.rank(votes, "bradley-terry", errors="sandwich", prior=0.01).detail("stderr")
     assert robust == pytest.approx(once, rel=0.05)
     assert (robust > 2.5 * naive).all()
 
@@ -446,3 +475,147 @@ def test_merging_few_votes_over_many_items_lists_them():
     merged = cc.Preferences.from_pairs(winner, winner + 1, merge=True)
     assert merged.is_merged
     assert merged.n_ballots == 100
+
+
+# ---- the prior chosen by evidence ----
+@pytest.mark.parametrize("method", [*MODELS, "plackett-luce"])
+@pytest.mark.parametrize("spread", [0.3, 1.5])
+def test_the_evidence_finds_the_spread_of_the_scores(method, spread):
+    rng = np.random.default_rng(3)
+    score = spread * rng.normal(size=60)
+    prefs = simulate(rng, score, 3000)
+    unit = 1 / 1.7**2 if method == "thurstone" else 1.0  # a logistic variable is as wide as 1.7 normal ones
+    chosen = cc.rank(prefs, method, errors="none").fit["prior"]
+    assert 0.5 < chosen * spread**2 * unit < 2
+
+
+def test_pairs_of_whole_rankings_do_not_count_as_if_they_were_independent():
+    rng = np.random.default_rng(4)
+    score = rng.normal(size=12)
+    ballots = [np.argsort(-(score + rng.gumbel(size=12))).tolist() for _ in range(60)]
+    chosen = cc.rank(cc.Preferences.from_rankings(ballots), "bradley-terry").fit["prior"]
+    assert 0.5 < chosen / (13 / 3) < 2  # each pair is worth 3 / (n + 1) of an independent one
+
+
+@pytest.mark.parametrize("method", [*MODELS, "plackett-luce", "ordered-partitions"])
+@pytest.mark.parametrize("kind", ["gaussian", "gamma"])
+@pytest.mark.parametrize(
+    "ballots",
+    [
+        [["a", "b"]],
+        [["a", "b"]] * 500,
+        [["a", "b"], ["c", "d"]],
+        [["a", "b", "c", "d", "e"]] * 9,
+        [["a", ["b", "c"]]],
+        [[["a", "b"]]],
+        [["a"]],
+        [["a", "b", "c"], ["c", "b", "a"]] * 10,
+    ],
+    ids=["one duel", "one-sided", "disconnected", "unanimous", "a tie", "all tied", "one item", "no order"],
+)
+def test_a_prior_is_chosen_for_any_data(method, kind, ballots):
+    prefs = cc.Preferences.from_rankings(ballots)
+    ranking = cc.rank(prefs, method, prior="auto", prior_kind=kind)
+    assert 1e-5 <= ranking.fit["prior"] <= 1e5 * max(map(len, ballots))
+    assert np.abs(ranking.score).max() < 20
+    if ranking.low is not None:
+        assert np.isfinite(ranking.high - ranking.low).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"likelihood": "mean"}, {"counts": "difference"}, {"order_effect": True}])
+def test_a_huge_number_of_votes_leaves_the_prior_finite(options):
+    wins = [[0, 3e8, 2e8], [1e8, 0, 2e8], [1e8, 1e8, 0]]
+    prefs = from_table("abc", wins)
+    if options.get("order_effect"):
+        prefs = laws.rebuild(prefs, shown=np.tile([0, 1, 1, 0], 3).astype(np.int32))
+    ranking, plain = (cc.rank(prefs, "bradley-terry", **options, **prior) for prior in ({}, {"prior": 0.0}))
+    assert np.isfinite(ranking.low).all()
+    assert ranking.score == pytest.approx(plain.score, abs=1e-3)
+
+
+def test_a_number_and_the_word_auto_are_priors_and_nothing_else_is():
+    prefs = from_table("ab", [[0, 3], [1, 0]])
+    chosen = cc.rank(prefs, "bradley-terry").fit["prior"]
+    assert cc.rank(prefs, "bradley-terry", prior=chosen).score == pytest.approx(cc.rank(prefs, "bradley-terry").score)
+    for wrong, text in (
+        ("much", "give a number or 'auto'"),
+        (-1.0, "a number of at least 0 or 'auto'"),
+        (None, "type"),
+    ):
+        with pytest.raises(cc.ParameterError, match=text):
+            cc.BradleyTerry(prior=wrong)
+
+
+@pytest.mark.parametrize("model", [solve.BRADLEY_TERRY, solve.DAVIDSON])
+def test_all_three_solvers_weigh_a_prior_alike(model):
+    rng = np.random.default_rng(1)
+    duels = Counting().duels(simulate(rng, rng.normal(size=30), 900, tie=0.2))
+    penalty = solve.Penalty(np.full(1, 0.5), np.full(1, 0.01))
+    problem, at, slots = solve.Problem(duels, model, penalty), np.array([0]), np.arange(30)
+    small = log_evidence([solve._fit_small(duels, model, penalty, at, with_errors=False)], 1.0)
+    assert log_evidence([solve._fit_dense(problem, at, slots, False)], 1.0) == pytest.approx(small, abs=1e-6)
+    assert log_evidence([solve._fit_sparse(problem, at, slots, False)], 1.0) == pytest.approx(small, abs=2.0)
+
+
+def test_the_evidence_of_two_items_is_near_the_integral():
+    wins, losses = 7.0, 3.0
+    prefs = from_table("ab", [[0, wins], [losses, 0]])
+    duels = Counting().duels(prefs)
+    lead = np.linspace(-30, 30, 60001)
+    likelihood = np.exp(-wins * np.logaddexp(0, -lead) - losses * np.logaddexp(0, lead))
+    found, exact = [], []
+    for ridge in (0.1, 1.0, 10.0):
+        penalty = solve.Penalty(np.full(1, ridge), np.full(1, 0.01))
+        found.append(log_evidence([solve._fit_small(duels, 0, penalty, np.array([0]))], 1.0))
+        prior = np.exp(-ridge * lead**2 / 4) * np.sqrt(ridge / (4 * np.pi))
+        exact.append(np.log((likelihood * prior).sum() * (lead[1] - lead[0])))
+    assert np.diff(found) == pytest.approx(np.diff(exact), abs=0.1)
+
+
+def test_who_won_a_single_match_does_not_lead():
+    rng = np.random.default_rng(5)
+    score = np.linspace(1.5, -1.5, 20)
+    a, b = rng.integers(0, 20, 4000), rng.integers(0, 20, 4000)
+    ahead = score[a] - score[b] + rng.logistic(size=4000) > 0
+    winner, loser = np.where(ahead, a, b)[a != b].tolist(), np.where(ahead, b, a)[a != b].tolist()
+    prefs = cc.Preferences.from_pairs([*winner, "lucky"], [*loser, 10])
+    assert cc.rank(prefs, "bradley-terry", prior=0.001).items[0] == "lucky"
+    assert cc.rank(prefs, "bradley-terry").items[:2] == ["0", "1"]
+
+
+# ---- comparisons that depend on each other ----
+def test_an_item_of_a_single_ballot_has_a_wide_interval():
+    rng = np.random.default_rng(6)
+    ballots = [[str(i) for i in np.argsort(-np.linspace(2, -2, 15) - rng.gumbel(size=15))] for _ in range(60)]
+    ballots[0].insert(0, "new")
+    prefs = cc.Preferences.from_rankings(ballots)
+    for prior in (0.01, 1.0, "auto"):
+        ranking = cc.rank(prefs, "bradley-terry", prior=prior)
+        width = by_label(ranking, ranking.high - ranking.low)
+        assert width["new"] > 3 * np.median(list(width.values()))
+
+
+def test_large_instances_are_clustered_without_a_matrix(monkeypatch):
+    rng = np.random.default_rng(7)
+    score = rng.normal(size=40)
+    ballots = [sorted(rng.permutation(40)[:6].tolist(), key=lambda i: -score[i] - rng.gumbel()) for _ in range(300)]
+    prefs = cc.Preferences.from_rankings(ballots)
+    usual = cc.rank(prefs, "bradley-terry")
+    monkeypatch.setattr(solve, "SMALL", 10)
+    monkeypatch.setattr(solve, "DENSE", 10)
+    other = cc.rank(prefs, "bradley-terry")
+    assert abs(np.log10(other.fit["prior"] / usual.fit["prior"])) < 0.2
+    assert other.score == pytest.approx(usual.score, abs=0.1)
+    assert other.details["stderr"] == pytest.approx(usual.details["stderr"], rel=0.25)
+
+
+@pytest.mark.parametrize("missing", ["last", "last-free"])
+def test_unmentioned_candidates_enter_the_clusters_as_they_enter_the_counts(missing):
+    prefs = cc.Preferences.from_rankings([["a", "b"], ["b", "c"], ["c", "a"], ["a", "d"]] * 5)
+    method = cc.BradleyTerry(prior=1.0, missing=missing)
+    voters = Voters(prefs, Counting(missing=missing))
+    parts = solve.fit(Counting(missing=missing).duels(prefs), 0, solve.Penalty(np.ones(1), np.ones(1)))
+    gradients = voters.gradients(parts)
+    total = np.bincount(gradients.slot, gradients.value, prefs.n_slots)
+    assert total == pytest.approx(parts[0].score, abs=1e-8)  # at the optimum the prior's pull and the data balance
+    assert np.isfinite(method.rank(prefs).low).all()

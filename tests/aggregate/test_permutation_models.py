@@ -384,3 +384,12 @@ def test_unanimous_and_chaotic_ballots_are_told():
 def test_candidates_nobody_ranked_are_ranked_too(method):
     prefs = cc.Preferences.from_rankings([["a", "b"], ["b", "a"], ["a", "b"]], candidates=["a", "b", "c"])
     assert set(cc.rank(prefs, method).items) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("method", ["mallows", "generalised-mallows"])
+def test_the_centre_of_several_instances_wants_to_know_which(method):
+    prefs = cc.Preferences.from_rankings([["a", "b"], ["b", "c"]], instance=["q", "r"])
+    model = cc.rank(prefs, method).model
+    assert model.centre("r") == ["b", "c"]
+    with pytest.raises(cc.InputError, match="several instances: name one with instance="):
+        model.centre()

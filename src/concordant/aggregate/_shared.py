@@ -1,13 +1,17 @@
-"""What methods of several families share: sums and medians by slot, and ties that are ties in spite of rounding."""
+"""What methods of several families share: sums and medians by slot, ties that are ties in spite of rounding, and
+which instance and candidate a question to a fitted model is about.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from concordant import views
+from concordant.errors import InputError
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE
-from concordant.types import Bools, Floats, Int64s
+from concordant.types import AnyArray, Bools, Floats, Int64s
+from concordant.vocabulary import Vocabulary
 
 
 def is_named(prefs: Preferences) -> Bools:
@@ -68,3 +72,22 @@ def weighted_median(group: Int64s, value: Floats, weight: Floats, n_groups: int)
     result[present] = (lower + upper) / 2
     result[total <= slack] = np.nan
     return result
+
+
+def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance: object) -> int:
+    """Return the number of the instance a question to a fitted model is about; one of several must be named."""
+    if instance is None:
+        if n_instances > 1:
+            raise InputError("This model covers several instances: name one with instance=.")
+        return 0
+    if instances is None:
+        raise InputError("This model has a single, unnamed instance: leave instance= out.")
+    return instances.code(instance, "instance")
+
+
+def place_of(item: object, items: Vocabulary, slot_item: AnyArray) -> int:
+    """Return the place of an item among the candidates of an instance."""
+    found = np.flatnonzero(slot_item == items.code(item, "item"))
+    if not len(found):
+        raise InputError(f"{item!r} is no candidate of this instance.")
+    return int(found[0])

@@ -120,8 +120,10 @@ struct Problem {
         return total;
     }
 
-    // Returns the log-likelihood; fills the gradient and the negative Hessian of the penalised one.
-    double expand(const double *p, double *gradient, double *hessian) const {
+    // Returns the log-likelihood; fills the gradient and the negative Hessian of the penalised one, which is made
+    // definite by leaving out what the bend of the tie parameter takes away, or is exact. `along` becomes the
+    // curvature along "all scores up by the same", which is no part of the model (1 where it is).
+    double expand(const double *p, double *gradient, double *hessian, double &along, bool is_exact) const {
         size_t n = size(), tie = n - 1;
         double total = 0, x = has_tie ? p[tie] : 0.0, h = has_order ? p[m] : 0.0;
         std::fill_n(gradient, n, 0.0);
@@ -151,7 +153,10 @@ struct Problem {
                 if (has_order) hessian[tie * n + m] += o * t.cross;
             }
         }
-        if (has_tie) hessian[tie * n + tie] += bend_of_tie(model, x, gradient[tie]);
+        if (has_tie) {
+            double bend = bend_of_tie(model, x, gradient[tie]);
+            hessian[tie * n + tie] += is_exact ? bend : std::max(0.0, bend);
+        }
         double spread = 0;
         for (size_t i = 0; i < m; ++i) {
             double worth = is_gamma ? std::exp(p[i]) : 0.0;
@@ -165,10 +170,12 @@ struct Problem {
         }
         // Scores add up to nothing: the direction of all ones carries no information under a Gaussian prior, and a
         // full weight on it makes the matrix definite without changing the step or the centred inverse.
+        along = 1;
         if (!is_gamma) {
             double level = spread > 0 ? spread / static_cast<double>(m * m) : 1.0;
             for (size_t i = 0; i < m; ++i)
                 for (size_t j = 0; j < m; ++j) hessian[i * n + j] += level;
+            along = level * static_cast<double>(m) + ridge;
         }
         return total;
     }
@@ -228,6 +235,7 @@ void invert(const double *a, size_t n, double *inverse, std::vector<double> &wor
 
 struct Workspace {
     std::vector<double> hessian, gradient, step, point, trial, inverse, work;
+    double along = 1;
 };
 
 struct Result {
@@ -243,7 +251,7 @@ Result newton(const Problem &problem, Workspace &w) {
     w.point.assign(n, 0.0);
     w.trial.resize(n);
     if (problem.has_tie) w.point[n - 1] = problem.start_of_tie();
-    double value = problem.expand(w.point.data(), w.gradient.data(), w.hessian.data());
+    double value = problem.expand(w.point.data(), w.gradient.data(), w.hessian.data(), w.along, false);
     double penalised = value + problem.penalty(w.point.data());
     int32_t iteration = 0;
     double slack = 0;
@@ -268,7 +276,7 @@ Result newton(const Problem &problem, Workspace &w) {
             if (reached >= penalised + 1e-4 * size * rise - 1e-12 * (1 + std::abs(penalised))) break;
         }
         w.point.swap(w.trial);
-        value = problem.expand(w.point.data(), w.gradient.data(), w.hessian.data());
+        value = problem.expand(w.point.data(), w.gradient.data(), w.hessian.data(), w.along, false);
         penalised = value + problem.penalty(w.point.data());
         if (size == 1.0 && largest < NEWTON_STEP) {
             ++iteration;
@@ -281,14 +289,15 @@ Result newton(const Problem &problem, Workspace &w) {
 
 nb::tuple fit_duels(In<int64_t> slot_ptr, In<int64_t> duel_ptr, In<int32_t> first, In<int32_t> second, In<double> won,
                     In<double> lost, In<double> tied, In<double> order, int model, bool is_gamma, In<double> ridge,
-                    In<double> ridge_extra) {
+                    In<double> ridge_extra, bool with_errors) {
     size_t instances = slot_ptr.size() - 1, slots = static_cast<size_t>(slot_ptr.data()[instances]), cells = 0;
-    for (size_t q = 0; q < instances; ++q) {
+    for (size_t q = 0; with_errors && q < instances; ++q) {
         size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - slot_ptr.data()[q]);
         cells += m * m;
     }
     Buffer<double> score(slots, 0.0), advantage(instances, 0.0), tie(instances, 0.0), covariance(cells, 0.0);
     Buffer<double> extra_variance(2 * instances, 0.0), value(instances, 0.0), slack(instances, 0.0);
+    Buffer<double> log_det(instances, 0.0);
     Buffer<int32_t> iterations(instances, 0);
     {
         nb::gil_scoped_release unlocked;
@@ -318,7 +327,12 @@ nb::tuple fit_duels(In<int64_t> slot_ptr, In<int64_t> duel_ptr, In<int32_t> firs
             value[q] = found.value;
             slack[q] = found.slack;
             iterations[q] = found.iterations;
-            if (factor(w.hessian.data(), n)) {
+            if (problem.has_tie) problem.expand(w.point.data(), w.gradient.data(), w.hessian.data(), w.along, true);
+            bool is_definite = factor(w.hessian.data(), n);
+            for (size_t k = 0; is_definite && k < n; ++k) log_det[q] += 2 * std::log(w.hessian[k * n + k]);
+            log_det[q] -= is_definite ? std::log(w.along) : 0.0;
+            if (!with_errors) continue;
+            if (is_definite) {
                 w.inverse.resize(n * n);
                 invert(w.hessian.data(), n, w.inverse.data(), w.work);
                 if (problem.has_order) extra_variance[2 * q] = w.inverse[m * n + m];
@@ -340,7 +354,58 @@ nb::tuple fit_duels(In<int64_t> slot_ptr, In<int64_t> duel_ptr, In<int32_t> firs
         }
     }
     return nb::make_tuple(score.give(), advantage.give(), tie.give(), covariance.give(),
-                          extra_variance.give2(instances, 2), value.give(), slack.give(), iterations.give());
+                          extra_variance.give2(instances, 2), value.give(), slack.give(), log_det.give(), iterations.give());
+}
+
+// Derivatives of the log-likelihood of single ballots, all pairs of a ballot together: by entry that of its item's
+// score, by ballot those of the advantage and the tie parameter. A pair counts `level` difference (or once), nothing
+// inside the last tier of an open ballot. `level`, `shown` and `is_open` may be empty.
+nb::tuple ballot_slopes(In<int64_t> indptr, In<int64_t> slot, In<int32_t> tier, In<double> level, In<int32_t> shown,
+                        In<uint8_t> is_open, In<int32_t> instance, In<double> score, In<double> advantage,
+                        In<double> tie, int model) {
+    size_t ballots = indptr.size() - 1;
+    Buffer<double> slope(slot.size(), 0.0), extra(2 * ballots, 0.0);
+    {
+        nb::gil_scoped_release unlocked;
+        const double *l = level.size() ? level.data() : nullptr;
+        const int32_t *s = shown.size() ? shown.data() : nullptr;
+        bool is_plain = model == BRADLEY_TERRY && !l && !s;
+        std::vector<double> worth;
+        for (size_t b = 0; b < ballots; ++b) {
+            size_t from = static_cast<size_t>(indptr.data()[b]), to = static_cast<size_t>(indptr.data()[b + 1]);
+            if (to - from < 2) continue;
+            size_t q = static_cast<size_t>(instance.data()[b]);
+            int32_t open_tier = is_open.size() && is_open.data()[b] ? tier.data()[to - 1] : -1;
+            if (is_plain) {
+                worth.resize(to - from);
+                double top = score.data()[slot.data()[from]];
+                for (size_t k = from; k < to; ++k) top = std::max(top, score.data()[slot.data()[k]]);
+                for (size_t k = from; k < to; ++k)
+                    worth[k - from] = std::exp(std::max(score.data()[slot.data()[k]] - top, -600.0));
+            }
+            for (size_t i = from; i < to; ++i) {
+                bool is_rest = tier.data()[i] == open_tier;
+                for (size_t j = i + 1; j < to; ++j) {
+                    bool is_tie = tier.data()[i] == tier.data()[j];
+                    if (is_tie && is_rest) break;
+                    if (is_plain) {
+                        double rest = worth[j - from] / (worth[i - from] + worth[j - from]) - (is_tie ? 0.5 : 0.0);
+                        slope[i] += rest;
+                        slope[j] -= rest;
+                        continue;
+                    }
+                    double lead = s ? (s[i] < s[j]) - (s[i] > s[j]) : 0.0, amount = l ? std::abs(l[i] - l[j]) : 1.0;
+                    double d = score.data()[slot.data()[i]] - score.data()[slot.data()[j]] + lead * advantage.data()[q];
+                    Term t = row_term(model, d, tie.data()[q], is_tie ? 0 : amount, 0, is_tie ? amount : 0);
+                    slope[i] += t.slope;
+                    slope[j] -= t.slope;
+                    extra[2 * b] += lead * t.slope;
+                    extra[2 * b + 1] += t.slope_x;
+                }
+            }
+        }
+    }
+    return nb::make_tuple(slope.give(), extra.give2(ballots, 2));
 }
 
 } // namespace
@@ -352,7 +417,11 @@ void bind_duels(nb::module_ &m) {
     m.def("laplacian", &laplacian, "first"_a.noconvert(), "second"_a.noconvert(), "weight"_a.noconvert(), "size"_a);
     m.def("laplacian_product", &laplacian_product, "first"_a.noconvert(), "second"_a.noconvert(),
           "weight"_a.noconvert(), "x"_a.noconvert());
+    m.def("ballot_slopes", &ballot_slopes, "indptr"_a.noconvert(), "slot"_a.noconvert(), "tier"_a.noconvert(),
+          "level"_a.noconvert(), "shown"_a.noconvert(), "is_open"_a.noconvert(), "instance"_a.noconvert(),
+          "score"_a.noconvert(), "advantage"_a.noconvert(), "tie"_a.noconvert(), "model"_a);
     m.def("fit_duels", &fit_duels, "slot_ptr"_a.noconvert(), "duel_ptr"_a.noconvert(), "first"_a.noconvert(),
           "second"_a.noconvert(), "won"_a.noconvert(), "lost"_a.noconvert(), "tied"_a.noconvert(),
-          "order"_a.noconvert(), "model"_a, "is_gamma"_a, "ridge"_a.noconvert(), "ridge_extra"_a.noconvert());
+          "order"_a.noconvert(), "model"_a, "is_gamma"_a, "ridge"_a.noconvert(), "ridge_extra"_a.noconvert(),
+          "with_errors"_a);
 }

@@ -87,10 +87,10 @@ inline Term rao_kupper_term(double d, double x, double won, double lost, double 
             dc * (b * q * (1 - q) - a * p * (1 - p))};
 }
 
-// Rao-Kupper is concave in c, not in x. The bend of c in x adds this to the curve of x, over all rows; where it would
-// take something away it is left out, which keeps the matrix definite (at the optimum the slope is next to nothing).
+// Rao-Kupper is concave in c, not in x: the bend of c in x adds this to the curve of x, over all rows. Where it takes
+// something away (`slope_x` > 0) the matrix of second derivatives may be indefinite; at the optimum it is not.
 inline double bend_of_tie(int model, double x, double slope_x) {
-    return model == RAO_KUPPER ? std::max(0.0, -(1 - sigmoid(x)) * slope_x) : 0.0;
+    return model == RAO_KUPPER ? -(1 - sigmoid(x)) * slope_x : 0.0;
 }
 
 inline Term row_term(int model, double d, double x, double won, double lost, double tied) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -303,6 +304,19 @@ class Fit {
     }
 
     double log_likelihood() const { return value_ - penalty_; }
+    double penalty() const { return penalty_; }
+
+    // Log-determinant of the curvature without the direction "all scores up by the same", which is no part of the
+    // model; that of ties, which would take something away, is left out.
+    double log_det() {
+        evaluate(score);
+        bool had_ties = std::exchange(has_ties_, false);
+        curve();
+        has_ties_ = had_ties;
+        double total = -std::log(shift_ * static_cast<double>(m_) + (prior_.is_gamma ? 0.0 : prior_.strength));
+        for (size_t i = 0; i < m_; ++i) total += 2 * std::log(factor_[i * m_ + i]);
+        return total;
+    }
 
   private:
     static double largest(const std::vector<double> &x) {
@@ -445,7 +459,7 @@ Out2<double> stage_curvature(In<int64_t> indptr, In<int32_t> slot, In<uint8_t> m
 
 nb::tuple fit_stages(In<int64_t> slot_ptr, In<int64_t> ballot_ptr, In<int64_t> indptr, In<int32_t> slot,
                      In<uint8_t> mark, In<double> weight, double prior, bool is_gamma, int max_steps, double tolerance,
-                     bool with_errors) {
+                     bool with_errors, bool with_evidence) {
     size_t instances = slot_ptr.size() - 1, slots = static_cast<size_t>(slot_ptr.data()[instances]);
     size_t cells = 0;
     for (size_t q = 0; with_errors && q < instances; ++q) {
@@ -453,6 +467,7 @@ nb::tuple fit_stages(In<int64_t> slot_ptr, In<int64_t> ballot_ptr, In<int64_t> i
         cells += m * m;
     }
     Buffer<double> score(slots, 0.0), covariance(cells, 0.0), value(instances, 0.0), norm(instances, 0.0);
+    Buffer<double> penalty(instances, 0.0), log_det(instances, 0.0);
     Buffer<int32_t> steps(instances, 0);
     Buffer<uint8_t> is_definite(instances, 1);
     {
@@ -477,10 +492,13 @@ nb::tuple fit_stages(In<int64_t> slot_ptr, In<int64_t> ballot_ptr, In<int64_t> i
             value[q] = fit.log_likelihood();
             norm[q] = fit.norm;
             steps[q] = fit.steps;
+            penalty[q] = fit.penalty();
             if (with_errors) is_definite[q] = fit.covariance(covariance.get() + block);
+            if (with_evidence) log_det[q] = fit.log_det();
         }
     }
-    return nb::make_tuple(score.give(), covariance.give(), value.give(), norm.give(), steps.give(), is_definite.give());
+    return nb::make_tuple(score.give(), covariance.give(), value.give(), norm.give(), steps.give(), is_definite.give(),
+                          penalty.give(), log_det.give());
 }
 
 } // namespace
@@ -494,5 +512,5 @@ void bind_stages(nb::module_ &m) {
           "weight"_a.noconvert(), "worth"_a.noconvert());
     m.def("fit_stages", &fit_stages, "slot_ptr"_a.noconvert(), "ballot_ptr"_a.noconvert(), "indptr"_a.noconvert(),
           "slot"_a.noconvert(), "mark"_a.noconvert(), "weight"_a.noconvert(), "prior"_a, "is_gamma"_a, "max_steps"_a,
-          "tolerance"_a, "with_errors"_a);
+          "tolerance"_a, "with_errors"_a, "with_evidence"_a);
 }

@@ -22,6 +22,7 @@ from concordant.vocabulary import shorten
 
 COUNTS = ("binary", "difference", "log")
 LARGEST_DENSE = 40_000_000  # cells of all matrices together: 0.3 GB
+MOST_EMPTY = 8  # cells per pair above which pairs are sorted rather than counted in matrices
 LARGEST_LISTED = 400_000_000  # pairs
 
 
@@ -97,7 +98,9 @@ class Counting:
         if self.trust is not None:
             prefs = trusted(prefs, self.trust)
         cells = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
-        is_dense = cells <= LARGEST_DENSE or self.missing != "ignore"
+        length = np.diff(prefs.indptr).astype(np.float64)
+        pairs = float((length * (length - 1) / 2).sum())
+        is_dense = cells <= min(LARGEST_DENSE, MOST_EMPTY * max(pairs, 10_000.0)) or self.missing != "ignore"
         if self.order_effect or not is_dense:
             return self._listed(prefs)
         if self.counts == "binary":

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from concordant.aggregate._shared import instance_asked_for, place_of
 from concordant.aggregate.pairwise._duels import Counting, Duels
 from concordant.aggregate.pairwise._solve import DAVIDSON, RAO_KUPPER, THURSTONE
 from concordant.errors import InputError
@@ -141,20 +142,10 @@ class PairModel:
         return float(up[0]), float(down[0]), float(even[0])
 
     def _instance(self, instance: object) -> int:
-        if instance is None:
-            if len(self.slot_ptr) > 2:
-                raise InputError("This model covers several instances: name one with instance=.")
-            return 0
-        if self.instances is None:
-            raise InputError("This model has a single, unnamed instance: leave instance= out.")
-        return self.instances.code(instance, "instance")
+        return instance_asked_for(self.instances, len(self.slot_ptr) - 1, instance)
 
     def _place(self, item: object, q: int) -> int:
-        code = self.items.code(item, "item")
-        found = np.flatnonzero(self.slot_item[self.slot_ptr[q] : self.slot_ptr[q + 1]] == code)
-        if not len(found):
-            raise InputError(f"{item!r} is no candidate of this instance.")
-        return int(found[0])
+        return place_of(item, self.items, self.slot_item[self.slot_ptr[q] : self.slot_ptr[q + 1]])
 
 
 def share_turned(duels: Duels, score: Floats) -> float:

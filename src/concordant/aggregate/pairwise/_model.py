@@ -1,7 +1,8 @@
 """What all score models of comparisons share: hyper-parameters, fitting, uncertainty, warnings.
 
 A model is a subclass that names its likelihood (``link``). The prior keeps scores finite when the comparisons alone do
-not; ``prior=0`` asks for plain maximum likelihood, which is given wherever it exists.
+not, and draws those of items rarely seen to the middle. Its strength is chosen by evidence (``"auto"``, one for all
+instances) or given; ``prior=0`` asks for plain maximum likelihood, which is given wherever it exists.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from concordant.aggregate._evidence import choose_prior, log_constant
 from concordant.aggregate._shared import snap
 from concordant.aggregate.pairwise import _uncertainty as uncertainty
+from concordant.aggregate.pairwise._clusters import Voters, clustered, dependence
 from concordant.aggregate.pairwise._duels import COUNTS, Counting, Duels, slot_instances
 from concordant.aggregate.pairwise._fitted import PairModel, share_turned
 from concordant.aggregate.pairwise._notices import Standing, notices, standing
@@ -27,6 +30,8 @@ from concordant.vocabulary import shorten
 
 FALLBACK = 0.01  # the prior where plain maximum likelihood has no finite answer
 TIE_OF_FITTED = 1e3  # fitted scores within 1e-9 of each other are one score: rounding of a sum over all duels
+LARGEST_COMPLETED = 50_000_000  # entries of ballots completed by what they leave out
+ROUGH_STEP = 0.02  # where only the evidence of a prior is wanted
 FREE = 0.01  # precision, relative to the scores' prior, of what covariates explain
 
 
@@ -37,7 +42,12 @@ class ScoreModel(Method):
     link: ClassVar[int]
     learns = ("agent_weights", "covariates")
 
-    prior: float = param(FALLBACK, "precision of the prior that draws scores together; 0 for plain likelihood", low=0.0)
+    prior: float | str = param(
+        "auto",
+        "precision of the prior that draws scores together; auto chooses it by evidence, 0 is plain likelihood",
+        low=0.0,
+        words=("auto",),
+    )
     prior_kind: str = param(
         "gaussian", "prior on the scores (gaussian) or on their exponentials (gamma)", choices=("gaussian", "gamma")
     )
@@ -53,9 +63,10 @@ class ScoreModel(Method):
     )
     order_effect: bool = param(False, "estimate the advantage of the item shown first (or at home)")
     errors: str = param(
-        "hessian",
-        "standard errors from the curvature, robust to dependent comparisons, resampled, or none",
-        choices=("hessian", "sandwich", "bootstrap", "none"),
+        "auto",
+        "standard errors from the curvature (hessian), clustered by voter (sandwich), resampled (bootstrap), or none; "
+        "auto clusters where a ballot compares more than two items",
+        choices=("auto", "hessian", "sandwich", "bootstrap", "none"),
     )
     level: float = param(0.95, "confidence of the intervals", low=0.01, high=0.9999)
     replicates: int = param(200, "how often the bootstrap resamples", low=2)
@@ -90,10 +101,19 @@ class ScoreModel(Method):
         duels = counting.duels(prefs)
         found = standing(duels)
         basis, shrink, names = self._basis(prefs, duels)
-        penalty = self._penalty(duels, found, basis, shrink)
-        parts = fit(duels, self.link, penalty, self.errors != "none")
+        voters = None
+        if (self.errors == "auto" or isinstance(self.prior, str)) and self._is_clustered(prefs):
+            voters = Voters(prefs, counting)
+        prior, doubt, start = self._chosen(duels, found, basis, shrink, voters)
         if self.errors == "sandwich":
-            parts = uncertainty.sandwich(parts, prefs, counting, duels)
+            voters = Voters(prefs, counting, by_agent=True)
+        penalty = self._penalty(prior, duels, found, basis, shrink)
+        parts = fit(duels, self.link, penalty, self.errors != "none", start)
+        moved = [uncertainty.moved_by_prior(part) for part in parts] if doubt and self.errors != "none" else []
+        if voters is not None and self.errors in ("auto", "sandwich"):
+            parts = clustered(parts, voters, self.seed)
+        if moved and self.errors != "bootstrap":
+            parts = [uncertainty.widened(part, by, doubt) for part, by in zip(parts, moved, strict=True)]
         details: dict[str, AnyArray] = {}
         low = high = None
         if self.errors != "none":
@@ -105,27 +125,61 @@ class ScoreModel(Method):
         score = snap(score, slot_instances(duels), scale)
         if low is not None and high is not None:
             low, high = np.minimum(low, score), np.maximum(high, score)
-        prior = "the prior" if self.prior > 0 else f"a small prior (precision {FALLBACK:g}) added for them"
+        kept = "the prior" if prior > 0 else f"a small prior (precision {FALLBACK:g}) added for them"
         return Outcome(
             score=score,
             low=low,
             high=high,
-            fit=self._fit(parts, duels, score),
-            warnings=notices(prefs, duels, found, parts, prior),
+            fit={**self._fit(parts, duels, score), "prior": prior},
+            warnings=notices(prefs, duels, found, parts, kept),
             details=details,
             model=self._model(prefs, counting, parts, score, duels, names),
         )
 
-    def _penalty(self, duels: Duels, found: Standing, basis: Floats | None, shrink: Floats | None) -> Penalty:
+    def _is_clustered(self, prefs: Preferences) -> bool:
+        """Say whether comparisons depend on each other: a ballot gives several, or differences are counted."""
+        if self.missing != "ignore":  # every ballot compares all candidates
+            candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
+            return int(candidates.max(initial=0)) > 2 and int(candidates.sum()) <= LARGEST_COMPLETED
+        return self.counts != "binary" or int(np.diff(prefs.indptr).max(initial=0)) > 2
+
+    def _chosen(
+        self, duels: Duels, found: Standing, basis: Floats | None, shrink: Floats | None, voters: Voters | None
+    ) -> tuple[float, float, list[Part] | None]:
+        """Return the prior's precision, by evidence where it is "auto", the variance of its logarithm, and a fit."""
+        if not isinstance(self.prior, str):
+            return self.prior, 0.0, None
+        total = duels.by_instance(duels.total)
+        unit = float(np.median(total[total > 0])) if self.likelihood == "mean" and (total > 0).any() else 1.0
+        known: dict[float, list[Part]] = {}
+
+        def fitted(prior: float, with_errors: bool = False) -> list[Part]:
+            nearest = min(known, key=lambda one: abs(np.log(one / prior)), default=None)
+            start = None if nearest is None else known[nearest]
+            penalty = self._penalty(prior, duels, found, basis, shrink)
+            known[prior] = fit(duels, self.link, penalty, with_errors, start, ROUGH_STEP)
+            return known[prior]
+
+        times = 1.0  # how often each comparison is counted, so to speak
+        if voters is not None and (total > 0).any():
+            times = dependence(fitted(voters.typical / unit, with_errors=True), voters)
+        best, doubt = choose_prior(lambda prior: log_evidence(fitted(prior), times), times / unit)
+        return best, doubt, known[best]
+
+    def _penalty(
+        self, prior: float, duels: Duels, found: Standing, basis: Floats | None, shrink: Floats | None
+    ) -> Penalty:
         """Return the prior of every instance; where plain likelihood has no answer, a small one."""
         total = duels.by_instance(duels.total)
         unit = total if self.likelihood == "mean" else np.ones(len(total))
-        ridge = self.prior * unit
-        if self.prior == 0:
+        ridge = prior * unit
+        if prior == 0:
             ridge = np.where(found.is_settled, 0.0, FALLBACK * unit)
         ridge = np.where(ridge > 0, ridge, np.where(found.is_settled & (total > 0), 0.0, FALLBACK))
+        # What evidence says of the spread of scores says nothing of ties and of who was first.
+        on_others = np.minimum(ridge, FALLBACK) if isinstance(self.prior, str) else ridge
         ties = duels.by_instance(duels.tied)
-        extra = np.where((ties <= 0) | (ties >= total), np.maximum(ridge, FALLBACK), ridge)
+        extra = np.where((ties <= 0) | (ties >= total), np.maximum(on_others, FALLBACK), on_others)
         if len(duels.order):
             ahead = duels.by_instance(duels.order * duels.won)
             behind = duels.by_instance(duels.order * duels.lost)
@@ -218,6 +272,19 @@ class ScoreModel(Method):
         standard = x / spread
         worth = np.linalg.solve(standard.T @ standard + FREE * np.eye(len(names)), standard.T @ score) / spread
         return dict(zip(names, worth.tolist(), strict=True))
+
+
+def log_evidence(parts: list[Part], times: float) -> float:
+    """Return the logarithm of the chance of the data under the prior, each comparison counted 1 / times."""
+    total = 0.0
+    for part in parts:
+        size, penalty = np.diff(part.duels.slot_ptr), part.penalty
+        kind = "gamma" if penalty.is_gamma else "gaussian"
+        free = size if penalty.is_gamma else np.maximum(size - 1, 0)
+        free = free + (len(part.duels.order) > 0) + (part.model >= DAVIDSON)
+        posterior = (part.value + part.log_prior) / times + log_constant(kind, penalty.ridge / times, size)
+        total += float((posterior - 0.5 * (part.log_det - free * np.log(times))).sum())
+    return total
 
 
 class _Blocks(Mapping[int, Floats]):

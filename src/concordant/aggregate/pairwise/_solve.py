@@ -1,14 +1,15 @@
 """Fitting score models to duels: three ways to the same optimum, chosen by the size of an instance.
 
 - up to 128 candidates: Newton's method in a kernel, all instances in one call
-- up to 4,000: Newton's method with dense Cholesky factors (LAPACK)
+- up to 4,000 where many of them met (1,000 where few did): Newton's method with dense Cholesky factors (LAPACK)
 - above: Newton's method with conjugate gradients on the rows themselves; nothing dense is ever built
 
 The objective is the log-likelihood of the duels minus a penalty, concave in the scores. Scores are centred. The
 covariance is that of centred scores: the inverse of the exact Hessian of the objective with the direction "all scores
-up by the same" taken out. Above 4,000 candidates the inverse is out of reach; its diagonal is estimated from draws of
+up by the same" taken out. Without a matrix the inverse is out of reach; its diagonal is estimated from draws of
 the normal distribution with that precision (perturb each row, solve), made precise by conditioning: the variance of
-a score given all the others is known exactly, only that of its conditional mean is left to the draws.
+a score given all the others is known exactly, only that of its conditional mean is left to the draws. Its
+log-determinant, which the choice of a prior needs, comes from stochastic Lanczos quadrature with fixed probes.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ from concordant.types import Floats, Int32s, Int64s
 
 BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER = range(4)
 SMALL, DENSE = 128, 4000
+LEAST_SPARSE, FEW_ROWS = 1000, 1 / 16  # above so many candidates rows that fill less of a matrix go without one
 MAX_NEWTON = 100
 SMALL_STEP = 1e-6  # after a full step this small the error is about its square
-N_DRAWS = 32
+N_DRAWS = 64
+N_PROBES, N_LANCZOS = 12, 30
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,12 @@ class Penalty:
         basis = None if self.basis is None else self.basis[slots]
         return Penalty(self.ridge[instances], self.ridge_extra[instances], self.is_gamma, basis, self.shrink)
 
+    def log_density(self, score: Floats, ridge: Floats | float) -> Floats:
+        """Return by score the logarithm of the prior's density up to a constant, without covariates."""
+        if self.is_gamma:
+            return np.asarray(ridge * (score - np.exp(np.minimum(score, 700.0)) + 1))
+        return np.asarray(-0.5 * ridge * score**2)
+
     def apply(self, score: Floats) -> Floats:
         """Return the Gaussian prior's precision matrix times the scores (a vector or columns)."""
         out = score
@@ -63,7 +72,8 @@ class Part:
     """Fitted instances: scores centred, covariance blocks one after the other (None when too large).
 
     ``variance`` is by slot; ``draws`` are centred deviations of the scores, one column each, where there is no
-    covariance.
+    covariance. By instance: ``value`` is the log-likelihood, ``log_prior`` that of the prior up to its constant,
+    ``log_det`` that of the negative Hessian (without the direction "all scores up by the same").
     """
 
     instances: Int64s
@@ -78,9 +88,44 @@ class Part:
     covariance: Floats | None
     variance: Floats
     value: Floats
+    log_prior: Floats
+    log_det: Floats
     slack: Floats
     iterations: Int32s
     draws: Floats | None = None
+
+    def block(self, q: int) -> Floats:
+        """Return the covariance of one instance."""
+        assert self.covariance is not None
+        size = np.diff(self.duels.slot_ptr)
+        start, m = int((size[:q] ** 2).sum()), int(size[q])
+        return self.covariance[start : start + m * m].reshape(m, m)
+
+    @property
+    def raw_score(self) -> Floats:
+        """Scores before they were centred: only the Gamma prior has a view on their level, a mean worth of one."""
+        if not self.penalty.is_gamma:
+            return self.score
+        size = np.diff(self.duels.slot_ptr)
+        owner = np.repeat(np.arange(len(size)), size)
+        worth = np.bincount(owner, np.exp(np.clip(self.score, -300.0, 300.0)), len(size)) / np.maximum(size, 1)
+        return self.score - np.log(worth)[owner]
+
+    def problem(self, q: int, span: slice) -> tuple[Problem, Floats]:
+        """Return one instance, whose slots here are these, and the point its fit ended at."""
+        own = self.duels if len(self.instances) == 1 else self.duels.restrict(np.array([q]))[0]
+        found = Problem(own, self.model, self.penalty.of(np.array([q]), self.slots[span]))
+        extras = [self.advantage[q : q + 1]] * found.has_order + [self.tie[q : q + 1]] * found.has_tie
+        return found, np.concatenate([self.raw_score[span], *extras])
+
+    def times_inverse(self, columns: Floats) -> Floats:
+        """Return the covariance of centred scores times columns, of a part with a single instance."""
+        if self.covariance is not None:
+            return self.block(0) @ columns
+        problem, point = self.problem(0, slice(0, len(self.score)))
+        right = np.concatenate([columns, np.zeros((problem.size - problem.m, columns.shape[1]))])
+        found = Curvature(problem, point, problem.terms(point), is_exact=True).solve(right, 1e-4)[: problem.m]
+        return np.asarray(found - found.mean(axis=0))
 
     @property
     def blocks(self) -> Iterator[tuple[int, slice, Floats]]:
@@ -95,29 +140,43 @@ class Part:
             start += m * m
 
 
-def fit(duels: Duels, model: int, penalty: Penalty, with_errors: bool = True) -> list[Part]:
-    """Fit a model to the duels of all instances; parts differ in how they were solved."""
+def fit(
+    duels: Duels,
+    model: int,
+    penalty: Penalty,
+    with_errors: bool = True,
+    start: list[Part] | None = None,
+    small_step: float = SMALL_STEP,
+) -> list[Part]:
+    """Fit a model to the duels of all instances; parts differ in how they were solved.
+
+    ``start`` is an earlier fit of the same duels to begin with; a search ends with a step below ``small_step``.
+    """
     size = np.diff(duels.slot_ptr)
     largest_small = SMALL if penalty.basis is None else 0
-    small = np.flatnonzero(size <= largest_small)
-    parts = []
-    if len(small):
-        parts.append(_fit_small(duels, model, penalty, small))
-    for q in np.flatnonzero(size > largest_small).tolist():
+    small, large = np.flatnonzero(size <= largest_small), np.flatnonzero(size > largest_small)
+    parts = [_fit_small(duels, model, penalty, small, with_errors)] if len(small) else []
+    for k, q in enumerate(large.tolist(), start=len(parts)):
         own, slots = (duels, np.arange(duels.n_slots)) if len(size) == 1 else duels.restrict(np.array([q]))
-        problem = Problem(own, model, penalty.of(np.array([q]), slots))
-        solve = _fit_dense if size[q] <= DENSE else _fit_sparse
-        parts.append(solve(problem, np.array([q]), slots, with_errors))
+        problem = Problem(own, model, penalty.of(np.array([q]), slots), None if start is None else start[k])
+        solve = _fit_sparse if is_sparse(own) else _fit_dense
+        parts.append(solve(problem, np.array([q]), slots, with_errors, small_step))
     return parts
 
 
-def _fit_small(duels: Duels, model: int, penalty: Penalty, instances: Int64s) -> Part:
+def is_sparse(duels: Duels) -> bool:
+    """Say whether a single instance is better fitted without a matrix."""
+    m = duels.n_slots
+    return m > DENSE or (m > LEAST_SPARSE and len(duels.first) < FEW_ROWS * m**2)
+
+
+def _fit_small(duels: Duels, model: int, penalty: Penalty, instances: Int64s, with_errors: bool = True) -> Part:
     if len(instances) == len(duels.slot_ptr) - 1:
         own, slots = duels, np.arange(duels.n_slots)
     else:
         own, slots = duels.restrict(instances)
     here = penalty.of(instances, slots)
-    score, advantage, tie, covariance, extra_variance, value, slack, iterations = kernels.fit_duels(
+    score, advantage, tie, covariance, extra_variance, value, slack, log_det, iterations = kernels.fit_duels(
         own.slot_ptr,
         own.ptr,
         own.first,
@@ -130,12 +189,17 @@ def _fit_small(duels: Duels, model: int, penalty: Penalty, instances: Int64s) ->
         here.is_gamma,
         here.ridge,
         here.ridge_extra,
+        with_errors,
     )
     size = np.diff(own.slot_ptr)
-    start = np.repeat(np.concatenate([[0], np.cumsum(size**2)])[:-1], size)
-    place = np.arange(len(score)) - np.repeat(own.slot_ptr[:-1], size)
-    variance = covariance[start + place * (np.repeat(size, size) + 1)]
-    centre = np.repeat(np.bincount(np.repeat(np.arange(len(size)), size), score, len(size)) / np.maximum(size, 1), size)
+    owner = np.repeat(np.arange(len(size)), size)
+    variance = np.zeros(len(score))
+    if with_errors:
+        start = np.concatenate([[0], np.cumsum(size**2)])[:-1][owner]
+        place = np.arange(len(score)) - own.slot_ptr[:-1][owner]
+        variance = np.maximum(covariance[start + place * (size[owner] + 1)], 0.0)
+    on_scores = np.bincount(owner, here.log_density(score, here.ridge[owner]), len(size))
+    centre = (np.bincount(owner, score, len(size)) / np.maximum(size, 1))[owner]
     return Part(
         instances,
         slots,
@@ -146,9 +210,11 @@ def _fit_small(duels: Duels, model: int, penalty: Penalty, instances: Int64s) ->
         advantage,
         tie,
         extra_variance,
-        covariance,
-        np.maximum(variance, 0.0),
+        covariance if with_errors else None,
+        variance,
         value,
+        on_scores - 0.5 * here.ridge_extra * (advantage**2 + tie**2),
+        log_det,
         slack,
         iterations,
     )
@@ -157,15 +223,18 @@ def _fit_small(duels: Duels, model: int, penalty: Penalty, instances: Int64s) ->
 class Problem:
     """One instance: value, gradient and curvature of the objective at a point (scores, advantage, tie parameter)."""
 
-    def __init__(self, duels: Duels, model: int, penalty: Penalty) -> None:
-        self.duels, self.model, self.penalty = duels, model, penalty
+    def __init__(self, duels: Duels, model: int, penalty: Penalty, earlier: Part | None = None) -> None:
+        self.duels, self.model, self.penalty, self.earlier = duels, model, penalty, earlier
         self.m = duels.n_slots
         self.has_order, self.has_tie = len(duels.order) > 0, model >= DAVIDSON
         self.size = self.m + self.has_order + self.has_tie
 
     def start(self) -> Floats:
-        """Return log odds of winning, a good way to the optimum already."""
+        """Return the earlier fit, or log odds of winning, a good way to the optimum already."""
         d, m = self.duels, self.m
+        if self.earlier is not None:
+            extras = [self.earlier.advantage] * self.has_order + [self.earlier.tie] * self.has_tie
+            return np.concatenate([self.earlier.score, *extras])
         won = np.bincount(d.first, d.won + d.tied / 2, m) + np.bincount(d.second, d.lost + d.tied / 2, m)
         lost = np.bincount(d.first, d.lost + d.tied / 2, m) + np.bincount(d.second, d.won + d.tied / 2, m)
         point = np.zeros(self.size)
@@ -177,11 +246,16 @@ class Problem:
         return point
 
     def terms(self, point: Floats) -> Any:
-        """Return the sums of the likelihood at a point (see the kernel ``duel_terms``)."""
+        """Return the sums of the likelihood at a point (see the kernel ``duel_terms``).
+
+        The last is what must be added to the curve of the tie parameter to make all second derivatives definite.
+        """
         d = self.duels
         score = np.ascontiguousarray(point[: self.m])
         advantage, tie = self.extras(point)
-        return kernels.duel_terms(d.first, d.second, d.won, d.lost, d.tied, d.order, score, advantage, tie, self.model)
+        found = kernels.duel_terms(d.first, d.second, d.won, d.lost, d.tied, d.order, score, advantage, tie, self.model)
+        bend = float(found[5]) / (1 + np.exp(min(tie, 700.0))) if self.model == RAO_KUPPER else 0.0
+        return (*found, max(bend, 0.0))
 
     def extras(self, point: Floats) -> tuple[float, float]:
         """Return the advantage of being shown first and the tie parameter."""
@@ -189,13 +263,16 @@ class Problem:
 
     def objective(self, point: Floats, terms: Any) -> float:
         """Return the log-likelihood minus the penalty."""
+        return float(terms[0]) + self.log_prior(point)
+
+    def log_prior(self, point: Floats) -> float:
+        """Return the logarithm of the prior's density at a point, up to its constant."""
         s, extra = point[: self.m], point[self.m :]
-        ridge = float(self.penalty.ridge[0])
-        if self.penalty.is_gamma:
-            on_scores = ridge * float((s - np.exp(np.minimum(s, 700.0)) + 1).sum())
+        if self.penalty.basis is None:
+            on_scores = float(self.penalty.log_density(s, float(self.penalty.ridge[0])).sum())
         else:
             on_scores = -0.5 * float(s @ self.penalty.apply(s))
-        return float(terms[0]) + on_scores - 0.5 * float(self.penalty.ridge_extra[0]) * float(extra @ extra)
+        return on_scores - 0.5 * float(self.penalty.ridge_extra[0]) * float(extra @ extra)
 
     def gradient(self, point: Floats, terms: Any) -> Floats:
         """Return the gradient of the objective."""
@@ -210,8 +287,11 @@ class Problem:
         out[self.m :] -= self.penalty.ridge_extra[0] * point[self.m :]
         return out
 
-    def border(self, terms: Any) -> tuple[Floats, Floats]:
-        """Return the negative second derivatives between scores and the other parameters, and among those."""
+    def border(self, terms: Any, is_exact: bool = False) -> tuple[Floats, Floats]:
+        """Return the negative second derivatives between scores and the other parameters, and among those.
+
+        Exact, or such that with those of the scores they are definite.
+        """
         d, columns = self.duels, []
         k = self.size - self.m
         corner = np.diag(np.full(k, float(self.penalty.ridge_extra[0])))
@@ -220,7 +300,7 @@ class Problem:
             corner[0, 0] += d.order**2 @ terms[3]
         if self.has_tie:
             columns.append(self._by_slot(terms[4]))
-            corner[-1, -1] += terms[6]
+            corner[-1, -1] += terms[6] + (0.0 if is_exact else terms[7])
         if self.has_order and self.has_tie:
             corner[0, 1] += d.order @ terms[4]
             corner[1, 0] = corner[0, 1]
@@ -233,16 +313,19 @@ class Problem:
         own = np.bincount(d.first, terms[3], m) + np.bincount(d.second, terms[3], m)
         return np.asarray(own + (ridge * np.exp(point[:m]) if self.penalty.is_gamma else ridge))
 
-    def hessian(self, point: Floats, terms: Any) -> Floats:
+    def hessian(self, point: Floats, terms: Any, is_exact: bool = False) -> Floats:
         """Return the negative Hessian, dense, made definite along the direction of all ones."""
         d, m, n = self.duels, self.m, self.size
         own = kernels.laplacian(d.first, d.second, terms[3], m)
         level = float(np.trace(own)) / m**2
         ridge = float(self.penalty.ridge[0])
+        self.along = 1.0  # the curvature of "all scores up by the same", where that is no part of the model
         if self.penalty.is_gamma:
             own[np.diag_indices(m)] += ridge * np.exp(point[:m])
         else:
-            own += level if level > 0 else 1.0
+            level = level if level > 0 else 1.0
+            self.along = level * m + ridge
+            own += level
             own[np.diag_indices(m)] += ridge
             if self.penalty.basis is not None and self.penalty.shrink is not None:
                 own -= ridge * (self.penalty.basis * self.penalty.shrink) @ self.penalty.basis.T
@@ -250,7 +333,7 @@ class Problem:
             return own
         whole = np.empty((n, n))
         whole[:m, :m] = own
-        whole[:m, m:], whole[m:, m:] = self.border(terms)
+        whole[:m, m:], whole[m:, m:] = self.border(terms, is_exact)
         whole[m:, :m] = whole[:m, m:].T
         return whole
 
@@ -273,10 +356,11 @@ def climb(problem: Problem, point: Floats, terms: Any, step: Floats, gradient: F
     return trial, there, share
 
 
-def _fit_dense(problem: Problem, instances: Int64s, slots: Int64s, with_errors: bool) -> Part:
+def _fit_dense(
+    problem: Problem, instances: Int64s, slots: Int64s, with_errors: bool, small_step: float = SMALL_STEP
+) -> Part:
     from scipy.linalg import lapack
 
-    m, n = problem.m, problem.size
     point = problem.start()
     terms = problem.terms(point)
     iteration, factor = 0, np.empty((0, 0))
@@ -286,29 +370,39 @@ def _fit_dense(problem: Problem, instances: Int64s, slots: Int64s, with_errors: 
         factor = _factor(problem.hessian(point, terms))
         step, _ = lapack.dpotrs(factor, gradient)
         point, terms, share = climb(problem, point, terms, step, gradient)
-        if share == 1.0 and np.abs(step).max() < SMALL_STEP:
+        if share == 1.0 and np.abs(step).max() < small_step:
             break
-    covariance, variance, extra_variance = None, np.zeros(m), np.zeros((1, 2))
-    if with_errors:
-        # The factor of the last step is that of the optimum up to the step's length, one millionth.
-        inverse, _ = lapack.dpotri(factor, overwrite_c=1)
-        whole = inverse.T  # Fortran's upper triangle is our lower one
-        upper = np.triu_indices(n, 1) if n <= 64 else None
-        if upper is not None:
-            whole[upper] = whole.T[upper]
-        else:
-            whole = np.tril(whole) + np.tril(whole, -1).T
-        if problem.has_order:
-            extra_variance[0, 0] = whole[m, m]
-        if problem.has_tie:
-            extra_variance[0, 1] = whole[-1, -1]
-        own = whole[:m, :m] if n > m else whole
-        mean = own.mean(axis=1)
-        own -= mean[:, None]
-        own -= mean[None, :] - mean.mean()
-        covariance = np.ascontiguousarray(own).reshape(-1)
-        variance = np.maximum(covariance[:: m + 1], 0.0)
-    return _part(problem, instances, slots, point, terms, covariance, variance, extra_variance, iteration, None)
+    # The factor of the last step is that of the optimum up to the step's length, unless it left something out.
+    if terms[7] > 0:
+        factor = _factor(problem.hessian(point, terms, is_exact=True))
+    log_det = 2 * float(np.log(np.diag(factor)).sum()) - np.log(problem.along)
+    errors = _dense_errors(problem, factor) if with_errors else (None, np.zeros(problem.m), np.zeros((1, 2)))
+    return _part(problem, instances, slots, point, terms, errors, log_det, iteration, None)
+
+
+def _dense_errors(problem: Problem, factor: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the covariance of centred scores, its diagonal, and the variances of the other parameters."""
+    from scipy.linalg import lapack
+
+    m, n = problem.m, problem.size
+    extra_variance = np.zeros((1, 2))
+    inverse, _ = lapack.dpotri(factor, overwrite_c=1)
+    whole = inverse.T  # Fortran's upper triangle is our lower one
+    upper = np.triu_indices(n, 1) if n <= 64 else None
+    if upper is not None:
+        whole[upper] = whole.T[upper]
+    else:
+        whole = np.tril(whole) + np.tril(whole, -1).T
+    if problem.has_order:
+        extra_variance[0, 0] = whole[m, m]
+    if problem.has_tie:
+        extra_variance[0, 1] = whole[-1, -1]
+    own = whole[:m, :m] if n > m else whole
+    mean = own.mean(axis=1)
+    own -= mean[:, None]
+    own -= mean[None, :] - mean.mean()
+    covariance = np.ascontiguousarray(own).reshape(-1)
+    return covariance, np.maximum(covariance[:: m + 1], 0.0), extra_variance
 
 
 def _factor(hessian: Floats) -> Floats:
@@ -325,7 +419,9 @@ def _factor(hessian: Floats) -> Floats:
     raise InputError("These comparisons cannot be fitted: give the model a prior, or a larger one.")
 
 
-def _fit_sparse(problem: Problem, instances: Int64s, slots: Int64s, with_errors: bool) -> Part:
+def _fit_sparse(
+    problem: Problem, instances: Int64s, slots: Int64s, with_errors: bool, small_step: float = SMALL_STEP
+) -> Part:
     point = problem.start()
     terms = problem.terms(point)
     first_norm, iteration = None, 0
@@ -335,28 +431,26 @@ def _fit_sparse(problem: Problem, instances: Int64s, slots: Int64s, with_errors:
         norm = float(np.linalg.norm(gradient))
         first_norm = first_norm or norm
         curvature = Curvature(problem, point, terms)
-        accuracy = max(min(0.1, (norm / first_norm) ** 0.5), 1e-3)
+        accuracy = max(min(0.1, (norm / first_norm) ** 0.5), 1e-3) if first_norm else 0.1
         step = curvature.solve(gradient[:, None], accuracy)[:, 0]
         point, terms, share = climb(problem, point, terms, step, gradient)
-        if share == 1.0 and np.abs(step).max() < SMALL_STEP:
+        if share == 1.0 and np.abs(step).max() < small_step:
             break
-    extra_variance, variance, draws = np.zeros((1, 2)), np.zeros(problem.m), None
+    curvature = Curvature(problem, point, terms, is_exact=True)
+    log_det = 0.0 if with_errors else curvature.log_det()
+    errors, draws = (None, np.zeros(problem.m), np.zeros((1, 2))), None
     if with_errors:
-        curvature = Curvature(problem, point, terms)
         variance, draws = curvature.marginal_variances()
-        corner = curvature.corner
-        if len(corner):
-            extra = np.diag(np.linalg.inv(corner))
-            extra_variance[0, int(not problem.has_order) :][: len(extra)] = extra
-    return _part(problem, instances, slots, point, terms, None, variance, extra_variance, iteration, draws)
+        errors = (None, variance, curvature.extra_variances())
+    return _part(problem, instances, slots, point, terms, errors, log_det, iteration, draws)
 
 
 class Curvature:
     """The negative Hessian as an operator: rows of the duels, the prior, and the border of other parameters."""
 
-    def __init__(self, problem: Problem, point: Floats, terms: Any) -> None:
+    def __init__(self, problem: Problem, point: Floats, terms: Any, is_exact: bool = False) -> None:
         self.problem, self.curve = problem, terms[3]
-        self.side, self.corner = problem.border(terms)
+        self.side, self.corner = problem.border(terms, is_exact)
         m = problem.m
         self.diagonal = np.concatenate([problem.diagonal(point, terms), np.diag(self.corner)])
         self.worth = np.exp(point[:m])
@@ -394,6 +488,42 @@ class Curvature:
             p = z + rz / np.maximum(before, 1e-300) * p
         return x
 
+    def log_det(self) -> float:
+        """Estimate the log-determinant without the direction "all scores up by the same".
+
+        Lanczos steps from random signs give, for the matrix scaled to a diagonal of ones, weights and nodes of the
+        integral of the logarithm. The signs are the same at every call, so that estimates compare.
+        """
+        n, root = len(self.diagonal), np.sqrt(self.diagonal)[:, None]
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (n, N_PROBES))
+        before, here = np.zeros((n, N_PROBES)), signs / np.sqrt(n)
+        alpha, beta = np.zeros((N_LANCZOS, N_PROBES)), np.zeros((N_LANCZOS, N_PROBES))
+        for k in range(N_LANCZOS):
+            following = self(here / root) / root - (beta[k - 1] if k else 0.0) * before
+            alpha[k] = (following * here).sum(axis=0)
+            following -= alpha[k] * here
+            beta[k] = np.linalg.norm(following, axis=0)
+            before, here = here, following / np.maximum(beta[k], 1e-300)
+        total = 0.0
+        for a, b in zip(alpha.T, beta.T, strict=True):
+            steps = int(np.argmax(b < 1e-10)) + 1 if (b < 1e-10).any() else N_LANCZOS
+            nodes, vectors = np.linalg.eigh(
+                np.diag(a[:steps]) + np.diag(b[: steps - 1], 1) + np.diag(b[: steps - 1], -1)
+            )
+            total += n * float(vectors[0] ** 2 @ np.log(np.maximum(nodes, 1e-300)))
+        penalty = self.problem.penalty
+        along = 1.0 if penalty.is_gamma else self.level + float(penalty.ridge[0])
+        return total / N_PROBES + 2 * float(np.log(root).sum()) - float(np.log(along))
+
+    def extra_variances(self) -> Floats:
+        """Return the variances of the advantage of being first and of the tie parameter."""
+        k, out = len(self.corner), np.zeros((1, 2))
+        if k:
+            unit = np.zeros((len(self.diagonal), k))
+            unit[-k:] = np.eye(k)
+            out[0, int(not self.problem.has_order) :][:k] = np.diag(self.solve(unit, 1e-8)[-k:])
+        return out
+
     def marginal_variances(self) -> tuple[Floats, Floats]:
         """Estimate the variance of every centred score, and return the draws behind it."""
         p, d = self.problem, self.problem.duels
@@ -422,14 +552,14 @@ def _part(
     slots: Int64s,
     point: Floats,
     terms: Any,
-    covariance: Floats | None,
-    variance: Floats,
-    extra_variance: Floats,
+    errors: tuple[Floats | None, Floats, Floats],
+    log_det: float,
     iteration: int,
     draws: Floats | None,
 ) -> Part:
     advantage, tie = problem.extras(point)
     score = point[: problem.m]
+    covariance, variance, extra_variance = errors
     return Part(
         instances,
         slots,
@@ -443,6 +573,8 @@ def _part(
         covariance,
         variance,
         np.array([float(terms[0])]),
+        np.array([problem.log_prior(point)]),
+        np.array([log_det]),
         np.array([float(np.abs(problem.gradient(point, terms)).max())]),
         np.array([iteration], np.int32),
         draws,

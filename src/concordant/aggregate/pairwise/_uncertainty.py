@@ -1,19 +1,15 @@
-"""How sure the scores and ranks are: robust and resampled covariances, rank intervals, the chance to be the best."""
+"""How sure the scores and ranks are: rank intervals, the chance to be the best, resampled covariances."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.pairwise._duels import Counting, Duels, listed_pairs, pairs_first, pairs_second, trusted
-from concordant.aggregate.pairwise._fitted import chances
-from concordant.aggregate.pairwise._solve import DAVIDSON, RAO_KUPPER, SMALL, THURSTONE, Part, Problem, fit
-from concordant.gather import sum_by
-from concordant.preferences import Preferences
+from concordant.aggregate.pairwise._duels import Duels
+from concordant.aggregate.pairwise._solve import SMALL, Part, fit
 from concordant.types import Floats, Int32s, Int64s
 
 BEST_DRAWS = 2000
@@ -83,111 +79,39 @@ def best_chances(part: Part, seed: int | None) -> Floats:
     return chance
 
 
-# ---- other covariances ----
-def sandwich(parts: list[Part], prefs: Preferences, counting: Counting, duels: Duels) -> list[Part]:
-    """Replace the covariance by one that stays right when the comparisons of a voter depend on each other.
-
-    Inverse Hessian x sum of squared gradients x inverse Hessian; the gradients are summed within an agent of an
-    instance where agents are known, within a ballot otherwise.
-    """
-    by_slot, by_extra, weight, unit = _gradients(parts, prefs, counting, duels)
-    return [_sandwich(part, by_slot, by_extra, weight, unit) for part in parts]
-
-
-def _sandwich(part: Part, by_slot: Any, by_extra: Floats, weight: Floats, instance: Int64s) -> Part:
+# ---- the prior's own uncertainty ----
+def moved_by_prior(part: Part) -> Floats:
+    """Return by slot how far scores move when the logarithm of the prior's precision grows by one."""
+    penalty, size = part.penalty, np.diff(part.duels.slot_ptr)
+    ridge = np.repeat(penalty.ridge, size)
+    if penalty.is_gamma:
+        slope = ridge * (1 - np.exp(part.raw_score))
+    else:
+        slope = -(ridge * part.score if penalty.basis is None else penalty.apply(part.score))
     if part.covariance is None:
-        return part
-    covariance = np.empty_like(part.covariance)
-    start = 0
-    for q, span, block in part.blocks:
-        units = np.flatnonzero(instance == part.instances[q])
-        here = by_slot[units][:, part.slots[span]].toarray()
-        own, _ = part.duels.restrict(np.array([q]))
-        problem = Problem(own, part.model, part.penalty.of(np.array([q]), part.slots[span]))
-        if problem.size > problem.m:
-            point = np.concatenate([part.score[span], *_extras(part, q, problem)])
-            side, corner = problem.border(problem.terms(point))
-            columns = [c for c, used in enumerate((problem.has_order, problem.has_tie)) if used]
-            here = here - by_extra[units][:, columns] @ np.linalg.solve(corner, side.T)
-        influence = here @ block
-        size = block.size
-        covariance[start : start + size] = (influence.T @ (weight[units, None] * influence)).reshape(-1)
-        start += size
-    return replace(part, covariance=covariance, variance=_diagonal(part, covariance))
+        return part.times_inverse(slope[:, None])[:, 0]
+    moved = np.zeros(len(slope))
+    for _, span, block in part.blocks:
+        moved[span] = block @ slope[span]
+    return moved
 
 
-def _extras(part: Part, q: int, problem: Problem) -> list[Floats]:
-    extras = [part.advantage[q : q + 1]] if problem.has_order else []
-    return [*extras, part.tie[q : q + 1]] if problem.has_tie else extras
+def widened(part: Part, moved: Floats, doubt: float) -> Part:
+    """Add what the doubt about the prior (the variance of the logarithm of its precision) adds to the covariance.
+
+    Reference: R. Kass and D. Steffey, Approximate Bayesian inference in conditionally independent hierarchical models,
+    1989.
+    """
+    covariance, draws = part.covariance, part.draws
+    if covariance is not None:
+        own = [np.outer(moved[span], moved[span]).reshape(-1) for _, span, _ in part.blocks]
+        covariance = covariance + doubt * np.concatenate(own)
+    if draws is not None:
+        draws = draws + np.sqrt(doubt) * moved[:, None] * np.random.default_rng(0).standard_normal(draws.shape[1])
+    return replace(part, covariance=covariance, variance=part.variance + doubt * moved**2, draws=draws)
 
 
-def _diagonal(part: Part, covariance: Floats) -> Floats:
-    blocks = replace(part, covariance=covariance).blocks
-    return np.asarray(np.maximum(np.concatenate([np.diag(block) for _, _, block in blocks]), 0.0))
-
-
-def _gradients(
-    parts: list[Part], prefs: Preferences, counting: Counting, duels: Duels
-) -> tuple[Any, Floats, Floats, Int64s]:
-    """Return gradients of single voters: (sparse voters x slots, voters x 2 other parameters, weight, instance)."""
-    from scipy.sparse import csr_array
-
-    if counting.trust is not None:
-        prefs = trusted(prefs, counting.trust)
-    score, advantage, tie = np.zeros(duels.n_slots), np.zeros(len(duels.ptr) - 1), np.zeros(len(duels.ptr) - 1)
-    for part in parts:
-        score[part.slots], advantage[part.instances], tie[part.instances] = part.score, part.advantage, part.tie
-    pairs, _ = listed_pairs(prefs)
-    instance = prefs.instance_of_ballot[pairs.ballot].astype(np.int64)
-    amount = np.ones(len(instance)) if counting.counts == "binary" else counting._amount(prefs)
-    order = np.zeros(len(instance))
-    if counting.order_effect and prefs.shown is not None:
-        order = np.sign(prefs.shown[pairs_second(prefs)] - prefs.shown[pairs_first(prefs)]).astype(np.float64)
-    lead = score[pairs.better] - score[pairs.worse] + order * advantage[instance]
-    slope, slope_tie = _slopes(parts[0].model, lead, tie[instance], pairs.is_tie)
-    slope, slope_tie = amount * slope, amount * slope_tie
-    unit, weight, owner = _units(prefs)
-    of_pair = unit[pairs.ballot]
-    # A voter with several ballots of different weights: weights enter the sum, the square is taken of the whole.
-    inner = prefs.weight[pairs.ballot] / weight[of_pair]
-    rows, columns = np.concatenate([of_pair, of_pair]), np.concatenate([pairs.better, pairs.worse])
-    values = np.concatenate([slope * inner, -slope * inner])
-    by_slot = csr_array((values, (rows, columns)), shape=(len(weight), duels.n_slots))
-    by_extra = np.stack([sum_by(of_pair, column * inner, len(weight)) for column in (order * slope, slope_tie)], 1)
-    return by_slot, by_extra, weight, owner
-
-
-def _units(prefs: Preferences) -> tuple[Int64s, Floats, Int64s]:
-    """Return the voter of every ballot, the weight and the instance of every voter."""
-    instance = prefs.instance_of_ballot.astype(np.int64)
-    if prefs.agent is None or prefs.agents is None:
-        return np.arange(prefs.n_ballots), prefs.weight, instance
-    key, first, unit = np.unique(instance * len(prefs.agents) + prefs.agent, return_index=True, return_inverse=True)
-    once = np.bincount(unit, minlength=len(key)) == 1
-    weight = np.where(once, prefs.weight[first], 1.0)
-    return unit.reshape(-1), weight, instance[first]
-
-
-def _slopes(model: int, lead: Floats, tie: Floats, is_tie: Any) -> tuple[Floats, Floats]:
-    """Return the derivatives of the log-likelihood of single outcomes in the lead and in the tie parameter."""
-    up, down, even = chances(model, lead, tie)
-    if model == DAVIDSON:
-        gap = (up - down) / 2
-        return np.where(is_tie, 0.0, 0.5) - gap, is_tie - even
-    if model == RAO_KUPPER:
-        margin = np.logaddexp(0.0, tie)
-        grow, stretch = np.exp(tie - margin), 2 / -np.expm1(-2 * margin)
-        slope = np.where(is_tie, down - up, 1 - up)
-        on_margin = np.where(is_tie, up + down - 2 + stretch, up - 1)
-        return slope, on_margin * grow
-    none = np.zeros(len(lead))
-    if model == THURSTONE:
-        density = np.exp(-0.5 * lead**2) / np.sqrt(2 * np.pi)
-        win, loss = density / np.maximum(up, 1e-300), density / np.maximum(down, 1e-300)
-        return np.where(is_tie, (win - loss) / 2, win), none
-    return np.where(is_tie, 0.5 - up, 1 - up), none
-
-
+# ---- resampling ----
 def bootstrap(parts: list[Part], replicates: int, level: float, seed: int | None) -> list[tuple[Part, Floats, Floats]]:
     """Refit to resampled counts: (part with the covariance of the refits, low, high) for every part."""
     rng = np.random.default_rng(seed)

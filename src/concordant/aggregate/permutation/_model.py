@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
+from concordant.aggregate._shared import instance_asked_for
 from concordant.aggregate.permutation._dispersion import MOST_THETA
 from concordant.aggregate.spectral._matrices import comparable_groups, group_notices
 from concordant.preferences import Preferences
@@ -28,7 +29,7 @@ class PermutationModel:
 
     def centre(self, instance: object = None) -> list[str]:
         """Return the items of the centre, best first."""
-        q = 0 if self.instances is None or instance is None else self.instances.code(instance, "instance")
+        q = instance_asked_for(self.instances, len(self.slot_ptr) - 1, instance)
         return self.items.take(self.centre_item[self.slot_ptr[q] : self.slot_ptr[q + 1]])
 
 

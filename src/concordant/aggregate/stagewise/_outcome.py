@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate._shared import snap
+from concordant.aggregate._shared import instance_asked_for, place_of, snap
 from concordant.aggregate.stagewise._stages import CHOSEN, GOES_ON, SMALL, StageFit, Stages
 from concordant.method import Outcome
 from concordant.preferences import Preferences
@@ -35,22 +35,28 @@ class StageModel:
     slot_item: Int32s
     score: Floats
 
-    def p_first(self, items: Sequence[object], instance: object = None) -> Floats:
+    def p_first(self, items: Sequence[object], *, instance: object = None) -> Floats:
         """Return the chance of each of these items to be put before all the others."""
-        q = 0 if self.instances is None or instance is None else self.instances.code(instance, "instance")
+        q = instance_asked_for(self.instances, len(self.slot_ptr) - 1, instance)
         span = slice(int(self.slot_ptr[q]), int(self.slot_ptr[q + 1]))
-        place = {int(code): k for k, code in enumerate(self.slot_item[span])}
-        own = self.score[span][[place[self.items.code(item, "item")] for item in items]]
+        own = self.score[span][[place_of(item, self.items, self.slot_item[span]) for item in items]]
         worth = np.exp(own - own.max())
         return np.asarray(worth / worth.sum())
 
-    def p_beats(self, one: object, other: object, instance: object = None) -> float:
+    def p_beats(self, one: object, other: object, *, instance: object = None) -> float:
         """Return the chance that one item is put before another."""
-        return float(self.p_first([one, other], instance)[0])
+        return float(self.p_first([one, other], instance=instance)[0])
 
 
 def outcome_of(
-    prefs: Preferences, stages: Stages, fit: StageFit, *, level: float, seed: int | None, told: tuple[Notice, ...]
+    prefs: Preferences,
+    stages: Stages,
+    fit: StageFit,
+    *,
+    prior: float,
+    level: float,
+    seed: int | None,
+    told: tuple[Notice, ...],
 ) -> Outcome:
     """Return scores with their intervals, fit and warnings."""
     score = tie_rounded(prefs, fit.score)
@@ -77,7 +83,12 @@ def outcome_of(
         score=score,
         low=low,
         high=high,
-        fit={"log_likelihood": fit.log_likelihood, "gradient": fit.norm, "steps": float(fit.steps)},
+        fit={
+            "log_likelihood": fit.log_likelihood,
+            "prior": prior,
+            "gradient": fit.norm,
+            "steps": float(fit.steps),
+        },
         warnings=tuple(warnings),
         details=details,
         model=StageModel(prefs.items, prefs.instances, prefs.slot_ptr, prefs.slot_item, score),

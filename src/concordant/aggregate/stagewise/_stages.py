@@ -2,8 +2,9 @@
 
 A stage chooses a tier from all that remain. Instances of up to a few hundred candidates are fitted by Newton's method
 in one kernel call; larger ones one by one with quasi-Newton or MM steps whose cost is linear in the ballots. A prior
-keeps every score finite: ``gaussian`` is a normal distribution on scores with this precision; ``gamma`` a Gamma
-distribution on worths, which adds, for every item, this many choices of it from all candidates.
+keeps every score finite, its strength given or chosen by evidence (``"auto"``, one for all instances): ``gaussian`` is
+a normal distribution on scores with this precision; ``gamma`` a Gamma distribution on worths, which adds, for every
+item, this many choices of it from all candidates.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from concordant import kernels, views
-from concordant.errors import InputError
+from concordant.aggregate._complete import with_missing
+from concordant.aggregate._evidence import choose_prior, log_constant
 from concordant.gather import segment_index, sum_by
 from concordant.preferences import Preferences
 from concordant.solvers.quasi_newton import maximise
@@ -25,10 +27,13 @@ LARGEST_CURVATURE = 5_000  # candidates up to which the full matrix of second de
 ENOUGH = 200_000  # entries that show where to start
 TOLERANCE = 1e-8
 TIGHT = 1e-13  # for small instances, where rounding allows it
+ROUGH = 1e-5  # where only the evidence of a prior is wanted
+MOST_CURVES = 2e9  # pairs of entries of one ballot up to which the matrix is made for the evidence
 MAX_STEPS = 500
 LEAST_LOG_WORTH = -320.0
 GOES_ON, CHOSEN, REST = 0, 1, 2
 MISSING_CHOICES = ("ignore", "last-free")
+PRIOR_DOC = "strength of the prior that keeps scores finite; auto chooses it by evidence, 0 is plain likelihood"
 MISSING_DOC = "whether candidates a ballot does not mention stay in its denominators (last-free) or not (ignore)"
 
 
@@ -89,7 +94,7 @@ class Stages:
 
 def known_stages(prefs: Preferences, missing: str, ties: str, seed: int = 0) -> Stages:
     """Return the stages of all ballots; ``missing`` says whether unmentioned candidates stay in denominators."""
-    return stages_of(prefs if missing == "ignore" else leave_rest_open(prefs), ties, seed)
+    return stages_of(with_missing(prefs, missing), ties, seed)
 
 
 def stages_of(prefs: Preferences, ties: str, seed: int = 0) -> Stages:
@@ -108,47 +113,6 @@ def stages_of(prefs: Preferences, ties: str, seed: int = 0) -> Stages:
             slot = slot[_shuffled(prefs, groups, seed)]
         mark = _marks(prefs, groups, keep_ties=ties == "partition")
     return _sorted_by_instance(prefs, slot, mark)
-
-
-def leave_rest_open(prefs: Preferences) -> Preferences:
-    """Return the same ballots, each with the candidates it does not mention in an open last tier."""
-    size = np.diff(prefs.indptr)
-    candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
-    if int(candidates.sum()) > views.LARGEST_MATRIX:
-        raise InputError(
-            f"Keeping {int(candidates.max()):,} candidates in every ballot's denominators takes too much memory: "
-            "use missing='ignore'."
-        )
-    is_open = np.zeros(prefs.n_ballots, bool) if prefs.open is None else prefs.open
-    if (size == candidates).all():
-        return prefs
-    indptr = np.concatenate([[0], np.cumsum(candidates)])
-    ballot = np.repeat(np.arange(prefs.n_ballots), candidates)
-    first = prefs.slot_ptr[prefs.instance_of_ballot]
-    local = prefs.entry_slot - np.repeat(first, size)
-    place = np.full(int(indptr[-1]), np.iinfo(np.int64).max)
-    place[np.repeat(indptr[:-1], size) + local] = np.arange(len(prefs.item))
-    order = np.lexsort((place, ballot))
-    named = place[order]
-    is_named = named < np.iinfo(np.int64).max
-    slot = np.arange(int(indptr[-1])) - np.repeat(indptr[:-1] - first, candidates)
-    last = np.zeros(prefs.n_ballots, np.int64)
-    last[size > 0] = prefs.tier[prefs.indptr[1:][size > 0] - 1]
-    # An open ballot's own last tier is already the rest: the unmentioned join it.
-    rest = np.where(is_open & (size > 0), last, last + 1)[ballot]
-    tier = np.where(is_named, np.append(prefs.tier, 0)[np.where(is_named, named, -1)], rest)
-    return Preferences(
-        prefs.items,
-        indptr,
-        prefs.slot_item[slot[order]],
-        tier,
-        weight=prefs.weight,
-        instances=prefs.instances,
-        instance=prefs.instance,
-        open=is_open | (size < candidates),
-        slot_ptr=prefs.slot_ptr,
-        slot_item=prefs.slot_item,
-    )
 
 
 def _marks(prefs: Preferences, groups: views.Tiers, keep_ties: bool) -> Bytes:
@@ -212,11 +176,17 @@ class Prior:
 
     strength: float
     kind: str
+    doubt: float = 0.0
+    """The variance of the logarithm of the strength, where the data chose it."""
 
     @property
     def is_gamma(self) -> bool:
         """Whether worths have a Gamma prior."""
         return self.kind == "gamma"
+
+    def log_constant(self, size: Int64s) -> Floats:
+        """Return the logarithm of the constant that makes this prior a density, for instances of these sizes."""
+        return log_constant("dirichlet" if self.is_gamma else "gaussian", np.array(self.strength), size)
 
     def add(self, score: Floats, worth: Floats, gradient: Floats, diagonal: Floats) -> float:
         """Add the prior's derivatives to those of one instance; return its logarithm."""
@@ -256,38 +226,132 @@ class StageFit:
     steps: int
     is_definite: Bools
     """Per instance: whether standard errors exist."""
+    evidence: float = 0.0
+    """Laplace's approximation of the logarithm of the chance of the data under the prior, where wanted."""
 
 
 def fit_stages(
-    stages: Stages, prior: Prior, *, solver: str = "auto", with_errors: bool = True, max_steps: int = MAX_STEPS
+    stages: Stages,
+    prior: Prior,
+    *,
+    solver: str = "auto",
+    with_errors: bool = True,
+    with_evidence: bool = False,
+    max_steps: int = MAX_STEPS,
+    start: Floats | None = None,
 ) -> StageFit:
-    """Fit every instance by penalised maximum likelihood."""
+    """Fit every instance by penalised maximum likelihood; large ones begin at ``start``, if given."""
     size = np.diff(stages.slot_ptr)
     block = np.concatenate([[0], np.cumsum(np.where(size <= LARGEST_CURVATURE, size**2, 0))])
     score = np.zeros(int(stages.slot_ptr[-1]))
     covariance = np.zeros(int(block[-1]) if with_errors else 0)
     is_definite = np.ones(len(size), bool)
-    value, norm, steps = 0.0, 0.0, 0
+    value, norm, steps, evidence = 0.0, 0.0, 0, 0.0
     in_kernel = (size <= SMALL) & (solver in ("auto", "newton"))
     if in_kernel.any():
         chosen = np.flatnonzero(in_kernel)
         part = stages if in_kernel.all() else stages.part(chosen)
         own = _spans(stages.slot_ptr[chosen], stages.slot_ptr[chosen + 1])
-        score[own], blocks, values, norms, counts, definite = kernels.fit_stages(
-            part.slot_ptr, part.ballot_ptr, *part.arrays, prior.strength, prior.is_gamma, max_steps, TIGHT, with_errors
+        score[own], blocks, values, norms, counts, definite, penalty, log_det = kernels.fit_stages(
+            part.slot_ptr,
+            part.ballot_ptr,
+            *part.arrays,
+            prior.strength,
+            prior.is_gamma,
+            max_steps,
+            TIGHT,
+            with_errors,
+            with_evidence,
         )
         if with_errors:
             covariance[_spans(block[chosen], block[chosen + 1])] = blocks
         is_definite[chosen] = definite.astype(bool)
         value, norm, steps = float(values.sum()), float(norms.max()), int(counts.max())
+        if with_evidence:
+            evidence = float((values + penalty + prior.log_constant(size[chosen]) - log_det / 2).sum())
     for q in np.flatnonzero(~in_kernel).tolist():
         part = stages if len(size) == 1 else stages.part(np.array([q]))
-        fit = _fit_large(part, prior, solver, with_errors, max_steps)
-        score[stages.slot_ptr[q] : stages.slot_ptr[q + 1]], is_definite[q] = fit.score, fit.is_definite[0]
+        span = slice(int(stages.slot_ptr[q]), int(stages.slot_ptr[q + 1]))
+        begin = None if start is None else start[span]
+        if with_evidence:
+            fit = _weigh_large(part, prior, solver, max_steps, begin)
+        else:
+            fit = _fit_large(part, prior, solver, with_errors, max_steps, begin)
+        score[span], is_definite[q] = fit.score, fit.is_definite[0]
         if with_errors:
             covariance[block[q] : block[q + 1]] = np.nan if fit.covariance is None else fit.covariance
         value, norm, steps = value + fit.log_likelihood, max(norm, fit.norm), max(steps, fit.steps)
-    return StageFit(score, covariance if with_errors else None, value, norm, steps, is_definite)
+        evidence += fit.evidence
+    if with_errors and prior.doubt:
+        _widen(covariance, block, stages.slot_ptr, score, prior)
+    return StageFit(score, covariance if with_errors else None, value, norm, steps, is_definite, evidence)
+
+
+def _widen(covariance: Floats, block: Int64s, slot_ptr: Int64s, score: Floats, prior: Prior) -> None:
+    """Add to the covariances what the doubt about the prior's strength adds: scores move with its logarithm."""
+    for q in np.flatnonzero(np.diff(block) > 1).tolist():
+        own, m = score[slot_ptr[q] : slot_ptr[q + 1]], int(slot_ptr[q + 1] - slot_ptr[q])
+        found = covariance[block[q] : block[q + 1]].reshape(m, m)
+        slope = np.zeros(m)
+        prior.add(own, worths(own), slope, np.zeros(m))
+        moved = found @ slope
+        found += prior.doubt * np.outer(moved, moved)
+
+
+def chosen_prior(stages: Stages, strength: float | str, kind: str, solver: str) -> tuple[Prior, Floats | None]:
+    """Return the prior, its strength chosen by evidence where it is "auto", and scores to begin a fit with."""
+    if not isinstance(strength, str):
+        return Prior(strength, kind), None
+    scores: dict[float, Floats] = {}
+
+    def evidence(trial: float) -> float:
+        nearest = min(scores, key=lambda known: abs(np.log(known / trial)), default=None)
+        start = None if nearest is None else scores[nearest]
+        fit = fit_stages(stages, Prior(trial, kind), solver=solver, with_errors=False, with_evidence=True, start=start)
+        scores[trial] = fit.score
+        return fit.evidence
+
+    best, doubt = choose_prior(evidence)
+    return Prior(best, kind, doubt), scores[best]
+
+
+def _weigh_large(stages: Stages, prior: Prior, solver: str, max_steps: int, start: Floats | None) -> StageFit:
+    """Fit one instance well enough to tell how likely its data are under the prior."""
+    m = int(stages.slot_ptr[-1])
+    if m < 2:
+        return _fit_large(stages, prior, solver, False, max_steps, start)
+    function = _Objective(stages, prior)
+    begin = _begin(stages, prior) if start is None else start
+    tolerance = ROUGH * max(function.total, prior.strength) / m
+    found = maximise(function, begin, tolerance=tolerance, max_steps=max_steps)
+    value, _, diagonal = function(found.point)
+    log_det = (m - 1) / m * float(np.log(diagonal).sum())  # above that of the matrix, which the diagonal bounds
+    if m <= LARGEST_CURVATURE and float((np.diff(stages.indptr).astype(np.float64) ** 2).sum()) <= MOST_CURVES:
+        log_det = _log_det(function, found.point)
+    evidence = value + float(prior.log_constant(np.array([m]))[0]) - log_det / 2
+    point = found.point - found.point.mean()
+    return StageFit(point, None, function.log_likelihood, 0.0, found.steps, np.ones(1, bool), evidence)
+
+
+def _log_det(function: _Objective, point: Floats) -> float:
+    """Return the log-determinant of the curvature, without that of ties and of "all scores up by the same"."""
+    from scipy.linalg.lapack import dpotrf
+
+    indptr, slot, mark, weight = function.stages.arrays
+    worth, m = worths(point), len(point)
+    matrix = kernels.stage_curvature(
+        indptr, slot, np.where(mark == GOES_ON, REST, mark).astype(np.uint8), weight, worth
+    )
+    function.prior.add_curvature(worth, matrix)
+    shift = max(float(np.trace(matrix)), 1e-300) / m**2
+    matrix += shift
+    for _ in range(12):
+        factor, trouble = dpotrf(matrix.T, lower=0)
+        if not trouble:
+            break
+        matrix[np.diag_indices(m)] += 1e-12 * shift * m**2
+    along = shift * m + (0.0 if function.prior.is_gamma else function.prior.strength)
+    return 2 * float(np.log(np.maximum(np.diag(factor), 1e-150)).sum()) - float(np.log(along))
 
 
 class _Objective:
@@ -317,7 +381,9 @@ def worths(score: Floats) -> Floats:
     return np.asarray(np.exp(np.maximum(score - score.max(), LEAST_LOG_WORTH)))
 
 
-def _fit_large(stages: Stages, prior: Prior, solver: str, with_errors: bool, max_steps: int) -> StageFit:
+def _fit_large(
+    stages: Stages, prior: Prior, solver: str, with_errors: bool, max_steps: int, begin: Floats | None = None
+) -> StageFit:
     m = int(stages.slot_ptr[-1])
     if m < 2:
         return StageFit(np.zeros(m), np.zeros(m), 0.0, 0.0, 0, np.ones(1, bool))
@@ -329,7 +395,7 @@ def _fit_large(stages: Stages, prior: Prior, solver: str, with_errors: bool, max
         point, steps = _climb_by_mm(function, np.zeros(m), tolerance, 10 * max_steps)
     else:
         # Where the matrix of second derivatives is made anyway, its Newton steps finish what this begins.
-        start = _begin(stages, prior)
+        start = _begin(stages, prior) if begin is None else begin
         found = maximise(function, start, tolerance=tolerance * (1e3 if use_matrix else 1.0), max_steps=max_steps)
         point, steps = found.point, found.steps
     covariance = None

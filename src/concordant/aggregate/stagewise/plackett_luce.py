@@ -7,11 +7,13 @@ conditional logit. A ballot over some of the items speaks only of these; in an o
 set) the rest stay in the denominators and are not ordered. Use it for choices, top-k lists and race results, where
 who comes first tells more than who comes last.
 
-``prior`` keeps scores finite where nothing was ever put before an item: the precision of a normal distribution on
-the scores, or with ``prior_kind="gamma"`` how many times each item is chosen from all beforehand. Tied items are put
-in a random order (``ties="shuffle"``), in the order given (``"input"``), or kept together (``"partition"``, the
-ordered-partition likelihood). Standard errors come from the exact second derivative, for scores that sum to zero;
-``posterior=1000`` draws from the posterior under the Gamma prior by Gibbs sampling instead.
+``prior`` keeps scores finite where nothing was ever put before an item, and draws those of rarely ranked items to the
+middle: the precision of a normal distribution on the scores, or with ``prior_kind="gamma"`` how many times each item
+is chosen from all beforehand. By default it is chosen by evidence, one for all instances, and reported in
+``ranking.fit["prior"]``; 0 is plain likelihood. Tied items are put in a random order (``ties="shuffle"``), in the order
+given (``"input"``), or kept together (``"partition"``, the ordered-partition likelihood). Standard errors come from the
+exact second derivative, for scores that sum to zero; ``posterior=1000`` draws from the posterior under the Gamma prior
+by Gibbs sampling instead.
 
 Cost: linear in the total length of the ballots per step, about 15 steps; standard errors items³.
 References: R. Plackett, The analysis of permutations, 1975; D. Hunter, MM algorithms for generalized Bradley-Terry
@@ -26,7 +28,14 @@ import numpy as np
 
 from concordant.aggregate.stagewise._outcome import outcome_of
 from concordant.aggregate.stagewise._posterior import draw_posterior
-from concordant.aggregate.stagewise._stages import MISSING_CHOICES, MISSING_DOC, Prior, fit_stages, known_stages
+from concordant.aggregate.stagewise._stages import (
+    MISSING_CHOICES,
+    MISSING_DOC,
+    PRIOR_DOC,
+    chosen_prior,
+    fit_stages,
+    known_stages,
+)
 from concordant.errors import ParameterError
 from concordant.method import Method, Outcome
 from concordant.params import param
@@ -47,7 +56,7 @@ class PlackettLuce(Method):
 
     aliases = {"plackett-luce-topk": {"missing": "last-free"}}
 
-    prior: float = param(0.1, "strength of the prior that keeps scores finite", low=0.0)
+    prior: float | str = param("auto", PRIOR_DOC, low=0.0, words=("auto",))
     prior_kind: str = param("gaussian", "normal on scores, or Gamma on worths", choices=("gaussian", "gamma"))
     ties: str = param("shuffle", "what is done with tied items", choices=("shuffle", "input", "partition"))
     missing: str = param("ignore", MISSING_DOC, choices=MISSING_CHOICES)
@@ -60,18 +69,17 @@ class PlackettLuce(Method):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with standard errors, ranks that hold, fit and warnings."""
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
-        if self.posterior and (self.prior_kind != "gamma" or not self.prior):
+        if self.posterior and (self.prior_kind != "gamma" or self.prior == 0):
             raise ParameterError("posterior draws need the Gamma prior: set prior_kind='gamma' and prior above 0.")
         stages = known_stages(prefs, self.missing, self.ties, seed)
-        fit = fit_stages(
-            stages,
-            Prior(self.prior, self.prior_kind),
-            solver=self.solver,
-            with_errors=self.errors == "hessian" and not self.posterior,
+        prior, start = chosen_prior(stages, self.prior, self.prior_kind, self.solver)
+        with_errors = self.errors == "hessian" and not self.posterior
+        fit = fit_stages(stages, prior, solver=self.solver, with_errors=with_errors, start=start)
+        outcome = outcome_of(
+            prefs, stages, fit, prior=prior.strength, level=self.level, seed=seed, told=self._told(prefs)
         )
-        outcome = outcome_of(prefs, stages, fit, level=self.level, seed=seed, told=self._told(prefs))
         if self.posterior:
-            return draw_posterior(prefs, stages, outcome, self.prior, self.posterior, self.level, seed)
+            return draw_posterior(prefs, stages, outcome, prior.strength, self.posterior, self.level, seed)
         return outcome
 
     def _told(self, prefs: Preferences) -> tuple[Notice, ...]:

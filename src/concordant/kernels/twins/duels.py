@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.types import Floats, Int32s, Int64s
+from concordant.types import Bytes, Floats, Int32s, Int64s
 
-__all__ = ["duel_terms", "fit_duels", "laplacian", "laplacian_product"]
+__all__ = ["ballot_slopes", "duel_terms", "fit_duels", "laplacian", "laplacian_product"]
 
 BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER = range(4)
 MAX_NEWTON = 100
 NEWTON_STEP = 1e-9
+PAIRS_AT_ONCE = 1_000_000
 Terms = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
 
 
@@ -56,6 +57,49 @@ def laplacian_product(first: Int32s, second: Int32s, weight: Floats, x: Floats) 
     return np.asarray(degree[:, None] * x - off @ x - off.T @ x)
 
 
+def ballot_slopes(
+    indptr: Int64s,
+    slot: Int64s,
+    tier: Int32s,
+    level: Floats,
+    shown: Int32s,
+    is_open: Bytes,
+    instance: Int32s,
+    score: Floats,
+    advantage: Floats,
+    tie: Floats,
+    model: int,
+) -> tuple[Floats, Floats]:
+    """Return derivatives of the log-likelihood of single ballots, all pairs of a ballot together.
+
+    By entry that of its item's score, by ballot those of the advantage and the tie parameter. A pair counts the
+    difference of its levels (or once), nothing inside the last tier of an open ballot. ``level``, ``shown`` and
+    ``is_open`` may be empty.
+    """
+    size = np.diff(indptr)
+    slope, extra = np.zeros(len(slot)), np.zeros((len(size), 2))
+    for m in np.unique(size[size > 1]).tolist():
+        ahead, behind = np.triu_indices(m, 1)
+        own = np.flatnonzero(size == m)
+        at_once = max(1, PAIRS_AT_ONCE // len(ahead))
+        for ballot in np.split(own, range(at_once, len(own), at_once)):
+            first, second = (indptr[ballot][:, None] + place for place in (ahead, behind))
+            is_tie = tier[first] == tier[second]
+            amount = np.abs(level[first] - level[second]) if len(level) else np.ones(first.shape)
+            if len(is_open):
+                last = tier[indptr[ballot + 1] - 1]
+                amount = amount * ~((tier[first] == last[:, None]) & is_tie & (is_open[ballot] > 0)[:, None])
+            lead = np.sign(shown[second] - shown[first]) if len(shown) else np.zeros(first.shape)
+            d = score[slot[first]] - score[slot[second]] + lead * advantage[instance[ballot]][:, None]
+            x = np.broadcast_to(tie[instance[ballot]][:, None], d.shape)
+            terms = _TERMS[model](*(v.ravel() for v in (d, x, amount * ~is_tie, 0 * amount, amount * is_tie)))
+            on_lead, on_tie = terms[1].reshape(d.shape), terms[3].reshape(d.shape)
+            for entry, sign in ((first, 1.0), (second, -1.0)):
+                slope += np.bincount(entry.ravel(), sign * on_lead.ravel(), len(slot))
+            extra[ballot, 0], extra[ballot, 1] = (lead * on_lead).sum(axis=1), on_tie.sum(axis=1)
+    return slope, extra
+
+
 def fit_duels(
     slot_ptr: Int64s,
     duel_ptr: Int64s,
@@ -69,17 +113,19 @@ def fit_duels(
     is_gamma: bool,
     ridge: Floats,
     ridge_extra: Floats,
-) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Int32s]:
+    with_errors: bool,
+) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Int32s]:
     """Fit the model to every instance by Newton's method.
 
     Returns (score, advantage and tie parameter by instance, covariance blocks, variances of the two parameters,
-    log-likelihood, largest gradient entry, iterations).
+    log-likelihood, largest gradient entry, log-determinant of the negative Hessian without the direction "all scores
+    up by the same", iterations); without errors there are no covariances and variances.
     """
     n = len(slot_ptr) - 1
     size = np.diff(slot_ptr)
     cell_ptr = np.concatenate([[0], np.cumsum(size**2)])
-    score, covariance = np.zeros(int(slot_ptr[-1])), np.zeros(int(cell_ptr[-1]))
-    advantage, tie, value, slack = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+    score, covariance = np.zeros(int(slot_ptr[-1])), np.zeros(int(cell_ptr[-1]) if with_errors else 0)
+    advantage, tie, value, slack, log_det = np.zeros((5, n))
     extra_variance, iterations = np.zeros((n, 2)), np.zeros(n, np.int32)
     owner = np.repeat(np.arange(n), np.diff(duel_ptr))
     for m in np.unique(size[size > 0]).tolist():
@@ -96,17 +142,25 @@ def fit_duels(
             ridge[own],
             ridge_extra[own],
         )
-        point, value[own], slack[own], iterations[own], inverse = _newton(batch)
+        point, value[own], slack[own], iterations[own], hessian, along = _newton(batch)
+        log_det[own] = np.linalg.slogdet(hessian)[1] - np.log(along)
         score[slot_ptr[own][:, None] + np.arange(m)] = point[:, :m]
         if batch.order is not None:
-            advantage[own], extra_variance[own, 0] = point[:, m], inverse[:, m, m]
+            advantage[own] = point[:, m]
         if batch.has_tie:
-            tie[own], extra_variance[own, 1] = point[:, -1], inverse[:, -1, -1]
+            tie[own] = point[:, -1]
+        if not with_errors:
+            continue
+        inverse = np.linalg.inv(hessian)
+        if batch.order is not None:
+            extra_variance[own, 0] = inverse[:, m, m]
+        if batch.has_tie:
+            extra_variance[own, 1] = inverse[:, -1, -1]
         block = inverse[:, :m, :m]
         mean = block.mean(axis=2)
         centred = block - mean[:, :, None] - mean[:, None, :] + mean.mean(axis=1)[:, None, None]
         covariance[cell_ptr[own][:, None] + np.arange(m * m)] = centred.reshape(len(own), -1)
-    return score, advantage, tie, covariance, extra_variance, value, slack, iterations
+    return score, advantage, tie, covariance, extra_variance, value, slack, log_det, iterations
 
 
 class _Batch:
@@ -154,8 +208,11 @@ class _Batch:
     def value(self, point: Floats) -> Floats:
         return self.by_instance(self.terms(point)[0]) + self.penalty(point)
 
-    def expand(self, point: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the log-likelihoods, and gradients and negative Hessians of the penalised ones."""
+    def expand(self, point: Floats, is_exact: bool = False) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the log-likelihoods, gradients and negative Hessians (exact, or definite) of the penalised ones.
+
+        Also the curvature along "all scores up by the same", 1 where that is a part of the model.
+        """
         m, n = self.m, self.size
         value, slope, curve, slope_x, curve_x, cross = self.terms(point)
         gradient, hessian = np.zeros((self.n, n)), np.zeros((self.n, n, n))
@@ -173,7 +230,7 @@ class _Batch:
         if self.has_tie:
             gradient[:, -1] = self.by_instance(slope_x)
             bend = _bend_of_tie(self.model, point[:, -1], gradient[:, -1])
-            hessian[:, -1, -1] = self.by_instance(curve_x) + bend
+            hessian[:, -1, -1] = self.by_instance(curve_x) + (bend if is_exact else np.maximum(bend, 0.0))
             hessian[:, -1, :m] = hessian[:, :m, -1] = self._by_slot(cross)
             if self.order is not None:
                 hessian[:, -1, m] = hessian[:, m, -1] = self.by_instance(self.order * cross)
@@ -183,10 +240,13 @@ class _Batch:
         hessian[:, on_scores, on_scores] += self.ridge * worth
         gradient[:, m:] -= self.ridge_extra * point[:, m:]
         hessian[:, np.arange(m, n), np.arange(m, n)] += self.ridge_extra
+        along = np.ones(self.n)
         if not self.is_gamma:
             spread = degree.sum(axis=1)
-            hessian[:, :m, :m] += np.where(spread > 0, spread / m**2, 1.0)[:, None, None]
-        return self.by_instance(value), gradient, hessian
+            level = np.where(spread > 0, spread / m**2, 1.0)
+            hessian[:, :m, :m] += level[:, None, None]
+            along = level * m + self.ridge[:, 0]
+        return self.by_instance(value), gradient, hessian, along
 
     def by_instance(self, by_row: Floats) -> Floats:
         return np.asarray(np.bincount(self.owner, by_row, self.n), np.float64)
@@ -198,10 +258,10 @@ class _Batch:
         return np.asarray(up - down).reshape(self.n, self.m)
 
 
-def _newton(batch: _Batch) -> tuple[Floats, Floats, Floats, Int32s, Floats]:
+def _newton(batch: _Batch) -> tuple[Floats, Floats, Floats, Int32s, Floats, Floats]:
     """Climb in all instances at once; each stops when its own step is small."""
     point = batch.start()
-    value, gradient, hessian = batch.expand(point)
+    value, gradient, hessian, along = batch.expand(point)
     penalised = value + batch.penalty(point)
     is_active, iterations = np.ones(batch.n, bool), np.zeros(batch.n, np.int32)
     for _ in range(MAX_NEWTON):
@@ -218,13 +278,14 @@ def _newton(batch: _Batch) -> tuple[Floats, Floats, Floats, Int32s, Floats]:
                 break
             share[too_far] /= 2
         point = np.where(is_active[:, None], trial, point)
-        value, gradient, hessian = batch.expand(point)
+        value, gradient, hessian, along = batch.expand(point)
         penalised = value + batch.penalty(point)
         is_active &= ~((share == 1.0) & (np.abs(step).max(axis=1) < NEWTON_STEP))
         if not is_active.any():
             break
     slack = np.abs(gradient).max(axis=1)
-    return point, value, slack, iterations, np.asarray(np.linalg.inv(hessian), np.float64)
+    hessian = batch.expand(point, is_exact=True)[2] if batch.has_tie else hessian
+    return point, value, slack, iterations, hessian, along
 
 
 # ---- the models: value and derivatives by row; curves and cross are negated second derivatives ----
@@ -276,7 +337,7 @@ def _rao_kupper(d: Floats, x: Floats, won: Floats, lost: Floats, tied: Floats) -
 
 
 def _bend_of_tie(model: int, x: Floats, slope_x: Floats) -> Floats:
-    return np.maximum(0.0, -(1 - _sigmoid(x)) * slope_x) if model == RAO_KUPPER else np.zeros_like(x)
+    return np.asarray(-(1 - _sigmoid(x)) * slope_x) if model == RAO_KUPPER else np.zeros_like(x)
 
 
 def _sigmoid(z: Floats) -> Floats:

@@ -77,19 +77,21 @@ def fit_stages(
     max_steps: int,
     tolerance: float,
     with_errors: bool,
-) -> tuple[Floats, Floats, Floats, Floats, Int32s, Bytes]:
-    """Fit every instance by Newton's method: (score, covariance, value, norm, steps, is_definite).
+    with_evidence: bool,
+) -> tuple[Floats, Floats, Floats, Floats, Int32s, Bytes, Floats, Floats]:
+    """Fit every instance by Newton's method: (score, covariance, value, norm, steps, is_definite, penalty, log_det).
 
     ``value`` is the log-likelihood, ``norm`` the largest derivative relative to the weight of all stages. The
     covariance is that of scores that sum to zero, one block per instance, NaN where the second derivative is not
-    definite; it is empty without ``with_errors``.
+    definite; it is empty without ``with_errors``. ``log_det`` (0 without ``with_evidence``) is the log-determinant of
+    the curvature without that of ties and without the direction "all scores up by the same".
     """
     n = len(slot_ptr) - 1
     score = np.zeros(int(slot_ptr[-1]))
     block = np.concatenate([[0], np.cumsum(np.diff(slot_ptr) ** 2)])
     covariance = np.zeros(int(block[-1]) if with_errors else 0)
     value, norm, steps = np.zeros(n), np.zeros(n), np.zeros(n, np.int32)
-    is_definite = np.ones(n, np.uint8)
+    is_definite, penalty, log_det = np.ones(n, np.uint8), np.zeros(n), np.zeros(n)
     for q in range(n):
         span = slice(int(slot_ptr[q]), int(slot_ptr[q + 1]))
         if span.stop - span.start < 2:
@@ -107,9 +109,12 @@ def fit_stages(
         )
         fit.run(max_steps, tolerance)
         score[span], value[q], norm[q], steps[q] = fit.score, fit.value - fit.penalty, fit.norm, fit.steps
+        penalty[q] = fit.penalty
         if with_errors:
             covariance[block[q] : block[q + 1]], is_definite[q] = fit.covariance()
-    return score, covariance, value, norm, steps, is_definite
+        if with_evidence:
+            log_det[q] = fit.log_det()
+    return score, covariance, value, norm, steps, is_definite, penalty, log_det
 
 
 class _Fit:
@@ -159,6 +164,14 @@ class _Fit:
         inverse = np.linalg.inv(factor)
         along = self.m * (self.shift * self.m + (0.0 if self.is_gamma else self.prior))
         return (inverse.T @ inverse - 1 / along).reshape(-1), True
+
+    def log_det(self) -> float:
+        self._evaluate(self.score)
+        had_ties, self.has_ties = self.has_ties, False
+        factor, _ = self._curve()
+        self.has_ties = had_ties
+        along = self.shift * self.m + (0.0 if self.is_gamma else self.prior)
+        return 2 * float(np.log(np.diag(factor)).sum()) - float(np.log(along))
 
     def _evaluate(self, score: Floats) -> float:
         top = score.max()

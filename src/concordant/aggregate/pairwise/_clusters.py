@@ -1,0 +1,226 @@
+"""Comparisons that depend on each other: all pairs cut out of one ballot, all ballots of one voter.
+
+The likelihood takes every pair for an observation of its own. A ranking of n items gives n (n - 1) / 2 pairs but only
+n - 1 facts, so what the pairs say together is worth less than it seems. Two things set that right:
+
+- **dependence**: how much larger the variance of the gradient is than independent pairs would make it, on the average
+  (about (n + 1) / 3 for rankings of n items). A prior is weighed against the likelihood divided by it.
+- **clustered errors**: A J A, with A the inverse of the curvature and J the sum of squared gradients of single voters
+  (a ballot each, or with ``errors="sandwich"`` all ballots of an agent of an instance together), plus what the prior's
+  pull adds to the error. The gradient of a voter is too small by what the fit took from it: it is enlarged by the
+  voter's share in each item (its leverage, as in the estimator CR2 of Bell and McCaffrey, 2002). An item that few
+  voters saw has too few gradients to tell from: its variance is never below that of average dependence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from concordant import kernels
+from concordant.aggregate._complete import with_missing
+from concordant.aggregate.pairwise._duels import Counting, trusted
+from concordant.aggregate.pairwise._solve import DAVIDSON, Part
+from concordant.gather import sum_by
+from concordant.preferences import Preferences
+from concordant.types import Floats, Int64s
+
+TYPICAL = 10.0  # voters that the dependence of rankings is worth beside that of the data
+MOST_LEVERAGE = 0.95
+LARGEST_BLOCK = 2500  # candidates up to which the whole clustered covariance is made
+LARGEST_ARRAY = 10_000_000  # cells of voters x candidates above which most are zeros not worth keeping
+N_DRAWS = 256
+
+
+class Voters:
+    """Who said what: ballots, or those of an agent gathered, ready to give the gradient of each at a fit."""
+
+    def __init__(self, prefs: Preferences, counting: Counting, by_agent: bool = False) -> None:
+        prefs = trusted(prefs, counting.trust) if counting.trust is not None else prefs
+        self.prefs, self.counting = prefs, counting = with_missing(prefs, counting.missing), counting
+        instance = prefs.instance_of_ballot.astype(np.int64)
+        self.unit, self.weight, self.instance = np.arange(prefs.n_ballots), prefs.weight, instance
+        if by_agent and prefs.agent is not None and prefs.agents is not None:
+            key = instance * len(prefs.agents) + prefs.agent
+            _, first, unit = np.unique(key, return_index=True, return_inverse=True)
+            is_once = np.bincount(unit, minlength=len(first)) == 1
+            self.unit, self.instance = unit.reshape(-1), instance[first]
+            self.weight = np.where(is_once, prefs.weight[first], 1.0)
+        order = np.argsort(self.instance, kind="stable")
+        self.row = np.empty(len(order), np.int64)
+        self.row[order] = np.arange(len(order))
+        self.row_ptr = np.searchsorted(self.instance[order], np.arange(prefs.n_instances + 1))
+
+    @property
+    def typical(self) -> float:
+        """The dependence of rankings as long as these, on the average over pairs."""
+        size = np.diff(self.prefs.indptr).astype(np.float64)
+        pairs = self.prefs.weight * size * (size - 1)
+        return float((pairs * (size + 1)).sum() / (3 * pairs.sum())) if pairs.sum() > 0 else 1.0
+
+    def gradients(self, parts: list[Part]) -> Gradients:
+        """Return the gradient of every voter at a fit."""
+        prefs, n = self.prefs, len(self.weight)
+        score, advantage, tie = np.zeros(prefs.n_slots), np.zeros(prefs.n_instances), np.zeros(prefs.n_instances)
+        for part in parts:
+            score[part.slots], advantage[part.instances], tie[part.instances] = part.score, part.advantage, part.tie
+        slot, size = np.ascontiguousarray(prefs.entry_slot, np.int64), np.diff(prefs.indptr)
+        slope, extra = kernels.ballot_slopes(
+            prefs.indptr,
+            slot,
+            prefs.tier,
+            np.empty(0) if self.counting.counts == "binary" else self.counting.levels(prefs),
+            prefs.shown if self.counting.order_effect and prefs.shown is not None else np.empty(0, np.int32),
+            np.empty(0, np.uint8) if prefs.open is None else prefs.open.astype(np.uint8),
+            np.ascontiguousarray(prefs.instance_of_ballot, np.int32),
+            score,
+            advantage,
+            tie,
+            parts[0].model,
+        )
+        # A voter with several ballots of different weights: weights enter the sum, the square is taken of the whole.
+        weight = prefs.weight / np.sqrt(np.maximum(self.weight[self.unit], 1e-300))
+        extra = np.stack([sum_by(self.row[self.unit], column * weight, n) for column in extra.T], 1)
+        times = sum_by(slot, np.repeat(np.maximum(self.weight, 1.0)[self.unit], size), prefs.n_slots)
+        row, value = np.repeat(self.row[self.unit], size), slope * np.repeat(weight, size)
+        entries = sum_by(prefs.instance_of_ballot, size.astype(np.float64), prefs.n_instances)
+        entry_ptr = np.concatenate([[0], np.cumsum(entries)]).astype(np.int64)
+        if prefs.n_instances > 1:
+            order = np.argsort(np.repeat(prefs.instance_of_ballot, size), kind="stable")
+            row, slot, value = row[order], slot[order], value[order]
+        return Gradients(row, slot, value, extra, times, self.row_ptr, entry_ptr)
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """Derivatives of the log-likelihood of voters, times the root of their weights, voters sorted by instance.
+
+    The entries of instance q are entry_ptr[q]:entry_ptr[q + 1] (voter, slot, value), its voters row_ptr[q]:row_ptr[q
+    + 1]. ``extra`` holds a row per voter for the other parameters, ``times`` says by slot how many voters there are.
+    """
+
+    row: Int64s
+    slot: Int64s
+    value: Floats
+    extra: Floats
+    times: Floats
+    row_ptr: Int64s
+    entry_ptr: Int64s
+
+
+class Scatter:
+    """The gradients of voters at one part of a fit: the formulas of the top of this file."""
+
+    def __init__(self, part: Part, gradients: Gradients) -> None:
+        self.part, self.gradients = part, gradients
+        size, penalty = np.diff(part.duels.slot_ptr), part.penalty
+        owner = np.repeat(np.arange(len(size)), size)
+        free = 0.0
+        if penalty.basis is not None and penalty.shrink is not None:
+            free = (penalty.basis**2 * penalty.shrink).sum(axis=1)
+        # The prior's curvature on its diagonal, and by how much the fit made gradients smaller.
+        self.pull = penalty.ridge[owner] * (np.exp(part.raw_score) if penalty.is_gamma else 1.0) * (1 - free)
+        taken = 1 - self.pull * part.variance - 1 / np.maximum(size, 1)[owner]
+        leverage = np.clip(taken / np.maximum(gradients.times[part.slots], 1.0), 0.0, MOST_LEVERAGE)
+        self.enlarge = 1 / np.sqrt(1 - leverage)
+        ends = zip(part.duels.slot_ptr[:-1].tolist(), part.duels.slot_ptr[1:].tolist(), strict=True)
+        is_compared = np.diff(part.duels.ptr) > 0
+        self.spans = [(q, slice(a, b)) for q, (a, b) in enumerate(ends) if is_compared[q]]
+
+    def rows(self, q: int, span: slice) -> Any:
+        """Return the enlarged gradients of one instance, a row per voter: sparse where that is large.
+
+        The other parameters are fitted anew.
+        """
+        g, at, m = self.gradients, int(self.part.instances[q]), span.stop - span.start
+        here, voters = slice(g.entry_ptr[at], g.entry_ptr[at + 1]), slice(g.row_ptr[at], g.row_ptr[at + 1])
+        row, column = g.row[here] - voters.start, g.slot[here] - self.part.slots[span.start]
+        n, enlarge = int(voters.stop - voters.start), self.enlarge[span]
+        if self.has_extras:
+            side, corner, columns = self._border(q, span)
+            found = np.bincount(row * m + column, g.value[here], n * m).reshape(n, m)
+            return (found - g.extra[voters][:, columns] @ np.linalg.solve(corner, side.T)) * enlarge
+        if n * m <= LARGEST_ARRAY:
+            return np.bincount(row * m + column, g.value[here] * enlarge[column], n * m).reshape(n, m)
+        from scipy.sparse import csr_array
+
+        return csr_array((g.value[here] * enlarge[column], (row, column)), shape=(n, m))
+
+    @property
+    def has_extras(self) -> bool:
+        """Whether there is an order effect or a tie parameter."""
+        return len(self.part.duels.order) > 0 or self.part.model >= DAVIDSON
+
+    def _border(self, q: int, span: slice) -> tuple[Floats, Floats, list[int]]:
+        p, point = self.part.problem(q, span)
+        columns = [c for c, used in enumerate((p.has_order, p.has_tie)) if used]
+        return *p.border(p.terms(point), is_exact=True), columns
+
+    def traces(self) -> tuple[float, float]:
+        """Return the traces of J A and of what it would be for independent pairs, over all instances."""
+        found = expected = 0.0
+        for q, span in self.spans:
+            expected += span.stop - span.start - 1 - float(self.pull[span] @ self.part.variance[span])
+            rows = self.rows(q, span)
+            if self.part.covariance is not None:
+                found += float((rows * (rows @ self.part.block(q))).sum())
+            else:
+                signs = np.random.default_rng(0).choice([-1.0, 1.0], (span.stop - span.start, N_DRAWS))
+                found += float(((rows @ signs) * (rows @ self.part.times_inverse(signs))).sum()) / N_DRAWS
+        return found, expected
+
+    def clustered(self, factor: float, rng: np.random.Generator) -> Part:
+        """Return the part with clustered covariances; ``factor`` is the dependence."""
+        part = replace(self.part, extra_variance=factor * self.part.extra_variance)
+        if not self.spans:
+            return part
+        if part.covariance is None or (len(part.instances) == 1 and len(part.score) > LARGEST_BLOCK):
+            draws = self._draws(factor, rng)
+            return replace(part, covariance=None, variance=(draws**2).mean(axis=1), draws=draws)
+        covariance, variance = part.covariance.copy(), part.variance.copy()
+        start = np.concatenate([[0], np.cumsum(np.diff(part.duels.slot_ptr) ** 2)])
+        for q, span in self.spans:
+            block = part.block(q)
+            influence = self.rows(q, span) @ block
+            found = influence.T @ influence + (factor * self.pull[span] * block) @ block
+            stretch = self._stretch(np.diag(found), factor * part.variance[span])
+            found *= stretch[:, None] * stretch
+            covariance[start[q] : start[q + 1]], variance[span] = found.reshape(-1), np.diag(found)
+        return replace(part, covariance=covariance, variance=variance)
+
+    def _draws(self, factor: float, rng: np.random.Generator) -> Floats:
+        """Draw deviations of the scores with the clustered covariance, a column each."""
+        rows = self.rows(*self.spans[0])
+        noise = rows.T @ rng.standard_normal((rows.shape[0], N_DRAWS))
+        noise += np.sqrt(factor * self.pull)[:, None] * rng.standard_normal(noise.shape)
+        drawn = self.part.times_inverse(noise)
+        return np.asarray(self._stretch((drawn**2).mean(axis=1), factor * self.part.variance)[:, None] * drawn)
+
+    @staticmethod
+    def _stretch(variance: Floats, least: Floats) -> Floats:
+        return np.sqrt(np.maximum(least / np.maximum(variance, 1e-300), 1.0))
+
+
+def dependence(parts: list[Part], voters: Voters) -> float:
+    """Return how many times larger the variance of the gradient is than that of independent pairs; 1 at least."""
+    gradients = voters.gradients(parts)
+    return _dependence([Scatter(part, gradients) for part in parts], voters)
+
+
+def _dependence(scatters: list[Scatter], voters: Voters) -> float:
+    found, expected = (sum(column) for column in zip(*(scatter.traces() for scatter in scatters), strict=True))
+    ratio = found / expected if expected > 0 else 1.0
+    if voters.counting.counts == "binary":
+        n = float(np.maximum(voters.weight, 1.0).sum())
+        ratio = (n * ratio + TYPICAL * voters.typical) / (n + TYPICAL)
+    return max(ratio, 1.0)
+
+
+def clustered(parts: list[Part], voters: Voters, seed: int | None) -> list[Part]:
+    """Replace the covariances by ones that stay right when the comparisons of a voter depend on each other."""
+    gradients, rng = voters.gradients(parts), np.random.default_rng(seed)
+    scatters = [Scatter(part, gradients) for part in parts]
+    factor = _dependence(scatters, voters)
+    return [scatter.clustered(factor, rng) for scatter in scatters]

@@ -7,6 +7,8 @@
     python3 dev.py build          compile the kernels in place
     python3 dev.py docs           build the documentation into docs/_build, warnings are errors
     python3 dev.py bench NAME...  run benchmarks against rival libraries, in an environment of their own
+    python3 dev.py sanitize       run kernel tests and readers with kernels that report every wrong address
+    python3 dev.py fuzz MINUTES   damage files of every format and read them, in processes with limits
 
 The first run makes .venv and installs the project into it, editable. Later runs install nothing as long as
 pyproject.toml is the same, and compile nothing as long as the C++ sources are, so they work offline.
@@ -182,20 +184,24 @@ def build_kernels(environment: Environment) -> None:
         return
     directory = ROOT / "build" / f"dev-{environment.version.split()[0]}"
     start = time.perf_counter()
-    if not _configure(environment, directory):
+    if not _configure(environment, directory, "-DCONCORDANT_INPLACE=ON"):
         log = (directory / "configure.log").relative_to(ROOT)
         say(f"no working C++ compiler: going on with the NumPy kernels, same answers, slower (see {log})")
         for outdated in built:
             outdated.unlink()
         return
-    say("compiling the kernels, on all cores")  # ninja shows how far it is
-    if run([environment.tool("cmake"), "--build", str(directory)]) != 0:
-        raise StepError("The kernels do not compile: mend the C++ error above.")
+    _compile(environment, directory)
     stamp.write_text(mark)
     say(f"compiled in {time.perf_counter() - start:.0f} s")
 
 
-def _configure(environment: Environment, directory: Path) -> bool:
+def _compile(environment: Environment, directory: Path) -> None:
+    say("compiling the kernels, on all cores")  # ninja shows how far it is
+    if run([environment.tool("cmake"), "--build", str(directory)]) != 0:
+        raise StepError("The kernels do not compile: mend the C++ error above.")
+
+
+def _configure(environment: Environment, directory: Path, *settings: str) -> bool:
     """Configure the build unless done before with the same inputs; False if there is no compiler."""
     mark = fingerprint([str(ROOT), environment.version, CMAKE_LISTS, PYPROJECT])
     stamp = directory / "concordant-configure.stamp"
@@ -208,7 +214,7 @@ def _configure(environment: Environment, directory: Path) -> bool:
     command = [environment.tool("cmake"), "--fresh", "-S", str(ROOT), "-B", str(directory), "-G", "Ninja"]
     command += [
         "-DCMAKE_BUILD_TYPE=Release",
-        "-DCONCORDANT_INPLACE=ON",
+        *settings,
         f"-DCMAKE_MAKE_PROGRAM={environment.tool('ninja')}",
         f"-DPython_EXECUTABLE={environment.python}",
         f"-Dnanobind_DIR={nanobind.stdout.strip()}",
@@ -306,6 +312,61 @@ def build(_arguments: Sequence[str]) -> int:
     return run([environment.python, "-c", question])
 
 
+# What calls kernels directly or with odd data; NumPy's own turns are left out.
+SANITIZED = (
+    *("tests/test_kernels.py", "tests/test_search_kernels.py", "tests/test_vocabulary.py", "tests/test_preferences.py"),
+    *("tests/test_views.py", "tests/aggregate", "tests/losses", "tests/metrics", "tests/solvers", "tests/io"),
+    "tests/fuzz",
+)
+
+
+def sanitize(arguments: Sequence[str]) -> int:
+    """Run kernel tests and readers with kernels that report wrong addresses and undefined behaviour (GCC or Clang)."""
+    environment = set_up(["dev"])
+    directory = ROOT / "build" / f"sanitize-{environment.version.split()[0]}"
+    if not _configure(environment, directory, "-DCONCORDANT_SANITIZE=ON"):
+        raise StepError(f"No working C++ compiler: see {directory / 'configure.log'}.")
+    _compile(environment, directory)
+    reports = directory / "reports"
+    reports.mkdir(exist_ok=True)
+    for outdated in reports.iterdir():
+        outdated.unlink()
+    selection = ["-m", "not slow", "-k", "not numpy and not twins", *(arguments or SANITIZED)]
+    code = run([*pytest_command(environment), *selection], _sanitizing(directory, reports))
+    found = sorted(reports.iterdir())
+    for report in found:
+        print(report.read_text(encoding="utf-8", errors="replace"))
+    say(f"{len(found)} reports of the sanitizers")
+    return 1 if found else code
+
+
+def _sanitizing(directory: Path, reports: Path) -> dict[str, str]:
+    """Return an environment in which Python, itself not sanitized, loads the sanitized kernels."""
+    compiler = os.environ.get("CXX", "c++")
+    libraries = []
+    for name in ("libasan.so", "libstdc++.so.6"):
+        answer = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True)
+        libraries.append(os.path.realpath(answer.stdout.strip()))
+    (kernels,) = directory.glob("_compiled*.so")
+    return {
+        **ONE_THREAD,
+        "LD_PRELOAD": " ".join(libraries),
+        "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={reports / 'address'}",
+        "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={reports / 'undefined'}",
+        "PYTHONMALLOC": "malloc",
+        "CONCORDANT_KERNELS": "checked",
+        "CONCORDANT_SANITIZED": str(kernels),
+    }
+
+
+def fuzz(arguments: Sequence[str]) -> int:
+    """Damage files of every format and read them for some MINUTES; save what does harm in tests/fuzz/regressions."""
+    if len(arguments) != 1 or not arguments[0].replace(".", "", 1).isdigit():
+        raise StepError("Say for how many minutes: python3 dev.py fuzz 10.")
+    environment = set_up(["dev"])
+    return run([environment.python, "-m", "tests.fuzz.run", "--minutes", arguments[0], "--save"], ONE_THREAD)
+
+
 def docs(_arguments: Sequence[str]) -> int:
     """Build the documentation into docs/_build/html; a warning is an error."""
     environment = set_up(["docs"])
@@ -374,8 +435,10 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "build": build,
     "docs": docs,
     "bench": bench,
+    "sanitize": sanitize,
+    "fuzz": fuzz,
 }
-TAKES_ARGUMENTS = ("test", "bench")
+TAKES_ARGUMENTS = ("test", "bench", "sanitize", "fuzz")
 
 
 def main(argv: Sequence[str]) -> int:

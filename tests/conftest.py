@@ -7,7 +7,9 @@ mind a machine that draws them slowly. Methods with a time limit of their own ar
 from __future__ import annotations
 
 import atexit
+import importlib.util
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,21 @@ settings.register_profile(
     "tests", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tests")
+
+
+def load_sanitized_kernels(path: str) -> None:
+    """Take the compiled kernels from another build (``dev.py sanitize``)."""
+    spec = importlib.util.spec_from_file_location("concordant.kernels._compiled", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    kernels._compiled = module
+    kernels._backend = kernels._choose()
+
+
+if "CONCORDANT_SANITIZED" in os.environ:
+    load_sanitized_kernels(os.environ["CONCORDANT_SANITIZED"])
 
 
 def pytest_unconfigure() -> None:

@@ -3,9 +3,11 @@ import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +186,7 @@ def test_compare_shows_agreement(run: Run, votes: Path) -> None:
     assert data["tau"] == [[1.0, 1.0], [1.0, 1.0]]
     assert data["methods"][0]["distance"] == 0.0
     assert "tau copeland" in run("compare", votes, "--methods", "borda,copeland")[1]
-    assert run("compare", votes, "--csv")[1].startswith("method,distance,")
+    assert run("compare", votes, "--csv")[1].startswith("method,ranking,distance,")
 
 
 def test_convert_round_trips(run: Run, votes: Path, tmp_path: Path) -> None:
@@ -258,6 +260,18 @@ def test_metasearch_prints_the_published_row(run: Run, data_folder: Path, datase
     assert "published" in run(*args)[1]
 
 
+def test_weights_of_runs_decide_the_fusion(run: Run, tmp_path: Path) -> None:
+    for name, first, second in (("one", "d1", "d2"), ("two", "d2", "d1")):
+        (tmp_path / name).write_text(f"1 Q0 {first} 1 9 {name}\n1 Q0 {second} 2 8 {name}\n")
+    files = [str(tmp_path / name) for name in ("one", "two")]
+    assert run("fuse", *files, "--weights", "3,1")[1].split()[2] == "d1"
+    assert run("fuse", *files, "--weights", "1,3")[1].split()[2] == "d2"
+    for wrong in ("1", "1,x", "-1,1", "0,0"):
+        code, _, err = run("fuse", *files, f"--weights={wrong}")
+        assert code == 2
+        assert "--weights" in err
+
+
 def test_metrics_of_skipped_instances_are_said_and_are_no_nan(run: Run, tmp_path: Path) -> None:
     labels = tmp_path / "none.txt"
     labels.write_text("1 0 nothing 0\n")
@@ -267,3 +281,33 @@ def test_metrics_of_skipped_instances_are_said_and_are_no_nan(run: Run, tmp_path
     assert code == 0
     assert json.loads(out)["systems"][0]["means"] == {"ndcg@5:skip": None}
     assert "skipped" in run(*args, "--per-instance")[1]
+
+
+def test_kemeny_says_whether_its_ranking_is_proven(run: Run, tmp_path: Path) -> None:
+    simulated = tmp_path / "votes.csv"
+    run("simulate", "mallows", "--items", 30, "--ballots", 5, "--phi", 0.99, "-o", simulated)
+    _, out, _ = run("rank", simulated, "--method", "kemeny")
+    assert "proven optimal" in out
+    _, out, err = run("rank", simulated, "--method", "kemeny", "--time-limit", 0)
+    assert re.search(r"within \d[.\d]*% of the least total distance", out)
+    assert "not proven optimal" in err
+
+
+def test_a_terminal_shows_how_far_kemeny_has_come(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    @contextmanager
+    def waiting(label: str) -> Iterator[Callable[[str], None]]:
+        shown.append(label)
+        yield shown.append
+
+    simulated = tmp_path / "votes.csv"
+    run("simulate", "mallows", "--items", 30, "--ballots", 5, "--phi", 0.99, "-o", simulated)
+    monkeypatch.setattr("concordant.cli._shared.waiting", waiting)
+    monkeypatch.setattr("concordant.cli.rank.is_watched", lambda: True)
+    run("rank", simulated, "--method", "kemeny")
+    assert shown[0] == "kemeny: counting pairs"
+    assert shown[-1].endswith("within 0%")
+    shown.clear()
+    run("rank", simulated, "--method", "borda")
+    assert not shown

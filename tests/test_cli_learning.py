@@ -287,3 +287,13 @@ def test_learners_are_listed_and_explained(run: Run) -> None:
     assert {one["name"] for one in json.loads(run("methods", "--learners", "--json")[1])} == set(learn.modules())
     assert json.loads(run("methods", "RankNet", "--json")[1])["class"] == "RankNet"
     assert "Davidson" in run("methods", "davidson")[1]  # a method of aggregation keeps its name
+
+
+def test_forgotten_queries_are_told_in_the_words_of_the_command_line(run: Run, tmp_path: Path) -> None:
+    table = tmp_path / "rows.csv"
+    table.write_text("label,f1\n" + "".join(f"{k % 2},{(k * 7) % 11 + k % 2}\n" for k in range(600)))
+    code, _, err = run("train", table, "--method", "rank-net", "-o", tmp_path / "model.zip")
+    assert code == 0
+    assert "all rows are one query" in err
+    assert "--query" in err
+    assert "GridSearchCV" not in err

@@ -52,6 +52,26 @@ def test_more_folds_than_ballots_are_refused(votes):
         cc.compare(votes, ["borda"], folds=500)
 
 
+def test_ties_are_shown_as_ties():
+    prefs = cc.Preferences.from_rankings([["a", "b", "c", "d"], ["b", "a", "d", "c"]])
+    result = cc.compare(prefs, ["borda", "plurality"])
+    assert result.tiers == [[["a", "b"], ["c", "d"]]] * 2
+    assert result.firsts() == ["a = b > c = d"] * 2
+    assert result.firsts(3) == ["a = b > c = …"] * 2
+    assert result.firsts(1)[0] == "a = …"
+    assert "a = b > c = d" in str(result)
+    assert result.to_dict()["methods"][0]["tiers"] == [["a", "b"], ["c", "d"]]
+
+
+def test_the_command_line_shows_ties_as_ties(tmp_path, capsys):
+    table = tmp_path / "ballots.csv"
+    table.write_text("ranking\na > b > c\nb > a > c\n")
+    assert run(["compare", str(table), "--methods", "borda,copeland"]) == 0
+    assert capsys.readouterr().out.count("a = b > c") == 2
+    assert run(["compare", str(table), "--methods", "borda", "--csv"]) == 0
+    assert "borda,a = b > c," in capsys.readouterr().out
+
+
 def run(arguments):
     from concordant.cli.__main__ import main
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant import api, laws, registry
+from concordant import api, registry
 from concordant.cli.__main__ import main
 from concordant.params import params_of
 
@@ -211,7 +211,7 @@ def test_a_duel_stays_a_duel_through_every_change(tmp_path: Path) -> None:
         prefs.merge(agents=False),
         prefs.select(items=["a", "b"]),
         prefs.select(agents="x"),
-        laws.rebuild(prefs),
+        prefs.replace(),
     ):
         assert same.form == "pairs"
     assert prefs.select(items=["a", "b"]).n_ballots == 1

@@ -67,7 +67,7 @@ def test_every_method_keeps_every_law_it_does_not_waive(name):
     method = registry.make(name)
     kept = {law: EVERY_LAW[law] for law in EVERY_LAW if law not in method.waives}
 
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(preferences(method.needs), st.integers(0, 2**32 - 1))
     def keeps_laws(prefs, seed):
         for law, broken in kept.items():
@@ -78,17 +78,27 @@ def test_every_method_keeps_every_law_it_does_not_waive(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_waived_law_really_fails_somewhere(name):
-    method = registry.make(name)
-    for law in method.waives:
+    for law in registry.load(name).waives:
         rng = np.random.default_rng(0)
-        tries = (laws.WAIVABLE[law](method, laws.random_preferences(rng, method.needs), rng) for _ in range(1000))
+        tries = (
+            laws.WAIVABLE[law](method, laws.random_preferences(rng, method.needs), rng)
+            for method in (registry.make(name), *at_their_least(name))
+            for _ in range(1000)
+        )
         assert any(answer is not None for answer in tries), f"{name} keeps {law}: take the waiver away"
+
+
+def at_their_least(name):
+    """Methods with one whole number at its least each: what asks for many instances shows itself in few, too."""
+    for declared in params_of(registry.load(name)):
+        if isinstance(declared.default, int) and not isinstance(declared.default, bool) and declared.low is not None:
+            yield registry.make(name, **{declared.name: int(declared.low)})
 
 
 @pytest.mark.parametrize("method", list(variants()))
 def test_variants_keep_the_laws_that_do_not_depend_on_parameters(method):
     rng = np.random.default_rng(1)
-    for _ in range(15):
+    for _ in range(6):
         prefs = laws.random_preferences(rng, method.needs)
         plain = ("neutrality", "anonymity", "weight_is_repetition", "instances_are_independent")
         for law in (*plain, *laws.ALWAYS):
@@ -98,7 +108,7 @@ def test_variants_keep_the_laws_that_do_not_depend_on_parameters(method):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_check_finds_nothing_in_our_own_methods(name):
-    assert laws.check(name, runs=5) == []
+    assert laws.check(name, runs=2) == []
 
 
 # ---- methods that break laws are found out ----

@@ -199,3 +199,26 @@ def test_ties_link_items_both_ways_but_open_tiers_do_not() -> None:
 
 def test_describing_nothing_is_fine() -> None:
     assert cc.Preferences.from_rankings([]).describe().n_items == 0
+
+
+def test_nobody_can_write_into_preferences() -> None:
+    weight, item = np.array([1.0, 2.0]), np.array([0, 1, 1, 0], np.int32)
+    prefs = cc.Preferences(["a", "b"], [0, 2, 4], item, [0, 1, 0, 1], weight=weight)
+    weight[0] = item[0] = 99
+    assert prefs.weight.tolist() == [1, 2]
+    assert prefs.item.tolist() == [0, 1, 1, 0]
+    for made in (prefs, cc.Preferences.from_pairs(["a", "b"], ["b", "a"], weight=weight), prefs.merge()):
+        for name in ("indptr", "item", "tier", "weight", "slot_ptr", "slot_item", "entry_slot"):
+            with pytest.raises(ValueError, match="read-only"):
+                getattr(made, name)[0] = 99
+    assert weight.flags.writeable
+
+
+def test_replace_checks_what_it_changes() -> None:
+    prefs = cc.Preferences.from_pairs(["a", "b"], ["b", "c"])
+    heavy = prefs.replace(weight=[3, 1])
+    assert heavy.weight.tolist() == [3, 1]
+    assert heavy.form == "pairs"
+    assert prefs.weight.tolist() == [1, 1]
+    with pytest.raises(cc.InputError, match="outside"):
+        prefs.replace(item=[0, 1, 1, 7])

@@ -107,7 +107,7 @@ def test_fusing_lists_equals_ranking_them() -> None:
         ([], "nothing to fuse"),
         ([[]], "nothing to fuse"),
         ([["a", "a"]], "List 1 names 'a' twice"),
-        (["ab"], "Ranking 1"),
+        (["ab"], "List 1"),
     ],
 )
 def test_fusing_refuses_what_is_no_list_of_results(lists: list[list[str]], message: str, backend: str) -> None:

@@ -47,8 +47,8 @@ def make_arguments(seed):
         ("bucket_orders", (ptr, before, tied, order, True)),
         ("search_orders", (ptr, before, order, draw)),
         ("search_weak_orders", (ptr, before, tied, tier, draw)),
-        ("violated_triangles", (matrix, 1e-6, 2, True)),
-        ("violated_triangles", (matrix, 1e-6, 1, False)),
+        ("violated_triangles", (matrix, 1e-6, 2, True, 0, len(matrix))),
+        ("violated_triangles", (matrix, 1e-6, 1, False, 1, len(matrix) - 1)),
         ("lehmer_decode", (ptr, code)),
         ("lehmer_encode", (rows,)),
     ]

@@ -73,7 +73,7 @@ def fuse(inputs: Inputs) -> Task:
     return Task(fuse_lists, lambda scored: _ranking({"q0": scored}))
 
 
-fuse_short = fuse
+fuse_short = fuse_many = fuse
 
 
 def borda(inputs: Inputs) -> Task:

@@ -19,7 +19,7 @@ _HOME = {
     "Method": "method",
     "param": "params",
     "rank": "api",
-    "fuse": "api",
+    "fuse": "fusing",
     "compare": "comparing",
     "evaluate": "evaluation",
     "read": "io",

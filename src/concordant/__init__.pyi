@@ -14,6 +14,7 @@ from concordant.aggregate.distance.kemeny import Kemeny as Kemeny
 from concordant.aggregate.distance.lehmer import Lehmer as Lehmer
 from concordant.aggregate.distance.local_search import LocalSearch as LocalSearch
 from concordant.aggregate.distance.pick_a_perm import PickAPerm as PickAPerm
+from concordant.aggregate.fusion.calibrated_rrf import CalibratedRRF as CalibratedRRF
 from concordant.aggregate.fusion.comb import Comb as Comb
 from concordant.aggregate.fusion.rrf import RRF as RRF
 from concordant.aggregate.multinomial.mpm import MPM as MPM
@@ -30,6 +31,7 @@ from concordant.aggregate.permutation.mallows import Mallows as Mallows
 from concordant.aggregate.positional.approval import Approval as Approval
 from concordant.aggregate.positional.borda import Borda as Borda
 from concordant.aggregate.positional.majority_vote import MajorityVote as MajorityVote
+from concordant.aggregate.positional.mean_rating import MeanRating as MeanRating
 from concordant.aggregate.positional.median_rank import MedianRank as MedianRank
 from concordant.aggregate.positional.plurality import Plurality as Plurality
 from concordant.aggregate.spectral.hodgerank import Hodgerank as Hodgerank
@@ -45,7 +47,6 @@ from concordant.aggregate.voting.instant_runoff import InstantRunoff as InstantR
 from concordant.aggregate.voting.minimax import Minimax as Minimax
 from concordant.aggregate.voting.ranked_pairs import RankedPairs as RankedPairs
 from concordant.aggregate.voting.schulze import Schulze as Schulze
-from concordant.api import fuse as fuse
 from concordant.api import rank as rank
 from concordant.comparing import compare as compare
 from concordant.errors import ConcordantError as ConcordantError
@@ -55,6 +56,7 @@ from concordant.errors import NeedError as NeedError
 from concordant.errors import ParameterError as ParameterError
 from concordant.errors import UnknownNameError as UnknownNameError
 from concordant.evaluation import evaluate as evaluate
+from concordant.fusing import fuse as fuse
 from concordant.io import read as read
 from concordant.io import read_features as read_features
 from concordant.io import read_labels as read_labels

@@ -82,6 +82,11 @@ _RULES: tuple[_Rule, ...] = (
     ("schulze", "elects whoever wins every duel", lambda f: f.form == "rankings" and f.n_instances == 1),
     ("mpm", "scores with uncertainty from ratings, at the cost of a sum", lambda f: f.form == "ratings"),
     ("mean-rating", "the mean rating, items with few of them drawn to the middle", lambda f: f.form == "ratings"),
+    (
+        "mpm",
+        "with --adherence it weighs agents by how far they go with the rest",
+        lambda f: f.agents_repeat and f.n_agents > 2,
+    ),
     ("borda", "one pass over the data, the usual first answer for ranked lists", lambda f: f.form in RANKED),
     (
         "plackett-luce",

@@ -1,16 +1,14 @@
-"""The functions of the public face: rank, compare, fuse."""
+"""The function most people need: rank."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from concordant import kernels, registry
+from concordant import registry
 from concordant.errors import InputError
 from concordant.preferences import Preferences
-from concordant.vocabulary import Vocabulary, shorten
 
 if TYPE_CHECKING:
     from concordant.method import Method
@@ -67,41 +65,39 @@ def _tied(prefs: Preferences) -> float:
     return float(prefs.weight[is_tie].sum() / prefs.weight.sum())
 
 
-def rank(prefs: Preferences, method: str | Method | None = None, **params: object) -> Ranking:
-    """Rank the candidates of every instance by a method (a name or an object), by default one that fits the form."""
-    if not isinstance(prefs, Preferences):
-        raise InputError(
-            f"rank() takes Preferences, not {type(prefs).__name__}: make them with cc.read(path), "
-            "cc.Preferences.from_rankings(lists) or another from_… constructor."
-        )
+def as_preferences(given: Any) -> Preferences:
+    """Return preferences as they are, and a DataFrame as the preferences its columns name."""
+    from concordant.frames import is_frame
+
+    if isinstance(given, Preferences):
+        return given
+    if is_frame(given):
+        return Preferences.from_frame(given)
+    raise InputError(
+        f"rank() takes Preferences or a DataFrame, not {type(given).__name__}: make them with cc.read(path), "
+        "cc.Preferences.from_rankings(lists) or another from_… constructor."
+    )
+
+
+def rank(
+    prefs: Preferences | Any, method: str | Method | None = None, *, min_ballots: float | None = None, **params: object
+) -> Ranking:
+    """Rank the candidates of every instance by a method (a name or an object), by default one that fits the form.
+
+    A DataFrame is read as ``Preferences.from_frame`` reads it. With ``min_ballots`` items on fewer ballots are left out
+    first; a warning of the ranking says how many.
+    """
+    prefs = as_preferences(prefs)
     if method is None:
         method = default_method(prefs)
     if isinstance(method, str):
         method = registry.make(method, **params)
     elif params:
         raise InputError("Give hyper-parameters to the method object itself, not to rank().")
-    return method.rank(prefs)
+    if min_ballots is None:
+        return method.rank(prefs)
+    from concordant.ranking import Notice
 
-
-@lru_cache(maxsize=256)
-def _made(name: str, params: tuple[tuple[str, object], ...]) -> Method:
-    return registry.make(name, **dict(params))
-
-
-def fuse(lists: Iterable[Sequence[str]], method: str = "rrf", **params: object) -> Ranking:
-    """Fuse the result lists of one query, each best first; inner lists or sets are ties.
-
-    The same as ``rank(Preferences.from_rankings(lists), method)``, but as fast as a hand-written loop.
-    """
-    lists = list(lists)
-    codes, labels, indptr, tier, bad = kernels.encode_lists(lists)
-    if bad != -1:
-        return rank(Preferences.from_rankings(lists), method, **params)
-    if not labels:
-        raise InputError("There is nothing to fuse: every list is empty.")
-    ballot, entry = kernels.find_repeated(indptr, codes, len(labels))
-    if ballot >= 0:
-        twice = shorten(labels[codes[entry]])
-        raise InputError(f"List {ballot + 1} names {twice!r} twice: each item stands once in a list.")
-    prefs = Preferences._trusted(Vocabulary(labels), indptr, codes, tier)
-    return _made(method, tuple(sorted(params.items()))).rank(prefs)
+    kept = prefs.min_ballots(min_ballots)
+    ranking = method.rank(kept)
+    return replace(ranking, warnings=(Notice("few-ballots", kept.notes[-1]), *ranking.warnings))

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant import metrics, views
-from concordant.api import rank
+from concordant.api import as_preferences, rank
 from concordant.errors import InputError
 from concordant.preferences import Preferences
-from concordant.ranking import Ranking, align
+from concordant.ranking import Ranking
 from concordant.types import Floats
 from concordant.vocabulary import shorten
+from concordant.writing import align
 
 if TYPE_CHECKING:
     from concordant.method import Method
@@ -53,13 +54,24 @@ class Comparison:
         """The log-likelihood of the ballots under each method, None for methods that are no models."""
         return [None if ranking.fit is None else ranking.fit.get("log_likelihood") for ranking in self.rankings]
 
+    @property
+    def tiers(self) -> list[list[list[str]]]:
+        """The items of each method's ranking (of the first instance) as tie groups, best first."""
+        return [next(iter(ranking)).tiers for ranking in self.rankings]
+
+    def firsts(self, n: int = 4) -> list[str]:
+        """Return the first items of each method as text, ties as ties: ``a = b > c``."""
+        return [_written(tiers, n) for tiers in self.tiers]
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
+        tiers = self.tiers
         return {
             "methods": [
                 {
                     "method": name,
-                    "top": _top(ranking, 10),
+                    "top": [label for tier in tiers[k] for label in tier][:10],
+                    "tiers": tiers[k],
                     "distance": float(self.distance[k]),
                     "log_likelihood": self.log_likelihood[k],
                     "held_out": None
@@ -90,7 +102,7 @@ class Comparison:
 
     def __str__(self) -> str:
         columns = self.columns()
-        firsts = [" > ".join(shorten(label, 20) for label in _top(ranking, 4)) for ranking in self.rankings]
+        firsts = self.firsts()
         rows = [["method", *(header for header, _ in columns), "first"]]
         rows += [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(self.names)]
         lines = align(rows, right=set(range(1, 1 + len(columns))))
@@ -103,7 +115,7 @@ class Comparison:
 
 
 def compare(
-    prefs: Preferences, methods: Sequence[str | Method], *, folds: int | None = None, seed: int = 0
+    prefs: Preferences | Any, methods: Sequence[str | Method], *, folds: int | None = None, seed: int = 0
 ) -> Comparison:
     """Rank the preferences by every method and measure how far the rankings agree.
 
@@ -111,6 +123,7 @@ def compare(
     """
     if not methods:
         raise InputError("There is nothing to compare: name at least one method.")
+    prefs = as_preferences(prefs)
     rankings = tuple(rank(prefs, method) for method in methods)
     names = tuple(m if isinstance(m, str) else m.name for m in methods)
     ranks = np.stack([rank_of_slot(ranking) for ranking in rankings]).astype(np.float64)
@@ -172,9 +185,16 @@ def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:
     return turned / total if total else turned
 
 
-def _top(ranking: Ranking, n: int) -> list[str]:
-    first = next(iter(ranking))
-    return first.items[:n]
+def _written(tiers: list[list[str]], n: int) -> str:
+    """Write the first ``n`` items, ``=`` between those of one tier; dots where a tier is cut."""
+    text, left = "", n
+    for tier in tiers:
+        text += " > " if text else ""
+        text += " = ".join([*(shorten(label, 20) for label in tier[:left]), *(["…"] if len(tier) > left else [])])
+        left -= len(tier)
+        if left <= 0:
+            break
+    return text
 
 
 def _figure(value: float | None, form: str) -> str:

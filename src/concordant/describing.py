@@ -13,6 +13,7 @@ from concordant.findings import NAMED, Finding
 from concordant.preferences import Preferences
 from concordant.types import Bools, Int32s, Int64s
 from concordant.vocabulary import shorten
+from concordant.writing import text_width
 
 MISSING = {
     "last": "ranked below the named items by the rules (missing=last); score models leave them out",
@@ -117,8 +118,13 @@ def _block(title: str, rows: list[tuple[str, str]]) -> str:
     lines = [title] if title else []
     for what, text in rows:
         head = f"{indent}{what.ljust(width)}  "
-        lines.append(
-            textwrap.fill(text, max(100, len(head) + 40), initial_indent=head, subsequent_indent=" " * len(head))
+        lines += textwrap.wrap(
+            text,
+            max(text_width(), len(head) + 20),
+            initial_indent=head,
+            subsequent_indent=" " * len(head),
+            break_long_words=False,
+            break_on_hyphens=False,
         )
     return "\n".join(lines)
 

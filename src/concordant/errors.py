@@ -32,6 +32,10 @@ class UnknownNameError(ConcordantError, LookupError):
     """No method, metric, format, instance or item of that name."""
 
 
+class OneQueryWarning(UserWarning):
+    """A ranker was given so many rows of one query that the queries were probably forgotten."""
+
+
 def suggest(name: str, known: list[str]) -> str:
     """Return ``" Did you mean …?"`` for the closest known names, or an empty string."""
     import difflib

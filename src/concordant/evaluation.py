@@ -19,9 +19,10 @@ from concordant import metrics as measures
 from concordant.errors import InputError
 from concordant.labels import Labels
 from concordant.preferences import Preferences
-from concordant.ranking import Notice, Ranking, align
+from concordant.ranking import Notice, Ranking
 from concordant.types import Floats, Int64s
 from concordant.vocabulary import Vocabulary, shorten
+from concordant.writing import align
 
 Scored: TypeAlias = Mapping[str, Mapping[str, float]] | Mapping[str, float]
 # A tie matters where relevant items share it with less relevant ones; a few such ties are no news.

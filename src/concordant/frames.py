@@ -31,6 +31,33 @@ def parts_of_frame(
     return parts_of_table(table, given, form=form, strict=strict, skip_bad_rows=skip_bad_rows)
 
 
+def is_frame(given: object) -> bool:
+    """Whether something has named columns, as DataFrames of all kinds do."""
+    return hasattr(type(given), "columns") or hasattr(type(given), "column_names")
+
+
+def matrix_of_frame(frame: Any) -> tuple[Floats, list[Any] | None, list[str]]:
+    """Read a DataFrame as a matrix of numbers: (matrix, labels of the rows, names of the columns).
+
+    Rows are labelled by the one column of text, or else by the index of pandas; None where there is neither.
+    """
+    table = FrameTable(frame)
+    types = {column: str(dtype) for column, dtype in zip(table.columns, table.frame.schema.values(), strict=True)}
+    texts = [column for column, dtype in types.items() if dtype in ("String", "Categorical", "Enum", "Object")]
+    if len(texts) > 1:
+        raise InputError(
+            f"Of the columns of a rank matrix, {', '.join(texts[:3])} hold text: keep one that names the items, and a "
+            "column of ranks per agent."
+        )
+    agents = [column for column in table.columns if column not in texts]
+    _, numbers = table.fetch([], agents)
+    matrix = np.column_stack(list(numbers.values())) if agents else np.empty((len(table.frame), 0))
+    if texts:
+        return matrix, table.frame[table._original[texts[0]]].to_list(), agents
+    index = getattr(frame, "index", None)
+    return matrix, None if index is None else list(index), agents
+
+
 class FrameTable:
     """A DataFrame that hands out columns by name; rows are counted from 1 as people do."""
 

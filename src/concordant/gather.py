@@ -36,7 +36,9 @@ def gather_rankings(
         flat, indptr, tier = _flatten(rankings)
         n = len(flat)
         codes, vocabulary = encode(flat + extra, "item")
-    parts: Parts = {"items": vocabulary, "indptr": indptr, "item": codes[:n], "tier": tier}
+    item = codes[:n]
+    freeze(indptr, item, tier)
+    parts: Parts = {"items": vocabulary, "indptr": indptr, "item": item, "tier": tier}
     parts.update(ballot_columns(len(rankings), weight, agent, instance))
     if extra:
         if instance is not None:
@@ -139,7 +141,14 @@ def tally_pairs(winner: object, loser: object, *, weight: object = None, tie: ob
 
 def _pair_parts(vocabulary: Vocabulary, item: Int32s, tier: Int32s) -> Parts:
     indptr = np.arange(0, len(item) + 1, 2, dtype=np.int64)
+    freeze(indptr, item, tier)
     return {"items": vocabulary, "indptr": indptr, "item": item, "tier": tier, "form": "pairs"}
+
+
+def freeze(*arrays: AnyArray) -> None:
+    """Make arrays of our own read-only, so that the container takes them without a copy."""
+    for array in arrays:
+        array.setflags(write=False)
 
 
 def _same_rows(winner: AnyArray, loser: AnyArray) -> int:
@@ -185,6 +194,7 @@ def gather_rows(
     if len(order):
         codes, values = codes[order], values[order]
     first = indptr[:-1] if not len(order) else order[indptr[:-1]]
+    freeze(indptr, codes, tier)
     parts: Parts = {
         "items": vocabulary,
         "indptr": indptr,

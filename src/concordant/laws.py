@@ -17,6 +17,7 @@ import io
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -29,6 +30,7 @@ from concordant.gather import segment_index
 from concordant.method import NEEDS, Method
 from concordant.params import params_of
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
 from concordant.types import AnyArray, Int64s
 
 Law = Callable[[Method, Preferences, np.random.Generator], str | None]
@@ -42,8 +44,7 @@ def neutrality(method: Method, prefs: Preferences, rng: np.random.Generator) -> 
     old_code = np.argsort(new_code)
     slots = _shuffle_segments(prefs.slot_ptr, rng)
     entries = _shuffle_tiers(prefs, rng)
-    shuffled = rebuild(
-        prefs,
+    shuffled = prefs.replace(
         items=prefs.items.take(old_code),
         item=new_code[prefs.item[entries]],
         value=None if prefs.value is None else prefs.value[entries],
@@ -57,15 +58,15 @@ def anonymity(method: Method, prefs: Preferences, rng: np.random.Generator) -> s
     """Who cast a ballot, and when, does not matter."""
     shuffled = take_ballots(prefs, rng.permutation(prefs.n_ballots))
     if prefs.agent is not None and prefs.agents is not None:
-        shuffled = rebuild(shuffled, agent=rng.permutation(len(prefs.agents))[shuffled.agent])
+        shuffled = shuffled.replace(agent=rng.permutation(len(prefs.agents))[shuffled.agent])
     return _differ(method, prefs, shuffled, "with the ballots in another order")
 
 
 def weight_is_repetition(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:
     """A ballot of weight three is three ballots."""
     times = rng.integers(1, 4, prefs.n_ballots)
-    weighted = rebuild(prefs, weight=times.astype(np.float64))
-    once = rebuild(prefs, weight=np.ones(prefs.n_ballots))
+    weighted = prefs.replace(weight=times.astype(np.float64))
+    once = prefs.replace(weight=np.ones(prefs.n_ballots))
     repeated = take_ballots(once, np.repeat(np.arange(prefs.n_ballots), times))
     return _differ(method, weighted, repeated, "when ballots are repeated instead of weighted")
 
@@ -141,8 +142,8 @@ def backends_agree(method: Method, prefs: Preferences, rng: np.random.Generator)
     results = []
     for backend in _backends():
         with using_kernels(backend):
-            fresh = rebuild(prefs)
-            results.append((rank_by_slot(method, fresh), method.rank(fresh).score))
+            ranking = method.rank(prefs.replace())
+            results.append((_rank_of_slots(ranking), ranking.score))
     for rank, score in results[1:]:
         if not np.array_equal(rank, results[0][0]):
             return "the kernel back ends rank differently"
@@ -255,32 +256,17 @@ def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozens
 # ---- helpers ----
 _BY_ENTRY = ("item", "tier", "value", "shown")
 _BY_BALLOT = ("weight", "agent", "instance", "open")
-_PARTS = (
-    *_BY_ENTRY,
-    *_BY_BALLOT,
-    "items",
-    "agents",
-    "instances",
-    "indptr",
-    "scale",
-    "slot_ptr",
-    "slot_item",
-    "is_merged",
-)
 
 
 def rank_by_slot(method: Method, prefs: Preferences) -> Int64s:
     """Return the rank of every slot."""
-    ranking = method.rank(prefs)
-    rank = np.empty(prefs.n_slots, np.int64)
+    return _rank_of_slots(method.rank(prefs))
+
+
+def _rank_of_slots(ranking: Ranking) -> Int64s:
+    rank = np.empty(len(ranking.order), np.int64)
     rank[ranking.order] = ranking.rank_in_order
     return rank
-
-
-def rebuild(prefs: Preferences, **changes: Any) -> Preferences:
-    """Return the same preferences with some arrays changed; the candidates stay."""
-    parts = {name: getattr(prefs, name) for name in _PARTS}
-    return Preferences(**{**parts, "form": prefs.said_form, **changes})
 
 
 def take_ballots(prefs: Preferences, ballots: AnyArray) -> Preferences:
@@ -293,15 +279,13 @@ def take_ballots(prefs: Preferences, ballots: AnyArray) -> Preferences:
         for name in names:
             array = getattr(prefs, name)
             changes[name] = None if array is None else array[index]
-    return rebuild(prefs, **changes)
+    return prefs.replace(**changes)
 
 
 @contextmanager
 def using_kernels(backend: ModuleType) -> Iterator[None]:
     """Run with this module's kernels (``kernels.twins`` or ``kernels._compiled``); not for threads."""
-    from concordant.kernels import twins
-
-    names = [name for name in dir(twins) if not name.startswith("_") and callable(getattr(twins, name))]
+    names = _kernel_names()
     saved = {name: vars(kernels)[name] for name in names if name in vars(kernels)}
     vars(kernels).update({name: getattr(backend, name) for name in names})
     try:
@@ -310,6 +294,13 @@ def using_kernels(backend: ModuleType) -> Iterator[None]:
         for name in names:
             vars(kernels).pop(name, None)
         vars(kernels).update(saved)
+
+
+@cache
+def _kernel_names() -> tuple[str, ...]:
+    from concordant.kernels import twins
+
+    return tuple(name for name in dir(twins) if not name.startswith("_") and callable(getattr(twins, name)))
 
 
 def _backends() -> list[ModuleType]:
@@ -339,8 +330,7 @@ def _select_instance(prefs: Preferences, label: str) -> Preferences:
     q = prefs.instances.code(label, "instance")
     span = slice(int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1]))
     part = take_ballots(prefs, np.flatnonzero(prefs.instance_of_ballot == q)) if prefs.n_instances > 1 else prefs
-    return rebuild(
-        part,
+    return part.replace(
         instances=[label],
         instance=np.zeros(part.n_ballots, np.int32),
         slot_ptr=np.array([0, span.stop - span.start]),

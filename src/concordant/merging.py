@@ -1,4 +1,4 @@
-"""Equal ballots: finding them to merge, and comparing whole preferences by content."""
+"""Equal ballots: finding them to merge, and comparing whole preferences by content; items on few ballots."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from concordant.gather import segment_index
-from concordant.types import AnyArray, Int64s
+from concordant.errors import InputError
+from concordant.gather import segment_index, sum_by
+from concordant.types import AnyArray, Bools, Int64s
 from concordant.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -122,3 +123,12 @@ def _translate(source: Vocabulary | None, target: Vocabulary | None) -> AnyArray
         return np.arange(len(source), dtype=np.int32)
     codes = target.codes(source)
     return None if len(codes) and codes.min() < 0 else codes
+
+
+def often_named(prefs: Preferences, n: float) -> Bools:
+    """Say of every slot whether at least ``n`` ballots (by weight) name it; refuse where none is left."""
+    named = sum_by(prefs.entry_slot, np.repeat(prefs.weight, np.diff(prefs.indptr)), prefs.n_slots)
+    if not (named >= n).any():
+        most = f"{named.max(initial=0.0):g}"
+        raise InputError(f"No item is on {n:g} ballots: the most any item is on is {most}, so ask for fewer.")
+    return np.asarray(named >= n)

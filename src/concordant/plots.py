@@ -96,7 +96,15 @@ def plot_matrix(
 def plot_agents(ranking: Ranking, path: str | os.PathLike[str] | None = None, *, top: int = 40) -> Any:
     """Draw the weight (theta) the method gave to every agent, largest first."""
     if not ranking.agents:
-        raise InputError(f"{ranking.method or 'This method'} gives agents no weights: use one that does, such as mpm.")
+        name = ranking.method or "This method"
+        if "adherence" in ranking.params:
+            raise InputError(
+                f"{name} learns the weights of agents only when asked to: give adherence=True (--adherence)."
+            )
+        raise InputError(
+            f"{name} gives agents no weights: use one that does, such as mpm with adherence=True "
+            "(--method mpm --adherence)."
+        )
     agents: Mapping[str, float] = ranking.agents
     ordered = sorted(agents.items(), key=lambda pair: -pair[1])
     n = min(top, len(ordered))

@@ -3,7 +3,9 @@
 A ballot is what one agent said in one instance: items with tiers (lower is better, equal is a tie), perhaps with
 the raw value behind the tier (a rank or a rating), with a weight that means repetition. A slot is one
 (instance, candidate), whether somebody ranked the candidate or not; slots make many instances as cheap as one.
-Everything is checked once, on construction, and frozen.
+Everything is checked once, on construction, and frozen: arrays cannot be written to, so that kernels may trust them.
+An array of the caller is copied unless it is read-only already, which is the fast way in: who hands over a read-only
+array promises that nobody writes to its memory.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ SCALES = (None, "rank", "rating")
 FORMS = ("pairs", "choices", "top-k", "approvals", "ratings", "rankings")
 
 
+_ARRAYS = ("indptr", "item", "tier", "value", "weight", "agent", "instance", "open", "shown")
+_PARTS = (*_ARRAYS, "items", "agents", "instances", "scale", "slot_ptr", "slot_item", "is_merged", "notes", "meta")
 _NO_META: Mapping[str, object] = MappingProxyType({})
 
 
@@ -74,17 +78,17 @@ class Preferences:
         self.items = _vocabulary(items)
         self.agents = None if agents is None else _vocabulary(agents)
         self.instances = None if instances is None else _vocabulary(instances)
-        self.indptr = np.ascontiguousarray(indptr, np.int64)
-        self.item = np.ascontiguousarray(item, np.int32)
-        self.tier = np.ascontiguousarray(tier, np.int32)
-        self.value = None if value is None else np.ascontiguousarray(value, np.float64)
+        self.indptr = _own(indptr, np.int64)
+        self.item = _own(item, np.int32)
+        self.tier = _own(tier, np.int32)
+        self.value = None if value is None else _own(value, np.float64)
         self.scale = scale
         n = len(self.indptr) - 1
-        self.weight = np.ones(n) if weight is None else np.ascontiguousarray(weight, np.float64)
-        self.agent = None if agent is None else np.ascontiguousarray(agent, np.int32)
-        self.instance = None if instance is None else np.ascontiguousarray(instance, np.int32)
-        self.open = None if open is None else np.ascontiguousarray(open, np.bool_)
-        self.shown = None if shown is None else np.ascontiguousarray(shown, np.int32)
+        self.weight = np.ones(n) if weight is None else _own(weight, np.float64)
+        self.agent = None if agent is None else _own(agent, np.int32)
+        self.instance = None if instance is None else _own(instance, np.int32)
+        self.open = None if open is None else _own(open, np.bool_)
+        self.shown = None if shown is None else _own(shown, np.int32)
         self.said_form = form
         self.is_merged = is_merged
         self.notes = tuple(notes)
@@ -92,13 +96,14 @@ class Preferences:
         if (slot_ptr is None) != (slot_item is None):
             raise InputError("slot_ptr and slot_item describe the candidates together: give both or neither.")
         if slot_ptr is not None and slot_item is not None:
-            given = np.ascontiguousarray(slot_ptr, np.int64), np.ascontiguousarray(slot_item, np.int32)
+            given = _own(slot_ptr, np.int64), _own(slot_item, np.int32)
             self._given_slots: tuple[Int64s, Int32s] | None = given
         else:
             self._given_slots = None
         self._known_slots: tuple[Int64s, Int32s, Int64s] | None = None
         self._unit_weights: bool | None = None
         self._check(weight is not None)
+        self._freeze()
 
     @classmethod
     def _trusted(cls, items: Vocabulary, indptr: Int64s, item: Int32s, tier: Int32s) -> Preferences:
@@ -111,7 +116,14 @@ class Preferences:
         self.weight = np.ones(len(indptr) - 1)
         self.is_merged, self.notes, self.meta = False, (), _NO_META
         self._unit_weights = True
+        self._freeze()
         return self
+
+    def _freeze(self) -> None:
+        for name in _ARRAYS:
+            array = getattr(self, name)
+            if array is not None:
+                array.setflags(write=False)
 
     # ---- checks ----
     def _check(self, check_weights: bool) -> None:
@@ -236,6 +248,8 @@ class Preferences:
     def _slots(self) -> tuple[Int64s, Int32s, Int64s]:
         if self._known_slots is None:
             self._known_slots = self._find_slots()
+            for array in self._known_slots:
+                array.setflags(write=False)
         return self._known_slots
 
     @property
@@ -388,7 +402,15 @@ class Preferences:
         agents: Iterable[object] | None = None,
         weight: object = None,
     ) -> Preferences:
-        """Make preferences from a matrix of ranks, items x agents; NaN where an agent did not rank an item."""
+        """Make preferences from a matrix of ranks, items x agents; NaN where an agent did not rank an item.
+
+        A DataFrame names both: its columns are agents, its index (or its one column of text) the items.
+        """
+        from concordant.frames import is_frame, matrix_of_frame
+
+        if is_frame(ranks):
+            ranks, rows, columns = matrix_of_frame(ranks)
+            items, agents = rows if items is None else items, columns if agents is None else agents
         return cls(**gather.gather_rank_matrix(ranks, items=items, agents=agents, weight=weight))
 
     @classmethod
@@ -434,48 +456,34 @@ class Preferences:
             slots &= np.isin(self.slot_item, _codes(self.items, items, "item"))
         return self._subset(ballots, slots)
 
+    def min_ballots(self, n: float) -> Preferences:
+        """Leave out items that fewer than ``n`` ballots (by weight) of their instance name; the notes count them."""
+        from concordant.merging import often_named
+
+        keep = often_named(self, n)
+        kept = self._subset(np.ones(self.n_ballots, bool), keep)
+        left_out = f"left out {int((~keep).sum()):,} of {len(keep):,} items that are on fewer than {n:g} ballots"
+        kept.notes = (*self.notes, left_out)
+        return kept
+
     def take(self, ballots: AnyArray | slice | Sequence[int]) -> Preferences:
         """Keep only these ballots (a mask, indices or a slice); candidates stay as they are."""
         keep = np.zeros(self.n_ballots, bool)
         keep[ballots] = True
         return self._subset(keep, np.ones(self.n_slots, bool))
 
-    def _subset(self, ballots: Bools, slots: Bools) -> Preferences:
-        ballot_of_entry = segment_index(self.indptr)
-        entries = ballots[ballot_of_entry] & slots[self.entry_slot]
-        sizes = np.bincount(ballot_of_entry[entries], minlength=self.n_ballots)
-        ballots = ballots & (sizes > (1 if self.said_form == "pairs" else 0))  # half a duel says nothing
-        entries &= ballots[ballot_of_entry]
-        instance_of_slot = segment_index(self.slot_ptr)[slots]
-        used_items, item_code = gather.compact(self.slot_item[slots], len(self.items))
-        parts: dict[str, Any] = {
-            "items": Vocabulary(self.items.take(used_items)),
-            "indptr": np.concatenate([[0], np.cumsum(sizes[ballots])]),
-            "item": item_code[self.item[entries]],
-            "tier": self.tier[entries],
-            "value": None if self.value is None else self.value[entries],
-            "shown": None if self.shown is None else self.shown[entries],
-            "scale": self.scale,
-            "weight": self.weight[ballots],
-            "open": None if self.open is None else self.open[ballots],
-            "slot_item": item_code[self.slot_item[slots]],
-            "form": self.said_form,
-            "is_merged": self.is_merged,
-            "meta": self.meta,
-        }
-        if self.instances is not None:
-            used, code = gather.compact(instance_of_slot, len(self.instances))
-            parts.update(
-                instances=Vocabulary(self.instances.take(used)),
-                instance=code[self.instance_of_ballot[ballots]],
-            )
-            parts["slot_ptr"] = np.searchsorted(code[instance_of_slot], np.arange(len(used) + 1))
-        else:
-            parts["slot_ptr"] = np.array([0, len(instance_of_slot)])
-        if self.agents is not None and self.agent is not None:
-            used, code = gather.compact(self.agent[ballots], len(self.agents))
-            parts.update(agents=Vocabulary(self.agents.take(used)), agent=code[self.agent[ballots]])
-        return Preferences(**parts)
+    def _subset(self, ballots: Bools, slots: Bools, **changes: Any) -> Preferences:
+        from concordant.subsets import parts_of_subset
+
+        return Preferences(**(parts_of_subset(self, ballots, slots) | changes))
+
+    def replace(self, **changes: Any) -> Preferences:
+        """Return the same preferences with some parts changed (arguments of the constructor), checked again.
+
+        The candidates stay unless ``slot_ptr`` and ``slot_item`` are among the changes.
+        """
+        parts = {name: getattr(self, name) for name in _PARTS}
+        return Preferences(**{**parts, "form": self.said_form, **changes})
 
     def merge(self, *, agents: bool = True) -> Preferences:
         """Join equal ballots and add their weights; ``agents=False`` forgets who said what.
@@ -489,12 +497,10 @@ class Preferences:
         weight = gather.sum_by(group, self.weight, len(representative))
         keep = np.zeros(self.n_ballots, bool)
         keep[representative] = True
-        merged = self._subset(keep, np.ones(self.n_slots, bool))
-        merged.weight = weight[np.diff(self.indptr)[representative] > 0]
-        merged.is_merged, merged._unit_weights = True, None
+        changes: dict[str, Any] = {"weight": weight[np.diff(self.indptr)[representative] > 0], "is_merged": True}
         if not keep_agents:
-            merged.agents = merged.agent = None
-        return merged
+            changes |= {"agents": None, "agent": None}
+        return self._subset(keep, np.ones(self.n_slots, bool), **changes)
 
     def describe(self) -> Any:
         """Say what these preferences are: sizes, form, findings in plain words, and the methods that fit."""
@@ -526,6 +532,12 @@ class Preferences:
         from concordant.describing import summarise
 
         return summarise(self)._repr_html_()
+
+
+def _own(array: AnyArray, dtype: type) -> AnyArray:
+    """Return a contiguous array that the caller cannot write to: a copy, unless it is read-only already."""
+    made: AnyArray = np.ascontiguousarray(array, dtype)
+    return made.copy() if made.flags.writeable and np.may_share_memory(made, array) else made
 
 
 def _vocabulary(labels: Vocabulary | Iterable[str]) -> Vocabulary:

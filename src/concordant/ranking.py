@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from concordant import kernels
 from concordant.errors import ConcordantError, InputError
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
+from concordant.writing import align, number_format
 
 TIE_TOLERANCE = 1e-12
 SORTED_BY = ("score", "low", "high")
@@ -55,6 +56,19 @@ class Ranking:
     details: Mapping[str, AnyArray] = field(default_factory=dict)
     model: object = None
     sorted_by: str = "score"
+
+    @classmethod
+    def of_scores(
+        cls, labels: list[str], score: Floats, method: str, params: Mapping[str, object], seconds: float
+    ) -> Ranking:
+        """Make the ranking of one unnamed instance whose labels stand in input order, where microseconds count."""
+        self = object.__new__(cls)
+        slot_ptr, slot_item = _plain_slots(len(labels))
+        self.__dict__.update(
+            vocabulary=Vocabulary(labels), slot_ptr=slot_ptr, slot_item=slot_item, score=score,
+            method=method, params=params, seconds=seconds, details={},
+        )  # fmt: skip
+        return self
 
     @cached_property
     def _sorted(self) -> tuple[Int64s, Int32s]:
@@ -281,6 +295,15 @@ class Ranking:
         return plot_agents(self, path, top=top)
 
     # ---- display ----
+    @property
+    def verdict(self) -> str | None:
+        """How close the ranking is to the best one, in words, where the method knows: all instances together."""
+        if self.fit is None or "proven" not in self.fit or "gap" not in self.fit:
+            return None
+        if self.fit["proven"]:
+            return "proven optimal: no ranking has a smaller total distance"
+        return f"within {100 * self.fit['gap']:.2g}% of the least total distance"
+
     def __repr__(self) -> str:
         head = f"Ranking by {self.method}" if self.method else "Ranking"
         if self.n_instances != 1:
@@ -289,54 +312,55 @@ class Ranking:
 
     def to_text(self, limit: int | None = None) -> str:
         """Return aligned plain text, one line per item, at most ``limit`` items per instance."""
-        return "\n\n".join(part._text(limit) for part in self)
+        text = "\n\n".join(part._text(limit) for part in self)
+        return text if self.verdict is None else f"{text}\n{self.verdict}"
 
     def _text(self, limit: int | None) -> str:
         n = len(self.items) if limit is None else min(limit, len(self.items))
-        rows = [["rank", "item", "score"]]
-        if self.low is not None and self.high is not None:
-            rows[0].append("interval")
-        for k in range(n):
-            row = [str(self.ranks[k]), shorten(self.items[k]), format_number(self.scores[k])]
-            if self.low is not None and self.high is not None:
-                row.append(f"{format_number(self.low[k])} … {format_number(self.high[k])}")
-            rows.append(row)
-        lines = align(rows, right={0, 2})
+        columns = self.written(n)
+        lines = align([list(columns), *zip(*columns.values(), strict=True)], right={0, 2, 3})
         if n < len(self.items):
             lines.append(f"… {len(self.items) - n:,} more")
         if self.instances is not None:
             lines.insert(0, f"[{self.instances[0]}]")
         return "\n".join(lines + [f"warning: {notice}" for notice in self.warnings])
 
+    def written(self, n: int) -> dict[str, list[str]]:
+        """Return the columns of the table of the best ``n``, as text: rank, item, score, interval (if there is one)."""
+        scores, low, high = (None if part is None else part[:n].tolist() for part in (self.scores, self.low, self.high))
+        write = number_format([*(scores or []), *(low or []), *(high or [])])
+        columns = {
+            "rank": [str(rank) for rank in self.ranks[:n].tolist()],
+            "item": [shorten(item) for item in self.items[:n]],
+            "score": [write(score) for score in scores or []],
+        }
+        if low is not None and high is not None:
+            least, most = ([write(end) for end in ends] for ends in (low, high))
+            left, right = (max(map(len, ends), default=0) for ends in (least, most))
+            columns["interval"] = [f"{a:>{left}} … {b:>{right}}" for a, b in zip(least, most, strict=True)]
+        return columns
+
     def _repr_html_(self) -> str:
         from html import escape
 
         if self.n_instances != 1:
             return f"<p>{escape(repr(self))}</p>"
+        columns = self.written(50)
         rows = "".join(
-            f"<tr><td>{rank}</td><td>{escape(shorten(item))}</td><td>{format_number(score)}</td></tr>"
-            for rank, item, score in zip(self.ranks[:50], self.items[:50], self.scores[:50], strict=True)
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in zip(*columns.values(), strict=True)
         )
         notices = "".join(f"<p>{escape(str(notice))}</p>" for notice in self.warnings)
-        head = "<tr><th>rank</th><th>item</th><th>score</th></tr>"
+        head = "<tr>" + "".join(f"<th>{name}</th>" for name in columns) + "</tr>"
         return f"<table><caption>{escape(self.method)}</caption>{head}{rows}</table>{notices}"
 
 
-def format_number(value: float) -> str:
-    """Write a score the way people read it: whole numbers plain, others with six significant digits."""
-    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
-
-
-def align(rows: Sequence[Sequence[str]], right: set[int]) -> list[str]:
-    """Return rows of cells as lines with aligned columns; the columns in ``right`` are flush right."""
-    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
+@lru_cache(maxsize=1024)
+def _plain_slots(n: int) -> tuple[Int64s, Int32s]:
+    """Return the slots of one instance whose candidates are all n items, in their order."""
+    slot_ptr, slot_item = np.array([0, n], np.int64), np.arange(n, dtype=np.int32)
+    slot_ptr.flags.writeable = slot_item.flags.writeable = False
+    return slot_ptr, slot_item
 
 
 def _listed(values: Floats | None, order: AnyArray) -> list[Any]:

@@ -47,7 +47,8 @@ def parse_rankings(texts: Sequence[str]) -> ParsedRankings:
         places, problem = _places(text, separator)
         named = [label for place in places for label in place]
         if problem is None and len(set(named)) != len(named):
-            twice = next(label for k, label in enumerate(named) if label in named[:k])
+            seen: set[str] = set()
+            twice = next(label for label in named if label in seen or seen.add(label))  # type: ignore[func-returns-value]
             problem = f"the item {shorten(twice)!r} stands twice in the ballot"
         if problem is None:
             for tier, place in enumerate(places):
@@ -82,12 +83,24 @@ def _places(text: str, separator: str) -> tuple[list[list[str]], str | None]:
     else:
         places = [
             re.split("[=~,;|]", place.strip()[1:-1] if place.strip().startswith("{") else place)
-            for place in re.split(re.escape(separator) + r"(?![^{]*\})", text)
+            for place in _split_outside_braces(text, separator)
         ]
     stripped = [[label.strip() for label in place] for place in places]
     if any(not label for place in stripped for label in place):
         return [], f"the ranking {shorten(text)!r} has a place without a label"
     return stripped, None
+
+
+def _split_outside_braces(text: str, separator: str) -> list[str]:
+    """Split at separators that no closing brace follows before an opening one, in one pass from the end."""
+    cuts, brace = [len(text)], ""
+    for sign in reversed(list(re.finditer(f"[{{}}{re.escape(separator)}]", text))):
+        if sign[0] in "{}":
+            brace = sign[0]
+        elif brace != "}":
+            cuts.append(sign.start())
+    starts = [0, *(cut + 1 for cut in cuts[:0:-1])]
+    return [text[start:stop] for start, stop in zip(starts, cuts[::-1], strict=True)]
 
 
 def _json_places(text: str) -> tuple[list[list[str]], str | None]:

@@ -23,7 +23,7 @@ Names are compared without case and punctuation (``userId`` is ``user id``). A r
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from concordant.errors import InputError, UnknownNameError, suggest
@@ -140,6 +140,7 @@ def plan_columns(
         places = tuple(name for name in columns if name != column["item"])
     elif form != "places":
         places = ()
+    _refuse_no_places(form, places, where)
     unread = tuple(name for name in columns if name not in column.values() and name not in places)
     if strict and unread:
         raise InputError(
@@ -193,11 +194,20 @@ def _resolve(
         if value is None or (value not in columns and str(value).strip().lower() == "none"):
             off.add(role)
         elif role == "places":
-            wanted = value.split(",") if isinstance(value, str) else list(value)  # type: ignore[call-overload]
-            places = tuple(_find(columns, one, role, where) for one in wanted)
+            places = tuple(_find(columns, one, role, where) for one in _wanted(value))
         else:
             said[role] = _find(columns, value, role, where)
     return said, places, off
+
+
+def _wanted(places: object) -> Sequence[object]:
+    if isinstance(places, str):
+        return places.split(",")
+    if isinstance(places, int) and not isinstance(places, bool):
+        return [places]
+    if isinstance(places, Iterable) and (wanted := list(places)):
+        return wanted
+    raise InputError(f"places={places!r} names no columns: give their names or positions, best first.")
 
 
 def _find(columns: Sequence[str], value: object, role: str, where: str) -> str:
@@ -207,7 +217,7 @@ def _find(columns: Sequence[str], value: object, role: str, where: str) -> str:
     alike = [name for name in columns if normalise(name) == normalise(text)]
     if len(alike) == 1:
         return alike[0]
-    if text.isdigit() and 1 <= int(text) <= len(columns):
+    if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(columns):
         return columns[int(text) - 1]
     raise UnknownNameError(
         f"{where} has no column {text!r} to be the {role}.{suggest(text, list(columns))} "
@@ -379,15 +389,25 @@ def _named(found: list[str]) -> list[str]:
     return [by_plain[f"{kinds['name']} name"]] if is_one_thing else found
 
 
+def _refuse_no_places(form: str, places: Sequence[str], where: str) -> None:
+    if form == "places" and not places:
+        raise InputError(f"{where}: no columns are named first, second, …: say places='COLUMN,COLUMN', best first.")
+    if form == "rank-matrix" and not places:
+        raise InputError(f"{where}: there is no column of ranks beside the items: a rank matrix has one per agent.")
+
+
 def _plan_without_names(
     columns: Sequence[str], said: dict[str, str], places: tuple[str, ...], form: str | None, where: str
 ) -> Plan:
     """Read a table without a header: two columns are winner and loser, else the user says which is which."""
     if form == "rank-matrix":
         item = said.get("item", columns[0])
-        return Plan(form, {"item": item}, tuple(name for name in columns if name != item))
+        places = tuple(name for name in columns if name != item)
+        _refuse_no_places(form, places, where)
+        return Plan(form, {"item": item}, places)
     if form == "places" and not places:
         places = tuple(name for name in columns if name not in said.values())
+        _refuse_no_places(form, places, where)
     if not said and not places and form in (None, "pairs") and len(columns) == 2:
         said = {"winner": columns[0], "loser": columns[1]}
     elif not said and not places and form in (None, "rankings") and len(columns) == 1:

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import concordant as cc
-from concordant.aggregate.distance import _exact, _optima, kemeny
+from concordant import kernels
+from concordant.aggregate.distance import _deadline, _exact, _optima, _relaxation, kemeny
+from concordant.aggregate.distance._costs import pair_costs
 from concordant.aggregate.distance.footrule import position_costs
 from concordant.metrics.distance import footrule as footrule_distance
 from concordant.metrics.distance import kendall_to_each
@@ -186,6 +188,100 @@ def test_without_time_the_gap_is_honest():
     assert "not-proven-optimal" in {notice.name for notice in rushed.warnings}
     assert rushed.fit["lower_bound"] <= proven.fit["total_distance"] <= rushed.fit["total_distance"]
     assert 0 < rushed.fit["gap"] <= 1
+
+
+class Clock:
+    """Stands still for so many looks at it, then is past every limit; notes who works after that."""
+
+    def __init__(self, looks):
+        self.looks, self.late_work = looks, []
+
+    def __call__(self):
+        self.looks -= 1
+        return 0.0 if self.looks >= 0 else 1e6
+
+    def watch(self, name, work, is_short=lambda *_: False):
+        def watched(*args, **kwargs):
+            if self.looks < 0 and not is_short(*args):
+                self.late_work.append(name)
+            return work(*args, **kwargs)
+
+        return watched
+
+
+@pytest.mark.parametrize("output", ["permutation", "weak"])
+@pytest.mark.parametrize("looks", [1, 2, 3, 4, 5, 6, 8, 11, 16, 23, 40, 80])
+def test_whatever_kemeny_is_doing_it_begins_nothing_new_when_the_time_is_over(monkeypatch, output, looks):
+    prefs = random_votes(24, 11, 3)
+    best = cc.rank(prefs, "local-search", output=output).fit["total_distance"]
+    clock = Clock(looks)
+    monkeypatch.setattr(_deadline, "now", clock)
+    monkeypatch.setattr(_relaxation, "MOST_TRIPLES", 24**2 * 6)
+    monkeypatch.setattr(_exact, "PAIRS_AT_ONCE", 24**2 * 5)
+    monkeypatch.setattr(_exact, "MOST_SHAKES", 40)
+
+    def is_quick(*args):  # local search without shakes
+        return len(args[-1]) == 0
+
+    for name in ("search_orders", "search_weak_orders"):
+        monkeypatch.setattr(kernels, name, clock.watch(name, getattr(kernels, name), is_quick))
+    monkeypatch.setattr(kernels, "violated_triangles", clock.watch("cuts", kernels.violated_triangles))
+    ranking = cc.rank(prefs, "kemeny", output=output, time_limit=10.0)
+    assert clock.late_work in ([], ["cuts"])  # what a programme that took too long still asks for
+    assert clock.looks > -12
+    assert ranking.fit["lower_bound"] <= best
+    assert ranking.fit["total_distance"] <= 1.2 * best
+    assert ranking.fit["proven"] == float(ranking.fit["gap"] == 0)
+
+
+def test_without_time_small_blocks_that_remain_keep_the_order_of_net_wins(monkeypatch):
+    rng = np.random.default_rng(1)
+    rankings = [[f"i{k}" for k in rng.permutation(6)] for _ in range(30)]
+    prefs = Preferences.from_rankings(rankings, instance=[f"q{k // 3}" for k in range(30)])
+    proven = cc.rank(prefs, "kemeny")
+    monkeypatch.setattr(_exact, "STEPS_AT_ONCE", 400.0)
+    assert cc.rank(prefs, "kemeny").fit["total_distance"] == proven.fit["total_distance"]
+    rushed = cc.rank(prefs, "kemeny", time_limit=0.0)
+    assert rushed.fit["lower_bound"] <= proven.fit["total_distance"] <= rushed.fit["total_distance"]
+    assert rushed.fit["proven"] == 0
+    assert cc.rank(prefs, "kemeny", time_limit=None).fit["proven"] == 1
+
+
+@pytest.mark.parametrize("allow_ties", [False, True])
+def test_shakes_in_parts_find_the_same_as_all_at_once(monkeypatch, allow_ties):
+    costs = pair_costs(random_votes(15, 7, 2), "last")
+    draw = np.random.default_rng(3).random((50, 6))
+    problem = costs.slot_ptr, costs.before, costs.tied, np.arange(15), draw, allow_ties
+    whole = _exact.search_tiers(*problem)
+    monkeypatch.setattr(_exact, "PAIRS_AT_ONCE", 15**2 * 7)
+    assert (_exact.search_tiers(*problem, _deadline.Deadline()) == whole).all()
+
+
+def test_programmes_too_large_for_memory_are_left_to_local_search(monkeypatch):
+    prefs = random_votes(24, 11, 3)
+    proven = cc.rank(prefs, "kemeny").fit
+    monkeypatch.setattr(_relaxation, "LARGEST_PROGRAMME", 100)
+    fit = cc.rank(prefs, "kemeny").fit
+    assert fit["lower_bound"] <= proven["total_distance"] <= fit["total_distance"]
+    assert fit["proven"] == 0
+    assert "time-limit" in {notice.name for notice in cc.rank(prefs, "faslp-pivot").warnings}
+
+
+def test_the_linear_programme_of_faslp_pivot_gives_a_bound():
+    prefs = random_votes(24, 11, 3)
+    proven = cc.rank(prefs, "kemeny").fit
+    found, rushed = (cc.rank(prefs, "faslp-pivot", time_limit=limit).fit for limit in (30.0, 0.0))
+    assert rushed["lower_bound"] < found["lower_bound"] <= proven["total_distance"] <= found["total_distance"]
+    assert found["lower_bound"] > 0.99 * proven["total_distance"]
+
+
+def test_a_ranking_says_how_close_it_is_to_the_best():
+    prefs = random_votes(24, 11, 3)
+    assert cc.rank(prefs, "kemeny").verdict == "proven optimal: no ranking has a smaller total distance"
+    rushed = cc.rank(prefs, "kemeny", time_limit=0.0)
+    assert rushed.verdict == f"within {100 * rushed.fit['gap']:.2g}% of the least total distance"
+    assert rushed.verdict in rushed.to_text()
+    assert cc.rank(prefs, "borda").verdict is None
 
 
 def test_progress_reports_bounds_that_meet():

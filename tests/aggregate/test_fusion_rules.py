@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant import laws
+from concordant import laws, views
 
 LISTS = {"e1": {"a": 10.0, "b": 6.0, "c": 2.0}, "e2": {"b": 0.9, "d": 0.5}, "e3": {"c": 7.0}}
 
@@ -45,6 +45,119 @@ def test_rrf_refuses_a_rank_it_would_divide_by_zero_for():
     with pytest.raises(cc.InputError, match="larger k"):
         cc.rank(prefs, "rrf", k=0)
     assert cc.rank(prefs, "rrf", k=1).items == ["a", "b"]
+
+
+# ---- calibrated reciprocal rank fusion ----
+def calibrated_by_loops(prefs, least, k=60.0):
+    """The definition, written out: scores by slot, and how far order and vote of each agent count."""
+    ranks = prefs.value if prefs.scale == "rank" else views.competition_ranks(prefs)
+    ballots = []
+    for b in range(prefs.n_ballots):
+        entries = range(prefs.indptr[b], prefs.indptr[b + 1])
+        named = {int(prefs.entry_slot[e]): 1 / (k + ranks[e]) for e in entries}
+        ballots.append((int(prefs.agent[b]), int(prefs.instance_of_ballot[b]), float(prefs.weight[b]), named))
+
+    def weight_of(slot, agents):
+        return sum(weight for agent, _, weight, named in ballots if slot in named and agent in agents)
+
+    def pooled(samples):
+        sums = np.zeros(3)
+        for weight, x, y in samples:
+            x, y = x - np.mean(x), y - np.mean(y)
+            sums += weight * np.array([x @ y, x @ x, y @ y])
+        return sums[0] / np.sqrt(sums[1] * sums[2]) if min(sums[1:]) > 1e-9 else 0.0
+
+    n_agents = len(prefs.agents)
+    a, c = np.zeros(n_agents), np.ones(n_agents)
+    for agent in range(n_agents):
+        others = set(range(n_agents)) - {agent}
+        own = [(q, weight, named) for who, q, weight, named in ballots if who == agent]
+        if len({q for q, _, _ in own}) < least:
+            continue
+        a[agent] = pooled(
+            (weight, list(named.values()), [weight_of(slot, others) for slot in named]) for _, weight, named in own
+        )
+        slots = [range(prefs.slot_ptr[q], prefs.slot_ptr[q + 1]) for q in sorted({q for q, _, _ in own})]
+        choice = pooled((1.0, [weight_of(s, {agent}) for s in of], [weight_of(s, others) for s in of]) for of in slots)
+        c[agent] = max(0.0, 1 + 3 * min(choice, 0.0))
+    b = np.maximum(a, 0.0) / a.max()
+    score = np.zeros(prefs.n_slots)
+    for agent, _, weight, named in ballots:
+        mean = np.mean(list(named.values()))
+        for slot, x in named.items():
+            score[slot] += weight * (c[agent] * mean + b[agent] * (x - mean))
+    return score, b
+
+
+def engines(rng, n_queries=12, n_engines=5, weights=False):
+    """Engines that name what is good the sooner the less noise they have; the last one names what nobody else does."""
+    agent, item, rank, instance, weight = [], [], [], [], []
+    for q in range(n_queries):
+        quality = rng.normal(size=15)
+        for engine in range(n_engines):
+            seen = quality + (engine + 0.3) * rng.normal(size=15)
+            order = np.argsort(-seen)[:7] if engine < n_engines - 1 else rng.permutation(15)[:7]
+            heavy = float(rng.integers(1, 4)) if weights else 1.0
+            for place, document in enumerate(order):
+                agent.append(f"e{engine}")
+                item.append(f"d{document}")
+                rank.append(place + 1 + engine)
+                instance.append(f"q{q}")
+                weight.append(heavy)
+    return cc.Preferences.from_ranks(agent, item, rank, instance=instance, weight=weight if weights else None)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_calibrated_rrf_is_its_definition(weights):
+    for seed in range(3):
+        prefs = engines(np.random.default_rng(seed), weights=weights)
+        ranking = cc.rank(prefs, "calibrated-rrf", least=2)
+        score, order = calibrated_by_loops(prefs, 2)
+        np.testing.assert_allclose(ranking.score, score, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(list(ranking.agents.values()), order, atol=1e-10)
+        assert max(order) == 1.0
+        assert ranking.warnings == ()
+
+
+def test_calibrated_rrf_takes_several_ballots_of_an_agent_together():
+    prefs = engines(np.random.default_rng(5), weights=True)
+    twice = laws.take_ballots(prefs, np.append(np.arange(prefs.n_ballots), np.arange(0, prefs.n_ballots, 2)))
+    score, order = calibrated_by_loops(twice, 2)
+    ranking = cc.rank(twice, "calibrated-rrf", least=2)
+    np.testing.assert_allclose(ranking.score, score, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(list(ranking.agents.values()), order, atol=1e-10)
+
+
+def test_calibrated_rrf_trusts_the_order_of_engines_that_others_confirm():
+    weight = cc.rank(engines(np.random.default_rng(0), n_queries=200), "calibrated-rrf").agents
+    assert weight["e0"] == 1.0
+    assert weight["e4"] < 0.2
+
+
+def test_calibrated_rrf_is_plain_rrf_where_instances_are_few_and_says_so():
+    prefs = engines(np.random.default_rng(0), n_queries=19)
+    ranking = cc.rank(prefs, "calibrated-rrf")
+    np.testing.assert_allclose(ranking.score, cc.rank(prefs, "rrf").score, rtol=1e-12)
+    (notice,) = ranking.warnings
+    assert notice.name == "not-calibrated"
+    assert "fewer than 20 instances" in notice.text
+    assert "e0, e1, e2 and 2 more" in notice.text
+
+
+def test_calibrated_rrf_is_plain_rrf_where_nobody_knows_whose_lists_they_are():
+    prefs = cc.Preferences.from_rankings([["a", "b"], ["b", "c"]] * 30, instance=np.repeat(np.arange(30), 2))
+    ranking = cc.rank(prefs, "calibrated-rrf")
+    np.testing.assert_allclose(ranking.score, cc.rank(prefs, "rrf").score, rtol=1e-12)
+    assert "whose lists" in ranking.warnings[0].text
+
+
+def test_calibrated_rrf_is_plain_rrf_where_every_list_names_everything():
+    rng = np.random.default_rng(1)
+    rankings = [[f"d{k}" for k in rng.permutation(6)] for _ in range(90)]
+    prefs = cc.Preferences.from_rankings(rankings, agent=["a", "b", "c"] * 30, instance=np.repeat(np.arange(30), 3))
+    ranking = cc.rank(prefs, "calibrated-rrf")
+    np.testing.assert_allclose(ranking.score, cc.rank(prefs, "rrf").score, rtol=1e-12)
+    assert "confirm nobody's order" in ranking.warnings[0].text
 
 
 # ---- normalisations, seen through a sum ----

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import concordant as cc
-from concordant import kernels
+from concordant import kernels, simulate
 from concordant.aggregate.distance.lehmer import Lehmer, decode, encode
 from concordant.preferences import Preferences
 
@@ -173,8 +173,32 @@ def test_exact_buckets_are_the_best_of_all_boundaries():
         assert totals[0] == totals[1:].min()
 
 
-def test_the_borda_reference_makes_the_answer_independent_of_numbering():
-    rows = [["a", "b", "c", "d"], ["a", "c", "b", "d"], ["a", "b", "d", "c"]]
-    one = cc.rank(Preferences.from_rankings(rows), "lehmer").items
-    other = cc.rank(Preferences.from_rankings(rows, candidates=["d", "c", "b", "a"]), "lehmer").items
-    assert one == other == ["a", "b", "c", "d"]
+@pytest.mark.parametrize("statistic", ["mode", "median"])
+@pytest.mark.parametrize("reference", ["auto", "borda", "outside-in"])
+def test_references_by_borda_make_the_answer_independent_of_numbering(statistic, reference):
+    drawn = simulate.mallows(7, 40, phi=0.7, centre="random", seed=4)
+    rows = [[drawn.items[k] for k in row] for row in drawn.item.reshape(40, 7).tolist()]
+    levels = cc.rank(drawn, "borda").scores
+    assert len(set(levels.tolist())) == 7  # no ties in the reference
+    method = {"statistic": statistic, "reference": reference}
+    one = cc.rank(Preferences.from_rankings(rows), "lehmer", **method).items
+    other = cc.rank(Preferences.from_rankings(rows, candidates=sorted(drawn.items)[::-1]), "lehmer", **method).items
+    assert one == other
+
+
+def test_the_median_is_taken_over_the_borda_order_from_both_ends():
+    for size, places in ((5, [0, 2, 4, 3, 1]), (6, [0, 2, 4, 5, 3, 1]), (1, [0])):
+        prefs = Preferences.from_rankings([[f"i{k}" for k in range(size)]])
+        assert Lehmer(statistic="median")._reference(prefs, "last").tolist() == places
+        assert Lehmer(statistic="mode")._reference(prefs, "last").tolist() == list(range(size))
+
+
+def test_over_this_order_the_median_is_less_biased():
+    drawn = simulate.mallows(20, 300, phi=0.8, centre="random", seed=1)
+    best = cc.rank(drawn, "local-search").fit["total_distance"]
+    ratio = {
+        reference: cc.rank(drawn, "lehmer-median", reference=reference, measure=True).fit["total_distance"] / best
+        for reference in ("auto", "borda")
+    }
+    assert ratio["auto"] < 1.1
+    assert ratio["borda"] > 1.3

@@ -87,7 +87,7 @@ def test_gradients_and_curvature_agree_with_finite_differences(model, is_gamma):
     rng = np.random.default_rng(model)
     prefs = simulate(rng, rng.normal(size=5), 60, tie=0.3)
     rng = np.random.default_rng(model + 10)
-    shown = laws.rebuild(prefs, shown=rng.permutation(len(prefs.item)).astype(np.int32))
+    shown = prefs.replace(shown=rng.permutation(len(prefs.item)).astype(np.int32))
     duels = Counting(order_effect=True).duels(shown)
     problem = solve.Problem(duels, model, solve.Penalty(np.full(1, 0.3), np.full(1, 0.2), is_gamma))
     point = rng.normal(size=problem.size) / 2
@@ -115,7 +115,7 @@ def test_errors_of_ties_and_order_come_from_the_whole_matrix_of_second_derivativ
     for seed in range(12):
         rng = np.random.default_rng(seed)
         prefs = simulate(rng, rng.normal(size=6), 80, tie=rng.choice([0.1, 0.5, 0.8]))
-        prefs = laws.rebuild(prefs, shown=rng.permutation(len(prefs.item)).astype(np.int32))
+        prefs = prefs.replace(shown=rng.permutation(len(prefs.item)).astype(np.int32))
         duels = Counting(order_effect=True).duels(prefs)
         ridge = np.full(1, 10.0 ** rng.integers(-2, 3))
         penalty, at, slots = solve.Penalty(ridge, ridge), np.array([0]), np.arange(duels.n_slots)
@@ -256,7 +256,7 @@ def test_robust_errors_grow_when_votes_are_copies_of_each_other():
     tenfold = laws.take_ballots(votes, np.repeat(np.arange(300), 10))
     agents = [f"v{k}" for k in np.repeat(np.arange(300), 10)]
     labels, codes = np.unique(agents, return_inverse=True)
-    copied = laws.rebuild(tenfold, agents=labels.tolist(), agent=codes)
+    copied = tenfold.replace(agents=labels.tolist(), agent=codes)
     naive, robust = (
         cc.rank(copied, "bradley-terry", errors=e, prior=0.01).detail("stderr") for e in ("hessian", "sandwich")
     )
@@ -527,7 +527,7 @@ def test_a_huge_number_of_votes_leaves_the_prior_finite(options):
     wins = [[0, 3e8, 2e8], [1e8, 0, 2e8], [1e8, 1e8, 0]]
     prefs = from_table("abc", wins)
     if options.get("order_effect"):
-        prefs = laws.rebuild(prefs, shown=np.tile([0, 1, 1, 0], 3).astype(np.int32))
+        prefs = prefs.replace(shown=np.tile([0, 1, 1, 0], 3).astype(np.int32))
     ranking, plain = (cc.rank(prefs, "bradley-terry", **options, **prior) for prior in ({}, {"prior": 0.0}))
     assert np.isfinite(ranking.low).all()
     assert ranking.score == pytest.approx(plain.score, abs=1e-3)

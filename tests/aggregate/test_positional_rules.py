@@ -133,6 +133,15 @@ def test_majority_vote_of_judgements_is_for_minus_against():
     assert scores(prefs, "majority-vote", cutoff=1) == {"x": 1.0, "y": 0.0}
 
 
+def test_majority_vote_is_the_answer_most_workers_give():
+    random = np.random.default_rng(0)
+    worker, item = np.repeat(np.arange(7), 20), np.tile(np.arange(20), 7)
+    answer = random.integers(0, 2, 140)
+    found = scores(cc.Preferences.from_ratings(worker, item, answer), "majority-vote", cutoff=1)
+    yes = np.bincount(item, answer)
+    assert {label: score > 0 for label, score in found.items()} == {str(k): bool(yes[k] > 3.5) for k in range(20)}
+
+
 def test_majority_vote_within_the_top():
     prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "c"]])
     assert scores(prefs, "majority-vote", cutoff=1) == {"a": 1.0, "b": 0.0, "c": -3.0}
@@ -159,3 +168,105 @@ def test_no_ballots_tie_all_candidates(name):
 def test_preferences_without_items_are_refused(name):
     with pytest.raises(cc.InputError, match="nothing to rank"):
         cc.rank(cc.Preferences([], [0], [], []), name)
+
+
+# ---- mean rating ----
+def rated(rows):
+    users, items, stars = zip(*rows, strict=True)
+    return cc.Preferences.from_ratings(users, items, stars)
+
+
+FILMS = rated(
+    [(f"u{k}", "loved", 5 - (k % 4 == 0)) for k in range(40)]
+    + [(f"u{k}", film, 1 + k % 5) for k in range(40) for film in ("fine", "plain")]
+    + [("u0", "once", 5), ("u1", "bad", 1)]
+)
+
+
+def test_one_enthusiast_does_not_put_an_item_first():
+    assert cc.rank(FILMS, "mean-rating").items[0] == "loved"
+    assert cc.rank(FILMS, "mean").items[0] == "once"
+    assert scores(FILMS, "mean") == {"once": 5.0, "loved": 4.75, "fine": 3.0, "plain": 3.0, "bad": 1.0}
+
+
+def test_the_prior_count_is_that_many_ratings_of_the_general_mean():
+    prefs = rated([("u", "a", 5), ("v", "a", 4), ("u", "b", 2), ("w", "b", 1), ("v", "b", 3)])
+    found = scores(prefs, "mean-rating", prior_count=2.0)
+    weight_a, weight_b = 2 / (2 + 2), 3 / (3 + 2)
+    general = (weight_a * 4.5 + weight_b * 2.0) / (weight_a + weight_b)
+    assert found["a"] == pytest.approx((9 + 2 * general) / 4)
+    assert found["b"] == pytest.approx((6 + 2 * general) / 5)
+
+
+def test_the_prior_count_from_the_data_is_noise_over_differences():
+    rng = np.random.default_rng(0)
+    true = rng.normal(3, 0.5, 200)
+    rows = [(f"u{u}", f"i{i}", true[i] + rng.normal(0, 1)) for i in range(200) for u in range(rng.integers(2, 60))]
+    fit = cc.rank(rated(rows), "mean-rating").fit
+    assert fit["prior_count"] == pytest.approx(4.0, rel=0.25)  # 1² / 0.5²
+    assert fit["noise"] == pytest.approx(1.0, rel=0.05)
+
+
+def test_intervals_of_mean_ratings_cover_what_they_promise():
+    rng = np.random.default_rng(1)
+    covered = {"mean-rating": [], "mean": []}
+    for _ in range(60):
+        true = rng.normal(3, 0.7, 25)
+        rows = [
+            (f"u{u}", f"i{i}", true[i] + rng.normal()) for i in range(25) for u in range(60) if rng.random() < i / 40
+        ]
+        for name, hits in covered.items():
+            ranking = cc.rank(rated(rows), name)
+            truth = true[[int(item[1:]) for item in ranking.items]]
+            hits.append(((ranking.low <= truth) & (truth <= ranking.high)).mean())
+    for name, hits in covered.items():
+        assert 0.93 < np.mean(hits) < 0.97, name
+
+
+def test_items_nobody_rated_have_the_general_mean_and_are_named():
+    prefs = cc.Preferences(
+        ["a", "b", "c"],
+        [0, 2],
+        [0, 1],
+        [0, 1],
+        value=[5.0, 3.0],
+        scale="rating",
+        slot_ptr=[0, 3],
+        slot_item=[0, 1, 2],
+    )
+    for name in ("mean-rating", "mean"):
+        ranking = cc.rank(prefs, name)
+        assert ranking.items == ["a", "c", "b"]
+        assert ranking.warnings[0].items == ("c",)
+
+
+def test_equal_means_are_tied_in_spite_of_rounding():
+    prefs = rated(
+        [("u", "a", 0.1), ("v", "a", 0.2), ("w", "a", 0.3), ("u", "b", 0.3), ("v", "b", 0.2), ("w", "b", 0.1)]
+    )
+    assert cc.rank(prefs, "mean-rating").tiers == [["a", "b"]]
+
+
+# ---- few ballots ----
+def test_items_on_few_ballots_can_be_left_out_by_every_method():
+    for name in ("mean", "borda", "mpm"):
+        ranking = cc.rank(FILMS, name, min_ballots=2)
+        assert ranking.tiers == [["loved"], ["fine", "plain"]]
+        assert ranking.warnings[0].name == "few-ballots"
+        assert "2 of 5 items" in ranking.warnings[0].text
+    assert FILMS.min_ballots(1).items.labels == FILMS.items.labels
+
+
+def test_ballots_are_counted_by_weight_and_by_instance():
+    prefs = cc.Preferences.from_rankings(
+        [["a", "b"], ["b", "c"], ["a", "c"]], weight=[2, 1, 1], instance=["q", "q", "r"]
+    )
+    kept = prefs.min_ballots(2)
+    ranking = cc.rank(kept, "borda")
+    assert {"q": ranking["q"].items} == {"q": ["a", "b"]}
+    assert list(kept.instances.labels) == ["q"]
+
+
+def test_asking_for_more_ballots_than_there_are_says_how_many_there_are():
+    with pytest.raises(cc.InputError, match="most any item is on is 40"):
+        cc.rank(FILMS, "borda", min_ballots=41)

@@ -163,7 +163,7 @@ def test_pairs_give_the_bradley_terry_estimates_of_the_journal_citations():
 
 def test_equal_first_choices_have_equal_scores_and_shares_become_worths():
     prefs = cc.Preferences.from_rankings([["a", ["b", "c"]]] * 6 + [["b", ["a", "c"]]] * 3 + [["c", ["a", "b"]]] * 1)
-    opened = laws.rebuild(prefs, open=np.ones(10, bool))
+    opened = prefs.replace(open=np.ones(10, bool))
     ranking = cc.rank(opened, "plackett-luce", prior=0.0)
     worth = np.exp(ranking.scores)
     assert ranking.items == ["a", "b", "c"]
@@ -182,7 +182,7 @@ def test_open_ballots_keep_the_rest_in_the_denominator_and_partial_ones_do_not()
     assert topk.items[:2] == ["a", "b"]
     assert set(topk.tiers[-1]) == {"c", "d"}
     spelt = cc.Preferences.from_rankings([[*ballot, ["c", "d"]] for ballot in ballots], candidates=candidates)
-    spelt = laws.rebuild(spelt, open=np.ones(3, bool))
+    spelt = spelt.replace(open=np.ones(3, bool))
     assert cc.rank(spelt, "plackett-luce").score == pytest.approx(topk.score, abs=1e-9)
 
 
@@ -354,7 +354,7 @@ def test_large_and_small_instances_together_are_each_alone():
 
 def test_choices_and_top_k_lists_go_to_plackett_luce_by_default():
     prefs = cc.Preferences.from_rankings([["a", ["b", "c"]], ["b", ["a", "c"]]])
-    assert cc.rank(laws.rebuild(prefs, open=np.ones(2, bool))).method == "plackett-luce"
+    assert cc.rank(prefs.replace(open=np.ones(2, bool))).method == "plackett-luce"
 
 
 @pytest.mark.parametrize("method", ["plackett-luce", "ordered-partitions"])

@@ -6,15 +6,19 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import concordant as cc
 from concordant.errors import ConcordantError, FormatError, InputError
 from concordant.io import _source
+from concordant.ranking_text import _split_outside_braces
 
 
 def complaint(path: Any, **options: Any) -> str:
@@ -291,3 +295,100 @@ def test_no_temporary_file_stays_behind(make: Any, monkeypatch: pytest.MonkeyPat
     with pytest.raises(ConcordantError):
         cc.read(io.BytesIO(packed), max_bytes=10)
     assert list(folder.iterdir()) == []
+
+
+def test_a_row_of_thousands_of_fields_is_named_at_once(make: Any) -> None:
+    path = make('winner,loser\n"' + "a," * 500 + '",b\na' + ",b" * 50_000 + "\n")
+    for options in ({}, {"skip_bad_rows": True}):
+        assert complaint(path, **options) == (
+            "votes.csv, line 3: the row has 50,001 fields, the table has 2: correct the row."
+        )
+
+
+# ---- whatever a file holds, its reader answers in a sentence ----
+@pytest.mark.parametrize(
+    ("content", "options", "sentence"),
+    [
+        ("winner,loser\na,b\n", {"form": "places"}, "no columns are named first, second, …"),
+        ("item\na\nb\n", {"form": "rank-matrix"}, "there is no column of ranks beside the items"),
+        ("a\nb\n", {"form": "rank-matrix", "header": False}, "there is no column of ranks beside the items"),
+        ("a,b\nb,a\n", {"places": True}, "places=True names no columns"),
+        ("a,b\nb,a\n", {"places": []}, "places=[] names no columns"),
+        ("a,b\nb,a\n", {"item": "²"}, "has no column '²'"),
+        ("a,b\nb,a\n", {"item": "9" * 5000}, "has no column"),
+        (",,\n,,\n", {}, "its first rows are empty"),
+        ("a,b\nb,a\n", {"delimiter": '"'}, "no single sign"),
+        ("a,b\nb,a\n", {"delimiter": "\n"}, "no single sign"),
+        ("a,b\nb,a\n", {"encoding": "base64"}, "There is no encoding 'base64'"),
+        ("a,b\nb,a\n", {"encoding": "rot13"}, "There is no encoding 'rot13'"),
+        ("a,b\nb,a\n", {"encoding": 8}, "There is no encoding 8"),
+    ],
+)
+def test_a_careless_option_is_answered_in_a_sentence(
+    make: Any, content: str, options: dict[str, Any], sentence: str
+) -> None:
+    assert sentence in complaint(make(content), **options)
+
+
+def test_one_place_may_be_named_by_its_position(make: Any) -> None:
+    prefs = cc.read(make("who,vote\nx,a\ny,b\n"), places=2, header=True)
+    assert prefs.n_ballots == 2
+    assert prefs.items.labels == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("x.score", "\n \n", "there are no scores in it"),
+        ("x.order", "99999999999999999999 1\n0 2 1 2\n", "line 1: the line is not '0 length item item …'"),
+        ("x.order", "999999999 1\n0 2 1 2\n", "it speaks of 999,999,999 items"),
+        ("x.order", f"0 1 {'9' * 5000}\n", "line 1: the line is not '0 length item item …'"),
+        ("x.letor", "1 qid:1 2000000000:1 #docid = a\n", "line 1: there is a list number 2,000,000,000"),
+        ("x.soc", f"{'9' * 5000}\n1,a\n1,1,1\n", "line 1"),
+    ],
+)
+def test_numbers_beyond_all_measure_are_refused(make: Any, name: str, content: str, sentence: str) -> None:
+    assert sentence in complaint(make(content, name))
+
+
+def test_a_zip_archive_of_a_later_version_or_with_a_password_is_refused(make: Any) -> None:
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w") as archive:
+        archive.writestr("votes.csv", "a,b\nb,a\n")
+    content = bytearray(memory.getvalue())
+    entry = content.index(b"PK\x01\x02")
+    locked = bytearray(content)
+    locked[6] |= 1
+    locked[entry + 8] |= 1
+    content[entry + 6] = 99
+    assert "the zip archive cannot be opened (zip file version" in complaint(make(bytes(content), "later.zip"))
+    assert "password" in complaint(make(bytes(locked), "locked.zip"))
+    strange = bytearray(memory.getvalue())
+    strange[entry + 10] = 77
+    assert "compression" in complaint(make(bytes(strange), "strange.zip"))
+
+
+def test_the_name_of_a_parquet_column_that_is_no_text_is_refused(make: Any, tmp_path: Path) -> None:
+    path = tmp_path / "votes.parquet"
+    cc.write(cc.Preferences.from_pairs(["ann"], ["bob"]), path)
+    spoilt = path.read_bytes().replace(b"winner", b"winn\xffr")
+    assert "the name of a column is not UTF-8" in complaint(make(spoilt, "spoilt.parquet"))
+
+
+def test_what_a_reader_did_not_foresee_is_a_sentence_too(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("deep inside")
+
+    monkeypatch.setattr("concordant.io.sushi.read", fail)
+    assert "x.order: the reader failed (KeyError: 'deep inside')" in complaint(make("0 1 1\n", "x.order"))
+
+    def exhaust(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("concordant.io.sushi.read", exhaust)
+    assert "it does not fit into memory" in complaint(make("0 1 1\n", "x.order"))
+
+
+@given(st.text("ab{},;", max_size=20), st.sampled_from(",;"))
+def test_ties_in_braces_are_split_as_the_pattern_says(text: str, separator: str) -> None:
+    assert _split_outside_braces(text, separator) == re.split(re.escape(separator) + r"(?![^{]*\})", text)

@@ -276,7 +276,7 @@ def round_trip(prefs: cc.Preferences, format: str = "preflib") -> cc.Preferences
         return cc.read(path)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(elections())
 def test_ballots_weights_names_and_header_survive(prefs: cc.Preferences) -> None:
     back = round_trip(prefs)

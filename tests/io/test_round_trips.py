@@ -57,7 +57,7 @@ def round_trip(data: Any, ending: str, **options: Any) -> tuple[cc.Preferences, 
 
 
 @pytest.mark.parametrize("ending", TABLES)
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(prefs=preferences())
 def test_tables_keep_preferences_whole(ending: str, prefs: cc.Preferences) -> None:
     back, notes = round_trip(prefs, ending)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -209,19 +208,13 @@ def explained() -> Iterator[list[str]]:
         except ValueError as error:
             first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
             raise InputError(first if first.endswith(".") else f"{first}.") from error
-        told += dict.fromkeys(str(one.message).splitlines()[0] for one in caught)
+        told += dict.fromkeys(_spoken(one.message) for one in caught)
 
 
-@contextmanager
-def waiting(label: str) -> Iterator[None]:
-    """Show on standard error that work goes on, and for how long, when somebody watches."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+def _spoken(message: Warning | str) -> str:
+    """Return the first line of a warning, in the words of the command line."""
+    from concordant.errors import OneQueryWarning
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        bar.add_task(label, total=None)
-        yield
+    if isinstance(message, OneQueryWarning):
+        return "all rows are one query and compared with each other: name the column of the queries with --query."
+    return str(message).splitlines()[0]

@@ -171,7 +171,7 @@ def named_method(args: Sequence[str]) -> str | None:
     return None
 
 
-def taken_params(options: dict[str, Any]) -> dict[str, object]:
+def taken_params(options: dict[str, Any]) -> dict[str, Any]:
     """Take the method's hyper-parameters that were given out of ``options``."""
     given = {key: options.pop(key) for key in list(options) if key.startswith("param_")}
     return {key.removeprefix("param_"): value for key, value in given.items() if value is not None}
@@ -216,24 +216,34 @@ def _plain(column: Any) -> Sequence[object]:
     return list(column.tolist() if hasattr(column, "tolist") else column)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "") -> str:
-    """Return a table: drawn with rich on a terminal, aligned plain text elsewhere."""
-    if sys.stdout.isatty():
-        from rich.console import Console
-        from rich.table import Table
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "", output: str = "-"
+) -> str:
+    """Return a table: drawn with rich on a terminal, aligned plain text elsewhere, where a row is always one line.
 
-        drawn = Table(title=title or None, title_justify="left", header_style="bold")
-        for c, name in enumerate(header):
-            drawn.add_column(name, justify="right" if c in right else "left", overflow="fold")
-        for row in rows:
-            drawn.add_row(*(cell.replace("[", "\\[") for cell in row))
-        console = Console()
-        with console.capture() as capture:
-            console.print(drawn)
-        return capture.get()
-    from concordant.ranking import align
+    Where the terminal is too narrow, columns of numbers (``right``) are left out, the last first, and named below; text
+    is broken at words.
+    """
+    from concordant.writing import align, fitting_columns, text_width
 
-    return "\n".join(([title] if title else []) + align([list(header), *map(list, rows)], right))
+    if output != "-" or not sys.stdout.isatty():
+        return "\n".join(([title] if title else []) + align([list(header), *map(list, rows)], right))
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=text_width())
+    kept = fitting_columns(header, rows, right, console.width)
+    drawn = Table(title=title or None, title_justify="left", header_style="bold")
+    for c, width in kept.items():
+        justify: Any = "right" if c in right else "left"
+        drawn.add_column(header[c], justify=justify, width=width, overflow="ellipsis")
+    for row in rows:
+        drawn.add_row(*(row[c].replace("[", "\\[") for c in kept))
+    with console.capture() as capture:
+        console.print(drawn)
+    lacking = [name for c, name in enumerate(header) if c not in kept]
+    note = f"not shown, for lack of room: {', '.join(lacking)}\n" if lacking else ""
+    return capture.get() + note
 
 
 def tell(lines: Iterable[object], prefix: str) -> None:
@@ -261,3 +271,18 @@ def progress(total: int, label: str) -> Iterator[Callable[[str], None]]:
             bar.update(task, advance=1, description=description)
 
         yield advance
+
+
+@contextmanager
+def waiting(label: str) -> Iterator[Callable[[str], None]]:
+    """Show on standard error that work goes on when somebody watches; yields the function that changes the label."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda text: bar.update(task, description=text)

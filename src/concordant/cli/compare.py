@@ -30,10 +30,9 @@ def command(file: tuple[str, ...], methods: str | None, folds: int | None, **opt
 
     For each method: the mean share of the ballots' pairs its ranking turns around (lower fits better), the
     log-likelihood of the ballots where it is a model, both again for unseen ballots with --folds, Kendall's tau to
-    every other method, and its first items.
+    every other method, and its first items ("a = b > c": a and b are tied).
     """
     from concordant.comparing import compare
-    from concordant.vocabulary import shorten
 
     output, as_json, as_csv = options.pop("output"), options.pop("as_json"), options.pop("as_csv")
     prefs = shared.read_preferences(file[0] if len(file) == 1 else file, options)
@@ -46,6 +45,7 @@ def command(file: tuple[str, ...], methods: str | None, folds: int | None, **opt
     if as_csv:
         table: dict[str, Any] = {
             "method": names,
+            "ranking": [" > ".join(" = ".join(tier) for tier in tiers) for tiers in result.tiers],
             "distance": [row["distance"] for row in data["methods"]],
             "log_likelihood": [row["log_likelihood"] for row in data["methods"]],
         }
@@ -56,13 +56,11 @@ def command(file: tuple[str, ...], methods: str | None, folds: int | None, **opt
         shared.write_text(shared.to_csv(table), output)
         return
     columns = result.columns()
-    rows = [
-        [name, *(cells[k] for _, cells in columns), " > ".join(shorten(label, 20) for label in row["top"][:4])]
-        for k, (name, row) in enumerate(zip(names, data["methods"], strict=True))
-    ]
+    firsts = result.firsts()
+    rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(names)]
     header = ["method", *(f"tau {text}" if text in names else text for text, _ in columns), "first"]
     shared.tell(prefs.notes, "note: ")
-    shared.write_text(shared.table(header, rows, set(range(1, len(header) - 1))), output)
+    shared.write_text(shared.table(header, rows, set(range(1, len(header) - 1)), output=output), output)
     for row in data["methods"]:
         shared.tell(row["warnings"], f"warning: {row['method']}: ")
 

@@ -58,6 +58,7 @@ def command(
     """
     from concordant.evaluation import evaluate, on_shared_instances
     from concordant.io import read_labels
+    from concordant.writing import format_p
 
     labels = read_labels(labels_path)
     metrics = list(wanted) or ["ndcg@10", "map"]
@@ -83,12 +84,13 @@ def command(
     if as_csv:
         shared.write_text(shared.to_csv(dict(zip(header, zip(*rows, strict=True), strict=True))), output)
         return
-    text = [shared.table(header, rows, set(range(1 + per_instance, len(header))))]
+    text = [shared.table(header, rows, set(range(1 + per_instance, len(header))), output=output)]
     if tests:
-        cells = [[t["metric"], t["system"], f"{t['difference']:+.4f}", f"{t['p']:.4f}", f"{t['p_holm']:.4f}",
+        cells = [[t["metric"], t["system"], f"{t['difference']:+.4f}", format_p(t["p"]), format_p(t["p_holm"]),
                   "yes" if t["significant"] else "no"] for t in tests]  # fmt: skip
         head = ["metric", "system", "difference", "p", "p (Holm)", "significant"]
-        text.append(shared.table(head, cells, {2, 3, 4}, f"against {tests[0]['baseline']}, paired {test} test"))
+        title = f"against {tests[0]['baseline']}, paired {test} test"
+        text.append(shared.table(head, cells, {2, 3, 4}, title, output))
     shared.write_text("\n\n".join(text), output)
 
 

@@ -13,6 +13,7 @@ Examples:
   concordant fuse bm25.run dense.run > fused.run
   concordant fuse runs/*.run --method combmnz --normalise min-max -o fused.run
   concordant fuse runs/*.run --method rrf --k 20 --depth 100 --tag mine -o fused.run
+  concordant fuse bm25.run dense.run --weights 1,2 -o fused.run
 """
 
 
@@ -28,17 +29,38 @@ class FuseCommand(shared.MethodCommand):
     "--method", "-m", default="rrf", show_default=True, metavar="NAME", shell_complete=shared.complete_methods,
     help="Method that fuses.",
 )  # fmt: skip
+@click.option("--weights", metavar="A,B,…", help="How many times each run counts, in the order of the runs.")
 @click.option("--depth", type=click.IntRange(1), default=1000, show_default=True, help="Documents kept per topic.")
 @click.option("--tag", default=None, help="Name of the fused run; by default concordant-METHOD.")
 @click.option("--output", "-o", default="-", metavar="FILE", help="Write the run here instead of the terminal.")
-def command(runs: tuple[str, ...], method: str, depth: int, tag: str | None, output: str, **options: Any) -> None:
+def command(
+    runs: tuple[str, ...], method: str, weights: str | None, depth: int, tag: str | None, output: str, **options: Any
+) -> None:
     """Fuse TREC runs (topic Q0 document rank score tag) into one run."""
     from concordant import api
     from concordant.io import read, write
 
     params = shared.taken_params(options)
     prefs = read(list(runs), format="trec")
+    if weights is not None:
+        prefs = _weighted(prefs, weights)
     ranking = api.rank(prefs, method, **params)
     lost = write(ranking.head(depth), output, format="trec", tag=tag or f"concordant-{ranking.method}")
     shared.tell([*prefs.notes, *lost], "note: ")
     shared.tell(ranking.warnings, "warning: ")
+
+
+def _weighted(prefs: Any, text: str) -> Any:
+    """Return the runs with a weight each."""
+    import numpy as np
+
+    try:
+        weight = np.array([float(part) for part in text.split(",")])
+    except ValueError:
+        raise click.BadParameter(f"{text!r} are no numbers, separated by commas.", param_hint="--weights") from None
+    if len(weight) != len(prefs.agents) or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+        known = ", ".join(prefs.agents)
+        raise click.BadParameter(
+            f"give {len(prefs.agents)} numbers that are not negative, for the runs {known}.", param_hint="--weights"
+        )
+    return prefs.replace(weight=weight[prefs.agent])

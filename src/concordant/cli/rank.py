@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -16,6 +19,7 @@ Examples:
   concordant rank arena.csv --instance language --prior 1
   concordant rank season-*.csv --instance none
   concordant rank ratings.csv --agent user --item film --rating stars --top 10
+  concordant rank ratings.csv --method mean-rating --min-ballots 5
   concordant rank matches.csv --by low --top 10
   concordant rank votes.csv --plot scores.svg --plot-matrix wins.png
   concordant rank ballots.csv --method borda --missing ignore --json
@@ -35,6 +39,7 @@ The options of a method appear with:  concordant rank --method NAME --help
     help="Method; by default one that fits.",
 )
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the N best of each instance.")
+@click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
 @click.option(
     "--by",
     type=click.Choice(["score", "low", "high"]),
@@ -43,12 +48,18 @@ The options of a method appear with:  concordant rank --method NAME --help
 )
 @click.option("--plot", metavar="FILE", help="Draw scores and intervals (svg, png or pdf).")
 @click.option("--plot-matrix", metavar="FILE", help="Draw how often each item beats each other one.")
-@click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents.")
+@click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents (mpm --adherence).")
 @click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
 @shared.output_options
 @shared.reading_options
 def command(
-    file: tuple[str, ...], method: str | None, top: int | None, by: str, seed: int | None, **options: Any
+    file: tuple[str, ...],
+    method: str | None,
+    top: int | None,
+    min_ballots: float | None,
+    by: str,
+    seed: int | None,
+    **options: Any,
 ) -> None:
     """Rank items from preferences of any form.
 
@@ -69,7 +80,8 @@ def command(
         params = settle_params(command, name, params)
     if seed is not None and any(p.name == "seed" for p in params_of(registry.load(registry.resolve(name)[0]))):
         params["seed"] = seed
-    ranking = api.rank(prefs, name, **params).by(by)
+    with _watched(name):
+        ranking = api.rank(prefs, name, min_ballots=min_ballots, **params).by(by)
     _draw(ranking, prefs, pictures)
     if top is not None:
         ranking = ranking.head(top)
@@ -80,7 +92,8 @@ def command(
     else:
         chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
         shared.tell([*prefs.notes, *chosen, *_learnt(ranking)], "note: ")
-        shared.write_text("\n\n".join(_tables(ranking)), output)
+        verdict = [ranking.verdict] if ranking.verdict else []
+        shared.write_text("\n\n".join([*_tables(ranking, output), *verdict]), output)
     if not as_json:
         shared.tell(ranking.warnings, "warning: ")
 
@@ -92,6 +105,29 @@ def _learnt(ranking: Any) -> list[str]:
     return [f"prior {ranking.fit['prior']:g}, chosen by evidence; --prior takes another"]
 
 
+def is_watched() -> bool:
+    """Say whether somebody looks at standard error."""
+    return sys.stderr.isatty()
+
+
+@contextmanager
+def _watched(name: str) -> Iterator[None]:
+    """Show on a terminal how far a method has come, if it tells."""
+    from concordant import registry
+
+    watching = getattr(registry.load(registry.resolve(name)[0]), "watching", None)
+    if watching is None or not is_watched():
+        yield
+        return
+    with shared.waiting(f"{name}: counting pairs") as show:
+
+        def report(bound: float, total: float) -> None:
+            show(f"{name}: total distance {total:,.0f}, within {100 * (total - bound) / max(total, 1e-300):.2g}%")
+
+        with watching(report):
+            yield
+
+
 def _draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
     """Draw what was asked for."""
     for kind, path in pictures.items():
@@ -99,23 +135,11 @@ def _draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
             getattr(ranking, kind)(*((prefs, path) if kind == "plot_matrix" else (path,)))
 
 
-def _tables(ranking: Any) -> list[str]:
-    from concordant.ranking import format_number
-    from concordant.vocabulary import shorten
-
+def _tables(ranking: Any, output: str) -> list[str]:
     drawn = []
     for part in ranking:
-        header, right = ["rank", "item", "score"], {0, 2}
-        columns = [
-            [str(rank) for rank in part.ranks.tolist()],
-            [shorten(item) for item in part.items],
-            [format_number(score) for score in part.scores.tolist()],
-        ]
-        if part.low is not None and part.high is not None:
-            header.append("interval")
-            ends = zip(part.low.tolist(), part.high.tolist(), strict=True)
-            columns.append([f"{format_number(low)} … {format_number(high)}" for low, high in ends])
-        named = part.instances is not None
-        title = f"{ranking.method}, {part.instance}" if named else ranking.method
-        drawn.append(shared.table(header, list(zip(*columns, strict=True)), right, title))
+        columns = part.written(len(part.items))
+        title = ranking.method if part.instances is None else f"{ranking.method}, {part.instance}"
+        rows = list(zip(*columns.values(), strict=True))
+        drawn.append(shared.table(list(columns), rows, {0, 2, 3}, title, output))
     return drawn

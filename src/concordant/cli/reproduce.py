@@ -89,6 +89,21 @@ def adherence(data: str | None, dataset: str, as_json: bool, markdown: str | Non
     _finish(experiment, experiment.run(data, dataset), as_json, markdown, plots)
 
 
+@command.command("calibrated-fusion", epilog=EPILOG)
+@click.option("--data", metavar="DIR", help="Folder with letor4-agg and trec-robust03; by default CONCORDANT_DATA.")
+@click.option("--set", "sets", multiple=True, metavar="NAME", help="MQ2008-agg, MQ2007-agg or robust03; else all.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--markdown", metavar="FILE", help="Also write the tables and notes here.")
+def calibrated_fusion(data: str | None, sets: tuple[str, ...], as_json: bool, markdown: str | None) -> None:
+    """Compare calibrated with plain reciprocal rank fusion, also with few queries to calibrate on."""
+    from concordant.experiments import calibrated_fusion as experiment
+
+    wanted = sets or experiment.SETS
+    with shared.progress(experiment.n_steps(wanted), "calibrated-fusion") as advance:
+        result = experiment.run(data, wanted, progress=advance)
+    _finish(experiment, result, as_json, markdown, None)
+
+
 def _finish(experiment: Any, result: dict[str, Any], as_json: bool, markdown: str | None, plots: str | None) -> None:
     """Print a result, and write its page and pictures where wanted."""
     if markdown:
@@ -100,10 +115,14 @@ def _finish(experiment: Any, result: dict[str, Any], as_json: bool, markdown: st
         return
     for title, header, rows in experiment.tables(result):
         shared.write_text(shared.table(header, rows, set(range(1, len(header))), title) + "\n", "-")
+    if notes := getattr(experiment, "NOTES", ""):
+        shared.write_text(f"Notes\n{notes.strip()}", "-")
 
 
 @command.command()
-@click.option("--data", metavar="DIR", help="Folder with sushi, jester and ml-100k; by default CONCORDANT_DATA.")
+@click.option(
+    "--data", metavar="DIR", help="Folder with sushi, jester, ml-100k and preflib; by default CONCORDANT_DATA."
+)
 @click.option("--part", "parts", multiple=True, metavar="NAME", help="A part (may be repeated); by default all.")
 @click.option("--repeats", type=click.IntRange(1), default=50, help="Repetitions of every draw.  [default: 50]")
 @click.option("--seed", type=int, default=0, help="Seed of all draws.  [default: 0]")
@@ -119,7 +138,7 @@ def lehmer(
     markdown: str | None,
     plots: str | None,
 ) -> None:
-    """Aggregate by Lehmer codes (Li and others 2017): simulation, theorems, Sushi, Jester, MovieLens."""
+    """Aggregate by Lehmer codes (Li and others 2017): simulation, theorems, Sushi, Jester, MovieLens, PrefLib."""
     from concordant.experiments import lehmer as experiment
 
     wanted = parts or experiment.PARTS

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import numpy as np
 
 from concordant.errors import InputError
 from concordant.experiments import data_folder
+from concordant.io import read
 from concordant.preferences import Preferences
 from concordant.types import Floats
 
@@ -57,6 +60,24 @@ def movielens(data: DataFolder) -> Preferences:
     chosen = matrix[:, films]
     users = np.argsort(-(~np.isnan(chosen)).sum(axis=1), kind="stable")[:N_USERS]
     return from_ranks(chosen[users])
+
+
+def preflib(data: DataFolder) -> list[Preferences]:
+    """Return the elections with complete orders (soc, toc) over 10 to 100 candidates that are not unanimous."""
+    found = []
+    with tarfile.open(_existing(data_folder(data, "preflib"), "preflib.tar.xz")) as archive:
+        for member in archive:
+            stream = archive.extractfile(member) if member.name.endswith((".soc", ".toc")) else None
+            if stream is None:
+                continue
+            text = stream.read()
+            named = re.search(rb"# NUMBER ALTERNATIVES: (\d+)", text)
+            if named is None or not 10 <= int(named.group(1)) <= 100:
+                continue
+            prefs = read(io.BytesIO(text), format="preflib")
+            if prefs.n_ballots > 1:  # equal orders are one ballot with a weight
+                found.append(prefs)
+    return found
 
 
 def from_ranks(ranks: Floats) -> Preferences:

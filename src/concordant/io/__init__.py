@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING, Any
 
-from concordant.errors import InputError
+from concordant.errors import ConcordantError, FormatError, InputError
 from concordant.io._formats import FORMATS, Format, named, plugin_formats, recognise
 from concordant.io._options import Options
 from concordant.io._source import MAX_BYTES, MAX_RATIO, PathLike, Source
@@ -167,27 +167,53 @@ def _read(
     paths: list[Any] = list(path) if isinstance(path, (list, tuple)) else [path]
     if not paths:
         raise InputError("No file was named: give at least one path.")
-    with ExitStack() as stack:
-        sources = [
-            stack.enter_context(Source(one, encoding=encoding, max_bytes=max_bytes, max_ratio=max_ratio))
-            for one in paths
-        ]
-        kinds = [named(format) if format is not None else recognise(source) for source in sources]
-        kind = kinds[0]
-        for source, other in zip(sources, kinds, strict=True):
-            if other != kind:
-                raise source.error(f"this looks like {other.name}, the first file like {kind.name}: say format=.")
-        if what not in kind.reads:
-            raise sources[0].error(_redirect(what, kind))
-        if options.categories is not None and kind.name != "preflib":
-            raise sources[0].error(f"categories= is for PrefLib's cat files, this is {kind.name}: leave it out.")
-        module = kind.load()
-        if kind.module == "table" and kind.package:
-            more["kind"] = kind.name
-        reader = getattr(module, {"preferences": "read"}.get(what, f"read_{what}"))
-        found = reader(sources, options, **more)
-        # Tables merge while they are read; what another format holds is in memory already.
-        return found.merge() if options.merge and not found.is_merged else found
+    try:
+        with ExitStack() as stack:
+            sources = [
+                stack.enter_context(Source(one, encoding=encoding, max_bytes=max_bytes, max_ratio=max_ratio))
+                for one in paths
+            ]
+            kind = _common_kind(sources, format)
+            return _read_as(what, kind, sources, options, more)
+    except (ConcordantError, OSError):
+        raise
+    except MemoryError:
+        raise FormatError("it does not fit into memory: read a part of it.", path=_shown(paths)) from None
+    except Exception as problem:  # the last line of defence: whatever a file holds, its reader says so in a sentence
+        why = (str(problem).splitlines() or [""])[0][:100]
+        raise FormatError(
+            f"the reader failed ({type(problem).__name__}: {why}): check the file and the options; "
+            "if they are sound, please report this.",
+            path=_shown(paths),
+        ) from problem
+
+
+def _shown(paths: Sequence[Any]) -> str:
+    first = paths[0]
+    name = os.fspath(first) if isinstance(first, (str, os.PathLike)) else str(getattr(first, "name", "the open file"))
+    return name if len(paths) == 1 else f"{name} …"
+
+
+def _common_kind(sources: Sequence[Source], format: str | None) -> Format:
+    kinds = [named(format) if format is not None else recognise(source) for source in sources]
+    for source, other in zip(sources, kinds, strict=True):
+        if other != kinds[0]:
+            raise source.error(f"this looks like {other.name}, the first file like {kinds[0].name}: say format=.")
+    return kinds[0]
+
+
+def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Options, more: dict[str, object]) -> Any:
+    if what not in kind.reads:
+        raise sources[0].error(_redirect(what, kind))
+    if options.categories is not None and kind.name != "preflib":
+        raise sources[0].error(f"categories= is for PrefLib's cat files, this is {kind.name}: leave it out.")
+    module = kind.load()
+    if kind.module == "table" and kind.package:
+        more["kind"] = kind.name
+    reader = getattr(module, {"preferences": "read"}.get(what, f"read_{what}"))
+    found = reader(sources, options, **more)
+    # Tables merge while they are read; what another format holds is in memory already.
+    return found.merge() if options.merge and not found.is_merged else found
 
 
 def _redirect(what: str, kind: Format) -> str:

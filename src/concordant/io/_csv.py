@@ -18,6 +18,7 @@ from concordant.io._source import HEAD, Source
 from concordant.roles import is_known_name, normalise
 
 DELIMITERS = ",\t;|"
+FAR_TOO_MANY = 100
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,14 @@ def sniff(source: Source, *, delimiter: str | None, header: bool | None, wanted:
         raise source.error("it holds NUL bytes, so it is no text: check the file, or name its encoding=.")
     if delimiter is None:
         delimiter = _delimiter(lines, source)
-    elif len(delimiter) != 1:
-        raise InputError(f"delimiter={delimiter!r} is not a single character: give one, like ';'.")
+    elif len(delimiter) != 1 or delimiter in '"\r\n\0':
+        raise InputError(
+            f"delimiter={delimiter!r} is no single sign that could stand between fields: give one like ';'."
+        )
     parsed = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows = [row for row in islice(parsed, 200) if any(row)]
+    if not rows:
+        raise source.error("its first rows are empty: there is nothing to read.")
     if len(source.head) >= HEAD and len(rows) > 1:
         rows.pop()  # the head may cut the last line
     has_header = _has_header(rows, wanted) if header is None else header
@@ -71,6 +76,20 @@ def record_lines(path: str, dialect: Dialect, rejected: Collection[int] = ()) ->
                 skip_header = False
             elif start not in rejected:
                 yield start
+
+
+def wide_row(path: str, dialect: Dialect) -> tuple[int, int] | None:
+    """Return (line, fields) of the first row with far too many fields, which DuckDB takes hours to reject."""
+    most, delimiter = len(dialect.columns) + FAR_TOO_MANY, dialect.delimiter.encode()
+    with open(path, "rb") as file:
+        if not any(len(line) > most and line.count(delimiter) >= most for line in file):
+            return None
+    with open(path, encoding="utf-8-sig", errors="replace", newline="") as text:  # delimiters may stand in quotes
+        rows = csv.reader(text, delimiter=dialect.delimiter)
+        try:
+            return next(((rows.line_num, len(row)) for row in rows if len(row) > most), None)
+        except csv.Error:
+            return None
 
 
 def _ends_in_quotes(line: str, in_quotes: bool, delimiter: str, quote_opens: str) -> bool:
@@ -105,7 +124,7 @@ def _delimiter(lines: Sequence[str], source: Source) -> str:
     best, most = ",", 0.0
     for delimiter in DELIMITERS:
         counts = [len(row) for row in csv.reader(lines[:20], delimiter=delimiter) if row]
-        if counts[0] < 2:
+        if not counts or counts[0] < 2:
             continue
         agreement = sum(count == counts[0] for count in counts) / len(counts)
         if agreement + counts[0] / 1000 > most:

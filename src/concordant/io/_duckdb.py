@@ -117,6 +117,8 @@ class DuckTable:
             try:
                 return self.stream(connection, lambda: f"SELECT {select} FROM {self.scan()}")
             except (duckdb.Error, RuntimeError, ValueError) as error:
+                if str(error) == "Query interrupted":  # Ctrl-C is not the fault of the file
+                    raise KeyboardInterrupt from None
                 raise self.problem(connection, error) from None
 
     def stream(self, connection: DuckDBPyConnection, query: Callable[[], str]) -> list[Any]:
@@ -162,6 +164,9 @@ class CsvTable(DuckTable):
         if self._pad:
             options |= {"null_padding": "true", "parallel": "false"}
         if self.skip:
+            if found := _csv.wide_row(self.source.plain_path(), self.dialect):
+                what = f"the row has {found[1]:,} fields, the table has {len(self.columns)}"
+                raise self.source.error(f"{what}: correct the row.", found[0])
             options["store_rejects"] = "true"
         return f"read_csv({quoted(_scannable(self.source))}, {', '.join(f'{k}={v}' for k, v in options.items())})"
 
@@ -338,6 +343,8 @@ class ParquetTable(DuckTable):
                 self._type = {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}
             except duckdb.Error as error:
                 raise self.problem(connection, error) from None
+            except RuntimeError:  # DuckDB cannot make a str of such a name
+                raise source.error("the name of a column is not UTF-8: check that the file is whole.") from None
 
     def scan(self) -> str:
         """Return the read_parquet call."""

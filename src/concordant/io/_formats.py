@@ -47,7 +47,7 @@ FORMATS = (
     Format(
         "arrow",
         (".arrow", ".feather", ".ipc"),
-        "a table in Arrow memory layout (needs pyarrow or polars)",
+        "a table in Arrow memory layout (needs pyarrow)",
         _TABLE,
         False,
         "table",

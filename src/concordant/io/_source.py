@@ -51,6 +51,8 @@ class Source(AbstractContextManager["Source"]):
         max_bytes: int = MAX_BYTES,
         max_ratio: float = MAX_RATIO,
     ) -> None:
+        if encoding is not None:
+            _refuse_unknown_encoding(encoding)
         self.encoding, self.max_bytes, self.max_ratio = encoding, max_bytes, max_ratio
         self._temporary: list[str] = []
         self._plain: str | None = None
@@ -174,12 +176,7 @@ class Source(AbstractContextManager["Source"]):
             return
         import codecs
 
-        try:
-            decoder = codecs.getincrementaldecoder(self.encoding)()
-        except LookupError:
-            raise InputError(
-                f"There is no encoding {self.encoding!r}: use a name Python knows, like 'latin-1'."
-            ) from None
+        decoder = codecs.getincrementaldecoder(self.encoding)()
         try:
             for chunk in self._unpacked():
                 yield decoder.decode(chunk).encode("utf-8")
@@ -312,7 +309,10 @@ def _open_zstd(source: Source) -> IO[bytes]:
 def _open_zip(source: Source) -> IO[bytes]:
     import zipfile
 
-    archive = zipfile.ZipFile(source._path)
+    try:
+        archive = zipfile.ZipFile(source._path)
+    except NotImplementedError as problem:
+        raise source.error(f"the zip archive cannot be opened ({problem}): unpack it yourself.") from None
     members = [
         info.filename for info in archive.infolist() if not info.is_dir() and not info.filename.startswith("__MACOSX/")
     ]
@@ -355,6 +355,13 @@ def _unpacking_errors() -> tuple[type[Exception], ...]:
         if module in sys.modules:
             kinds += [getattr(sys.modules[module], name) for name in names]
     return (*kinds, OSError, ValueError)
+
+
+def _refuse_unknown_encoding(name: object) -> None:
+    try:
+        "a".encode(name)  # type: ignore[arg-type]
+    except (LookupError, TypeError, ValueError):
+        raise InputError(f"There is no encoding {name!r}: use a name Python knows, like 'latin-1'.") from None
 
 
 def _first(chunks: Iterator[bytes]) -> bytes:

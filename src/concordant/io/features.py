@@ -172,7 +172,7 @@ def _find(table: Table, value: object, role: str) -> str:
     alike = [name for name in columns if normalise(name) == normalise(text)]
     if len(alike) == 1:
         return alike[0]
-    if text.isdigit() and 1 <= int(text) <= len(columns):
+    if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(columns):
         return columns[int(text) - 1]
     hint = suggest(text, list(columns))
     raise table.error(-1, f"there is no column {text!r} to be the {role}.{hint} Its columns are {_listed(columns)}.")

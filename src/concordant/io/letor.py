@@ -36,6 +36,7 @@ _TROUBLES = {
     4: "the value after a colon is neither a number nor NULL",
 }
 MAX_CELLS = 1 << 32
+MOST_LISTS = 1_000_000  # one index may name a list beyond all memory
 
 
 def looks_like_letor(head: bytes) -> bool:
@@ -58,7 +59,11 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     row = np.full(len(good), -1, np.int64)
     row[good] = np.arange(len(instance[0]))
     row_of_entry = row[gather.segment_index(rows.ptr)[kept]]
-    agents = Vocabulary([str(k) for k in range(1, int(rows.index.max(initial=0)) + 1)])
+    most = int(rows.index.max(initial=0))
+    if most > MOST_LISTS:
+        at = int(gather.segment_index(rows.ptr)[np.argmax(rows.index)])
+        raise rows.lines.error(at, f"there is a list number {most:,}, beyond {MOST_LISTS:,}: check the index.")
+    agents = Vocabulary([str(k) for k in range(1, most + 1)])
     parts = gather.gather_rows(
         (item[0][row_of_entry], item[1]),
         rows.value[kept],
@@ -140,7 +145,7 @@ def _sizes(path: str, beside: Source) -> Int64s:
         sizes = []
         for line, text in source.lines():
             if text.strip():
-                if not text.strip().isdigit():
+                if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text):
                     raise source.error("a size of a query is a whole number, one per line: correct it.", line)
                 sizes.append(int(text))
         return np.array(sizes, np.int64)

@@ -49,7 +49,7 @@ _TROUBLES = {
     1: "the line does not begin with a whole number of voters and a colon",
     2: "the order is not made of alternative numbers, commas and braces",
 }
-_OLD = re.compile(rb"\s*\d+\s*\r?\n\s*\d+\s*,[^\n]*\n")
+_OLD = re.compile(rb"\s*\d{1,9}[ \t]*\r?\n[ \t]*\d+[ \t]*,[^\n]*\n")
 _CATEGORY = re.compile(r"category name (\d+)")
 _YES = {"yes", "approved", "approve", "for", "agree", "like", "good", "accept", "vote", "selected"}
 _NO = {"no", "disapproved", "disapprove", "not approved", "against", "disagree", "dislike", "bad", "reject"}

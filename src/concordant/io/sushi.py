@@ -18,6 +18,7 @@ from concordant.preferences import Preferences
 from concordant.vocabulary import Vocabulary
 
 NOT_RATED = -1.0
+MOST_ITEMS = 10_000_000  # a header of twenty bytes may speak of more than fits into memory
 
 
 def looks_like_sushi(head: bytes) -> bool:
@@ -28,14 +29,14 @@ def looks_like_sushi(head: bytes) -> bool:
 
 
 def _is_size(fields: Sequence[bytes]) -> bool:
-    return len(fields) == 2 and fields[0].isdigit() and fields[1] == b"1"
+    return len(fields) == 2 and fields[0].isdigit() and len(fields[0]) < 10 and fields[1] == b"1"
 
 
 def _is_order(fields: Sequence[bytes]) -> bool:
     return (
         len(fields) > 2
         and fields[0] == b"0"
-        and all(field.isdigit() for field in fields[1:])
+        and all(field.isdigit() and len(field) < 10 for field in fields[1:])
         and int(fields[1]) == len(fields) - 2
     )
 
@@ -74,6 +75,8 @@ def _orders(source: Source, options: Options) -> Preferences:
     for position, (line, fields) in enumerate(_filled_lines(source)):
         if position == 0 and _is_size(fields):
             size = int(fields[0])
+            if size > MOST_ITEMS:
+                raise source.error(f"it speaks of {size:,} items, more than {MOST_ITEMS:,}: correct the number.", line)
             continue
         respondent = str(position + (size is None))
         if not _is_order(fields):
@@ -118,7 +121,9 @@ def _scores(source: Source, options: Options) -> Preferences:
         else:
             rows.append(row)
             respondents.append(str(position))
-    matrix = np.array(rows, np.float64).reshape(len(rows), -1)
+    if not rows:
+        raise source.error("there are no scores in it: check that this is the right file.")
+    matrix = np.array(rows, np.float64)
     who, item = np.nonzero(matrix != NOT_RATED)
     items = Vocabulary([str(k) for k in range(matrix.shape[1])])
     parts = gather.gather_rows((item, items), matrix[who, item], scale="rating", agent=(who, Vocabulary(respondents)))

@@ -7,6 +7,7 @@ installation without a compiler. This module is the only switch:
 - ``CONCORDANT_KERNELS`` unset or ``auto``: compiled if built, else NumPy
 - ``CONCORDANT_KERNELS=numpy``: always the twins
 - ``CONCORDANT_KERNELS=compiled``: an error if the build is missing
+- ``CONCORDANT_KERNELS=checked``: compiled, and every argument of every call verified first (``checked``), for tests
 """
 
 from __future__ import annotations
@@ -23,19 +24,23 @@ if TYPE_CHECKING:
 
 def _choose() -> ModuleType:
     choice = os.environ.get("CONCORDANT_KERNELS", "auto").lower() or "auto"
-    if choice not in ("auto", "numpy", "compiled"):
+    if choice not in ("auto", "numpy", "compiled", "checked"):
         raise ConcordantError(
-            f"CONCORDANT_KERNELS is {choice!r}, which names no back end: use 'auto', 'numpy' or 'compiled'."
+            f"CONCORDANT_KERNELS is {choice!r}, which names no back end: use 'auto', 'numpy', 'compiled' or 'checked'."
         )
     if choice != "numpy":
         try:
             from concordant.kernels import _compiled
 
+            if choice == "checked":
+                from concordant.kernels import checked
+
+                checked.install(_compiled)
             return _compiled
         except ImportError as error:
-            if choice == "compiled":
+            if choice in ("compiled", "checked"):
                 raise ConcordantError(
-                    "CONCORDANT_KERNELS=compiled, but the compiled kernels are not built: "
+                    f"CONCORDANT_KERNELS={choice}, but the compiled kernels are not built: "
                     "install with a C++17 compiler, or unset the variable to use NumPy."
                 ) from error
     from concordant.kernels import twins

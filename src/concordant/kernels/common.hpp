@@ -80,7 +80,8 @@ template <typename T> struct Buffer {
 };
 
 // The compiler makes one copy of the function per instruction set and the loader picks the best one.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
+// A sanitizer is not ready yet when the loader picks: it gets plain functions.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
 #define SIMD_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define SIMD_CLONES

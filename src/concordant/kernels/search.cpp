@@ -395,14 +395,17 @@ struct Cut {
 
 // Find triples with x(i,j) + x(j,k) - x(i,k) > 1 + tolerance, the most violated first, each pair in at most
 // `per_pair` of them. Where x(i,j) + x(j,i) = 1 the three turns of a cycle are the same cut: only one is looked at.
-nb::tuple violated_triangles(In2<double> x, double tolerance, int64_t per_pair, bool is_cyclic) {
+// Looks at the triples whose i lies in [begin, end): the whole may take long.
+nb::tuple violated_triangles(In2<double> x, double tolerance, int64_t per_pair, bool is_cyclic, size_t begin,
+                             size_t end) {
     size_t n = x.shape(0);
+    end = std::min(end, n);
     std::vector<Cut> chosen;
     {
         nb::gil_scoped_release release;
         const double *value = x.data();
         std::vector<Cut> found;
-        for (size_t i = 0; i < n; ++i)
+        for (size_t i = begin; i < end; ++i)
             for (size_t j = is_cyclic ? i + 1 : 0; j < n; ++j) {
                 double first = value[i * n + j] - 1 - tolerance;
                 if (i == j || first <= -1) continue;
@@ -441,5 +444,6 @@ void bind_search(nb::module_ &m) {
           "sequence"_a.noconvert());
     m.def("bucket_orders", &bucket_orders, "ptr"_a.noconvert(), "before"_a.noconvert(), "tied"_a.noconvert(),
           "order"_a.noconvert(), "is_greedy"_a);
-    m.def("violated_triangles", &violated_triangles, "x"_a.noconvert(), "tolerance"_a, "per_pair"_a, "is_cyclic"_a);
+    m.def("violated_triangles", &violated_triangles, "x"_a.noconvert(), "tolerance"_a, "per_pair"_a, "is_cyclic"_a,
+          "begin"_a, "end"_a);
 }

@@ -97,6 +97,41 @@ nb::tuple encode_lists(nb::list lists) {
     return nb::make_tuple(codes.give(), labels, indptr.give(), tier.give(), bad);
 }
 
+// Reciprocal rank fusion of lists of str, best first: (labels by first appearance, scores, fine), where list b adds
+// weight[b] / (k + place). Not fine are members that are no lists or tuples, elements that are no str, an item twice in
+// a list: then nothing is fused. One call, because a search service fuses thirty labels in as many microseconds.
+nb::tuple fuse_lists(nb::list lists, In<double> weight, double k) {
+    size_t ballots = nb::len(lists);
+    PyObject *const *members = PySequence_Fast_ITEMS(lists.ptr());
+    std::vector<PyObject *> flat;
+    std::vector<size_t> end;
+    bool fine = true;
+    for (size_t b = 0; b < ballots && fine; ++b) {
+        fine = PyList_Check(members[b]) || PyTuple_Check(members[b]);
+        if (!fine) break;
+        PyObject **items = PySequence_Fast_ITEMS(members[b]);
+        flat.insert(flat.end(), items, items + PySequence_Fast_GET_SIZE(members[b]));
+        end.push_back(flat.size());
+    }
+    std::vector<int32_t> codes(flat.size());
+    std::vector<int64_t> first;
+    fine = fine && encode_pointers(flat.data(), flat.size(), codes.data(), first) == -1;
+    Buffer<double> score(fine ? first.size() : 0);
+    nb::list labels;
+    if (fine) {
+        std::fill(score.get(), score.get() + first.size(), 0.0);
+        std::vector<size_t> last_seen(first.size(), ballots);
+        for (size_t b = 0, at = 0; b < ballots; ++b)
+            for (size_t start = at; at < end[b]; ++at) {
+                fine = fine && last_seen[codes[at]] != b;
+                last_seen[codes[at]] = b;
+                score[codes[at]] += weight.data()[b] / (k + static_cast<double>(at - start + 1));
+            }
+        for (int64_t row : first) labels.append(nb::borrow(flat[row]));
+    }
+    return nb::make_tuple(labels, score.give(), fine);
+}
+
 // Numbers of a list of int, float and bool; the index of the first other element (or huge int) comes last, else -1.
 nb::tuple list_numbers(nb::list values) {
     size_t n = nb::len(values);
@@ -162,6 +197,7 @@ nb::tuple encode_ints(In<int64_t> values) {
 void bind_strings(nb::module_ &m) {
     m.def("encode_objects", &encode_objects, "values"_a);
     m.def("encode_lists", &encode_lists, "lists"_a);
+    m.def("fuse_lists", &fuse_lists, "lists"_a, "weight"_a.noconvert(), "k"_a);
     m.def("list_numbers", &list_numbers, "values"_a);
     m.def("encode_ints", &encode_ints, "values"_a.noconvert());
 }

@@ -62,7 +62,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     ) -> float:
         """Return the mean of a metric over the queries (by default NDCG@10), weighted where weights are given."""
         scores = self._predicted(X, qid)
-        query = _data.query_codes(len(scores), qid, None)
+        query = _data.checked_queries(len(scores), qid)
         weight = _data.query_weights(sample_weight, query)
         return _data.measure(metric, scores, _data.labels_only(y, len(scores)), query, weight)
 
@@ -218,7 +218,7 @@ class GradientRanker(Ranker):
         rng: np.random.Generator,
     ) -> Queries:
         n_rows = X.shape[0]
-        label, query = _data.labels_only(require_labels(self, y), n_rows), _data.query_codes(n_rows, qid, group)
+        label, query = _data.labels_only(require_labels(self, y), n_rows), _data.checked_queries(n_rows, qid, group)
         weight = _data.query_weights(sample_weight, query)
         queries = Queries.from_rows(label, query, weight, shuffle=rng if self._shuffles_ties() else None)
         if not queries.weight.all():  # absent in every respect, also from the batches of a stochastic solver

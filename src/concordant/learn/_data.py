@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from concordant import metrics
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, OneQueryWarning, ParameterError
 from concordant.losses.queries import Pairs, Queries
 from concordant.types import AnyArray, Floats, Int64s
 
+# Hardly any query has more documents to rank; whoever has more rows has queries.
+MANY_ROWS = 500
 MISSING_QUERY = "qid holds missing values: give every row its query."
 
 
@@ -44,6 +47,24 @@ def query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None) -> 
     place = np.empty(len(first), np.int64)
     place[np.argsort(first)] = np.arange(len(first))
     return place[code.reshape(-1)]
+
+
+def checked_queries(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None = None) -> Int64s:
+    """Return the query of every row as a code; warn where a great many rows are all of one query, perhaps unintended.
+
+    ``group=[n]`` says that it is intended.
+    """
+    query = query_codes(n_rows, qid, group)
+    if n_rows > MANY_ROWS and group is None and not query.any():
+        what = "no qid is given" if qid is None else "qid has the same value everywhere"
+        warnings.warn(
+            f"{what}, so all {n_rows:,} rows are one query and compared with each other: give qid=, the query of every "
+            "row. In GridSearchCV and pipelines, first sklearn.set_config(enable_metadata_routing=True), then "
+            "fit(X, y, qid=qid).",
+            OneQueryWarning,
+            stacklevel=4,
+        )
+    return query
 
 
 def _codes_of_objects(query: AnyArray) -> Int64s:

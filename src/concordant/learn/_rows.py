@@ -92,7 +92,7 @@ def labelled(
     """Check a training set, leave out queries of weight zero, and refuse one without a single preference."""
     n_rows = X.shape[0]
     label = _data.labels_only(require_labels(estimator, y), n_rows)
-    query = _data.query_codes(n_rows, qid, group)
+    query = _data.checked_queries(n_rows, qid, group)
     weight = _data.query_weights(sample_weight, query)
     if weight is not None and not weight.all():
         used = np.flatnonzero(weight)
@@ -109,7 +109,7 @@ class Validation:
         X, y, qid = _data.parts_of(valid)
         self.X, self.metric = checked(X), metric
         self.label = _data.labels_only(y, self.X.shape[0])
-        self.query = _data.query_codes(self.X.shape[0], qid, None)
+        self.query = _data.checked_queries(self.X.shape[0], qid)
         if not self.measure(self.label) > self.measure(-self.label):
             raise InputError(
                 f"The validation set tells nothing: its best and its worst order have the same {metric}. "

@@ -208,13 +208,14 @@ def kemeny_orders(ptr: Int64s, preference: Floats, time_limit: float | None = No
     """Return the order of largest AGREE of every problem, items numbered inside it, and whether all are proven."""
     from concordant.aggregate.distance._blocks import split
     from concordant.aggregate.distance._costs import PairCosts
-    from concordant.aggregate.distance._exact import PRECISION, solve_blocks, time_left
+    from concordant.aggregate.distance._deadline import Deadline
+    from concordant.aggregate.distance._exact import PRECISION, solve_blocks
 
     against = np.rint(kernels.transpose_matrices(ptr, preference) / UNIT)
     tied = np.rint(np.full(len(against), 0.5) / UNIT)
     costs = PairCosts(ptr, against, tied, np.full(len(ptr) - 1, UNIT))
     blocks = split(costs, False)
-    solved = solve_blocks(blocks, False, time_left(time_limit), 0, lambda _block, _bound, _cost: None)
+    solved = solve_blocks(blocks, False, Deadline(time_limit), 0, lambda _block, _bound, _cost: None)
     is_proven = bool((solved.cost - solved.bound <= PRECISION * solved.cost).all())
     return costs.orders(blocks.join(solved.tier)), is_proven
 

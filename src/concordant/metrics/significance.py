@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from concordant.errors import InputError, ParameterError, UnknownNameError, suggest
 from concordant.types import Floats
+from concordant.writing import format_p
 
 _EXACT_QUERIES = 12
 _CHUNK = 4_000_000
@@ -64,7 +65,7 @@ class SystemComparison(Sequence[SystemRow]):
         lines = [f"{'system':<{width}}  {'mean':>8}  {'diff':>8}  {'p':>8}  {'p Holm':>8}"]
         for row in self.rows:
             mark = " *" if row.significant else ""
-            numbers = f"{row.mean:8.4f}  {row.difference:+8.4f}  {row.p:8.4f}  {row.p_holm:8.4f}"
+            numbers = f"{row.mean:8.4f}  {row.difference:+8.4f}  {format_p(row.p):>8}  {format_p(row.p_holm):>8}"
             lines.append(f"{row.system:<{width}}  {numbers}{mark}")
         return "\n".join([*lines, f"* differs from {self.baseline} ({self.test} test, Holm, level {self.alpha:g})"])
 
@@ -111,14 +112,18 @@ def compare_systems(
 
 
 def paired_t_test(differences: ArrayLike) -> float:
-    """Return the two-sided p-value of the paired t-test; 1 below two queries or if all differences are equal."""
+    """Return the two-sided p-value of the paired t-test; 1 below two queries or where nothing differs.
+
+    Differences that are all the same but not 0 have no spread at all: the statistic is infinite, p is 0.
+    """
     difference = np.asarray(differences, np.float64)
     n = len(difference)
     if n < 2:
         return 1.0
     spread = float(difference.std(ddof=1))
-    if spread <= _ROUNDING * max(float(np.abs(difference).max()), 1e-300):
-        return 1.0
+    largest = float(np.abs(difference).max())
+    if spread <= _ROUNDING * largest:
+        return 0.0 if largest > 0 else 1.0
     from scipy.special import stdtr
 
     t = abs(float(difference.mean())) / (spread / np.sqrt(n))

@@ -9,6 +9,7 @@ bring them closer. This is what P. Li, A. Mazumdar and O. Milenkovic (AISTATS 20
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -46,6 +47,7 @@ def mallows_weak(
     return from_tiers(labels, tiers, meta, notes=(note,))
 
 
+@cache
 def weak_orders(m: int) -> Int64s:
     """List all rankings with ties of m items, as rows of tiers (1, 3, 13, 75, 541, 4683, 47293)."""
     rows = np.zeros((1, 1), np.int64)
@@ -57,6 +59,7 @@ def weak_orders(m: int) -> Int64s:
                 shifted = row + (row >= target) if place % 2 == 0 else row
                 grown.append(np.append(shifted, target))
         rows = np.array(grown)
+    rows.flags.writeable = False
     return rows
 
 

@@ -162,7 +162,7 @@ class BranchAndCut:
             gain = max(min(gains[0], room), 1e-6) * max(min(gains[1], room), 1e-6)
             if gain > best_gain:
                 best, best_gain = column, gain
-            if min(gains) >= room or programme.is_late():
+            if min(gains) >= room or programme.deadline.is_over():
                 break
         programme.solver.setOptionValue("simplex_iteration_limit", UNLIMITED)
         programme.set_basis(basis)

@@ -1,12 +1,12 @@
 """Exact consensus of all blocks: dynamic programming for small ones, branch and cut for the others.
 
 A block is done when its cheapest ranking is proven cheapest: no whole number of steps lies between the bound and it.
-The step is the greatest common divisor by which totals can differ.
+The step is the greatest common divisor by which totals can differ. When the time is over, blocks that remain keep the
+order of net wins, or what local search made of it, and the bound that every pair is as cheap as can be.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,13 +16,16 @@ import numpy as np
 from concordant import kernels
 from concordant.aggregate.distance._blocks import Blocks, places
 from concordant.aggregate.distance._branching import BranchAndCut
-from concordant.aggregate.distance._relaxation import Relaxation
+from concordant.aggregate.distance._deadline import Deadline
+from concordant.aggregate.distance._relaxation import Relaxation, is_too_large, least_cost
 from concordant.types import Floats, Int64s
 
 LARGEST_TABLE = 18  # items of a block ordered by dynamic programming over sets, 2^18 of them
 LARGEST_WEAK_TABLE = 14  # with ties, 3^14 steps
 SHAKES_PER_ITEM, MOST_SHAKES = 10, 1000
 MOVES_PER_SHAKE = 3
+STEPS_AT_ONCE = 2e8  # of dynamic programming, between two looks at the clock: about half a second
+PAIRS_AT_ONCE = 2e7  # of local search
 PRECISION = 1e-8  # of the cost, where weights have no common unit
 
 Progress = Callable[[float, float], None]
@@ -44,67 +47,127 @@ class Exact:
     ways: Floats
 
 
-def solve_blocks(blocks: Blocks, allow_ties: bool, deadline: float, seed: int | None, progress: BlockProgress) -> Exact:
-    """Order every block at least cost."""
+def solve_blocks(
+    blocks: Blocks, allow_ties: bool, deadline: Deadline, seed: int | None, progress: BlockProgress
+) -> Exact:
+    """Order every block at least cost, as far as time allows: small blocks first."""
     size, n = blocks.size, len(blocks.size)
-    tier = np.zeros(len(blocks.slot), np.int64)
-    cost, bound, ways = np.zeros(n), np.zeros(n), np.ones(n)
-    small = np.flatnonzero(size <= (LARGEST_WEAK_TABLE if allow_ties else LARGEST_TABLE))
-    ptr, before, tied = blocks.select(small)
-    if allow_ties:
-        found, cost[small], ways[small] = kernels.best_weak_orders(ptr, before, tied)
-    else:
-        order, cost[small], ways[small] = kernels.best_orders(ptr, before)
-        found = places(ptr, order)
-    bound[small] = cost[small]
-    tier[np.isin(np.repeat(np.arange(n), size), small)] = found
-    for block in np.flatnonzero(~np.isin(np.arange(n), small)).tolist():
-        done = solve_block(*blocks.matrices(block), allow_ties, deadline, seed, partial(progress, block))
+    tier = np.arange(len(blocks.slot)) - np.repeat(blocks.ptr[:-1], size)
+    cost, bound, ways = np.zeros(n), np.zeros(n), np.full(n, np.nan)
+    by_size = np.argsort(size, kind="stable")
+    is_small = size[by_size] <= (LARGEST_WEAK_TABLE if allow_ties else LARGEST_TABLE)
+    small, large = by_size[is_small], by_size[~is_small].tolist()
+    steps = np.cumsum((3.0 if allow_ties else 2.0) ** size[small] * size[small]) // STEPS_AT_ONCE
+    parts = np.split(small, np.flatnonzero(np.diff(steps)) + 1)
+    for k, part in enumerate(parts):
+        if k and deadline.is_over():
+            large = [*np.concatenate(parts[k:]).tolist(), *large]
+            break
+        part = np.sort(part)
+        chosen = np.repeat(np.isin(np.arange(n), part), size)
+        tier[chosen], cost[part], ways[part] = _solve_tables(blocks, part, allow_ties)
+        bound[part] = cost[part]
+    for k, block in enumerate(large):
+        share = deadline.share(len(large) - k)
+        done = solve_block(*blocks.matrices(block), allow_ties, share, seed, partial(progress, block))
         tier[blocks.ptr[block] : blocks.ptr[block + 1]] = done.tier
-        cost[block], bound[block], ways[block] = done.cost[0], done.bound[0], done.ways[0]
+        cost[block], bound[block] = done.cost[0], done.bound[0]
     return Exact(tier, cost, bound, ways)
 
 
+def _solve_tables(blocks: Blocks, wanted: Int64s, allow_ties: bool) -> tuple[Int64s, Floats, Floats]:
+    """Order some blocks by dynamic programming: tiers, costs, and how many rankings cost that."""
+    ptr, before, tied = blocks.select(wanted)
+    if allow_ties:
+        return kernels.best_weak_orders(ptr, before, tied)
+    order, cost, ways = kernels.best_orders(ptr, before)
+    return places(ptr, order), cost, ways
+
+
 def solve_block(
-    before: Floats, tied: Floats, allow_ties: bool, deadline: float, seed: int | None, progress: Progress
+    before: Floats, tied: Floats, allow_ties: bool, deadline: Deadline, seed: int | None, progress: Progress
 ) -> Exact:
     """Order one block by local search for a good ranking and branch and cut for the proof."""
-    search = start_search(before, tied, allow_ties, deadline, seed, progress)
-    search.run()
-    return Exact(search.best, np.array([search.cost]), np.array([search.bound]), np.array([np.nan]))
+    shakes = min(SHAKES_PER_ITEM * len(before), MOST_SHAKES)
+    draw = np.random.default_rng(seed).random((shakes, 2 * MOVES_PER_SHAKE))
+    flat = _flat(before, tied)
+    is_large = is_too_large(len(before), allow_ties)
+    best = search_tiers(*flat, np.arange(len(before)), draw, allow_ties, deadline if is_large else deadline.share(2))
+    cost = float(kernels.ranking_totals(*flat, best[None, :])[0, 0])
+    bound = least_cost(before, tied if allow_ties else None)
+    progress(bound, cost)
+    if not is_large and not deadline.is_over():
+        search = start_search(before, tied, allow_ties, deadline, best, cost, progress)
+        search.run()
+        best, cost, bound = search.best, search.cost, max(search.bound, bound)
+    return Exact(best, np.array([cost]), np.array([bound]), np.array([np.nan]))
 
 
 def start_search(
-    before: Floats, tied: Floats, allow_ties: bool, deadline: float, seed: int | None, progress: Progress
+    before: Floats, tied: Floats, allow_ties: bool, deadline: Deadline, best: Int64s, cost: float, progress: Progress
 ) -> BranchAndCut:
-    """Prepare branch and cut from the best ranking local search finds."""
-    ptr = np.array([0, len(before)])
-    flat, ties = np.ascontiguousarray(before).reshape(-1), np.ascontiguousarray(tied).reshape(-1)
-    draw = np.random.default_rng(seed).random((min(SHAKES_PER_ITEM * len(before), MOST_SHAKES), 2 * MOVES_PER_SHAKE))
+    """Prepare branch and cut from the best ranking known."""
+    flat = _flat(before, tied)
 
-    def improve(tier: Int64s, draw: Floats = draw[:0]) -> tuple[Int64s, float]:
-        found = search_tiers(ptr, flat, ties, tier, draw, allow_ties)
-        return found, float(kernels.ranking_totals(ptr, flat, ties, found[None, :])[0, 0])
+    def improve(tier: Int64s) -> tuple[Int64s, float]:
+        found = search_tiers(*flat, tier, np.zeros((0, 2)), allow_ties)
+        return found, float(kernels.ranking_totals(*flat, found[None, :])[0, 0])
 
-    best, cost = improve(np.arange(len(before)), draw)
     programme = Relaxation(before, tied if allow_ties else None, deadline)
     step = max(_step(programme.cost) * (1 - 1e-6), PRECISION * cost)
     return BranchAndCut(programme, best, cost, step, improve, progress)
 
 
-def search_tiers(ptr: Int64s, before: Floats, tied: Floats, tier: Int64s, draw: Floats, allow_ties: bool) -> Int64s:
-    """Improve rankings of many problems by local search, from their tiers to their tiers."""
+def _flat(before: Floats, tied: Floats) -> tuple[Int64s, Floats, Floats]:
+    """Return the matrices of one block as kernels want them."""
+    ptr = np.array([0, len(before)])
+    return ptr, np.ascontiguousarray(before).reshape(-1), np.ascontiguousarray(tied).reshape(-1)
+
+
+def search_tiers(
+    ptr: Int64s,
+    before: Floats,
+    tied: Floats,
+    tier: Int64s,
+    draw: Floats,
+    allow_ties: bool,
+    deadline: Deadline | None = None,
+) -> Int64s:
+    """Improve rankings of many problems by local search, from their tiers to their tiers, as far as time allows."""
     order = _orders(ptr, tier)
-    order = kernels.search_orders(ptr, before, order, draw)
+    soon = deadline.share(3) if deadline is not None and allow_ties else deadline
+    order = _in_parts(lambda start, rows: kernels.search_orders(ptr, before, start, rows), order, ptr, draw, soon)
     if not allow_ties:
         return places(ptr, order)
     joined = kernels.bucket_orders(ptr, before, tied, order, False)
+    if deadline is not None and deadline.is_over():
+        return joined
     starts = [joined] if len(draw) else [joined, _dense(ptr, tier)]
-    found = [kernels.search_weak_orders(ptr, before, tied, start, draw) for start in starts]
+    found = [
+        _in_parts(
+            lambda begin, rows: kernels.search_weak_orders(ptr, before, tied, begin, rows), start, ptr, draw, deadline
+        )
+        for start in starts
+    ]
     if len(found) == 1:
         return found[0]
     totals = kernels.ranking_totals(ptr, before, tied, np.stack(found))
     return np.where(np.repeat(totals[0] <= totals[1], np.diff(ptr)), *found)
+
+
+def _in_parts(
+    search: Callable[[Int64s, Floats], Int64s], start: Int64s, ptr: Int64s, draw: Floats, deadline: Deadline | None
+) -> Int64s:
+    """Search with all shakes; with a deadline some at a time, which gives the same, until it is over."""
+    if deadline is None:
+        return search(start, draw)
+    step = max(1, int(PAIRS_AT_ONCE // max(int((np.diff(ptr) ** 2).sum()), 1)))
+    found = search(start, draw[:0])
+    for done in range(0, len(draw), step):
+        if deadline.is_over():
+            break
+        found = search(found, draw[done : done + step])
+    return found
 
 
 def _orders(ptr: Int64s, tier: Int64s) -> Int64s:
@@ -127,8 +190,3 @@ def _dense(ptr: Int64s, tier: Int64s) -> Int64s:
 def _step(cost: Floats) -> float:
     """Return the greatest common divisor of all costs."""
     return float(np.gcd.reduce(np.abs(cost).astype(np.int64), initial=0)) or 1.0
-
-
-def time_left(seconds: float | None) -> float:
-    """Turn a time limit into a moment of the clock."""
-    return np.inf if seconds is None else time.perf_counter() + seconds

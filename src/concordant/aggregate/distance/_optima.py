@@ -7,7 +7,6 @@ programming, or by forbidding the optima known and searching again) and then wov
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from itertools import islice, product
 
@@ -15,10 +14,13 @@ import numpy as np
 
 from concordant.aggregate.distance._blocks import Blocks
 from concordant.aggregate.distance._costs import PairCosts
+from concordant.aggregate.distance._deadline import Deadline
 from concordant.aggregate.distance._exact import LARGEST_TABLE, LARGEST_WEAK_TABLE, Exact, start_search
+from concordant.aggregate.distance._relaxation import is_too_large
 from concordant.gather import segment_index
 from concordant.types import Bools, Floats, Int64s
 
+LONGEST_WEAVE = 500  # items: rankings are woven together one item inside the other
 SECONDS_FOR_ANOTHER = 2.0  # to look for a second optimum of a large block, where nobody asked for a list
 
 
@@ -29,7 +31,7 @@ def are_unique(
     tier: Int64s,
     allow_ties: bool,
     is_proven: Bools,
-    deadline: float,
+    deadline: Deadline,
 ) -> tuple[bool | None, ...]:
     """Say of every instance whether its optimum is the only one; None where that stayed open."""
     block_of_slot = np.empty(len(blocks.slot), np.int64)
@@ -42,28 +44,34 @@ def are_unique(
         span = slice(int(costs.slot_ptr[q]), int(costs.slot_ptr[q + 1]))
         if not is_proven[q]:
             answers.append(None)
-        elif (ways > 1).any() or not _is_rigid(costs, q, tier[span], block_of_slot[span], allow_ties):
+        elif (ways > 1).any():
             answers.append(False)
         else:
-            unknown = np.flatnonzero(np.isnan(ways)) + first[q]
-            found = [_has_another(blocks, solved, b, allow_ties, deadline) for b in unknown.tolist()]
+            found = [_has_other_weave(costs, q, tier[span], block_of_slot[span], allow_ties, deadline)]
+            if not found[0]:
+                unknown = np.flatnonzero(np.isnan(ways)) + first[q]
+                found += [_has_another(blocks, solved, b, allow_ties, deadline) for b in unknown.tolist()]
             answers.append(False if True in found else None if None in found else True)
     return tuple(answers)
 
 
-def _is_rigid(costs: PairCosts, q: int, tier: Int64s, block: Int64s, allow_ties: bool) -> bool:
-    """Say whether blocks that keep their inner order can be woven together in one way only."""
+def _has_other_weave(
+    costs: PairCosts, q: int, tier: Int64s, block: Int64s, allow_ties: bool, deadline: Deadline
+) -> bool | None:
+    """Say whether blocks that keep their inner order can be woven together in another way; None: not decided."""
     before, tied = _matrices(costs, q)
     if not allow_ties:
         order = np.argsort(tier)
         one, next_one = order[:-1], order[1:]
-        return bool(((block[one] == block[next_one]) | (before[one, next_one] < before[next_one, one])).all())
+        return bool(((block[one] != block[next_one]) & (before[one, next_one] >= before[next_one, one])).any())
     is_cross = block[:, None] != block
     ahead, level = _cheapest(before, tied, True)
     if ((ahead.astype(int) + level + ahead.T)[is_cross] <= 1).all():
-        return True
-    woven = _weave(tier, block, ahead, level)
-    return len(list(islice(woven, 2))) < 2
+        return False
+    try:
+        return len(list(islice(_weave(tier, block, ahead, level, deadline), 2))) > 1
+    except TimeoutError:
+        return None
 
 
 def _matrices(costs: PairCosts, q: int) -> tuple[Floats, Floats]:
@@ -81,12 +89,15 @@ def _cheapest(before: Floats, tied: Floats, allow_ties: bool) -> tuple[Bools, Bo
     return before == least, tied == least
 
 
-def _weave(tier: Int64s, block: Int64s, ahead: Bools, level: Bools) -> Iterator[Int64s]:
+def _weave(tier: Int64s, block: Int64s, ahead: Bools, level: Bools, deadline: Deadline) -> Iterator[Int64s]:
     """Yield all rankings that keep the tiers inside blocks and treat other pairs in an allowed way.
 
     Items are inserted one by one, in front of, into or behind the tiers so far: every ranking arises in one way.
+    TimeoutError when the time is over, or for more items than can be nested.
     """
     n = len(tier)
+    if n > LONGEST_WEAVE:
+        raise TimeoutError
     same = block[:, None] == block
     may_lead = np.where(same, tier[:, None] < tier, ahead)
     may_tie = np.where(same, tier[:, None] == tier, level)
@@ -95,6 +106,8 @@ def _weave(tier: Int64s, block: Int64s, ahead: Bools, level: Bools) -> Iterator[
         if item == n:
             yield placed
             return
+        if deadline.is_over():
+            raise TimeoutError
         others = np.arange(item)
         count = int(placed.max(initial=-1)) + 1
         for place in range(2 * count + 1):
@@ -112,9 +125,9 @@ def _weave(tier: Int64s, block: Int64s, ahead: Bools, level: Bools) -> Iterator[
 
 
 def list_optima(
-    costs: PairCosts, blocks: Blocks, solved: Exact, q: int, allow_ties: bool, limit: int, deadline: float
+    costs: PairCosts, blocks: Blocks, solved: Exact, q: int, allow_ties: bool, limit: int, deadline: Deadline
 ) -> tuple[Int64s, ...]:
-    """List up to ``limit`` optimal rankings of one instance, as tiers of its candidates."""
+    """List up to ``limit`` optimal rankings of one instance, as tiers of its candidates; fewer if time runs out."""
     start = int(costs.slot_ptr[q])
     n = int(costs.slot_ptr[q + 1]) - start
     instance = segment_index(costs.slot_ptr)[blocks.slot[blocks.ptr[:-1]]]
@@ -129,14 +142,19 @@ def list_optima(
         tier = np.empty(n, np.int64)
         for b, inner in zip(own, choice, strict=True):
             tier[blocks.slot[blocks.ptr[b] : blocks.ptr[b + 1]] - start] = inner
-        found.extend(islice(_weave(tier, block, ahead, level), limit - len(found)))
+        try:
+            found.extend(islice(_weave(tier, block, ahead, level, deadline), limit - len(found)))
+        except TimeoutError:
+            break
         if len(found) >= limit:
             break
     return tuple(found)
 
 
 # ---- one block ----
-def _block_optima(blocks: Blocks, solved: Exact, b: int, allow_ties: bool, limit: int, deadline: float) -> list[Int64s]:
+def _block_optima(
+    blocks: Blocks, solved: Exact, b: int, allow_ties: bool, limit: int, deadline: Deadline
+) -> list[Int64s]:
     before, tied = blocks.matrices(b)
     known = solved.tier[blocks.ptr[b] : blocks.ptr[b + 1]]
     if len(before) > (LARGEST_WEAK_TABLE if allow_ties else LARGEST_TABLE):
@@ -213,13 +231,13 @@ def _weak_orders(before: Floats, tied: Floats) -> Iterator[Int64s]:
     yield from walk((1 << m) - 1, [])
 
 
-def _has_another(blocks: Blocks, solved: Exact, b: int, allow_ties: bool, deadline: float) -> bool | None:
+def _has_another(blocks: Blocks, solved: Exact, b: int, allow_ties: bool, deadline: Deadline) -> bool | None:
     """Say whether a large block has another ranking of the same cost; None when the time did not suffice."""
     before, tied = blocks.matrices(b)
     known = solved.tier[blocks.ptr[b] : blocks.ptr[b + 1]]
     if not allow_ties and _has_free_move(before, known):
         return True
-    soon = min(deadline, time.perf_counter() + SECONDS_FOR_ANOTHER)
+    soon = deadline.within(SECONDS_FOR_ANOTHER)
     try:
         return _another(before, tied, allow_ties, [known], float(solved.cost[b]), soon) is not None
     except TimeoutError:
@@ -236,10 +254,12 @@ def _has_free_move(before: Floats, tier: Int64s) -> bool:
 
 
 def _another(
-    before: Floats, tied: Floats, allow_ties: bool, known: list[Int64s], cost: float, deadline: float
+    before: Floats, tied: Floats, allow_ties: bool, known: list[Int64s], cost: float, deadline: Deadline
 ) -> Int64s | None:
     """Return a ranking of this cost that is not known yet, None if there is none; TimeoutError when time ran out."""
-    search = start_search(before, tied, allow_ties, deadline, 0, lambda _bound, _cost: None)
+    if deadline.is_over() or is_too_large(len(before), allow_ties):
+        raise TimeoutError
+    search = start_search(before, tied, allow_ties, deadline, known[0], cost, lambda _bound, _cost: None)
     for tier in known:
         search.programme.forbid(tier)
     seen = {tier.tobytes() for tier in known}
@@ -257,7 +277,7 @@ def _another(
         return raw, float(charge.sum())
 
     search.improve = improve_unseen
-    search.best, search.cost = known[0], cost + search.step
+    search.cost = cost + search.step
     finished = search.run()
     if search.cost <= cost:
         return search.best

@@ -8,7 +8,6 @@ value is a lower bound. (HiGHS's callback for lazy constraints does not fire, so
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels
+from concordant.aggregate.distance._deadline import Deadline
 from concordant.types import Bools, Floats, Int32s, Int64s
 
 VIOLATION = 1e-6
@@ -28,7 +28,21 @@ OPTIONS = {
     "simplex_scale_strategy": 0,
     "simplex_dual_edge_weight_strategy": 1,  # Devex: steepest edge starts over, at a price, after every change of basis
 }
+LARGEST_PROGRAMME = 2_000_000  # variables (2,000 items, 1,400 with ties): about 2 GB with its cuts
+MOST_TRIPLES = 50_000_000  # looked at for violations at a time
 LARGEST_COST = 1e6  # larger ones are scaled: HiGHS works with absolute tolerances
+
+
+def is_too_large(n: int, allow_ties: bool) -> bool:
+    """Say whether the programme of n items would take too much memory."""
+    return n * (n - 1) // (1 if allow_ties else 2) > LARGEST_PROGRAMME
+
+
+def least_cost(before: Floats, tied: Floats | None) -> float:
+    """Return what it costs if every pair is as cheap as can be: a bound before anything is solved."""
+    upper = np.triu_indices(len(before), 1)
+    cheapest = np.minimum(before, before.T)[upper]
+    return float((cheapest if tied is None else np.minimum(cheapest, tied[upper])).sum())
 
 
 @dataclass
@@ -37,7 +51,7 @@ class Relaxation:
 
     before: Floats
     tied: Floats | None
-    deadline: float = np.inf
+    deadline: Deadline = field(default_factory=Deadline)
     bound: float = field(init=False, default=-np.inf)
     """The value of the last programme, in units of cost."""
     x: Floats = field(init=False)
@@ -61,10 +75,7 @@ class Relaxation:
         else:
             self.constant = float((self.before + self.before.T - self.tied)[upper].sum())
             self.cost = self.tied[i, j] - self.before[j, i]
-        cheapest = np.minimum(self.before, self.before.T)[upper]
-        if self.tied is not None:
-            cheapest = np.minimum(cheapest, self.tied[upper])
-        self.least = float(cheapest.sum())  # every pair as cheap as can be: a bound before anything is solved
+        self.least = least_cost(self.before, self.tied)
         self._scale = max(float(np.abs(self.cost).max(initial=0.0)) / LARGEST_COST, 1.0)
         self._make_solver()
         self.x, self.value = np.zeros((n, n)), np.zeros(len(i))
@@ -104,15 +115,11 @@ class Relaxation:
         )
 
     # ---- solving ----
-    def is_late(self) -> bool:
-        """Say whether the time is over."""
-        return time.perf_counter() >= self.deadline
-
     def solve(self) -> bool:
         """Solve the programme as it stands; False when the time ran out first (the old bound stays)."""
-        if self.is_late():
+        left = min(self.deadline.left(), 1e9)
+        if left <= 0:
             return False
-        left = min(self.deadline - time.perf_counter(), 1e9)
         self.solver.setOptionValue("time_limit", self.solver.getRunTime() + left)
         self.solver.run()
         status = self.solver.getModelStatus()
@@ -150,7 +157,9 @@ class Relaxation:
         while self.solve():
             if is_enough(self) or not np.isfinite(self.bound):
                 return True
-            violated = kernels.violated_triangles(self.x, VIOLATION, CUTS_PER_PAIR, self.tied is None)
+            violated = self._violated()
+            if violated is None:
+                return False
             if not len(violated[0]):
                 return True
             if forgets and self.bound > before + VIOLATION * max(abs(self.bound), 1.0):
@@ -158,6 +167,19 @@ class Relaxation:
                 before = self.bound
             self._cut(*violated)
         return False
+
+    def _violated(self) -> tuple[Int32s, Int32s, Int32s] | None:
+        """Return the triangles to cut, the worst of each pair; None when the time ran out."""
+        n = len(self.x)
+        rows = max(1, MOST_TRIPLES // n**2)
+        parts = []
+        for first in range(0, n, rows):
+            if first and self.deadline.is_over():
+                return None
+            last = min(first + rows, n)
+            parts.append(kernels.violated_triangles(self.x, VIOLATION, CUTS_PER_PAIR, self.tied is None, first, last))
+        i, j, k = (np.concatenate(corner) for corner in zip(*parts, strict=True))
+        return i, j, k
 
     def _cut(self, i: Int32s, j: Int32s, k: Int32s) -> None:
         """Demand that these triangles hold."""

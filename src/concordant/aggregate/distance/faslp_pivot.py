@@ -20,9 +20,10 @@ import numpy as np
 from concordant import kernels
 from concordant.aggregate.distance._blocks import places, split
 from concordant.aggregate.distance._costs import MISSING_CHOICES, MISSING_DOC, finish, pair_costs
-from concordant.aggregate.distance._exact import time_left
+from concordant.aggregate.distance._deadline import Deadline
 from concordant.aggregate.distance._inputs import better_of
-from concordant.aggregate.distance._relaxation import Relaxation
+from concordant.aggregate.distance._relaxation import Relaxation, is_too_large, least_cost
+from concordant.gather import segment_index
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -40,28 +41,41 @@ class FaslpPivot(Method):
 
     repeats: int = param(10, "how many runs; the best is kept", low=1)
     pick: bool = param(True, "take the best input ballot if it is cheaper")
-    time_limit: float | None = param(None, "seconds for the linear programmes of all instances together", low=0)
+    time_limit: float | None = param(30.0, "seconds for the linear programmes of all instances together", low=0)
     missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
     seed: int | None = param(0, "seed of the pivots and of the rounding")
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many candidates every slot leaves behind, the total distance and its lower bound."""
+        deadline, is_late = Deadline(self.time_limit), False
         costs = pair_costs(prefs, self.missing)
         blocks = split(costs, allow_ties=False)
         tier = np.zeros(len(blocks.slot), np.int64)
-        deadline, is_late = time_left(self.time_limit), False
+        bound = np.zeros(len(blocks.size))
         for block in np.flatnonzero(blocks.size > 1).tolist():
             before, _ = blocks.matrices(block)
-            programme = Relaxation(before, None, deadline)
-            is_late |= not programme.run(lambda _: False, forgets=True)
-            span = slice(int(blocks.ptr[block]), int(blocks.ptr[block + 1]))
-            tier[span] = self._round(before, programme.x)
+            # Without a solution of the programme: majorities, as FAS-Pivot has it.
+            x = np.where(before < before.T, 1.0, np.where(before > before.T, 0.0, 0.5))
+            bound[block] = least_cost(before, None)
+            if deadline.is_over() or is_too_large(len(before), allow_ties=False):
+                is_late = True
+            else:
+                programme = Relaxation(before, None, deadline)
+                is_late |= not programme.run(lambda _: False, forgets=True)
+                if np.isfinite(programme.bound):
+                    x, bound[block] = programme.x, max(bound[block], programme.bound)
+            tier[blocks.ptr[block] : blocks.ptr[block + 1]] = self._round(before, x)
         ranking = blocks.join(tier)
-        late = Notice("time-limit", "time ran out before the linear programme was solved: raise time_limit")
+        # Pairs of different blocks cost in this ranking as little as they can.
+        inside = kernels.ranking_totals(blocks.ptr, blocks.before, blocks.tied, tier[None, :])[0]
+        unit = costs.unit[segment_index(costs.slot_ptr)[blocks.slot[blocks.ptr[:-1]]]]
+        lower = float(costs.totals(ranking)[0] @ costs.unit - (inside - bound) @ unit)
+        late = Notice("time-limit", "time or memory did not suffice to solve the linear programme: raise time_limit")
         return finish(
             prefs,
             costs,
             better_of(prefs, costs, ranking) if self.pick else ranking,
+            fit={"lower_bound": lower},
             warnings=(late,) if is_late else (),
         )
 

@@ -10,11 +10,12 @@ neutral, consistent and Condorcet (Young and Levenglick). Finding it is NP-hard;
    that can occur; local search from its solution gives rankings; when the two meet, that is the proof.
 4. Where they do not, reduced costs fix most pairs, and branch and cut decides the rest.
 
-``time_limit`` stops the search: the ranking is then the best known, a warning says so, and the fit holds the bound and
-the relative gap. ``output="weak"`` looks for the best ranking with ties, often strictly better on ballots with ties.
-The fit says whether the optimum is unique (where that was decided); ``optima`` > 1 lists up to so many optimal rankings
-in ``ranking.model.optima()``. ``ranking.model`` also holds bound, cost and proof per instance. Progress goes to the
-function set with ``watching``.
+``time_limit`` (30 seconds a call) stops the search, whatever it is doing: the ranking is then the best known, a warning
+says so, and the fit holds the bound and the relative gap. (Only the pairwise counts are always finished.) Blocks of
+more than 2,000 candidates (1,400 with ties) are left to local search. ``output="weak"`` looks for the best ranking with
+ties, often strictly better on ballots with ties. The fit says whether the optimum is unique (where that was decided);
+``optima`` > 1 lists up to so many optimal rankings in ``ranking.model.optima()``. ``ranking.model`` also holds bound,
+cost and proof per instance. Progress goes to the function set with ``watching``.
 
 Cost: the pairwise counts, then from milliseconds (small blocks) to minutes (100 candidates of random votes). Reference:
 J. Kemeny, Mathematics without numbers, Daedalus, 1959; H. P. Young and A. Levenglick, A consistent extension of
@@ -43,7 +44,8 @@ from concordant.aggregate.distance._costs import (
     finish,
     pair_costs,
 )
-from concordant.aggregate.distance._exact import PRECISION, BlockProgress, Exact, solve_blocks, time_left
+from concordant.aggregate.distance._deadline import Deadline
+from concordant.aggregate.distance._exact import PRECISION, BlockProgress, Exact, solve_blocks
 from concordant.aggregate.distance._optima import are_unique, list_optima
 from concordant.aggregate.voting._helpers import name_instances
 from concordant.gather import segment_index, sum_by
@@ -77,19 +79,20 @@ class Kemeny(Method):
     """Least total Kemeny distance, proven, or the best known with its gap."""
 
     waives = {"neutrality": "of several optimal rankings one is returned, preferring the order of net wins"}
+    watching = staticmethod(watching)
 
     output: str = param("permutation", OUTPUT_DOC, choices=OUTPUT_CHOICES)
-    time_limit: float | None = param(None, "seconds after which the best ranking known is returned", low=0)
+    time_limit: float | None = param(30.0, "seconds after which the best ranking known is returned", low=0)
     optima: int = param(1, "list up to this many optimal rankings per instance", low=1)
     missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
     seed: int | None = param(0, "seed of the local search that finds rankings (the optimum does not depend on it)")
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many candidates every slot leaves behind; the fit holds totals, bound and gap."""
+        deadline = Deadline(self.time_limit)
         costs = pair_costs(prefs, self.missing)
         allow_ties = self.output == "weak"
         blocks = split(costs, allow_ties)
-        deadline = time_left(self.time_limit)
         solved = solve_blocks(blocks, allow_ties, deadline, self.seed, _reporter(costs, blocks))
         model = _consensus(prefs, costs, blocks, solved, allow_ties, deadline, self.optima)
         return finish(prefs, costs, model.tier, fit=model.fit(), warnings=model.notices(prefs), model=model)
@@ -144,7 +147,10 @@ class Consensus:
         open_ones = np.flatnonzero(~self.is_proven).tolist()
         if open_ones:
             where = name_instances(prefs, open_ones)
-            text = f"time ran out: the ranking may be up to {self.gap.max():.3%} above the least total distance{where}"
+            text = (
+                f"not proven optimal within time_limit: the ranking may be up to {self.gap.max():.2%} above the least "
+                f"total distance{where}"
+            )
             warnings.append(Notice("not-proven-optimal", text))
         several = [q for q, unique in enumerate(self.is_unique) if unique is False and self.is_proven[q]]
         if several:
@@ -159,7 +165,7 @@ def _consensus(
     blocks: Blocks,
     solved: Exact,
     allow_ties: bool,
-    deadline: float,
+    deadline: Deadline,
     limit: int,
 ) -> Consensus:
     tier = blocks.join(solved.tier)
@@ -170,9 +176,8 @@ def _consensus(
     is_proven = sum_by(instance, solved.cost - solved.bound > PRECISION * solved.cost, prefs.n_instances) == 0
     unique = are_unique(costs, blocks, solved, tier, allow_ties, is_proven, deadline)
     found = tuple(
-        list_optima(costs, blocks, solved, q, allow_ties, limit, deadline)
-        if limit > 1 and is_proven[q]
-        else (tier[costs.slot_ptr[q] : costs.slot_ptr[q + 1]],)
+        (list_optima(costs, blocks, solved, q, allow_ties, limit, deadline) if limit > 1 and is_proven[q] else ())
+        or (tier[costs.slot_ptr[q] : costs.slot_ptr[q + 1]],)
         for q in range(prefs.n_instances)
     )
     return Consensus(prefs, tier, total * costs.unit, bound * costs.unit, is_proven, unique, found)

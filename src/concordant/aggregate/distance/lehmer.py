@@ -6,15 +6,20 @@ or the median over all ballots of each coordinate is a code again, and decodes t
 its vote evenly over the values it allows. Of an even number of votes the lower median counts, of a tied mode the
 smallest value.
 
-The reference is the Borda order by default, so that the answer does not depend on how candidates are numbered;
-``reference="input"`` is the published method and does depend on it. Candidates a ballot leaves out share its last
-place, or (``missing="ignore"``) cast no vote and widen the range of the others. With ``output="weak"`` neighbours in
-the result are joined where that lowers the Kemeny distance, exactly or by one greedy pass.
+The reference comes from the Borda order, so that the answer does not depend on how candidates are numbered. For the
+mode it is that order itself. For the median it is taken from both ends (``"outside-in"``: best, worst, second best,
+second worst, …): every candidate then falls in the middle of those before it, its true value in the middle of the
+values it can take, and noise pushes it both ways. Over the Borda order itself true values are 0 and noise can only
+raise them, which the median follows and the mode does not. ``reference="input"`` is the published method and
+depends on the numbering. Candidates a ballot leaves out share its last place, or (``missing="ignore"``) cast no vote
+and widen the range of the others. With ``output="weak"`` neighbours in the result are joined where that lowers the
+Kemeny distance, exactly or by one greedy pass.
 
-For votes from a Mallows model (dispersion phi) the mode finds the centre as votes grow for phi + phi² < 1 + phi^M, the
-median for phi < 1/2; beyond, other methods are better (local-search). Take the mode over the Borda order: there, true
-values are small, and the median of noisy small values is too large (measured at lambda = 0.3, 10 items, 50 votes: 1%
-above the optimum by the mode, 28% by the median; over a random order 6% and 7%).
+For votes from a Mallows model (dispersion phi) and any reference the mode finds the centre as votes grow for
+phi + phi² < 1 + phi^M, the median for phi < 1/2; beyond, other methods are better (local-search). Total distance above
+the least on real data, by mode and median: Sushi 1.4% and 0.2%, Jester 0.4% and 2.4%, Jester with ties and unrated
+jokes 0.3% and 7%, MovieLens 2.1% and 1.7%; the median over the Borda order is 16 to 34% above. Where voters differ
+only in neighbours (Mallows votes on 20 candidates, phi = 0.8) the median is 8% above, the mode 0.4%.
 
 Cost: ballots x candidates x log candidates, at about the speed of reading them; no pairwise counts (the bucketing and
 the total distance need them: ``measure=False`` leaves the total out). Reference: P. Li, A. Mazumdar and O. Milenkovic,
@@ -45,6 +50,7 @@ from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int32s, Int64s
 
+REFERENCE_DOC = "the order of candidates the codes are built on; auto: borda for the mode, outside-in for the median"
 MOST_VALUES = 30_000_000  # votes held at once: 240 MB
 
 
@@ -59,7 +65,7 @@ class Lehmer(Method):
     }
 
     statistic: str = param("mode", "how a coordinate is aggregated", choices=("mode", "median"))
-    reference: str = param("borda", "the order of candidates the codes are built on", choices=("borda", "input"))
+    reference: str = param("auto", REFERENCE_DOC, choices=("auto", "borda", "outside-in", "input"))
     output: str = param("permutation", OUTPUT_DOC, choices=OUTPUT_CHOICES)
     bucketing: str = param("exact", "how tiers are formed for output=weak", choices=("exact", "greedy"))
     missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
@@ -92,12 +98,14 @@ class Lehmer(Method):
         """Return the place of every slot in the reference order of its instance."""
         first = np.repeat(prefs.slot_ptr[:-1], np.diff(prefs.slot_ptr))
         place = np.arange(prefs.n_slots) - first
-        if self.reference == "borda":
-            level = borda_levels(prefs, missing)
-            order = np.lexsort((-level, segment_index(prefs.slot_ptr)))
+        if self.reference != "input":
+            order = np.lexsort((-borda_levels(prefs, missing), segment_index(prefs.slot_ptr)))
             by_level = np.empty_like(place)
             by_level[order] = place
             place = by_level
+        if self.reference == "outside-in" or (self.reference == "auto" and self.statistic == "median"):
+            size = np.repeat(np.diff(prefs.slot_ptr), np.diff(prefs.slot_ptr))
+            place = np.where(place < (size + 1) // 2, 2 * place, 2 * (size - place) - 1)
         return np.ascontiguousarray(place, np.int32)
 
     def votes(self, prefs: Preferences) -> Floats:

@@ -10,17 +10,20 @@ Cost: linear in the entries. Reference: Cormack, Clarke and Büttcher, SIGIR 200
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from concordant import views
+from concordant import kernels, views
 from concordant.aggregate._shared import is_named
 from concordant.errors import InputError
 from concordant.gather import sum_by
 from concordant.method import Method
-from concordant.params import param
+from concordant.params import param, values_of
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
 from concordant.types import Floats
 
 
@@ -35,16 +38,32 @@ class RRF(Method):
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the fused score of every slot."""
-        ranks = prefs.value if prefs.scale == "rank" else None
-        if ranks is None:
-            ranks = views.competition_ranks(prefs)
-        elif len(ranks) and self.k + ranks.min() <= 0:
-            raise InputError(
-                f"rrf divides by k + rank, and with k={self.k:g} the rank {ranks.min():g} makes that "
-                f"{self.k + ranks.min():g}: give a larger k, or ranks that start at 1."
-            )
-        gain = self.k + ranks
-        np.divide(1.0 if prefs.has_unit_weights else views.weight_of_entry(prefs), gain, out=gain)
+        gain = reciprocal_ranks(prefs, self.k, self.name)
+        if not prefs.has_unit_weights:
+            gain *= views.weight_of_entry(prefs)
         if prefs.open is not None:
             gain[~is_named(prefs)] = 0.0
         return sum_by(prefs.entry_slot, gain, prefs.n_slots)
+
+    def fuse(self, lists: list[Any], weight: Floats) -> Ranking | None:
+        """Fuse the result lists of one query in one call of a kernel; None unless all are plain lists of labels."""
+        start = time.perf_counter()
+        labels, score, fine = kernels.fuse_lists(lists, weight, self.k)
+        if not fine or not labels:
+            return None
+        return Ranking.of_scores(labels, score, self.name, values_of(self), time.perf_counter() - start)
+
+
+def reciprocal_ranks(prefs: Preferences, k: float, name: str) -> Floats:
+    """Return 1 / (k + rank) of every entry, for the method of this name."""
+    ranks = prefs.value if prefs.scale == "rank" else None
+    if ranks is None:
+        ranks = views.competition_ranks(prefs)
+    elif len(ranks) and k + ranks.min() <= 0:
+        raise InputError(
+            f"{name} divides by k + rank, and with k={k:g} the rank {ranks.min():g} makes that "
+            f"{k + ranks.min():g}: give a larger k, or ranks that start at 1."
+        )
+    gain = k + ranks
+    np.divide(1.0, gain, out=gain)
+    return gain

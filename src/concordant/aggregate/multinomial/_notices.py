@@ -15,7 +15,9 @@ OUTLIER = 0.1
 NOT_CONVERGED = 1e-6
 
 
-def notices(corpus: Corpus, solution: Solution, theta: Mapping[str, float] | None) -> tuple[Notice, ...]:
+def notices(
+    corpus: Corpus, solution: Solution, theta: Mapping[str, float] | None, has_converged: bool = True
+) -> tuple[Notice, ...]:
     """Return the warnings that apply, each naming the items (or agents) concerned."""
     owner = corpus.instance_of_slot
     found = []
@@ -33,6 +35,9 @@ def notices(corpus: Corpus, solution: Solution, theta: Mapping[str, float] | Non
         if outliers:
             text = f"{len(outliers)} of {len(theta)} agents hardly follow the consensus (theta below {OUTLIER:g})"
             found.append(Notice("outlier-agents", f"{text}: {', '.join(outliers[:5])}{_more(len(outliers))}", outliers))
+    if theta is not None and not has_converged:
+        text = "the adherences were still moving when the search for them ended: read them as rough"
+        found.append(Notice("rough-adherence", text, tuple(theta)))
     if solution.gradient.max(initial=0.0) > NOT_CONVERGED:
         affected = np.flatnonzero(solution.gradient > NOT_CONVERGED)
         text = f"the fit did not converge (relative gradient {solution.gradient.max():.1e}): raise the prior"

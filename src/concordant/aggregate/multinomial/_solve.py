@@ -1,14 +1,19 @@
 """Fitting multinomial preference models over many instances at once.
 
 Objective of an instance: minus the log-likelihood per unit of its total count, plus prior / 2 times the squares of
-the scores and of the log-variances around log(1/2). Adherence is learnt on the profile of this objective: the best
-scores for given adherences change nothing to first order, so the gradient in the adherences is that of the
-likelihood alone, and a quasi-Newton method on a handful of numbers in [0, 1] is enough.
+the scores and of the log-variances around log(1/2).
+
+Only products of adherence and scores matter to the likelihood. A prior on the scores alone would therefore be evaded
+by large adherences, up to their bound of 1 for everybody; so adherences are learnt with their mean square (by count)
+held at 1, and only reported with a largest value of 1. They are learnt on the profile of the objective: the best
+scores for given adherences change nothing to first order, so a quasi-Newton method on one number per agent is enough.
+The profile has several minima (agents may fall into camps), so the search starts from equal adherences, from each
+agent's agreement with the others, and from the agreement with single agents.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +21,17 @@ import numpy as np
 from concordant import kernels
 from concordant.aggregate.multinomial._counts import Corpus, Groups
 from concordant.gather import sum_by
-from concordant.types import Floats, Int32s, Int64s
+from concordant.types import Bools, Floats, Int32s, Int64s
 
 TOLERANCE = 1e-10
 MOST_ITERATIONS = 200
 HALF = float(np.log(0.5))
 LEAST_PRIOR = 1e-3  # where the likelihood alone has no maximum
+ROUGH = 1e-7  # how exactly scores are fitted while adherences are learnt
+FIRST_STEPS = 10  # evaluations for every start, of which the best one goes on
+SEEDS = 8  # agents whose likes are tried as a start, those who say most
+LEAST_STEPS = 40
+MOST_WORK = 2e8  # about as many slots x adherences are gone through while adherences are learnt
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +78,7 @@ class Solver:
         least = np.where(self.corpus.is_separated, max(self.prior, LEAST_PRIOR), self.prior)
         self.prior_by_instance = np.ascontiguousarray(least, np.float64)
 
-    def solve(self, theta: Floats) -> Solution:
+    def solve(self, theta: Floats, tolerance: float = TOLERANCE) -> Solution:
         """Fit scores (and variances) for these adherences, one per ballot."""
         prefs = self.corpus.prefs
         net, groups = self.corpus.net_wins(theta), self.corpus.groups(theta)
@@ -76,7 +86,7 @@ class Solver:
             self.score = self._start(net, groups)
         shared = (groups.ptr, groups.theta, groups.share, self.prior_by_instance)
         if self.variances == "equal" and self.given is None:
-            found = kernels.fit_mpm_scores(prefs.slot_ptr, net, *shared, self.score, TOLERANCE, MOST_ITERATIONS)
+            found = kernels.fit_mpm_scores(prefs.slot_ptr, net, *shared, self.score, tolerance, MOST_ITERATIONS)
             self.score = found[0]
             return Solution(self._centred(found[0]), None, theta, groups, *found[1:])
         if self.log_variance is None:
@@ -86,7 +96,7 @@ class Solver:
         is_learning = self.variances == "learnt" and self.given is None
         start = (self.score, self.log_variance)
         fitted = kernels.fit_mpm_variances(
-            prefs.slot_ptr, pair_ptr, pairs, *shared, HALF, is_learning, *start, TOLERANCE, MOST_ITERATIONS
+            prefs.slot_ptr, pair_ptr, pairs, *shared, HALF, is_learning, *start, tolerance, MOST_ITERATIONS
         )
         self.score, self.log_variance = fitted[:2]
         if is_learning and self.prior == 0:
@@ -136,23 +146,66 @@ class Solver:
         gain = corpus.prefs.weight * corpus.gains(solution.score, solution.variance)
         return -sum_by(agent, gain - solution.losses(corpus, solution.slope), n_agents) / self._scale()
 
-    def learn_adherence(self, agent: Int32s, start: Floats) -> tuple[Floats, Solution]:
-        """Learn the adherence of every agent in [0, 1], the largest being 1: (theta by agent, solution)."""
+    def learn_adherence(self, agent: Int32s, known: Floats) -> tuple[Floats, Solution, bool]:
+        """Learn the adherence of every agent, the largest being 1: (theta by agent, solution, whether it converged).
+
+        ``known`` are adherences to begin with, besides the agreement of the agents with each other.
+        """
         from scipy.optimize import minimize
 
-        def profile(theta: Floats) -> tuple[float, Floats]:
-            solution = self.solve(theta[agent])
-            return self.objective(solution), self.slopes(solution, agent, len(theta))
+        share = sum_by(agent, self.corpus.weighted_total, len(known)) / self._scale()
 
-        result: Any = minimize(
-            profile,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(0.0, 1.0)] * len(start),
-            options={"maxiter": 300, "maxfun": 600, "ftol": 1e-15, "gtol": 1e-9},
-        )
-        theta = np.clip(np.asarray(result.x, np.float64), 0.0, 1.0)
-        if theta.max(initial=0.0) > 0:
-            theta = theta / theta.max()
-        return theta, self.solve(theta[agent])
+        def profile(theta: Floats) -> tuple[float, Floats]:
+            size = _size(theta, share)
+            solution = self.solve((theta / size)[agent], ROUGH)
+            slope = self.slopes(solution, agent, len(theta))
+            return self.objective(solution), (slope - (slope @ theta) / size**2 * share * theta) / size
+
+        def descend(start: Floats, steps: int) -> Any:
+            options = {"maxfun": steps, "maxiter": steps, "ftol": 1e-13, "gtol": 1e-9}
+            bounds = [(0.0, None)] * len(start)
+            return minimize(profile, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+
+        steps = self._affordable_steps(agent)
+        starts = [known, *agreements(self.corpus, agent, share, SEEDS if steps > 2 * LEAST_STEPS else 0)]
+        tried = [descend(start, FIRST_STEPS) for start in starts if share @ start > 0] or [descend(known + 1.0, 1)]
+        best = descend(min(tried, key=lambda result: round(float(result.fun), 9)).x, steps)
+        theta = best.x / _size(best.x, share)
+        solution, largest = self.solve(theta[agent]), max(float(theta.max(initial=0.0)), 1e-300)
+        groups = replace(solution.groups, theta=solution.groups.theta / largest)
+        scaled = replace(solution, score=solution.score * largest, theta=solution.theta / largest, groups=groups)
+        return theta / largest, scaled, bool(best.nfev < steps)
+
+    def _affordable_steps(self, agent: Int32s) -> int:
+        """Return how many evaluations the search for adherences may take, by what one costs."""
+        prefs = self.corpus.prefs
+        n_groups = len(self.corpus.groups(agent.astype(np.float64)).theta)
+        cost = n_groups * prefs.n_slots / max(prefs.n_instances, 1)
+        return int(np.clip(MOST_WORK / max(cost, 1.0), LEAST_STEPS, 400))
+
+
+def _size(theta: Floats, share: Floats) -> float:
+    """Return the root of the mean square of the adherences, by count."""
+    return max(float(np.sqrt(share @ theta**2)), 1e-12)
+
+
+def agreements(corpus: Corpus, agent: Int32s, share: Floats, seeds: int) -> list[Floats]:
+    """Return how well the agents' net wins go with those of all others, and with those of single agents who say most.
+
+    Each from 0 to 1, one value per agent.
+    """
+    prefs, n = corpus.prefs, len(share)
+    ballot = np.repeat(np.arange(prefs.n_ballots), np.diff(prefs.indptr))
+    of_entry, slot = agent[ballot], prefs.entry_slot
+    own = corpus.net * prefs.weight[ballot]
+
+    def cosine(others: Floats) -> Floats:
+        pairs = ((own, others), (own, own), (others, others))
+        together, own_square, other_square = (sum_by(of_entry, x * y, n) for x, y in pairs)
+        return np.asarray(np.maximum(together, 0.0) / np.sqrt(np.maximum(own_square * other_square, 1e-300)))
+
+    def by(which: Bools) -> Floats:
+        return sum_by(slot, np.where(which, own, 0.0), prefs.n_slots)[slot]
+
+    singles = np.argsort(-share, kind="stable")[:seeds].tolist()
+    return [cosine(by(of_entry >= 0) - own), *(cosine(by(of_entry == single)) for single in singles)]

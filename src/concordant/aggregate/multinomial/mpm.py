@@ -12,8 +12,13 @@ undefeated item keeps a finite score.
   ranking is. ``"support"`` sets them from the number of preferences, ``with_variances`` takes given ones.
   ``caution`` ranks by s - caution * g: items that are surely good.
 - adherence theta in [0, 1]: how far each agent follows the consensus; 0 is an outlier who is ignored. Learnt
-  together with the scores (``adherence=True``), or from labelled instances by ``fit(prefs, labels)``: the mean
-  agreement of the agent with the labels, stretched over [0, 1] (``normalise``).
+  together with the scores (``adherence=True``; several starts, the most adherent agent gets 1), or from labelled
+  instances by ``fit(prefs, labels)``: the mean agreement of the agent with the labels, stretched over [0, 1]
+  (``normalise``). ``dawid-skene`` does the like for agents that sort items into categories.
+
+Intervals are where the scores would lie had other agents been asked: every ballot is one observation, however many
+pairs it gives (the sandwich, clustered by ballot). They are given where variances are equal and all agents of an
+instance have the same adherence.
 
 ``prior`` is the precision of a Gaussian prior on the scores and on log g around log(1/2), relative to the total
 count of the instance. It keeps scores finite when all preferences lead from one set of items into another (that is
@@ -27,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +43,7 @@ from concordant.aggregate.multinomial._counts import COUNTS, COUNTS_DOC, Corpus,
 from concordant.aggregate.multinomial._model import MPMModel
 from concordant.aggregate.multinomial._notices import notices
 from concordant.aggregate.multinomial._solve import Solution, Solver
+from concordant.aggregate.multinomial._uncertainty import standard_errors
 from concordant.errors import InputError, NeedError
 from concordant.gather import sum_by
 from concordant.labels import Labels
@@ -66,6 +73,7 @@ class MPM(Method):
     adherence: bool = param(False, "learn how far each agent follows the consensus")
     normalise: bool = param(True, "stretch the adherence that fit finds over [0, 1]")
     prior: float = param(0.1, "precision of the prior, relative to the total count", low=0.0)
+    level: float = param(0.95, "confidence of the intervals", low=0.01, high=0.9999)
     caution: float = param(0.0, "how many times its variance an item's score is lowered by", low=0.0)
 
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
@@ -89,11 +97,11 @@ class MPM(Method):
         """Return the scores with variances, adherences, fit and warnings."""
         corpus = count(prefs, self.counts)
         solver = Solver(corpus, self.prior, self.variances, self._given_variance(corpus))
-        theta = self._theta(prefs)
+        theta, has_converged = self._theta(prefs), True
         if self.adherence:
             if prefs.agent is None:
                 raise NeedError(f"{self.name} cannot learn adherence from this data: {NEEDS['agents']}.")
-            theta, solution = solver.learn_adherence(prefs.agent, theta)
+            theta, solution, has_converged = solver.learn_adherence(prefs.agent, theta)
         else:
             solution = solver.solve(theta if prefs.agent is None else theta[prefs.agent])
         score = arrange(corpus, solution)
@@ -101,16 +109,24 @@ class MPM(Method):
         by_agent = None
         if prefs.agents is not None and (self.adherence or "theta" in self.learnt):
             by_agent = dict(zip(prefs.agents.labels, theta.tolist(), strict=True))
+        details: dict[str, Floats] = {} if solution.variance is None else {"variance": variance}
+        error = standard_errors(corpus, solution, solver.prior_by_instance)
+        half = None if error is None else NormalDist().inv_cdf((1 + self.level) / 2) * error
+        if error is not None:
+            details["stderr"] = error
+        cautious = score - self.caution * variance if self.caution else score
         return Outcome(
-            score=score - self.caution * variance if self.caution else score,
+            score=cautious,
+            low=None if half is None else cautious - half,
+            high=None if half is None else cautious + half,
             agents=by_agent,
             fit={
                 "log_likelihood": solution.log_likelihood(corpus),
                 "average_variance": float(variance.mean()),
                 "gradient": float(solution.gradient.max(initial=0.0)),
             },
-            warnings=notices(corpus, solution, by_agent),
-            details={} if solution.variance is None else {"variance": variance},
+            warnings=notices(corpus, solution, by_agent, has_converged),
+            details=details,
             model=MPMModel(prefs, score, variance, by_agent),
         )
 

@@ -33,7 +33,7 @@ def centre(prefs: Preferences, distance: str, missing: str) -> Int64s:
     elif distance == "spearman":
         method = Borda(missing=missing)
     elif np.diff(prefs.slot_ptr).max(initial=0) <= SMALL:
-        method = Kemeny(missing=missing)
+        method = Kemeny(missing=missing, time_limit=None)
     else:
         method = LocalSearch(missing=missing)
     return method.rank(prefs).order

@@ -6,7 +6,8 @@ for ratings of at least the cutoff (or ranks, or places in the ballot, up to it)
 names: with yes/no judgements as ratings 1 and 0 and ``cutoff=1`` this is the majority vote of crowdsourcing. Items in
 an open last tier ("the rest") are not named. Complete rankings without a cutoff tie everything.
 
-Cost: linear in the ballots.
+Cost: linear in the ballots. Reference: R. Snow, B. O'Connor, D. Jurafsky and A. Ng, Cheap and fast, but is it good?,
+EMNLP 2008.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def _order(text: bytes, separator: bytes, item: list[int], tier: list[int]) -> t
         if not found:
             return BAD_ORDER
         group = [found[1]] if found[1] else [one.strip() for one in found[2].split(b",")] if found[2].strip() else []
-        if not all(one.isdigit() and int(one) < 2**31 for one in group):
+        if not all(one.isdigit() and len(one.lstrip(b"0")) < 11 and int(one) < 2**31 for one in group):
             return BAD_ORDER
         item.extend(map(int, group))
         tier.extend([place] * len(group))

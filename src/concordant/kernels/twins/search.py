@@ -205,16 +205,18 @@ def bucket_orders(ptr: Int64s, before: Floats, tied: Floats, order: Int64s, is_g
     return tier
 
 
-def violated_triangles(x: Floats, tolerance: float, per_pair: int, is_cyclic: bool) -> tuple[Int32s, Int32s, Int32s]:
+def violated_triangles(
+    x: Floats, tolerance: float, per_pair: int, is_cyclic: bool, begin: int, end: int
+) -> tuple[Int32s, Int32s, Int32s]:
     """Find triples with x(i, j) + x(j, k) - x(i, k) > 1 + tolerance: (i, j, k), the most violated first.
 
     Each pair stands in at most ``per_pair`` of them. With x(i, j) + x(j, i) = 1 (``is_cyclic``) the three turns of a
-    cycle are one: only the turn that starts with the least item is listed.
+    cycle are one: only the turn that starts with the least item is listed. i runs from ``begin`` to before ``end``.
     """
     n = len(x)
     found: list[tuple[float, int, int, int]] = []
     item = np.arange(n)
-    for i in range(n):
+    for i in range(begin, min(end, n)):
         first = x[i] - 1 - tolerance
         excess = (first[:, None] + x) - x[i]
         allowed = (excess > 0) & (first > -1)[:, None] & (item[:, None] != item)

@@ -9,7 +9,7 @@ import numpy as np
 
 from concordant.types import Floats, Int32s, Int64s
 
-__all__ = ["encode_ints", "encode_lists", "encode_objects", "list_numbers"]
+__all__ = ["encode_ints", "encode_lists", "encode_objects", "fuse_lists", "list_numbers"]
 
 
 def encode_objects(values: list[Any]) -> tuple[Int32s, Int64s, int]:
@@ -46,6 +46,23 @@ def encode_lists(lists: list[Any]) -> tuple[Int32s, list[str], Int64s, Int32s, i
     np.cumsum(sizes, out=indptr[1:])
     tier = (np.arange(len(flat)) - np.repeat(indptr[:-1], sizes)).astype(np.int32)
     return codes, [flat[k] for k in first.tolist()], indptr, tier, -1
+
+
+def fuse_lists(lists: list[Any], weight: Floats, k: float) -> tuple[list[str], Floats, bool]:
+    """Fuse lists of str, best first, by reciprocal ranks: (labels by first appearance, scores, fine).
+
+    List b adds ``weight[b] / (k + place)``. Not fine are members that are no lists or tuples, elements that are no
+    str, an item twice in a list.
+    """
+    score: dict[str, float] = {}
+    for one, members in zip(weight.tolist(), lists, strict=True):
+        if not isinstance(members, (list, tuple)) or not all(isinstance(label, str) for label in members):
+            return [], np.empty(0), False
+        if len(set(members)) < len(members):
+            return [], np.empty(0), False
+        for place, label in enumerate(members, 1):
+            score[label] = score.get(label, 0.0) + one / (k + place)
+    return list(score), np.array(list(score.values())), True
 
 
 def list_numbers(values: list[Any]) -> tuple[Floats, int]:

@@ -1,0 +1,40 @@
+"""How long a search may take: one object that every phase of it asks."""
+
+from __future__ import annotations
+
+import time
+from math import inf
+
+
+def now() -> float:
+    """Return the time in seconds (tests put a clock of their own here)."""
+    return time.perf_counter()
+
+
+class Deadline:
+    """A moment after which no new work begins; None seconds: never."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._end = inf if seconds is None else now() + seconds
+
+    def left(self) -> float:
+        """Return the seconds that remain."""
+        return self._end if self._end == inf else self._end - now()
+
+    def is_over(self) -> bool:
+        """Say whether the time is over."""
+        return self.left() <= 0
+
+    def share(self, n: int) -> Deadline:
+        """Return a deadline for the first of n pieces of work that remain: an equal share of the time."""
+        part = Deadline()
+        if self._end != inf:
+            moment = now()
+            part._end = min(self._end, moment + max(self._end - moment, 0.0) / n)
+        return part
+
+    def within(self, seconds: float) -> Deadline:
+        """Return this deadline, or an earlier one so many seconds from now."""
+        part = Deadline(seconds)
+        part._end = min(part._end, self._end)
+        return part

@@ -1,0 +1,165 @@
+"""Support-calibrated reciprocal rank fusion: lists count as far as the other lists confirm them. No labels.
+
+Reciprocal rank fusion (``rrf``) trusts the order and the choice of every list the same. Where the same agents answer
+many instances, the lists themselves tell which ones deserve it. With x = 1 / (k + rank) of an item in a list, mu the
+mean of x over the list, and the *support* of an item the weight of the lists of other agents that name it:
+
+- does the order say anything? a = the correlation of x and support over the items the agent names, within instances,
+  pooled over all of them; its order counts b = max(a, 0) / the largest a of all agents;
+- does the choice? m = the correlation between naming an item and its support, over all candidates, pooled likewise;
+  its vote counts c = max(0, 1 + 3 min(m, 0)): whoever names what the others shun loses it;
+- an item's score is the sum, over the lists that name it, of c mu + b (x - mu).
+
+Support tells good lists from bad where agreement between orders does not: agreement drops a good list that is
+independent of the others. It needs lists that differ in what they name, and several instances by the same agents: an
+agent with fewer than ``least`` instances, or whose items all have the same support, counts as in ``rrf`` (b = c = 1),
+and that is said; so do all agents where nobody's order is confirmed, and where agents are not known.
+
+Against ``rrf``, NDCG@5 and MAP in points: MQ2007-agg +1.1 and +0.9 (p < 0.0001), MQ2008-agg +0.4 and +0.2, the 17 runs
+of TREC's robust track of 2003 +0.1 and 0.0 (the last four within chance): a method to try, not a default. An instance
+is not ranked alone, because the others calibrate its lists.
+
+Cost: linear in the entries. Reference: none, it is of this package; for RRF: Cormack, Clarke and Büttcher, SIGIR 2009.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate._shared import is_named
+from concordant.aggregate.fusion.rrf import reciprocal_ranks
+from concordant.gather import sum_by
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import Notice
+from concordant.types import Bools, Floats, Int64s
+from concordant.vocabulary import shorten
+
+SHUN = 3.0  # how fast a vote is lost to lists that name what others do not: gone at a correlation of -1/3
+FLAT = 1e-9  # a spread this small, relative to the sums it is left from, is rounding
+UNKNOWN = "it is not known whose lists these are, so all count as in rrf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibratedRRF(Method):
+    """Reciprocal rank fusion with lists weighted by how far the other lists support them."""
+
+    silence = "the list adds nothing to their score"
+    waives = {
+        "condorcet_consistency": "the top of a list counts for more than a majority further down",
+        "instances_are_independent": "all instances together tell how far the lists of an agent are confirmed",
+    }
+
+    k: float = param(60.0, "how far down the top's weight reaches", low=0.0)
+    least: int = param(20, "instances an agent must have to be calibrated; below that it counts as in rrf", low=1)
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the fused score of every slot and, as the agents' weights, how far their order counts."""
+        gain, named = reciprocal_ranks(prefs, self.k, self.name), is_named(prefs)
+        ballot, slot, gain = views.ballot_of_entry(prefs)[named], prefs.entry_slot[named], gain[named]
+        mean = _mean_by(ballot, gain, prefs.n_ballots)[ballot]
+        order, vote = np.ones(prefs.n_ballots), np.ones(prefs.n_ballots)
+        by_agent: dict[str, float] | None = None
+        notices: tuple[Notice, ...] = (Notice("not-calibrated", UNKNOWN),)
+        if prefs.agents is not None and prefs.agent is not None:
+            entries = _Entries(prefs, ballot, slot)
+            b, c, notices = _trust(entries, gain, self.least)
+            order, vote = b[prefs.agent], c[prefs.agent]
+            by_agent = dict(zip(prefs.agents.labels, b.tolist(), strict=True))
+        fused = prefs.weight[ballot] * (vote[ballot] * mean + order[ballot] * (gain - mean))
+        return Outcome(sum_by(slot, fused, prefs.n_slots), agents=by_agent, warnings=notices)
+
+
+class _Entries:
+    """Who names what: a row per named entry; a cell per agent and slot, ``own`` the weight the agent gives it."""
+
+    def __init__(self, prefs: Preferences, ballot: Int64s, slot: Int64s) -> None:
+        assert prefs.agent is not None
+        assert prefs.agents is not None
+        self.prefs, self.ballot, self.slot = prefs, ballot, slot
+        self.n_agents = len(prefs.agents)
+        self.agent = prefs.agent.astype(np.int64)
+        self.weight = prefs.weight[ballot]
+        self.meeting = np.unique(self.agent * prefs.n_instances + prefs.instance_of_ballot)  # agents x instances
+        self.cell, self.own = np.arange(len(slot)), self.weight
+        self.cell_slot, self.cell_agent = slot, self.agent[ballot]
+        if len(self.meeting) < prefs.n_ballots:  # an agent with several ballots in an instance
+            found = np.unique(self.cell_agent * prefs.n_slots + slot, return_index=True, return_inverse=True)
+            self.cell, self.own = found[2], sum_by(found[2], self.weight, len(found[0]))
+            self.cell_slot, self.cell_agent = slot[found[1]], self.cell_agent[found[1]]
+        self.by_slot = sum_by(slot, self.weight, prefs.n_slots)
+        self.support = self.by_slot[self.cell_slot] - self.own
+
+    def order_confirmed(self, gain: Floats) -> tuple[Floats, Bools]:
+        """Return a by agent, and whether there is any spread to tell it from."""
+        support = self.support[self.cell]
+        n = self.prefs.n_ballots
+        gain = gain - _mean_by(self.ballot, gain, n)[self.ballot]
+        rest = support - _mean_by(self.ballot, support, n)[self.ballot]
+        agent = self.agent[self.ballot]
+        products = [sum_by(agent, self.weight * one, self.n_agents) for one in (gain * rest, gain**2, rest**2)]
+        sizes = [sum_by(agent, self.weight * one**2, self.n_agents) for one in (gain, support)]
+        return _correlation(*products, *sizes)
+
+    def choice_confirmed(self) -> Floats:
+        """Return m by agent, 0 where there is no spread; over all candidates of the instances it has ballots in."""
+        prefs = self.prefs
+        instance = views.instance_of_slot(prefs)
+        agent, q = np.divmod(self.meeting, prefs.n_instances)
+        at = np.searchsorted(self.meeting, self.cell_agent * prefs.n_instances + instance[self.cell_slot])
+        total, square = (sum_by(instance, one, prefs.n_instances) for one in (self.by_slot, self.by_slot**2))
+        own, own_square, met = (
+            sum_by(at, one, len(agent)) for one in (self.own, self.own**2, self.own * self.by_slot[self.cell_slot])
+        )
+        size = np.maximum(np.diff(prefs.slot_ptr)[q], 1)
+        others, others_square = total[q] - own, square[q] - 2 * met + own_square
+        terms = (met - own_square - own * others / size, own_square - own**2 / size, others_square - others**2 / size)
+        products = [sum_by(agent, one, self.n_agents) for one in terms]
+        sizes = [sum_by(agent, one, self.n_agents) for one in (own_square, others_square)]
+        return _correlation(*products, *sizes)[0]
+
+
+def _trust(entries: _Entries, gain: Floats, least: int) -> tuple[Floats, Floats, tuple[Notice, ...]]:
+    """Return b and c of every agent, and who counts as in plain reciprocal rank fusion."""
+    prefs = entries.prefs
+    has_enough = np.bincount(entries.meeting // prefs.n_instances, minlength=entries.n_agents) >= least
+    a, is_told = entries.order_confirmed(gain)
+    is_told &= has_enough
+    largest = float(a[is_told].max(initial=0.0))
+    if largest <= 0:
+        is_told[:] = False
+    b = np.where(is_told, np.maximum(a, 0.0) / (largest or 1.0), 1.0)
+    c = np.where(is_told, np.maximum(0.0, 1.0 + SHUN * np.minimum(entries.choice_confirmed(), 0.0)), 1.0)
+    return b, c, _notices(prefs, is_told, has_enough, least)
+
+
+def _notices(prefs: Preferences, is_told: Bools, has_enough: Bools, least: int) -> tuple[Notice, ...]:
+    assert prefs.agents is not None
+    if is_told.all():
+        return ()
+    who = [shorten(prefs.agents[code]) for code in np.flatnonzero(~is_told).tolist()]
+    shown = ", ".join(who[:3]) + (f" and {len(who) - 3} more" if len(who) > 3 else "")
+    if not is_told.any() and has_enough.any():
+        why = "the other lists confirm nobody's order"
+    elif has_enough[~is_told].any():
+        why = f"they have fewer than {least} instances, or the other lists say nothing of their order"
+    else:
+        why = f"they have fewer than {least} instances"
+    return (Notice("not-calibrated", f"{why}, so the lists of {shown} count as in rrf"),)
+
+
+def _mean_by(group: Int64s, values: Floats, n: int) -> Floats:
+    return np.asarray(sum_by(group, values, n) / np.maximum(np.bincount(group, minlength=n), 1))
+
+
+def _correlation(
+    together: Floats, first: Floats, second: Floats, first_size: Floats, second_size: Floats
+) -> tuple[Floats, Bools]:
+    """Return correlations from sums of products (0 where a spread is nothing but rounding), and where there is one."""
+    is_spread = (first > FLAT * first_size) & (second > FLAT * second_size)
+    below = np.sqrt(np.where(is_spread, first * second, 1.0))
+    return np.where(is_spread, together / below, 0.0), is_spread

@@ -1,0 +1,101 @@
+"""How sure the scores of a multinomial model are: the spread of the ballots, carried over to the scores.
+
+The pairs of one ballot are not independent, so a ballot is the unit: had other agents of the same kind been asked,
+the scores would move by H⁻¹ times the sum of what each ballot b pulls, u_b = net wins - total count * (what the model
+expects + prior * s), which is 0 in all at the optimum. So the covariance is H⁻¹ (sum of u_b u_bᵀ) H⁻¹ (the sandwich,
+clustered by ballot), H the curvature of the objective.
+
+With Z = AB - M, A = sum of e^s, B = sum of e^-s, p = e^s / A, q = e^-s / B, f = AB / Z and g = f (p - q) the curvature
+of log Z is f (diag(p + q) - p qᵀ - q pᵀ) - g gᵀ: a diagonal and three more directions. Everything is therefore linear
+in the entries, for all instances at once.
+
+An item named by one or two ballots may by chance have little spread among them; one more imagined ballot of the usual
+strength is added to each item, so that its interval stays honest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.aggregate.multinomial._counts import Corpus
+from concordant.aggregate.multinomial._solve import Solution
+from concordant.gather import sum_by
+from concordant.types import AnyArray, Floats, Int64s
+
+
+def standard_errors(corpus: Corpus, solution: Solution, prior: Floats) -> Floats | None:
+    """Return the standard error of every score; None where variances or the adherences of an instance differ."""
+    if solution.variance is not None or (np.diff(solution.groups.ptr) > 1).any():
+        return None
+    prefs, owner, n = corpus.prefs, corpus.instance_of_slot, corpus.prefs.n_instances
+    theta = _per_instance(solution, n)
+    size = np.diff(prefs.slot_ptr).astype(np.float64)
+    p, q, excess = _weights(theta[owner] * solution.score, owner, size)
+    expected = theta[owner] * excess[owner] * (p - q)
+    # H = diagonal + directions @ core @ directions.T in every instance
+    factor = (theta**2 * (corpus.total_by_instance > 0) * excess)[owner]
+    diagonal = factor * (p + q) + np.maximum(prior, 1e-12)[owner]
+    directions = np.stack([p, q, expected], axis=1)
+    core = np.zeros((n, 3, 3))
+    core[:, 0, 1] = core[:, 1, 0] = -(theta**2) * excess
+    core[:, 2, 2] = -1.0
+    core *= (corpus.total_by_instance > 0)[:, None, None]
+
+    # H⁻¹ u = u / diagonal - scaled @ inner @ (directions.T @ (u / diagonal))
+    scaled = directions / diagonal[:, None]
+    gram = _sum_outer(owner, directions, scaled, n)
+    inner = core @ np.linalg.inv(np.eye(3) + gram @ core)
+
+    # u of ballot b: strength * net wins on its entries, minus amount * pull everywhere
+    pull = expected + prior[owner] * solution.score
+    strength = theta[prefs.instance_of_ballot] / corpus.divisor[prefs.instance_of_ballot]
+    amount = corpus.total / corpus.divisor[prefs.instance_of_ballot]
+    ballot, slot = np.repeat(np.arange(prefs.n_ballots), np.diff(prefs.indptr)), prefs.entry_slot
+    x = corpus.net * strength[ballot] / diagonal[slot]
+    said = np.stack([sum_by(ballot, x * directions[slot, k], prefs.n_ballots) for k in range(3)], axis=1)
+    pulled = np.stack([sum_by(owner, scaled[:, k] * pull, n) for k in range(3)], axis=1)
+    said -= amount[:, None] * pulled[prefs.instance_of_ballot]
+    # So H⁻¹ u = x on the entries + basis @ weights everywhere, with four directions
+    basis = np.column_stack([-pull / diagonal, -scaled])
+    moved = np.einsum("bij,bj->bi", inner[prefs.instance_of_ballot], said)
+    weights = np.column_stack([amount, moved])
+
+    w = prefs.weight
+    variance = sum_by(slot, w[ballot] * x**2, prefs.n_slots)
+    for k in range(4):
+        variance += 2 * basis[:, k] * sum_by(slot, (w * weights[:, k])[ballot] * x, prefs.n_slots)
+    spread = _sum_outer(prefs.instance_of_ballot, w[:, None] * weights, weights, n)
+    variance += np.einsum("si,sij,sj->s", basis, spread[owner], basis)
+    named = sum_by(prefs.instance_of_ballot[ballot], w[ballot], n)
+    usual = sum_by(prefs.instance_of_ballot[ballot], w[ballot] * (corpus.net * strength[ballot]) ** 2, n)
+    variance += (usual / np.maximum(named, 1e-300))[owner] / diagonal**2
+    return np.sqrt(np.maximum(variance, 0.0))
+
+
+def _per_instance(solution: Solution, n: int) -> Floats:
+    """Return the one adherence of each instance, 1 where nobody prefers anything."""
+    theta = np.ones(n)
+    theta[np.diff(solution.groups.ptr) == 1] = solution.groups.theta
+    return theta
+
+
+def _weights(score: Floats, owner: Int64s, size: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return e^s and e^-s as shares of their sums by instance, and AB / (AB - M)."""
+    top, bottom = np.full(len(size), -np.inf), np.full(len(size), -np.inf)
+    np.maximum.at(top, owner, score)
+    np.maximum.at(bottom, owner, -score)
+    up, down = np.exp(score - top[owner]), np.exp(-score - bottom[owner])
+    a, b = sum_by(owner, up, len(size)), sum_by(owner, down, len(size))
+    with np.errstate(invalid="ignore"):
+        inside = size * np.exp(-top - bottom) / np.where(a * b > 0, a * b, 1.0)
+    inside = np.where(size > 1, np.minimum(inside, 1 - 1e-12), 0.0)
+    return up / a[owner], down / b[owner], 1 / (1 - inside)
+
+
+def _sum_outer(index: AnyArray, left: Floats, right: Floats, n: int) -> Floats:
+    """Return the sum of left_i right_iᵀ over the rows that go to each of ``n`` places."""
+    found = np.empty((n, left.shape[1], right.shape[1]))
+    for i in range(left.shape[1]):
+        for j in range(right.shape[1]):
+            found[:, i, j] = sum_by(index, left[:, i] * right[:, j], n)
+    return found

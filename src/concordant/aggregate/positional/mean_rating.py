@@ -1,0 +1,124 @@
+"""Mean rating: the average of an item's ratings, drawn towards the average of all items where it has few.
+
+The score is (sum of the item's ratings + k * m) / (number of its ratings + k): k ratings of the general mean m are
+added, so that one enthusiast does not put an item first. ``prior_count`` is k; 0 gives the plain mean (alias
+``mean``). By default k is found from the data: ratings are taken as general mean + item + noise, and
+k = variance of the noise / variance between items, both estimated by analysis of variance. Items that differ much get
+little shrinkage, noisy ratings much. Where that cannot be told (nobody is rated twice) k is 1. m is the mean of the
+items' means, weighted by how exactly each is known.
+
+``low`` and ``high`` say where the item's true mean lies, given its ratings and how far items differ; an item nobody
+rated has the general mean. Of ranks, minus the rank is averaged. Use it where ratings mean the same for everyone;
+``mpm`` compares the ratings of one agent with each other, so strict and lenient agents do no harm there.
+
+Cost: linear in the ratings. Reference: B. Efron and C. Morris, Stein's estimation rule and its competitors, JASA, 1973;
+S. R. Searle, G. Casella and C. E. McCulloch, Variance components, 1992.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate._shared import snap
+from concordant.gather import sum_by
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import Notice
+from concordant.types import Floats, Int64s
+
+UNKNOWN_COUNT = 1.0  # where the data do not tell noise from differences between items
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanRating(Method):
+    """Mean rating, drawn towards the mean of all items where an item has few ratings."""
+
+    needs = frozenset({"values"})
+    waives = {"condorcet_consistency": "it looks at each item's ratings alone, not at who beats whom"}
+    aliases = {"mean": {"prior_count": 0.0}, "bayesian-average": {}}
+
+    prior_count: float | None = param(
+        None, "how many ratings of the general mean are added to each item; from the data if not given", low=0.0
+    )
+    level: float = param(0.95, "confidence of the intervals", low=0.01, high=0.9999)
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the shrunken means with intervals and standard errors."""
+        ratings = _Ratings(prefs)
+        count = ratings.prior_count() if self.prior_count is None else np.full(prefs.n_instances, self.prior_count)
+        owner, n = ratings.owner, ratings.n
+        general, its_variance = ratings.general_mean(count)
+        added = np.where(n + count[owner] > 0, count[owner], 1.0)  # an item nobody rated has the general mean
+        share = added / (n + added)
+        score = ratings.mean + share * (general[owner] - ratings.mean)
+        error = np.sqrt(ratings.noise[owner] / (n + added) + share**2 * its_variance[owner])
+        half = NormalDist().inv_cdf((1 + self.level) / 2) * error
+        scale = np.zeros(prefs.n_instances)
+        np.maximum.at(scale, owner, np.abs(score))
+        rated = ratings.total > 0
+        return Outcome(
+            score=snap(score, owner, scale),
+            low=score - half,
+            high=score + half,
+            fit={
+                "prior_count": float(count[rated].mean()) if rated.any() else 0.0,
+                "noise": float(np.sqrt(ratings.noise[rated].mean())) if rated.any() else 0.0,
+            },
+            warnings=_unrated(prefs, n),
+            details={"stderr": error, "count": n},
+        )
+
+
+class _Ratings:
+    """Number, sum and spread of the ratings of every slot, and what they say of all items of an instance."""
+
+    def __init__(self, prefs: Preferences) -> None:
+        assert prefs.value is not None
+        value = prefs.value if prefs.scale == "rating" else -prefs.value
+        weight, slot = views.weight_of_entry(prefs), prefs.entry_slot
+        self.owner: Int64s = views.instance_of_slot(prefs)
+        self.n_instances = prefs.n_instances
+        self.n = sum_by(slot, weight, prefs.n_slots)
+        self.mean: Floats = sum_by(slot, weight * value, prefs.n_slots) / np.where(self.n > 0, self.n, 1.0)
+        self.total = self._sum(self.n)
+        self.items = self._sum((self.n > 0).astype(np.float64))
+        inside = self._sum(sum_by(slot, weight * (value - self.mean[slot]) ** 2, prefs.n_slots))
+        freedom = self.total - self.items
+        self.is_repeated = freedom > 1e-9
+        middle = self._sum(self.n * self.mean) / np.maximum(self.total, 1e-300)
+        self.outside = self._sum(self.n * (self.mean - middle[self.owner]) ** 2)
+        pooled = inside / np.where(self.is_repeated, freedom, 1.0)
+        # Nobody is rated twice: noise and differences between items cannot be told apart, so half of each.
+        single = self.outside / np.maximum(self.items - 1, 1) / 2
+        self.noise: Floats = np.where(self.is_repeated, pooled, single)
+
+    def _sum(self, by_slot: Floats) -> Floats:
+        return sum_by(self.owner, by_slot, self.n_instances)
+
+    def prior_count(self) -> Floats:
+        """Return noise variance / variance between items, at most the number of ratings."""
+        size = (self.total - self._sum(self.n**2) / np.maximum(self.total, 1e-300)) / np.maximum(self.items - 1, 1)
+        between = (self.outside / np.maximum(self.items - 1, 1) - self.noise) / np.maximum(size, 1e-300)
+        count = self.noise / np.maximum(between, self.noise / np.maximum(self.total, 1.0) + 1e-300)
+        return np.where(self.is_repeated & (self.items > 1), count, UNKNOWN_COUNT)
+
+    def general_mean(self, count: Floats) -> tuple[Floats, Floats]:
+        """Return the mean of the items' means and its variance, each item weighing what its own mean is worth."""
+        weight = self.n / np.where(self.n > 0, self.n + count[self.owner], 1.0)
+        total = np.maximum(self._sum(weight), 1e-300)
+        between = self.noise / np.where(count > 0, count, 1.0)
+        variance = np.where(count > 0, between / total, self.noise / np.maximum(self.total, 1.0))
+        return self._sum(weight * self.mean) / total, variance
+
+
+def _unrated(prefs: Preferences, n: Floats) -> tuple[Notice, ...]:
+    items = tuple(prefs.items.take(np.unique(prefs.slot_item[n == 0])))
+    if not items:
+        return ()
+    more = f" and {len(items) - 5} more" if len(items) > 5 else ""
+    return (Notice("never-rated", f"nobody rated these, so they have the mean: {', '.join(items[:5])}{more}", items),)

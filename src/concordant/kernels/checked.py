@@ -1,0 +1,373 @@
+"""The compiled kernels with every argument verified before every call: ``CONCORDANT_KERNELS=checked``, for tests.
+
+Kernels trust their callers. Here each call is first held against ``RULES``: pointer arrays begin at 0, never fall and
+end where the arrays they cut end; codes lie inside what they index; arrays that go together have the same length. A
+rule is written in the names of arguments and holds for every kernel that has them. ``OWN`` adds or replaces rules of
+single kernels. A broken rule is a ``KernelError`` that names kernel and rule; nothing is read or written then.
+
+====================  ====================================================================================
+``p cuts a b``        p is a pointer array; a and b have as many rows as it ends at
+``p lines a``         p is a pointer array; a has as many columns as it ends at
+``p counts a b``      a and b have one row per segment of p
+``p squares a b``     a and b hold a square matrix per segment of p; ``triangles`` and ``staircases`` its parts
+``p beside q``        two pointer arrays with the same number of segments; ``p over q``: p cuts the segments of q
+``p fits a``          a has more rows than the longest segment of p, of spans from ``begin`` to ``end``
+``a below n|m``       0 <= a < n: a number, the end of a pointer array, or the rows of an array; the first that is there
+``a names p``         0 <= a < segments of p
+``a local p``         the columns of a, cut by p, hold numbers below the size of their segment
+``a inside p by q``   row k of a lies in segment s of p, where k lies in segment s of q
+``a inside p of i``   as before, the segment of an entry being that of its ballot: i[b], ballots cut by indptr
+``a inside p over q`` as before, the ballots of a segment being cut by q
+``a like b c``        the same number of rows; ``across``: as many as a has columns
+``a spans d``         pairs (a, end): 0 <= a <= end <= rows of d; ``chains``: their lengths add up to the rows of d
+``a columns b``       -1 <= a < columns of b
+``a leads f``         where f is not negative, 0 <= a < rows of f
+``p steps a``         a has a row for every step between neighbours of the longest segment of p
+``p stages a``        a has a row per tier of every segment of p, or none
+``p sheets a``        a has a column per entry of the square matrices of p, or none
+``a grades c``        0 <= row f of a <= c[f] + 1
+``a window n``        n <= a < n + span
+``a is free``         its rows, or its values, may be anything: the kernel only compares or hashes them
+====================  ====================================================================================
+
+A name with ``?`` may be empty instead. Columns of matrices are compared by the kernels themselves.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Set
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from concordant.types import AnyArray, Int64s
+
+RULES = (
+    *(
+        "indptr cuts item entry_slot tier level slot mark draw",
+        "indptr counts instance_of_ballot weight? is_open? factor",
+    ),
+    "slot_ptr cuts slot_item place fallback score start? start_log?",
+    "slot_ptr squares before covariance strength opposition margin wins ties matrix",
+    "slot_ptr counts critical prior ridge ridge_extra",
+    "ptr cuts score scores tier label vote order sequence row direction code start ranked_label",
+    *("ptr squares before preference chance", "before like tied?", "ptr counts weight?"),
+    *("rank_ptr cuts ranked_item", "label_ptr cuts label_item label_value", "rank_ptr beside label_ptr"),
+    *(
+        "judged_ptr cuts judged_label",
+        "ptr beside judged_ptr",
+        "group_ptr cuts theta share",
+        "slot_ptr beside group_ptr",
+    ),
+    "first like second won lost tied weight order?",
+    *("first below n_slots|size|x|score", "second below n_slots|size|x|score"),
+    *("item below n_items", "slot_item below n_items", "ranked_item below n_items", "label_item below n_items"),
+    *("instance_of_ballot below n_instances", "instance_of_ballot names slot_ptr"),
+    *("entry_slot below slot_ptr|n_slots|slots|score", "entry_slot inside slot_ptr of instance_of_ballot"),
+    *("slot below worth", "place local slot_ptr", "score like variance"),
+    *("order local ptr", "sequence local ptr", "start spans data", "begin spans scores"),
+    *("begin chains member uniform", "begin fits log_bias log_factorial", "begin like weight choice"),
+    *("better like worse cap multiplier", "better below X|gram", "worse below X|gram", "gram like scores"),
+    *("root below feature", "feature like threshold left right value", "feature columns X"),
+    *("left leads feature", "right leads feature", "data is free"),
+    "tier is free",
+)
+OWN: dict[str, tuple[str, ...]] = {
+    "best_chances": ("draws is free",),
+    "best_stump": ("code like cuts", "code across potential", "code grades cuts", "cuts is free"),
+    "elo_stream": ("indptr cuts order?",),
+    "encode_ints": ("values is free",),
+    "evaluate_lists": ("table is free",),
+    "evaluate_scores": ("table is free",),
+    "extreme_partitions": ("ptr fits log_spread", "ptr stages factor", "ptr steps shrink"),
+    "fit_duels": (
+        *("duel_ptr cuts first second won lost tied order?", "slot_ptr beside duel_ptr"),
+        *("first inside slot_ptr by duel_ptr", "second inside slot_ptr by duel_ptr"),
+    ),
+    "fit_mpm_scores": ("slot_ptr cuts net start",),
+    "fit_mpm_variances": ("pair_ptr cuts net", "slot_ptr triangles net", "slot_ptr beside pair_ptr"),
+    "fit_stages": (
+        *("slot_ptr beside ballot_ptr", "ballot_ptr over indptr", "slot inside slot_ptr over ballot_ptr"),
+        "prior is free",
+    ),
+    "fuse_lists": ("lists like weight",),
+    "group_keys": ("keys is free",),
+    "group_rows": ("values like instance? agent?", "instance is free", "agent is free"),
+    "insertion_orders": ("ptr lines sequence", "sequence local ptr"),
+    "interval_codes": ("value is free", "cuts is free"),
+    "kendall_counts": ("tiers across reference", "tiers columns tiers", "reference columns tiers"),
+    "kendall_matrix": ("tiers columns tiers",),
+    "label_agreement": ("indptr cuts label",),
+    "lambda_terms": ("row is free",),
+    "lehmer_decode": ("code local ptr",),
+    "lehmer_encode": ("order columns order",),
+    "lock_pairs": ("fallback is free",),
+    "majority_path": ("slot_ptr cuts start", "start inside slot_ptr by slot_ptr"),
+    "mean_partitions": ("ptr stages factor",),
+    "mean_partitions_curve": ("ptr stages factor",),
+    "pair_descent_gram": ("order below better",),
+    "pair_descent_linear": ("order below better", "X across weight"),
+    "pick_codes": ("ptr staircases votes",),
+    "pivot_orders": ("ptr lines priority", "ptr sheets draw"),
+    "query_ranks": ("row below X", "X is free"),
+    "ranking_totals": ("ptr lines tier",),
+    "runoff_rounds": ("fallback is free",),
+    "search_orders": ("draw is free",),
+    "search_weak_orders": ("tier local ptr", "draw is free"),
+    "split_blocks": ("start inside ptr by ptr",),
+    "tally_votes": ("winner like loser tie? weight?", "winner window low", "loser window low"),
+    "violated_triangles": ("x is free",),
+}
+
+
+# Verbs whose subject is a pointer array or a table that other arrays go with.
+POINTING = {"cuts", "lines", "counts", "squares", "triangles", "staircases", "beside", "over", "fits", "like", "across"}
+POINTING |= {"chains", "stages", "sheets", "steps"}
+
+
+class KernelError(AssertionError):
+    """A kernel was called with arguments that break a rule: a bug of the caller."""
+
+
+def install(compiled: ModuleType) -> None:
+    """Put a verifying wrapper in the place of every compiled kernel."""
+    for name, function in list(vars(compiled).items()):
+        if not name.startswith("_") and not hasattr(function, "__wrapped__"):
+            setattr(compiled, name, verifying(name, function))
+
+
+def verifying(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the kernel with its rules verified before each call."""
+    from concordant.kernels import twins
+
+    signature = inspect.signature(getattr(twins, name))
+    rules = rules_of(name, tuple(signature.parameters))
+
+    @wraps(function)
+    def checked(*args: Any, **named: Any) -> Any:
+        given = signature.bind(*args, **named).arguments
+        for rule in rules:
+            if trouble := broken(rule, given):
+                raise KernelError(f"{name}: {rule}: {trouble}")
+        return function(*args, **named)
+
+    return checked
+
+
+def rules_of(name: str, parameters: tuple[str, ...]) -> list[str]:
+    """Return the rules of a kernel in the names it has; what its own rules speak of is left out of the general ones."""
+    own = OWN.get(name, ())
+    settled = {word.rstrip("?") for rule in own if rule.split()[1] in POINTING for word in rule.split()[2:]}
+    valued = {rule.split()[0] for rule in own if rule.split()[1] not in POINTING}
+    free = {rule.split()[0] for rule in own if rule.split()[1] == "is"}
+    general = [_fitting(rule, parameters, settled | free, valued) for rule in RULES]
+    return [*own, *(rule for rule in general if rule)]
+
+
+def _fitting(rule: str, parameters: tuple[str, ...], settled: Set[str], valued: Set[str]) -> str | None:
+    """Return the part of a general rule that a kernel with these parameters has to keep."""
+    subject, verb, *others = rule.split()
+    if subject not in parameters:
+        return None
+    if verb in POINTING:
+        present = [name for name in others if name.rstrip("?") in parameters and name.rstrip("?") not in settled]
+        return f"{subject} {verb} {' '.join(present)}" if present else None
+    if subject in valued:
+        return None
+    if verb == "below":
+        bound = next((name for name in others[0].split("|") if name in parameters), None)
+        return f"{subject} below {bound}" if bound else None
+    needed = {"inside": others[::2], "spans": [others[0], "end"], "is": []}.get(verb, others)
+    return rule if set(needed) <= set(parameters) else None
+
+
+# ---- one rule on one call ----
+def broken(rule: str, given: Mapping[str, Any]) -> str | None:
+    """Say how these arguments break a rule; None where they keep it."""
+    subject, verb, *others = rule.split()
+    return _VERBS[verb](given[subject], others, given)
+
+
+def _rows(value: Any) -> int:
+    return int(value.shape[0]) if hasattr(value, "shape") else len(value)
+
+
+def _pointers(pointers: AnyArray) -> str | None:
+    if not len(pointers) or pointers[0] != 0 or (np.diff(pointers) < 0).any():
+        return "the pointers do not begin at 0 or fall"
+    return None
+
+
+def _lengths(wanted: int, others: list[str], given: Mapping[str, Any]) -> str | None:
+    for other in others:
+        rows = _rows(given[other.rstrip("?")])
+        if rows != wanted and not (other.endswith("?") and rows == 0):
+            return f"{other.rstrip('?')} has {rows} rows, not {wanted}"
+    return None
+
+
+def _cuts(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    return _pointers(pointers) or _lengths(int(pointers[-1]), others, given)
+
+
+def _lines(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    wide = [name for name in others if given[name].shape[-1] != pointers[-1]]
+    return _pointers(pointers) or (f"{wide[0]} has {given[wide[0]].shape[-1]} columns" if wide else None)
+
+
+def _counts(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    return _pointers(pointers) or _lengths(len(pointers) - 1, others, given)
+
+
+def _squares(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    return _pointers(pointers) or _lengths(int((np.diff(pointers) ** 2).sum()), others, given)
+
+
+def _triangles(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    size = np.diff(pointers)
+    return _pointers(pointers) or _lengths(int((size * (size - 1) // 2).sum()), others, given)
+
+
+def _staircases(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    size = np.diff(pointers)
+    return _pointers(pointers) or _lengths(int((size * (size + 1) // 2).sum()), others, given)
+
+
+def _beside(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    return _pointers(pointers) or _pointers(given[others[0]]) or _lengths(len(pointers), others, given)
+
+
+def _over(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    below = len(given[others[0]]) - 1
+    return _pointers(pointers) or (f"ends at {pointers[-1]}, not {below}" if pointers[-1] != below else None)
+
+
+def _fits(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    size = given["end"] - pointers if "end" in given else np.diff(pointers)
+    short = [name for name in others if _rows(given[name]) <= size.max(initial=-1)]
+    return f"{short[0]} has {_rows(given[short[0]])} rows for {size.max()}" if short else None
+
+
+def _like(first: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    return _lengths(_rows(first), others, given)
+
+
+def _below(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    bound = given[others[0]]
+    if others[0].endswith("ptr"):
+        bound = int(bound[-1])
+    elif not isinstance(bound, (int, np.integer)):
+        bound = _rows(bound)
+    codes = np.asarray(codes)
+    return f"not all within 0 … {bound - 1}" if codes.size and not 0 <= codes.min() <= codes.max() < bound else None
+
+
+def _names(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    segments = len(given[others[0]]) - 1
+    return None if len(codes) == 0 or 0 <= codes.min() <= codes.max() < segments else f"not all within {segments}"
+
+
+def _columns(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    columns = given[others[0]].shape[-1]
+    return None if codes.size == 0 or -1 <= codes.min() <= codes.max() < columns else f"not all within {columns}"
+
+
+def _local(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    pointers = given[others[0]]
+    if trouble := _pointers(pointers) or _lines(pointers, ["codes"], {"codes": codes}):
+        return trouble
+    size = np.repeat(np.diff(pointers), np.diff(pointers))
+    return None if ((codes >= 0) & (codes < size)).all() else "not all below the size of their segment"
+
+
+def _steps(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    steps = int(np.diff(pointers).max(initial=1)) - 1
+    return None if _rows(given[others[0]]) >= steps else f"{others[0]} has {_rows(given[others[0]])} rows, not {steps}"
+
+
+def _stages(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    tier = given["tier"]
+    begins = np.concatenate([[True], tier[1:] != tier[:-1]]) if len(tier) else np.zeros(0, np.bool_)
+    begins[pointers[:-1][np.diff(pointers) > 0]] = True
+    return _lengths(int(begins.sum()), [f"{name}?" for name in others], given)
+
+
+def _sheets(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    columns, entries = given[others[0]].shape[-1], int((np.diff(pointers) ** 2).sum())
+    return None if columns in (0, entries) else f"{others[0]} has {columns} columns, not {entries}"
+
+
+def _grades(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    most = np.asarray(given[others[0]])[:, None] + 1
+    return None if ((codes >= 0) & (codes <= most)).all() else "not all within their intervals"
+
+
+def _window(labels: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    low, span = given[others[0]], given["span"]
+    return None if len(labels) == 0 or low <= labels.min() <= labels.max() < low + span else "not all in the window"
+
+
+def _leads(child: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    inner = np.asarray(given[others[0]]) >= 0
+    return None if ((child >= 0) & (child < len(inner)))[inner].all() else "not all lead to a node"
+
+
+def _across(table: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    return _lengths(int(table.shape[-1]), others, given)
+
+
+def _chains(begin: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    return _lengths(int((given["end"] - begin).sum()), others, given)
+
+
+def _inside(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    pointers, how, by = given[others[0]], others[1], given[others[2]]
+    if trouble := _pointers(pointers) or (_names(by, [others[0]], given) if how == "of" else _pointers(by)):
+        return trouble
+    if how == "of":
+        segment: Int64s = np.repeat(by, np.diff(given["indptr"]))
+    else:
+        cut = given["indptr"][by] if how == "over" else by
+        segment = np.repeat(np.arange(len(cut) - 1), np.diff(cut))
+    if len(segment) != len(codes):
+        return f"{len(codes)} rows, not {len(segment)}"
+    within = (codes >= pointers[:-1][segment]) & (codes < pointers[1:][segment])
+    return None if within.all() else "not all within their segment"
+
+
+def _spans(start: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    end = given["end"]
+    if len(start) != len(end):
+        return f"{len(start)} beginnings and {len(end)} ends"
+    good = (start >= 0) & (start <= end) & (end <= _rows(given[others[0]]))
+    return None if good.all() else "not all within the data"
+
+
+def _is(_value: Any, _others: list[str], _given: Mapping[str, Any]) -> str | None:
+    return None
+
+
+_VERBS: dict[str, Callable[[Any, list[str], Mapping[str, Any]], str | None]] = {
+    check.__name__[1:]: check
+    for check in (
+        *(
+            _cuts,
+            _lines,
+            _counts,
+            _squares,
+            _triangles,
+            _staircases,
+            _beside,
+            _over,
+            _fits,
+            _like,
+            _across,
+            _chains,
+            _stages,
+        ),
+        *(_stages, _steps, _sheets, _below, _names, _local, _inside, _spans, _columns, _grades, _window, _leads, _is),
+    )
+}

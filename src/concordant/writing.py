@@ -1,0 +1,93 @@
+"""Numbers, lines and columns as people read them: one format per column, one width for all text."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Sequence
+
+_DIGITS = 6  # significant digits of the largest number of a column
+_MOST_DECIMALS = 12
+_LEAST_P = 0.0001
+_TEXT = 24  # a column of text should not be narrower, where columns of numbers could go
+
+
+def number_format(values: Iterable[float]) -> Callable[[float], str]:
+    """Return the one way to write all numbers of a column.
+
+    Whole numbers are plain. Others have as many decimals as give the largest six significant digits and small ones at
+    least two, without zeros that every number ends with. Where that would take too many digits, all are written with
+    exponents.
+    """
+    known = [float(value) for value in values if math.isfinite(value)]
+    largest = max((abs(value) for value in known), default=0.0)
+    if largest < 1e15 and all(value.is_integer() for value in known):
+        return lambda value: f"{value + 0.0:.0f}"  # never -0
+    smallest = min((abs(value) for value in known if abs(value) > 1e-6 * largest), default=largest)
+    decimals = max(_DIGITS - 1 - math.floor(math.log10(largest)), 1 - math.floor(math.log10(smallest)), 0)
+    if decimals > _MOST_DECIMALS or largest >= 1e15:
+        return lambda value: f"{value:.{_DIGITS - 1}e}"
+    while decimals and all(f"{value:.{decimals}f}".endswith("0") for value in known):
+        decimals -= 1
+    return lambda value: f"{round(value, decimals) + 0.0:.{decimals}f}"
+
+
+def format_p(p: float) -> str:
+    """Write a p-value: four decimals, or that it is smaller still."""
+    return f"<{_LEAST_P:g}" if p < _LEAST_P else f"{p:.4f}"
+
+
+def text_width(default: int = 100) -> int:
+    """Return how wide text may be: what COLUMNS says, else the terminal, else ``default``."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns):
+        return int(columns)
+    return shutil.get_terminal_size((default, 24)).columns if sys.stdout.isatty() else default
+
+
+def align(rows: Sequence[Sequence[str]], right: set[int]) -> list[str]:
+    """Return rows of cells as lines with aligned columns; the columns in ``right`` are flush right."""
+    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def fitting_columns(
+    header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], width: int, edge: int = 3
+) -> dict[int, int]:
+    """Return the columns a table of this width has room for, with the width of each; ``edge`` is what one costs beside.
+
+    Columns of numbers (``right``) are never broken, others at words. Where that is too wide, columns of numbers go, the
+    last first; the first of them beside the row's name stays.
+    """
+    columns = [[header[c], *(row[c] for row in rows)] for c in range(len(header))]
+    natural = [max(map(len, cells)) for cells in columns]
+    least = [
+        max([_longest_word(cells), *map(len, cells[1:])]) if c in right else min(natural[c], _TEXT)
+        for c, cells in enumerate(columns)
+    ]
+    kept = list(range(len(header)))
+    spare = [c for c in kept if c in right and c > 0][1:]
+    while spare and sum(least[c] + edge for c in kept) + 1 > width:
+        kept.remove(spare.pop())
+    room = width - 1 - edge * len(kept)
+    if sum(natural[c] for c in kept) <= room:
+        return {c: natural[c] for c in kept}
+    room -= sum(least[c] for c in kept if c in right)
+    widths = {c: least[c] for c in kept if c in right}
+    texts = sorted((c for c in kept if c not in right), key=lambda c: natural[c])
+    for k, c in enumerate(texts):  # the short ones take what they need, the long ones share what is left
+        widths[c] = max(min(natural[c], room // (len(texts) - k)), 1)
+        room -= widths[c]
+    return {c: widths[c] for c in kept}
+
+
+def _longest_word(cells: Sequence[str]) -> int:
+    return max((len(word) for cell in cells for word in cell.split()), default=0)

@@ -1,0 +1,135 @@
+"""Run fuzzing cases in processes with limits: python -m tests.fuzz.run CASES [FIRST] or --minutes M.
+
+Each process has at most 5 s of processor time per case and a bounded address space; a process that dies takes one case
+with it, the next one goes on behind it. Bad cases are saved as files in tests/fuzz/regressions, where the tests read
+them from then on. The last line is a row of the table in docs/develop/reliability.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.fuzz import cases
+
+SECONDS, ADDRESS_SPACE = 5, 6 << 30
+REGRESSIONS = Path(__file__).parent / "regressions"
+
+
+# ---- inside a worker ----
+def work(first: int, step: int, until: float) -> None:
+    """Run cases one after the other, saying which one begins; killed by the system where one takes too long."""
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    number = first
+    with tempfile.TemporaryDirectory() as folder:
+        while time.time() < until:  # the wall clock ends a long run, never a case
+            print("begin", number, flush=True)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
+            start = time.process_time()
+            try:
+                outcome = cases.run(number, Path(folder))
+            except BaseException as problem:
+                outcome = f"foreign {type(problem).__name__}: {str(problem)[:200]!r}"
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+            print("end", number, f"{time.process_time() - start:.3f}", peak, outcome, flush=True)
+            number += step
+
+
+# ---- the supervisor ----
+@dataclass
+class Seen:
+    """What happened in all cases so far."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    formats: set[str] = field(default_factory=set)
+    bad: dict[int, str] = field(default_factory=dict)
+    slowest: float = 0.0
+    peak: int = 0
+
+    @property
+    def row(self) -> str:
+        """Sum up as one row of the table."""
+        said = (
+            f"{self.outcomes['dead']} dead processes, {self.outcomes['foreign']} foreign exceptions, "
+            f"{self.outcomes['refused']:,} refused in a sentence, {self.outcomes['read']:,} still readable, "
+            f"slowest {self.slowest:.1f} s of processor time, peak {self.peak} MB"
+        )
+        count = sum(self.outcomes.values())
+        return f"| {count:,} mutated files from {len(self.formats)} seeds of every format | {said} |"
+
+
+def supervise(worker: int, workers: int, first: int, last: int, until: float, seen: Seen) -> None:
+    """Run every ``workers``-th case, starting a new process behind each case that killed one."""
+    number = first + worker
+    while number < last and time.time() < until:
+        command = [sys.executable, "-m", "tests.fuzz.run", "--work", str(number), str(workers), str(until)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert process.stdout is not None
+        open_case = None
+        for line in process.stdout:
+            kind, case, *rest = line.split(maxsplit=4)
+            number = int(case)
+            if kind == "begin":
+                open_case = number
+                if number >= last:
+                    break
+                continue
+            open_case = None
+            take(seen, number, float(rest[0]), int(rest[1]), rest[2].strip())
+        process.kill()
+        process.communicate()
+        if open_case is not None and open_case < last and time.time() < until:
+            take(seen, open_case, 0.0, 0, f"dead by signal {-process.returncode}")
+        number += workers
+
+
+def take(seen: Seen, number: int, seconds: float, peak: int, outcome: str) -> None:
+    """Count a finished case; keep a bad one."""
+    seen.outcomes[outcome.split()[0]] += 1
+    seen.formats.add(cases.make(number)[0])
+    seen.slowest, seen.peak = max(seen.slowest, seconds), max(seen.peak, peak)
+    if outcome not in ("read", "refused"):
+        seen.bad[number] = outcome
+        print(f"case {number} ({cases.make(number)[0]}, {cases.make(number)[2]}): {outcome}", flush=True)
+
+
+def main() -> int:
+    """Run cases from the command line; exit code 1 where one was bad."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", type=int, nargs="?", default=10_000, help="how many cases")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
+    parser.add_argument("--minutes", type=float, help="run for this long instead, from a case that depends on the day")
+    parser.add_argument("--save", action="store_true", help="save bad cases in tests/fuzz/regressions")
+    options = parser.parse_args()
+    until = time.time() + (60 * options.minutes if options.minutes else 1e9)
+    first, count = (int(time.time()) * 1000, 10**9) if options.minutes else (options.first, options.cases)
+    seen, workers = Seen(), os.cpu_count() or 1
+    with ThreadPoolExecutor(workers) as pool:
+        jobs = [pool.submit(supervise, k, workers, first, first + count, until, seen) for k in range(workers)]
+        for job in jobs:
+            job.result()
+    for number in seen.bad if options.save else ():
+        name, content, _ = cases.make(number)
+        (REGRESSIONS / f"{number}-{name}").write_bytes(content)
+    print(seen.row)
+    return 1 if seen.bad else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--work"]:
+        work(int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))
+    else:
+        sys.exit(main())

@@ -1,0 +1,104 @@
+"""Small whole files of every format: what the fuzzer starts from, made with our own writers or by hand."""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from functools import cache
+from pathlib import Path
+
+import concordant as cc
+
+WIDE = ",".join(map(str, range(1, 31)))
+RATED = ",".join(["3.5", "-2.25", "99", *["99"] * 27])
+LETOR = "2 qid:1 1:0.5 2:3 #docid = a1\n0 qid:1 1:0.25 3:1e2 #docid = a2\n1 qid:2 2:-1 3:0 #docid = b1\n"
+WRITTEN_BY_HAND = {
+    "winners.csv": 'winner,loser,weight\nann,bob,2\n"bob, jr",ann,1\ncy,ann,0.5\nann,cy,3\n',
+    "arena.csv": "question_id,model_a,model_b,winner,judge\n1,x,y,model_a,j1\n2,y,z,tie,j2\n3,z,x,model_b,j1\n",
+    "places.csv": "count,first,second,third\n22,Ada,Ben,Cy\n19,Ben,Cy,\n3,Cy,,\n",
+    "matrix.csv": "item,v1,v2,v3\nAda,1,2,3\nBen,2,1,\nCy,3,3,1\n",
+    "text.csv": "ranking\na > b = c > d\nb > a\nc = d > a\n",
+    "semicolons.csv": "user;item;rating\nu1;a;4,5\nu1;b;3\nu2;a;1\n",
+    "ratings.dat": "1::10::5::978300760\n1::20::3::978302109\n2::10::1::978301968\n",
+    "u.data": "1\t10\t5\t978300760\n1\t20\t3\t978302109\n2\t10\t1\t978301968\n",
+    "jester.csv": f"2,{RATED}\n30,{WIDE}\n2,{RATED}\n",
+    "sushi.order": "10 1\n0 3 5 0 3\n0 3 2 9 1\n0 2 4 6\n",
+    "sushi.score": "0 4 -1 2\n-1 1 3 0\n2 -1 -1 4\n",
+    "train.letor": LETOR,
+    "MQ.svmlight": LETOR.replace("#docid = a1", "# comment").replace(":3", ":NULL"),
+    "judged.qrels": "1 0 d1 2\n1 0 d2 0\n2 0 d1 1\n",
+    "old.soc": "3\n1,Ada\n2,Ben\n3,Cy\n9,9,2\n5,1,2,3\n4,3,2,1\n",
+    "match.wmd": "# FILE NAME: m.wmd\n# DATA TYPE: wmd\n# NUMBER ALTERNATIVES: 3\n# NUMBER EDGES: 2\n"
+    "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n# ALTERNATIVE NAME 3: c\n1,2,1.5\n2,3,0.5\n",
+    "judge.cat": "# FILE NAME: j.cat\n# TITLE: t\n# DATA TYPE: cat\n# NUMBER ALTERNATIVES: 2\n# NUMBER VOTERS: 5\n"
+    "# NUMBER CATEGORIES: 2\n# CATEGORY NAME 1: yes\n# CATEGORY NAME 2: no\n"
+    "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n3: {1},{2}\n2: {1,2},{}\n",
+}
+LABELS = {"judged.qrels", "labels.csv"}
+FEATURES = {"train.letor", "MQ.svmlight", "hotels.csv"}
+HOTELS = "city,hotel,relevance,price,stars\nArles,A1,0,110,2\nArles,A2,2,183,5\nLyon,L1,1,,3\nLyon,L2,0,9e1,1\n"
+
+
+def preferences() -> dict[str, cc.Preferences]:
+    """Return preferences of every form."""
+    ballots = [["Ada", ["Ben", "Zoë"], "Cy"], ["Ben", "Ada"], ["Cy"]]
+    rankings = cc.Preferences.from_rankings(ballots, weight=[3, 1, 2], agent=["u", "v", "u"], instance=["q", "q", "r"])
+    ratings = cc.Preferences.from_ratings(
+        item=["a", "b", "a", "c"], agent=["u1", "u1", "u2", "u2"], rating=[5.0, 3.5, 1.0, 2.0]
+    )
+    return {
+        "rankings": rankings,
+        "pairs": cc.Preferences.from_pairs(["a", "b", "c", "a"], ["b", "c", "a", "c"], weight=[1, 2, 3, 4]),
+        "ratings": ratings,
+        "orders": cc.Preferences.from_rankings([["Ada", "Ben", "Cy"], ["Cy", "Ben", "Ada"]], weight=[3, 2]),
+    }
+
+
+@cache
+def seeds() -> dict[str, bytes]:
+    """Return every seed: the name of a file and its content."""
+    found = {name: content.encode() for name, content in WRITTEN_BY_HAND.items()}
+    found |= {"labels.csv": b"instance,item,label\nq1,a,2\nq1,b,0\nq2,a,1\n", "hotels.csv": HOTELS.encode()}
+    with tempfile.TemporaryDirectory() as folder:
+        for form, prefs in preferences().items():
+            for ending in ("csv", "tsv", "jsonl", "json", "parquet"):
+                found[f"{form}.{ending}"] = written(prefs, Path(folder) / f"{form}.{ending}")
+        by_name = preferences()
+        found["orders.soc"] = written(by_name["orders"], Path(folder) / "orders.soc")
+        found["orders.toi"] = written(by_name["orders"], Path(folder) / "orders.toi")
+        runs = cc.Preferences.from_ratings(
+            item=["d1", "d2", "d1"], agent=["s", "s", "s"], rating=[3.0, 2.0, 1.0], instance=["1", "1", "2"]
+        )
+        found["engine.run"] = written(runs, Path(folder) / "engine.run")
+        for packing in ("gz", "bz2", "xz", "zst"):
+            found[f"pairs.csv.{packing}"] = written(by_name["pairs"], Path(folder) / f"pairs.csv.{packing}")
+        with zipfile.ZipFile(Path(folder) / "pairs.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("pairs.csv", found["pairs.csv"])
+        found["pairs.zip"] = (Path(folder) / "pairs.zip").read_bytes()
+        cc.save(cc.BradleyTerry(), Path(folder) / "model.zip")
+        found["model.zip"] = (Path(folder) / "model.zip").read_bytes()
+    return found | arrow_seeds()
+
+
+def written(prefs: cc.Preferences, path: Path) -> bytes:
+    """Return what our own writer makes of preferences."""
+    cc.write(prefs, path)
+    return path.read_bytes()
+
+
+def arrow_seeds() -> dict[str, bytes]:
+    """Return Arrow files and streams of several types, where pyarrow is installed."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return {}
+    names = pa.array(["a long name", "b", "c", "a long name"])
+    found = {}
+    for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int16(), pa.string())):
+        table = pa.table({"winner": names.cast(kind), "loser": ["b", "c", "b", "c"], "note": pa.array([1, None, 2, 3])})
+        for ending, start in (("arrow", pa.ipc.new_file), ("ipc", pa.ipc.new_stream)):
+            sink = pa.BufferOutputStream()
+            with start(sink, table.schema) as writer:
+                writer.write_table(table, max_chunksize=2)
+            found[f"{str(kind).split('<')[0].replace('_', '-')}.{ending}"] = sink.getvalue().to_pybytes()
+    return found

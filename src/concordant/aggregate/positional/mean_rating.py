@@ -38,6 +38,7 @@ UNKNOWN_COUNT = 1.0  # where the data do not tell noise from differences between
 class MeanRating(Method):
     """Mean rating, drawn towards the mean of all items where an item has few ratings."""
 
+    silence = "they were not rated"
     needs = frozenset({"values"})
     waives = {"condorcet_consistency": "it looks at each item's ratings alone, not at who beats whom"}
     aliases = {"mean": {"prior_count": 0.0}, "bayesian-average": {}}

@@ -17,6 +17,7 @@ from concordant.aggregate.distance.pick_a_perm import PickAPerm as PickAPerm
 from concordant.aggregate.fusion.calibrated_rrf import CalibratedRRF as CalibratedRRF
 from concordant.aggregate.fusion.comb import Comb as Comb
 from concordant.aggregate.fusion.rrf import RRF as RRF
+from concordant.aggregate.multinomial.dawid_skene import DawidSkene as DawidSkene
 from concordant.aggregate.multinomial.mpm import MPM as MPM
 from concordant.aggregate.multinomial.mpm_mixture import MPMMixture as MPMMixture
 from concordant.aggregate.pairwise.bradley_terry import BradleyTerry as BradleyTerry

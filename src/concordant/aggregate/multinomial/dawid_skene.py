@@ -1,0 +1,205 @@
+"""Dawid-Skene: what an item really is, and how reliable each agent is, from categories agents sort items into.
+
+Every item has a true category (relevant or not; one to five stars). An agent shown an item of category k answers l
+with probability C[k, l], its own confusion matrix; agents answer independently. Expectation-maximisation finds both:
+the chances of every item's category given the confusion matrices, and the confusion matrices given those chances,
+in turn, starting from the votes. Ratings (or ranks) are the categories. The score of an item is the mean of its
+category over those chances, ``low`` and ``high`` hold its category with probability ``level``; ``ranking.agents`` has
+the share of right answers of each agent, ``ranking.model`` the confusion matrices and the chances.
+
+Every agent's matrix is drawn towards the matrix of all agents by ``smoothing`` answers for each true category, so that
+one who said little is taken for an ordinary agent. ``confusion="one-coin"`` gives an agent a single number instead,
+the chance to be right (at worst that of guessing), all errors being equally likely: better where agents say little.
+
+Agents who all make the same mistake are believed: nothing but their agreement is known. Use it for judgements in few
+categories by many agents of unequal care; ``mpm`` where ratings are a matter of taste or of scale.
+
+Cost: categories x answers for each step. References: A. P. Dawid and A. M. Skene, Maximum likelihood estimation of
+observer error-rates using the EM algorithm, Applied Statistics, 1979; V. C. Raykar et al., Learning from crowds, JMLR,
+2010 (smoothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate._shared import snap
+from concordant.errors import InputError
+from concordant.gather import sum_by
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import TIE_TOLERANCE, Notice
+from concordant.types import Bools, Floats, Int64s
+from concordant.vocabulary import Vocabulary
+
+MOST_CATEGORIES = 30
+MOST_STEPS = 300
+CONVERGED = 1e-7  # change of a chance
+TIE_OF_FITTED = 1e-6  # scores this close, relative to the largest, are one score
+USELESS = 0.1  # share of the way from guessing to perfection below which an agent is named
+
+
+@dataclass(frozen=True, kw_only=True)
+class DawidSkene(Method):
+    """Mean true category of the items, given how reliable each agent proves to be."""
+
+    needs = frozenset({"agents", "values"})
+    waives = {
+        "condorcet_consistency": "the answers of reliable agents count more than those of many others",
+        "unanimity": "an agent who answers the wrong way round is read the right way round",
+        "instances_are_independent": "the reliability of the agents is shared by all instances",
+    }
+    aliases = {"one-coin": {"confusion": "one-coin"}}
+
+    confusion: str = param(
+        "full", "a matrix of answers for each agent, or one chance to be right", choices=("full", "one-coin")
+    )
+    smoothing: float = param(2.0, "answers of an ordinary agent added to each agent's own, per category", low=0.0)
+    level: float = param(0.95, "confidence of the intervals", low=0.01, high=0.9999)
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the mean categories with intervals, and the agents' shares of right answers."""
+        data = _Answers(prefs)
+        chance, table, shares, log_likelihood, has_converged = data.learn(self.confusion, self.smoothing)
+        mean = chance @ data.categories
+        owner = views.instance_of_slot(prefs)
+        largest = np.zeros(prefs.n_instances)
+        np.maximum.at(largest, owner, np.abs(mean))
+        below = np.cumsum(chance, axis=1)
+        low, high = (
+            data.categories[np.minimum((below < at - 1e-12).sum(axis=1), len(shares) - 1)]
+            for at in ((1 - self.level) / 2, (1 + self.level) / 2)
+        )
+        right = np.einsum("akk,k->a", table, shares)
+        assert prefs.agents is not None
+        agents = dict(zip(prefs.agents.labels, right.tolist(), strict=True))
+        deviation = np.sqrt(np.maximum(chance @ data.categories**2 - mean**2, 0.0))
+        return Outcome(
+            score=snap(mean, owner, largest * (TIE_OF_FITTED / TIE_TOLERANCE)),
+            low=np.minimum(low, mean),
+            high=np.maximum(high, mean),
+            agents=agents,
+            fit={"log_likelihood": log_likelihood, "right_answers": data.mean_over_answers(right)},
+            warnings=_notices(agents, table, has_converged),
+            details={"stderr": deviation},
+            model=DawidSkeneModel(prefs.items, prefs.agents, data.categories, shares, table, chance),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class DawidSkeneModel:
+    """Categories (worst first) with their shares, a confusion matrix for every agent, chances for every slot."""
+
+    items: Vocabulary
+    agents: Vocabulary
+    categories: Floats
+    shares: Floats
+    confusions: Floats
+    """agent x true category x answer"""
+    chances: Floats
+    """slot x category"""
+
+    def confusion(self, agent: object) -> Floats:
+        """Return how one agent answers: P(answer) for each true category, a row each."""
+        return np.asarray(self.confusions[self.agents.code(agent, "agent")])
+
+
+class _Answers:
+    """Who answered what on which slot."""
+
+    def __init__(self, prefs: Preferences) -> None:
+        assert prefs.value is not None
+        assert prefs.agent is not None
+        assert prefs.agents is not None
+        value = prefs.value if prefs.scale == "rating" else -prefs.value
+        self.categories, code = np.unique(value, return_inverse=True)
+        if len(self.categories) > MOST_CATEGORIES:
+            raise InputError(
+                f"The values take {len(self.categories):,} different levels, too many to be categories: "
+                f"round them to at most {MOST_CATEGORIES}, or use mpm or mean-rating."
+            )
+        self.answer: Int64s = code.reshape(-1).astype(np.int64)
+        self.slot = prefs.entry_slot
+        self.agent = prefs.agent[views.ballot_of_entry(prefs)].astype(np.int64)
+        self.weight = views.weight_of_entry(prefs)
+        self.n_slots, self.n_agents = prefs.n_slots, len(prefs.agents)
+
+    @cached_property
+    def n_categories(self) -> int:
+        """How many categories there are; at least one, to have something to say of items without answers."""
+        return len(self.categories)
+
+    def learn(self, confusion: str, smoothing: float) -> tuple[Floats, Floats, Floats, float, bool]:
+        """Return (chances by slot, confusion by agent, shares of the categories, log-likelihood, converged)."""
+        k = self.n_categories
+        votes = sum_by(self.slot * k + self.answer, self.weight, self.n_slots * k).reshape(self.n_slots, k)
+        answered = votes.sum(axis=1)
+        shares = votes.sum(axis=0) / max(votes.sum(), 1e-300)
+        chance = np.where(answered[:, None] > 0, votes / np.where(answered > 0, answered, 1.0)[:, None], shares)
+        fitted = self.fit(chance, answered > 0, confusion, smoothing)
+        for _ in range(MOST_STEPS):
+            previous = chance
+            chance, log_likelihood = self.expect(*fitted)
+            fitted = self.fit(chance, answered > 0, confusion, smoothing)
+            if np.abs(chance - previous).max(initial=0.0) < CONVERGED:
+                return chance, *fitted, log_likelihood, True
+        return chance, *fitted, log_likelihood, False
+
+    def fit(self, chance: Floats, is_answered: Bools, confusion: str, smoothing: float) -> tuple[Floats, Floats]:
+        """Return every agent's confusion matrix and the shares of the categories, given the chances."""
+        k = self.n_categories
+        key, n = self.agent * k + self.answer, self.n_agents * k
+        columns = [sum_by(key, self.weight * chance[self.slot, true], n) for true in range(k)]
+        counts = np.stack(columns, axis=1).reshape(self.n_agents, k, k).transpose(0, 2, 1)
+        everyone = counts.sum(axis=0) + 1e-9 * (1 + k * np.eye(k))
+        shares = chance[is_answered].mean(axis=0) if is_answered.any() else np.full(k, 1 / k)
+        if confusion == "one-coin":
+            total = counts.sum(axis=(1, 2))
+            usual = everyone.trace() / everyone.sum()
+            right = np.einsum("akk->a", counts) + smoothing * usual
+            right = np.where(total + smoothing > 0, right / np.maximum(total + smoothing, 1e-300), usual)
+            right = np.maximum(right, 1 / k)
+            wrong = (1 - right) / max(k - 1, 1)
+            table = wrong[:, None, None] * (1 - np.eye(k)) + right[:, None, None] * np.eye(k)
+        else:
+            table = counts + max(smoothing, 1e-9) * everyone / everyone.sum(axis=1, keepdims=True)
+            table = table / table.sum(axis=2, keepdims=True)
+        return table, np.maximum(shares, 1e-12)
+
+    def expect(self, table: Floats, shares: Floats) -> tuple[Floats, float]:
+        """Return the chances of every slot's category, and the log-likelihood of all answers."""
+        log_table, k = np.log(np.maximum(table, 1e-300)), self.n_categories
+        said = [
+            sum_by(self.slot, self.weight * log_table[self.agent, true, self.answer], self.n_slots) for true in range(k)
+        ]
+        joint = np.stack(said, axis=1) + np.log(shares)
+        top = joint.max(axis=1, keepdims=True)
+        weight = np.exp(joint - top)
+        total = weight.sum(axis=1, keepdims=True)
+        return weight / total, float((top + np.log(total)).sum())
+
+    def mean_over_answers(self, right: Floats) -> float:
+        """Return the mean of a number per agent over all answers."""
+        return float(self.weight @ right[self.agent] / max(self.weight.sum(), 1e-300))
+
+
+def _notices(agents: Mapping[str, float], table: Floats, has_converged: bool) -> tuple[Notice, ...]:
+    """Name the agents whose answers hardly depend on what they are shown."""
+    found = []
+    k = table.shape[1]
+    # 1 if the rows are different corners, 0 if the answer does not depend on the true category.
+    informed = (table.max(axis=1).sum(axis=1) - 1) / max(k - 1, 1)
+    useless = tuple(agent for agent, value in zip(agents, informed.tolist(), strict=True) if value < USELESS)
+    if useless and k > 1:
+        more = f" and {len(useless) - 5} more" if len(useless) > 5 else ""
+        text = f"the answers of {len(useless)} of {len(agents)} agents hardly depend on the item"
+        found.append(Notice("outlier-agents", f"{text}: {', '.join(useless[:5])}{more}", useless))
+    if not has_converged:
+        found.append(Notice("no-convergence", f"the chances were still moving after {MOST_STEPS} steps", ()))
+    return tuple(found)

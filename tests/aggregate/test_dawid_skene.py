@@ -1,0 +1,127 @@
+"""Dawid-Skene: against a plain implementation of its steps, and against crowds whose truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+import concordant as cc
+from concordant.aggregate.multinomial.dawid_skene import _Answers
+
+
+def crowd(seed, n_workers=40, n_documents=200, n_categories=2, each=60):
+    """Workers of different accuracy judge documents: preferences, accuracies by worker, true categories."""
+    rng = np.random.default_rng(seed)
+    accuracy = rng.uniform(0.5, 0.95, n_workers)
+    truth = rng.integers(0, n_categories, n_documents)
+    rows = []
+    for w in range(n_workers):
+        for d in rng.permutation(n_documents)[:each]:
+            is_right = rng.random() < accuracy[w]
+            rows.append((f"w{w}", f"d{d}", truth[d] if is_right else (truth[d] + 1) % n_categories))
+    workers, documents, answers = zip(*rows, strict=True)
+    return cc.Preferences.from_ratings(workers, documents, answers), accuracy, truth
+
+
+def right_items(ranking, truth):
+    return np.mean([round(s) == truth[int(item[1:])] for item, s in zip(ranking.items, ranking.scores, strict=True)])
+
+
+@pytest.mark.parametrize("name", ["dawid-skene", "one-coin"])
+def test_good_workers_are_told_from_bad_ones_and_items_are_got_right(name):
+    for seed, n_categories in ((0, 2), (1, 3)):
+        prefs, accuracy, truth = crowd(seed, n_categories=n_categories)
+        ranking = cc.rank(prefs, name)
+        found = [ranking.agents[f"w{w}"] for w in range(len(accuracy))]
+        assert spearmanr(found, accuracy).statistic > 0.75
+        assert right_items(ranking, truth) > max(0.9, right_items(cc.rank(prefs, "mean"), truth))
+        assert np.abs(np.array(found) - accuracy).mean() < 0.07
+
+
+def steps_by_hand(prefs, n_steps, smoothing):
+    """The algorithm in loops, for categories 0, 1, 2: chances of every slot."""
+    answers = [
+        (int(prefs.agent[b]), int(prefs.entry_slot[e]), int(prefs.value[e]))
+        for b in range(prefs.n_ballots)
+        for e in range(prefs.indptr[b], prefs.indptr[b + 1])
+    ]
+    chance = np.zeros((prefs.n_slots, 3))
+    for _, slot, answer in answers:
+        chance[slot, answer] += 1
+    chance /= chance.sum(axis=1, keepdims=True)
+    for _ in range(n_steps):
+        counts = np.zeros((prefs.n_agents, 3, 3))
+        for agent, slot, answer in answers:
+            counts[agent, :, answer] += chance[slot]
+        everyone = counts.sum(axis=0)
+        table = counts + smoothing * everyone / everyone.sum(axis=1, keepdims=True)
+        table /= table.sum(axis=2, keepdims=True)
+        joint = np.tile(chance.mean(axis=0), (prefs.n_slots, 1))
+        for agent, slot, answer in answers:
+            joint[slot] *= table[agent, :, answer]
+        chance = joint / joint.sum(axis=1, keepdims=True)
+    return chance
+
+
+def test_every_step_is_that_of_the_definition():
+    prefs, _, _ = crowd(2, n_workers=6, n_documents=12, n_categories=3, each=8)
+    data = _Answers(prefs)
+    votes = np.zeros((prefs.n_slots, 3))
+    np.add.at(votes, (data.slot, data.answer), 1)
+    chance = votes / votes.sum(axis=1, keepdims=True)
+    for n_steps in range(1, 4):
+        chance, _ = data.expect(*data.fit(chance, np.ones(prefs.n_slots, bool), "full", 2.0))
+        np.testing.assert_allclose(chance, steps_by_hand(prefs, n_steps, 2.0), atol=1e-6)
+
+
+@pytest.mark.parametrize("confusion", ["full", "one-coin"])
+def test_no_step_lowers_the_likelihood(confusion):
+    prefs, _, _ = crowd(3, n_workers=10, n_documents=30, n_categories=3, each=20)
+    data = _Answers(prefs)
+    votes = np.zeros((prefs.n_slots, 3))
+    np.add.at(votes, (data.slot, data.answer), 1)
+    chance, found = votes / votes.sum(axis=1, keepdims=True), []
+    for _ in range(30):
+        chance, log_likelihood = data.expect(*data.fit(chance, np.ones(prefs.n_slots, bool), confusion, 0.0))
+        found.append(log_likelihood)
+    assert (np.diff(found) > -1e-6).all()
+
+
+def test_an_agent_who_always_says_yes_tells_nothing():
+    prefs, _, truth = crowd(4)
+    rows = [(f"w{w}", f"d{d}") for w in ("yes1", "yes2", "yes3") for d in range(200)]
+    workers, documents = zip(*rows, strict=True)
+    agent = [
+        prefs.agents[prefs.agent[b]]
+        for b in range(prefs.n_ballots)
+        for _ in range(prefs.indptr[b], prefs.indptr[b + 1])
+    ]
+    both = cc.Preferences.from_ratings(
+        [*agent, *workers], [*prefs.items.take(prefs.item), *documents], [*prefs.value, *np.ones(600)]
+    )
+    ranking = cc.rank(both, "dawid-skene")
+    (notice,) = [notice for notice in ranking.warnings if notice.name == "outlier-agents"]
+    assert {"wyes1", "wyes2", "wyes3"} <= set(notice.items)
+    assert right_items(ranking, truth) > 0.9
+    np.testing.assert_allclose(ranking.model.confusion("wyes1")[:, 1], 1.0, atol=0.05)
+
+
+def test_the_interval_is_a_single_category_where_the_answers_leave_no_doubt():
+    prefs, _, _ = crowd(5)
+    ranking = cc.rank(prefs, "dawid-skene")
+    is_sure = ranking.detail("stderr") < 0.1
+    assert is_sure.any()
+    assert ((ranking.high - ranking.low)[is_sure] < 0.5).all()
+    assert (ranking.high - ranking.low).max() == 1.0
+
+
+def test_ranks_count_downwards():
+    ranks = cc.Preferences.from_ranks(["u", "u", "v", "v"], ["a", "b", "a", "b"], [1, 2, 1, 2])
+    assert cc.rank(ranks, "dawid-skene").items == ["a", "b"]
+
+
+def test_values_of_many_levels_are_no_categories():
+    prefs = cc.Preferences.from_ratings(["u"] * 40, [f"i{k}" for k in range(40)], np.arange(40))
+    with pytest.raises(cc.InputError, match="40 different levels"):
+        cc.rank(prefs, "dawid-skene")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import concordant as cc
 from concordant import simulate
-from concordant.aggregate.permutation import _cosets, _dispersion, _displacement, _insertion
+from concordant.aggregate.permutation import _centre, _cosets, _dispersion, _displacement, _insertion
 from concordant.aggregate.permutation._centre import against
 
 METHODS = ("mallows", "generalised-mallows", "cps")
@@ -231,6 +232,18 @@ def test_no_swap_of_neighbours_makes_generalised_mallows_more_likely():
     kemeny = [place[item] for item in cc.rank(drawn, "kemeny").items]
     assert kemeny != list(range(6))
     assert likelihood(kemeny) < found
+
+
+def test_stages_of_ballots_without_ties_are_counted_as_those_with_ties():
+    rng = np.random.default_rng(1)
+    rankings = [[f"i{k}" for k in rng.permutation(9)[: rng.integers(1, 10)]] for _ in range(60)]
+    rankings += [[["i1", "i4"], "i2"], ["i3", ["i0", "i8", "i5"]]]
+    prefs = cc.Preferences.from_rankings(rankings)
+    seen = _centre.against(prefs, rng.permutation(9))
+    assert 0 < seen.is_strict.sum() < len(seen.is_strict)
+    pair_by_pair = _centre.inversions(replace(seen, is_strict=np.zeros(len(seen.size), bool)))
+    for codes, pairs in zip(_centre.inversions(seen), pair_by_pair, strict=True):
+        assert (codes == pairs).all()
 
 
 # ---- insertion ----

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from concordant import views
+from concordant import kernels, views
 from concordant.aggregate.distance.footrule import Footrule
 from concordant.aggregate.distance.kemeny import Kemeny
 from concordant.aggregate.distance.local_search import LocalSearch
@@ -20,6 +20,8 @@ from concordant.types import Bools, Floats, Int64s
 MISSING_CHOICES = ("auto", "last", "ignore")
 MISSING_DOC = "what a ballot says of candidates it does not mention, when the centre is sought"
 SMALL = 12  # candidates up to which the exact Kemeny solver finds the centre
+ENTRIES_AT_ONCE = 5_000_000
+MOST_SHAKES, PAIRS_SHAKEN = 200, 200_000_000  # local search looks at all pairs after every shake
 
 
 def centre(prefs: Preferences, distance: str, missing: str) -> Int64s:
@@ -35,7 +37,8 @@ def centre(prefs: Preferences, distance: str, missing: str) -> Int64s:
     elif np.diff(prefs.slot_ptr).max(initial=0) <= SMALL:
         method = Kemeny(missing=missing, time_limit=None)
     else:
-        method = LocalSearch(missing=missing)
+        largest = int(np.diff(prefs.slot_ptr).max())
+        method = LocalSearch(missing=missing, shakes=min(MOST_SHAKES, PAIRS_SHAKEN // largest**2))
     return method.rank(prefs).order
 
 
@@ -73,13 +76,35 @@ def inversions(seen: Against) -> tuple[Floats, Floats]:
     """Return, for every entry, how many items the centre puts after it the ballot puts before it (ties half), of how
     many the two compare: the stages of the (generalised) Mallows model.
     """
-    prefs = seen.prefs
+    before, compared = np.zeros(len(seen.place)), np.zeros(len(seen.place))
+    place = seen.local.astype(np.int64) - 1
+    for m in np.unique(seen.size[seen.is_strict]).tolist():
+        ballots = np.flatnonzero(seen.is_strict & (seen.size == m))
+        step = max(1, ENTRIES_AT_ONCE // max(m, 1))
+        for start in range(0, len(ballots), step):
+            entry = seen.prefs.indptr[ballots[start : start + step], None] + np.arange(m)
+            before[entry], compared[entry] = _strict_inversions(place[entry])
+    _add_tied_inversions(seen, before, compared)
+    return before, compared
+
+
+def _strict_inversions(place: Int64s) -> tuple[Floats, Floats]:
+    """Return both for ballots without ties, rows of their items' places in the centre: backwards, a Lehmer code."""
+    m = place.shape[1]
+    code = kernels.lehmer_encode(np.ascontiguousarray(m - 1 - place[:, ::-1], np.int32))
+    return np.take_along_axis(code, m - 1 - place, axis=1).astype(np.float64), (m - 1 - place).astype(np.float64)
+
+
+def _add_tied_inversions(seen: Against, before: Floats, compared: Floats) -> None:
+    """Add those of ballots with ties, pair by pair."""
+    prefs, size = seen.prefs, np.where(seen.is_strict, 0, seen.size)
+    if not size.any():
+        return
     groups = views.tiers(prefs)
     is_open = groups.is_open[groups.of_entry]
-    before, compared = np.zeros(len(prefs.item)), np.zeros(len(prefs.item))
-    after = prefs.indptr[seen.ballot + 1] - np.arange(len(prefs.item)) - 1
-    chunk = np.cumsum(seen.size.astype(np.float64) ** 2 / 2) // 5_000_000
-    bounds = np.append(np.flatnonzero(np.diff(chunk, prepend=-1.0)), len(seen.size))
+    after = np.where(seen.is_strict[seen.ballot], 0, prefs.indptr[seen.ballot + 1] - np.arange(len(prefs.item)) - 1)
+    chunk = np.cumsum(size.astype(np.float64) ** 2 / 2) // ENTRIES_AT_ONCE
+    bounds = np.append(np.flatnonzero(np.diff(chunk, prepend=-1.0)), len(size))
     for low, high in pairwise(prefs.indptr[bounds].tolist()):
         later = after[low:high]
         first = np.repeat(np.arange(low, high), later)
@@ -92,7 +117,6 @@ def inversions(seen: Against) -> tuple[Floats, Floats]:
         owner = np.where(is_turned, second, first) - low
         before[low:high] += sum_by(owner, np.where(is_tie, 0.5, is_turned), high - low)
         compared[low:high] += np.bincount(owner, minlength=high - low)
-    return before, compared
 
 
 def position_score(prefs: Preferences, order: Int64s) -> Floats:

@@ -139,20 +139,7 @@ def upside_down(prefs: Preferences) -> Preferences:
     sizes = np.diff(prefs.indptr)
     largest = np.repeat(np.maximum.reduceat(prefs.value, prefs.indptr[:-1]), sizes)
     last = np.repeat(np.maximum.reduceat(prefs.tier, prefs.indptr[:-1]), sizes)
-    return Preferences(
-        prefs.items,
-        prefs.indptr,
-        prefs.item,
-        last - prefs.tier,
-        value=largest + 1 - prefs.value,
-        scale="rank",
-        agents=prefs.agents,
-        agent=prefs.agent,
-        instances=prefs.instances,
-        instance=prefs.instance,
-        slot_ptr=prefs.slot_ptr,
-        slot_item=prefs.slot_item,
-    )
+    return prefs.replace(tier=last - prefs.tier, value=largest + 1 - prefs.value)
 
 
 def _measure(

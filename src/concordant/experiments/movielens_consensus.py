@@ -184,9 +184,7 @@ def sorted_by_number(prefs: Preferences) -> Preferences:
     number = np.array([int(label) for label in prefs.items.labels])[prefs.item]
     order = np.lexsort((number, -prefs.value, views.ballot_of_entry(prefs)))
     place = np.arange(len(order)) - np.repeat(prefs.indptr[:-1], np.diff(prefs.indptr))
-    return Preferences(
-        prefs.items, prefs.indptr, prefs.item[order], place, slot_ptr=prefs.slot_ptr, slot_item=prefs.slot_item
-    )
+    return prefs.replace(item=prefs.item[order], tier=place, value=None, scale=None)
 
 
 def rating_matrix(prefs: Preferences) -> Floats:

@@ -321,6 +321,23 @@ def test_movielens_is_led_by_films_people_love(data_folder: Path) -> None:
 
 
 @pytest.mark.data
+@pytest.mark.parametrize(("years", "wanted", "within"), [
+    (range(1990, 2025), ("Djokovic", "Nadal", "Federer"), 5),
+    (range(2015, 2016), ("Djokovic", "Murray", "Federer"), 4),
+])  # fmt: skip
+def test_tennis_is_led_by_the_champions(
+    data_folder: Path, tmp_path: Path, years: range, wanted: tuple[str, ...], within: int
+) -> None:
+    with tarfile.open(next((data_folder / "tennis-atp").glob("*.tar.xz"))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    files = [next(tmp_path.rglob(f"*matches_{year}.csv")) for year in years]
+    ranking = cc.rank(cc.read(files))
+    assert ranking.method == "bradley-terry"
+    first = " ".join(ranking.items[:within])
+    assert all(name in first for name in wanted)
+
+
+@pytest.mark.data
 def test_runs_are_fused(data_folder: Path) -> None:
     runs = sorted((data_folder / "trec-robust03" / "runs").glob("*"))[:3]
     assert cc.rank(cc.read(runs)).method == "rrf"

@@ -260,6 +260,30 @@ def test_metasearch_prints_the_published_row(run: Run, data_folder: Path, datase
     assert "published" in run(*args)[1]
 
 
+def test_runs_are_compared_over_the_same_queries(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 d1 1\n2 0 d1 1\n3 0 d1 1\n")
+    (tmp_path / "one").write_text("1 Q0 d1 1 9 one\n2 Q0 d1 1 9 one\n9 Q0 d1 1 9 one\n")
+    (tmp_path / "two").write_text("1 Q0 d2 1 9 two\n1 Q0 d1 2 8 two\n2 Q0 d1 1 9 two\n3 Q0 d1 1 9 two\n")
+    args = ("evaluate", tmp_path / "one", tmp_path / "two", "--labels", tmp_path / "qrels", "--metric", "recip_rank")
+    code, out, err = run(*args, "--json")
+    assert code == 0
+    systems = {system["system"]: system for system in json.loads(out)["systems"]}
+    assert systems["one"]["means"]["mrr"] == pytest.approx(2 / 3)
+    assert systems["two"]["means"]["mrr"] == pytest.approx(2.5 / 3)
+    assert (systems["one"]["missing"], systems["one"]["unjudged"]) == (["3"], ["9"])
+    assert "means over 3 of 3 judged instances" in err
+    assert "warning: one: missing-instances: 1 of 3" in err
+    assert "--queries shared" in err
+    code, out, err = run(*args, "--json", "--queries", "shared")
+    means = [system["means"]["mrr"] for system in json.loads(out)["systems"]]
+    assert means == pytest.approx([1.0, 0.75])
+    assert "means over 2 of 3 judged instances" in err
+    (tmp_path / "tied").write_text("1 Q0 d1 1 9 tied\n1 Q0 d2 2 9 tied\n")
+    args = ("evaluate", tmp_path / "tied", "--labels", tmp_path / "qrels", "--metric", "mrr", "--queries", "shared")
+    assert "--ties average" in run(*args)[2]
+    assert "0.7500" in run(*args, "--ties", "average")[1]
+
+
 def test_weights_of_runs_decide_the_fusion(run: Run, tmp_path: Path) -> None:
     for name, first, second in (("one", "d1", "d2"), ("two", "d2", "d1")):
         (tmp_path / name).write_text(f"1 Q0 {first} 1 9 {name}\n1 Q0 {second} 2 8 {name}\n")

@@ -1,4 +1,4 @@
-"""Whoever forgets the queries is told; whoever means one query is not."""
+"""What a score is worth: whoever forgets the queries is told, and the order of rows says nothing."""
 
 from __future__ import annotations
 
@@ -50,3 +50,13 @@ def test_a_grid_search_without_routing_is_told_and_with_routing_is_not():
         warnings.simplefilter("error", OneQueryWarning)
         folds = list(GroupKFold(2).split(X, Y, QID))
         GridSearchCV(RankNet(max_iter=200), {"alpha": [1e-4, 1e-2]}, cv=folds).fit(X, Y, qid=QID)
+
+
+def test_a_ranker_that_says_nothing_does_not_look_perfect_on_sorted_rows():
+    y, qid = np.tile([2, 1, 0, 0], 20), np.repeat(np.arange(20), 4)
+    rows = np.column_stack([y, np.ones(80)])
+    ranker = RankNet().fit(rows, y, qid=qid)
+    ranker.coef_ = np.zeros(2)
+    sorted_rows = ranker.score(rows, y, qid=qid)
+    assert sorted_rows == pytest.approx(ranker.score(rows[::-1], y[::-1], qid=qid[::-1]))
+    assert sorted_rows < 0.9

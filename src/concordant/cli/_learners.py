@@ -176,10 +176,12 @@ def predict(model: Any, X: Any, query: Any) -> Floats:
 
 
 def evaluate(scores: Floats, found: Features, wanted: Sequence[str]) -> dict[str, float]:
-    """Return the mean of every metric over the queries."""
+    """Return the mean of every metric over the queries; the order of tied rows plays no part."""
     from concordant import metrics
 
-    values = metrics.evaluate_arrays(scores, found.y, found.query, list(wanted))
+    plain = any(isinstance(metrics.parse(one), metrics.ListMetric) for one in wanted)
+    ties = "order" if plain else "average"
+    values = metrics.evaluate_arrays(scores, found.y, found.query, list(wanted), ties=ties)
     return {name: float(metrics.mean(by_query)) for name, by_query in values.items()}
 
 

@@ -210,8 +210,13 @@ def refuse_labels_beside_pairs(y: object, qid: object, group: object, weighting:
 
 
 def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_by_row: Floats | None = None) -> float:
-    """Return the mean of a metric over queries, weighted where weights are given."""
-    values = next(iter(metrics.evaluate_arrays(scores, label, query, [metric]).values()))
+    """Return the mean of a metric over queries, weighted where weights are given; the order of tied rows plays no part.
+
+    Otherwise a ranker that says nothing at all would look perfect on rows sorted by label.
+    """
+    found = metrics.parse(metric)
+    ties = "order" if isinstance(found, metrics.ListMetric) else "average"
+    values = next(iter(metrics.evaluate_arrays(scores, label, query, [found], ties=ties).values()))
     weight = np.ones(len(values))
     if weight_by_row is not None:
         weight[query] = weight_by_row

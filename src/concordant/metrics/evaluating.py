@@ -51,7 +51,8 @@ def evaluate_arrays(
     place, ptr = _group(group, len(score_by_row))
     if len(place):
         score_by_row, label_by_row = _moved(score_by_row, place), _moved(label_by_row, place)
-    chosen, skips, average = _retrieval_only(metrics), _skips(unjudged), _averages(ties)
+    chosen, skips = _retrieval_only(metrics), _skips(unjudged)
+    average = _averages(ties) and _has_equal(score_by_row)
     compiled = [] if average else [one for one in chosen if one.measure is not None]
     largest = _largest(label_by_row, chosen)
     values = kernels.evaluate_scores(score_by_row, label_by_row, ptr, _table(compiled, largest), skips)
@@ -156,6 +157,11 @@ def _averages(ties: str) -> bool:
     if ties not in ("order", "average"):
         raise ParameterError(f"ties={ties!r} is not a choice: use 'order' or 'average'.")
     return ties == "average"
+
+
+def _has_equal(score: Floats) -> bool:
+    ordered = np.sort(score)
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def _largest(label: Floats, chosen: list[RetrievalMetric]) -> float:

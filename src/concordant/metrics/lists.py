@@ -140,20 +140,35 @@ class Lists:
         return before - reading
 
     def _chance_to_read_on(self, on: Floats) -> Floats:
+        """Return the chance of reading on after each place, from the chances of reading on after each document."""
         start, size = self.tie_start[:-1], self.tie_size
-        reading: Floats = on ** (np.arange(len(on)) - start[self.tie] + 1)
-        mixed = np.zeros(len(size), bool)
-        mixed[self.tie[on != on[start][self.tie]]] = True
-        for tie in np.flatnonzero(mixed).tolist():
-            span = slice(start[tie], start[tie] + size[tie])
-            reading[span] = _mean_products(on[span])
-        through, query_of_tie = reading[start + size - 1], self.query[start]
-        ties = np.searchsorted(query_of_tie, np.arange(self.n + 1))
-        for first, last in zip(ties[:-1].tolist(), ties[1:].tolist(), strict=True):
-            np.cumprod(through[first:last], out=through[first:last])
-        earlier: Floats = np.concatenate([[1.0], through[:-1]])[: len(through)]
-        earlier[ties[:-1][self.length > 0]] = 1.0
-        return reading * earlier[self.tie]
+        place = np.arange(len(on)) - start[self.tie]
+        if ((on == 0.0) | (on == 1.0)).all():  # r documents stop every reader: (n-r)/n, (n-r-1)/(n-1), … pass them
+            left = size[self.tie] - place
+            reading = _running_product(np.maximum(left - self.in_tie(on == 0.0)[self.tie], 0.0) / left, place)
+        else:
+            reading = on ** (place + 1)
+            mixed = np.zeros(len(size), bool)
+            mixed[self.tie[on != on[start][self.tie]]] = True
+            for tie in np.flatnonzero(mixed).tolist():
+                span = slice(start[tie], start[tie] + size[tie])
+                reading[span] = _mean_products(on[span])
+        query_of_tie = self.query[start]
+        first_of_query = np.searchsorted(query_of_tie, np.arange(self.n))[query_of_tie]
+        number = np.arange(len(size)) - first_of_query
+        through = _running_product(reading[start + size - 1], number)
+        earlier = np.where(number > 0, np.concatenate([[1.0], through[:-1]])[: len(through)], 1.0)
+        return np.asarray(reading * earlier[self.tie])
+
+
+def _running_product(factor: Floats, place: Int64s) -> Floats:
+    """Multiply each factor with all before it in its run, where ``place`` counts from 0, in log2(longest run) steps."""
+    product, reach = np.asarray(factor, np.float64), 1
+    while reach <= place.max(initial=0):
+        earlier = np.concatenate([np.ones(reach), product[:-reach]])
+        product = np.where(place >= reach, product * earlier, product)
+        reach *= 2
+    return product
 
 
 def _totals(group: Int64s, amount: Floats | Bools, n: int) -> Floats:

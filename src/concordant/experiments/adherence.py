@@ -2,8 +2,8 @@
 
 On the training parts of fold 1, every search engine gets an adherence theta twice: from the labels (how well the
 engine agrees with the judged relevance) and by learning theta together with the scores, without any label. The paper
-learns by plain maximum likelihood, and so does this (prior 0; a prior drives the adherences towards 0 or 1). It
-shows the two as rows of grey cells, white = 1 and black = 0, and finds that they look alike.
+learns by plain maximum likelihood, and so does this (prior 0; a prior changes little). It shows the two as rows of grey
+cells, white = 1 and black = 0, and finds that they look alike.
 """
 
 from __future__ import annotations

@@ -132,12 +132,13 @@ def test_streams_are_alike(rng):
                 for k in (compiled, twins)
             )
         )
-    same(
-        *(
-            k.trueskill_stream(indptr, slot, tier, weight, is_open, 6, 25.0, 8.0, 4.0, 0.1, 0.7)
-            for k in (compiled, twins)
+    for all_pairs in (False, True):
+        same(
+            *(
+                k.trueskill_stream(indptr, slot, tier, weight, is_open, 6, 25.0, 8.0, 4.0, 0.1, 0.7, all_pairs)
+                for k in (compiled, twins)
+            )
         )
-    )
 
 
 def test_every_kernel_here_has_both_versions():

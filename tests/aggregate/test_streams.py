@@ -86,8 +86,22 @@ def test_beliefs_after_one_game_are_the_moments_of_the_posterior():
     assert ranking.detail("stderr") == pytest.approx(kept.std(axis=0), abs=0.02)
 
 
-def test_tied_items_of_a_ranking_are_treated_alike():
-    ranking = cc.rank(cc.Preferences.from_rankings([["a", ["b", "c", "d"], "e"]]), "trueskill")
+def test_in_a_tie_neighbours_draw():
+    tied = ratings(cc.rank(cc.Preferences.from_rankings([["a", ["b", "c"], "d"]]), "trueskill"))
+    assert tied["a"] > tied["c"] > tied["b"] > tied["d"]  # a beats b, b draws with c, c beats d
+    assert tied["c"] - 25 == pytest.approx(25 - tied["b"])
+
+
+def test_those_left_open_are_beaten_and_do_not_meet():
+    top = cc.Preferences(["a", "b", "c", "d"], [0, 4], [0, 1, 2, 3], [0, 1, 2, 2], open=[True])
+    found = ratings(cc.rank(top, "trueskill"))
+    assert found["a"] > found["b"] > found["c"] == pytest.approx(found["d"])
+    unsaid = cc.Preferences(["a", "b", "c"], [0, 3], [0, 1, 2], [0, 0, 0], open=[True])
+    assert set(ratings(cc.rank(unsaid, "trueskill")).values()) == {25.0}
+
+
+def test_with_all_pairs_tied_items_of_a_ranking_are_treated_alike():
+    ranking = cc.rank(cc.Preferences.from_rankings([["a", ["b", "c", "d"], "e"]]), "trueskill", ties="pairs")
     found = ratings(ranking)
     assert found["b"] == pytest.approx(found["c"]) == pytest.approx(found["d"])
     assert found["a"] > found["b"] > found["e"]

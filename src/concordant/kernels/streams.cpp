@@ -88,6 +88,8 @@ inline void draw_moments(double t, double e, double &v, double &w) {
     w = std::min(1.0, std::max(0.0, v * v + ((e - far) * high + (e + far) * low) / mass));
 }
 
+constexpr double SETTLED = 1e-9; // how little messages may move at the end
+
 struct Factor { // performance of `up` minus that of `down` exceeds the margin, or stays within it
     size_t up, down;
     bool is_draw;
@@ -142,17 +144,30 @@ struct Skill {
     }
 };
 
-// The factors of one ballot: a win over everyone in the next tier, a draw with everyone in the same one.
-bool lay_out(const Games &g, size_t b, std::vector<Factor> &factors) {
+// The factors of one ballot as a chain: every item meets the next one, as a draw inside a tier and a win across; the last
+// named item beats each of an open tier, whose items do not meet. No loops, so messages passed down and up are exact.
+void lay_out_chain(const Games &g, size_t b, std::vector<Factor> &factors) {
+    int64_t from = g.indptr[b], to = g.indptr[b + 1], open = to; // where an open last tier starts
+    if (g.is_open[b])
+        while (open > from && g.tier[open - 1] == g.tier[to - 1]) --open;
+    factors.clear();
+    for (int64_t j = from + 1; j < to; ++j) {
+        int64_t i = std::min(j, open) - 1;
+        if (i >= from)
+            factors.push_back(
+                {static_cast<size_t>(i - from), static_cast<size_t>(j - from), g.tier[i] == g.tier[j], 0, 0, 0, 0});
+    }
+}
+
+// The factors of one ballot with all pairs: a win over everyone in the next tier, a draw with everyone in the same one.
+void lay_out_pairs(const Games &g, size_t b, std::vector<Factor> &factors) {
     int64_t from = g.indptr[b], to = g.indptr[b + 1];
-    bool is_chain = true;
     factors.clear();
     for (int64_t start = from; start < to;) {
         int64_t stop = start, end;
         while (stop < to && g.tier[stop] == g.tier[start]) ++stop;
         end = stop;
         while (end < to && g.tier[end] == g.tier[stop]) ++end;
-        is_chain = is_chain && stop - start == 1;
         for (int64_t i = start; i < stop; ++i) {
             if (!is_unsaid(g, b, start, start))
                 for (int64_t j = i + 1; j < stop; ++j)
@@ -162,12 +177,17 @@ bool lay_out(const Games &g, size_t b, std::vector<Factor> &factors) {
         }
         start = stop;
     }
-    return is_chain || factors.size() == 1;
+}
+
+bool has_ties(const Games &g, size_t b) {
+    for (int64_t k = g.indptr[b] + 1; k < g.indptr[b + 1]; ++k)
+        if (g.tier[k] == g.tier[k - 1]) return true;
+    return false;
 }
 
 nb::tuple trueskill_stream(In<int64_t> indptr, In<int64_t> entry_slot, In<int32_t> tier, In<double> weight,
                            In<uint8_t> is_open, int64_t n_slots, double mean, double sigma, double beta, double drift,
-                           double margin) {
+                           double margin, bool all_pairs) {
     size_t n = static_cast<size_t>(n_slots);
     Buffer<double> mu(n, mean), sd(n, sigma);
     {
@@ -183,7 +203,9 @@ nb::tuple trueskill_stream(In<int64_t> indptr, In<int64_t> entry_slot, In<int32_
             if (m < 2) continue;
             for (double left = weight.data()[b]; left > 1e-12; left -= 1) {
                 double part = std::min(left, 1.0);
-                bool is_chain = lay_out(g, b, skill.factors);
+                bool is_chain = !all_pairs || !has_ties(g, b) || m == 2;
+                if (is_chain) lay_out_chain(g, b, skill.factors);
+                else lay_out_pairs(g, b, skill.factors);
                 skill.pi.assign(m, 0.0);
                 skill.tau.assign(m, 0.0);
                 for (size_t k = 0; k < m; ++k) {
@@ -213,7 +235,7 @@ nb::tuple trueskill_stream(In<int64_t> indptr, In<int64_t> entry_slot, In<int32_
                             skill.tau[x.down] += delta[4 * k + 3];
                         }
                     }
-                    if (moved < 1e-13) break;
+                    if (moved < SETTLED) break;
                 }
                 for (size_t k = 0; k < m; ++k) {
                     size_t slot = static_cast<size_t>(g.slot[from + static_cast<int64_t>(k)]);
@@ -238,5 +260,5 @@ void bind_streams(nb::module_ &m) {
           "scale"_a, "advantage"_a);
     m.def("trueskill_stream", &trueskill_stream, "indptr"_a.noconvert(), "entry_slot"_a.noconvert(),
           "tier"_a.noconvert(), "weight"_a.noconvert(), "is_open"_a.noconvert(), "n_slots"_a, "mean"_a, "sigma"_a,
-          "beta"_a, "drift"_a, "margin"_a);
+          "beta"_a, "drift"_a, "margin"_a, "all_pairs"_a);
 }

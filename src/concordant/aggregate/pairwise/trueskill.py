@@ -3,8 +3,10 @@
 A skill is a normal distribution (mean, sigma). In a game every item shows a performance with standard deviation
 ``beta`` around its skill; whoever performs better by more than the draw margin wins, less is a draw. Each game updates
 the beliefs by Bayes' rule (expectation propagation), surprising results and unsure skills moving most. Unlike Elo it
-knows how sure it is, takes whole rankings of any length, and models draws. A ranking is a chain of wins between
-neighbouring places; tied items are draws among themselves.
+knows how sure it is, takes whole rankings of any length, and models draws. A ranking is a chain in which every item
+meets the next one: a win, or a draw where the two are tied (as in the paper and in its implementations). Of a tie of
+three or more the items meet in the order the ballot names them; ``ties="pairs"`` lets all of them draw with each
+other, and beat all of the next place, whatever their order.
 
 The score is the mean; ``conservative`` ranks by mean - 3 sigma, a skill the item has almost surely. ``drift`` lets
 skills change between games. The draw margin follows from ``draw``, the share of draws between equals.
@@ -41,6 +43,7 @@ class Trueskill(Method):
     needs = frozenset({"order"})
     waives = {
         "anonymity": "beliefs depend on the order of the games",
+        "neutrality": "of three tied items the one named between the others draws twice",
         "condorcet_consistency": "late games count less than early ones",
     }
 
@@ -49,6 +52,7 @@ class Trueskill(Method):
     beta: float = param(25.0 / 6, "standard deviation of a performance around the skill", low=1e-9)
     drift: float = param(25.0 / 300, "standard deviation a skill gains before every game", low=0.0)
     draw: float = param(0.1, "share of draws between equal items", low=0.0, high=0.99)
+    ties: str = param("chain", "who draws in a tie: neighbours on the ballot, or all pairs", choices=("chain", "pairs"))
     score: str = param("mean", "rank by the mean or by mean - 3 sigma", choices=("mean", "conservative"))
     level: float = param(0.95, "confidence of the intervals", low=0.01, high=0.9999)
 
@@ -66,6 +70,7 @@ class Trueskill(Method):
             self.beta,
             self.drift,
             self.margin,
+            self.ties == "pairs",
         )
         half = NormalDist().inv_cdf((1 + self.level) / 2) * sigma
         score = mean - 3 * sigma if self.score == "conservative" else mean

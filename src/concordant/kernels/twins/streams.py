@@ -12,6 +12,8 @@ from concordant.types import Bytes, Floats, Int32s, Int64s
 
 __all__ = ["elo_stream", "trueskill_stream"]
 
+SETTLED = 1e-9  # how little messages may move at the end
+
 
 def elo_stream(
     indptr: Int64s,
@@ -61,8 +63,13 @@ def trueskill_stream(
     beta: float,
     drift: float,
     margin: float,
+    all_pairs: bool,
 ) -> tuple[Floats, Floats]:
-    """Return (mean, standard deviation) of every skill after all games."""
+    """Return (mean, standard deviation) of every skill after all games.
+
+    In a game every item meets the next one, as a draw inside a tier and a win across; the last named item beats each of
+    an open tier. With ``all_pairs`` it draws with all of its own tier and beats all of the next.
+    """
     mu, sd = np.full(n_slots, mean), np.full(n_slots, sigma)
     noise = beta * beta
     for b, span, part in _games(indptr, weight):
@@ -70,7 +77,10 @@ def trueskill_stream(
         sd[slot] = np.sqrt(sd[slot] ** 2 + part * drift**2)
         prior_pi = 1 / (sd[slot] ** 2 + noise)
         prior_tau = mu[slot] * prior_pi
-        pi, tau = _infer(_factors(tier[span].tolist(), bool(is_open[b])), prior_pi, prior_tau, margin)
+        levels = tier[span].tolist()
+        is_chain = not all_pairs or len(set(levels)) == len(levels) or len(levels) == 2
+        factors = _chain(levels, bool(is_open[b])) if is_chain else _all_pairs(levels, bool(is_open[b]))
+        pi, tau = _infer(factors, is_chain, prior_pi, prior_tau, margin)
         for k, s in enumerate(slot.tolist()):
             gained = pi[k] - prior_pi[k]
             if gained > 0:
@@ -104,7 +114,18 @@ class _Factor:
     tau_down: float = 0.0
 
 
-def _factors(tier: list[int], is_open: bool) -> list[_Factor]:
+def _chain(tier: list[int], is_open: bool) -> list[_Factor]:
+    factors: list[_Factor] = []
+    first_open = tier.index(tier[-1]) if is_open else len(tier)
+    for k in range(1, len(tier)):
+        if k <= first_open:
+            factors.append(_Factor(k - 1, k, tier[k] == tier[k - 1]))
+        elif first_open > 0:
+            factors.append(_Factor(first_open - 1, k, False))
+    return factors
+
+
+def _all_pairs(tier: list[int], is_open: bool) -> list[_Factor]:
     levels = sorted(set(tier))
     groups = [[k for k, t in enumerate(tier) if t == level] for level in levels]
     factors: list[_Factor] = []
@@ -118,13 +139,10 @@ def _factors(tier: list[int], is_open: bool) -> list[_Factor]:
     return factors
 
 
-def _infer(factors: list[_Factor], pi: Floats, tau: Floats, margin: float) -> tuple[Floats, Floats]:
-    """Pass messages until nothing moves: along a strict ranking down and up, else all at once."""
+def _infer(factors: list[_Factor], is_chain: bool, pi: Floats, tau: Floats, margin: float) -> tuple[Floats, Floats]:
+    """Pass messages until nothing moves: along a chain down and up, else all at once."""
     pi, tau = pi.copy(), tau.copy()
     m, n = len(pi), len(factors)
-    is_chain = n == 1 or (
-        n == m - 1 and not any(f.is_draw for f in factors) and all(f.down == f.up + 1 for f in factors)
-    )
     for _ in range(1 if n == 1 else 400):
         moved = 0.0
         if is_chain:
@@ -135,7 +153,7 @@ def _infer(factors: list[_Factor], pi: Floats, tau: Floats, margin: float) -> tu
             for f in factors:
                 moved = max(moved, _pass(f, 1.0 / m, pi, tau, next_pi, next_tau, margin))
             pi, tau = next_pi, next_tau
-        if moved < 1e-13:
+        if moved < SETTLED:
             break
     return pi, tau
 

@@ -148,8 +148,8 @@ class Consensus:
         if open_ones:
             where = name_instances(prefs, open_ones)
             text = (
-                f"not proven optimal within time_limit: the ranking may be up to {self.gap.max():.2%} above the least "
-                f"total distance{where}"
+                f"stopped before the proof was complete: the ranking may be up to {self.gap.max():.2%} above the least "
+                f"total distance{where}; time_limit= gives more seconds"
             )
             warnings.append(Notice("not-proven-optimal", text))
         several = [q for q, unique in enumerate(self.is_unique) if unique is False and self.is_proven[q]]

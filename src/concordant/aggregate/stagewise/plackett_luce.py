@@ -4,8 +4,9 @@ Every item has a worth exp(s). A ranking arises from the top: the first item is 
 worth / sum of worths, the second from those that remain, and so on; P(order) = prod_i exp(s_i) / sum_{j >= i} exp(s_j).
 The scores are those of maximum (penalised) likelihood. For two items it is Bradley-Terry, for single choices the
 conditional logit. A ballot over some of the items speaks only of these; in an open ballot (top-k, a choice from a
-set) the rest stay in the denominators and are not ordered. Use it for choices, top-k lists and race results, where
-who comes first tells more than who comes last.
+set) the rest stay in the denominators and are not ordered. Use it for choices and race results, where who comes first
+tells more than who comes last. Where ballots stop because the rest is worse ("my top three"), use
+``plackett-luce-topk``, which keeps the unnamed in the denominators: else an item named first once may lead all.
 
 ``prior`` keeps scores finite where nothing was ever put before an item, and draws those of rarely ranked items to the
 middle: the precision of a normal distribution on the scores, or with ``prior_kind="gamma"`` how many times each item

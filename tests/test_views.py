@@ -90,9 +90,10 @@ def test_missing_positions_are_the_mean_of_the_free_ones() -> None:
     assert views.missing_positions(prefs).tolist() == [3.5, 3.0]
 
 
-def test_a_matrix_too_large_for_memory_is_refused() -> None:
+def test_a_matrix_too_large_for_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     prefs = cc.Preferences.from_rankings([list(map(str, range(25_000)))])
-    with pytest.raises(cc.InputError, match="would take"):
+    monkeypatch.setenv("CONCORDANT_MEMORY", "1GB")
+    with pytest.raises(cc.InputError, match=r"25,000 candidates in 1 instances needs about 9\.3 GB of memory"):
         views.win_matrices(prefs)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from concordant import api, io, laws, learn, metrics, registry
 from concordant.errors import UnknownNameError
+from concordant.memory import shown
 from concordant.method import NEEDS, Method
 from concordant.params import Param, params_of
 
@@ -117,8 +118,22 @@ def method_page(name: str, cls: type[Method]) -> str:
         lines += ["## Needs", ""]
         lines += [f"- **{need}**: it refuses data where {NEEDS[need].partition(':')[0]}." for need in sorted(cls.needs)]
         lines += [""]
+    if cls.matrices:
+        lines += ["## Memory", "", *_memory(cls), ""]
     lines += ["## Laws", "", *_laws(cls)]
     return "\n".join([*lines, ""])
+
+
+def _memory(cls: type[Method]) -> list[str]:
+    parts = (
+        "Where the instances of the data do not fit together, they are ranked some at a time. " if cls.by_parts else ""
+    )
+    return [
+        f"It builds matrices of all pairs of items: about {8 * cls.matrices} bytes × items² per instance at its peak, "
+        f"which is {shown(cls.memory_of(1_000))} for 1,000 items and {shown(cls.memory_of(10_000))} for 10,000. {parts}"
+        "What would take more than half of the free memory, or more than the environment variable "
+        "`CONCORDANT_MEMORY` says (`4GB`), is refused before it begins."
+    ]
 
 
 def learners_index(classes: dict[str, type]) -> str:

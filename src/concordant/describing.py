@@ -216,7 +216,7 @@ def _components(prefs: Preferences) -> tuple[Int64s, Int64s | None]:
     is_short = np.diff(prefs.indptr) < np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     all_counted = True
     if is_short.any() and views.resolve_missing(prefs, "auto") == "last":
-        all_counted = bool((np.diff(prefs.slot_ptr).astype(float) ** 2).sum() <= findings.MOST_MATRIX_ENTRIES)
+        all_counted = findings.may_count_pairs(prefs)
         more = _links_by_wins(prefs) if all_counted else _links_to_unmentioned(prefs, is_short)
         source, target = np.concatenate([source, more[0]]), np.concatenate([target, more[1]])
     graph = coo_array((np.ones(len(source), np.int8), (source, target)), shape=(n_nodes, n_nodes)).tocsr()

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant import api, views
+from concordant import api, memory, views
 from concordant.gather import sum_by
 from concordant.preferences import Preferences
 from concordant.types import AnyArray, Floats, Int64s
@@ -103,11 +103,17 @@ def separation(is_strong: bool | None, never_lost: tuple[str, ...], n_never_lost
     return Finding("separated", False, text)
 
 
+def may_count_pairs(prefs: Preferences) -> bool:
+    """Say whether the matrices of all pairs are small enough for a first look."""
+    entries = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
+    return entries <= MOST_MATRIX_ENTRIES and memory.fits(8 * 2 * views.COUNTED * entries)
+
+
 # ---- cycles ----
 def cycles(prefs: Preferences) -> Cycles | None:
     """Count cyclic triads of the strict majorities and find the winners; None if there are too many items."""
     size = np.diff(prefs.slot_ptr)
-    if len(size) and (size.max() > LARGEST_FOR_CYCLES or (size.astype(float) ** 2).sum() > MOST_MATRIX_ENTRIES):
+    if len(size) and (size.max() > LARGEST_FOR_CYCLES or not may_count_pairs(prefs)):
         return None
     matrices = views.win_matrices(prefs, "auto")
     n_cyclic = n_triads = n_with_winner = 0
@@ -193,11 +199,11 @@ class Agreement:
 
 def agreement(prefs: Preferences) -> Agreement | None:
     """Measure every agent's agreement with all others; None without agents, or where that is too much work."""
-    size, sizes = np.diff(prefs.slot_ptr).astype(float), np.diff(prefs.indptr)
+    sizes = np.diff(prefs.indptr)
     n_pairs = sizes * (sizes - 1) // 2
     if prefs.agent is None or prefs.n_agents is None or prefs.n_agents < 2:
         return None
-    if n_pairs.sum() > MOST_PAIRS or (size**2).sum() > MOST_MATRIX_ENTRIES:
+    if n_pairs.sum() > MOST_PAIRS or not may_count_pairs(prefs):
         return None
     matrices = views.win_matrices(prefs)  # only what others said of both items
     with_others, counted = np.zeros(prefs.n_agents), np.zeros(prefs.n_agents)

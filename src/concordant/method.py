@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from concordant import memory
 from concordant.errors import InputError, NeedError, ParameterError
 from concordant.params import check_params, values_of
 from concordant.preferences import Preferences
@@ -50,6 +52,23 @@ class Outcome:
 _NOTHING_MORE = Outcome(np.empty(0))  # of a method that only scores
 
 
+def _joined(parts: Sequence[Outcome]) -> Outcome:
+    """Put the outcomes of consecutive instances together; what sums up all of them is left out, which is said."""
+    said: dict[str, list[Notice]] = {}
+    for part in parts:
+        for notice in part.warnings:
+            said.setdefault(notice.name, []).append(notice)
+    warnings = []
+    for name, notices in said.items():
+        items = tuple(dict.fromkeys(item for notice in notices for item in notice.items))
+        more = f" (the same in other parts of the instances, {len(items):,} items in all)" if len(notices) > 1 else ""
+        warnings.append(Notice(name, notices[0].text + more, items))
+    if any(part.fit for part in parts):
+        text = f"the instances were ranked in {len(parts)} parts to save memory, so the fit of all is not known"
+        warnings.append(Notice("ranked-in-parts", text))
+    return Outcome(np.concatenate([part.score for part in parts]), warnings=tuple(warnings))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Method:
     """Base class of every aggregation method."""
@@ -62,6 +81,10 @@ class Method:
     """Other names, each with the parameters it stands for."""
     silence: ClassVar[str] = ""
     """What a ballot says of candidates it does not mention, of a method that has no parameter ``missing`` for it."""
+    matrices: ClassVar[int] = 0
+    """How many square matrices of the candidates of an instance (float64) it holds at its peak, measured; 0: none."""
+    by_parts: ClassVar[bool] = False
+    """Whether instances may be ranked some at a time where the matrices of all do not fit into memory."""
     learns: ClassVar[tuple[str, ...]] = ()
     """Names of what ``fit`` adds to a copy of the method: a number, an array, or a mapping of labels to numbers."""
 
@@ -76,7 +99,7 @@ class Method:
         """Rank the candidates of every instance."""
         start = time.perf_counter()
         self.check_needs(prefs)
-        found = self.scores(prefs)
+        found = self._scores_within_memory(prefs)
         outcome, score = (found, found.score) if isinstance(found, Outcome) else (_NOTHING_MORE, found)
         if not np.isfinite(score).all():
             raise InputError(f"{self.name} gave a score that is not finite: please report these preferences.")
@@ -98,6 +121,33 @@ class Method:
             model=outcome.model,
         )
 
+    def _scores_within_memory(self, prefs: Preferences) -> Floats | Outcome:
+        """Score all instances at once or, where their matrices do not fit, part by part; refuse what never fits."""
+        size = np.diff(prefs.slot_ptr).astype(np.float64)
+        needed = self.memory_of(1) * size**2
+        if memory.fits(float(needed.sum())):
+            return self.scores(prefs)
+        advice = "use a method without pairwise matrices (borda, rrf), or select fewer items"
+        if not self.by_parts or prefs.instances is None:
+            more = f" in {len(size):,} instances (select(instances=…) takes some)" if len(size) > 1 else ""
+            memory.require(float(needed.sum()), f"{self.name} on up to {int(size.max()):,} items{more}", advice)
+        memory.require(float(needed.max()), f"{self.name} on {int(size.max()):,} items", advice)
+        return self._scores_by_parts(prefs, needed)
+
+    def _scores_by_parts(self, prefs: Preferences, needed: Floats) -> Outcome:
+        assert prefs.instances is not None
+        allowed, bounds, held = memory.allowance(), [0], 0.0
+        for instance, amount in enumerate(needed.tolist()):
+            held += amount
+            if held > allowed and instance > bounds[-1]:
+                bounds.append(instance)
+                held = amount
+        parts = []
+        for start, stop in pairwise([*bounds, len(needed)]):
+            found = self.scores(prefs.select(instances=prefs.instances[start:stop]))
+            parts.append(found if isinstance(found, Outcome) else Outcome(found))
+        return _joined(parts)
+
     def check_needs(self, prefs: Preferences) -> None:
         """Raise NeedError if the preferences lack something this method needs."""
         if not prefs.n_slots:
@@ -112,6 +162,11 @@ class Method:
         for need in sorted(self.needs):
             if lacking[need]:
                 raise NeedError(f"{self.name} cannot rank this data: {NEEDS[need]}.")
+
+    @classmethod
+    def memory_of(cls, items: int) -> float:
+        """Return about how many bytes an instance of so many candidates takes at the peak, its matrices alone."""
+        return 8.0 * cls.matrices * items**2
 
     @property
     def learnt(self) -> dict[str, Any]:

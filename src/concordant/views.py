@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant import kernels
-from concordant.errors import InputError, ParameterError
+from concordant import kernels, memory
+from concordant.errors import ParameterError
 from concordant.gather import segment_index, sum_by
 from concordant.preferences import Preferences
 from concordant.types import Bools, Floats, Int32s, Int64s
 
 MISSING = ("ignore", "last", "last-free")
-LARGEST_MATRIX = 500_000_000  # entries of all pairwise matrices together: 4 GB
+COUNTED = 2  # matrices that pair counts take: wins and ties
 
 
 def instance_of_slot(prefs: Preferences) -> Int64s:
@@ -217,12 +217,11 @@ def win_matrices(prefs: Preferences, missing: str = "ignore") -> WinMatrices:
 def check_matrix_size(prefs: Preferences) -> None:
     """Refuse to count the pairs of more candidates than fit into memory."""
     size = np.diff(prefs.slot_ptr)
-    total = int((size.astype(np.float64) ** 2).sum())
-    if total > LARGEST_MATRIX:
-        raise InputError(
-            f"Pairwise counts of {int(size.max()):,} candidates would take {total * 8 / 1e9:.0f} GB: "
-            "use a method without a pairwise matrix (borda, rrf), or select fewer items."
-        )
+    memory.require(
+        8 * COUNTED * float((size.astype(np.float64) ** 2).sum()),
+        f"Counting the pairs of {int(size.max(initial=0)):,} candidates in {len(size):,} instances",
+        "use a method without pairwise matrices (borda, rrf), or select fewer items",
+    )
 
 
 def _unranked(prefs: Preferences) -> Int64s:

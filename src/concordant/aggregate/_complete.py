@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant import views
-from concordant.errors import InputError
+from concordant import memory
 from concordant.preferences import Preferences
 
 
@@ -19,11 +18,11 @@ def with_missing(prefs: Preferences, missing: str) -> Preferences:
         return prefs
     size = np.diff(prefs.indptr)
     candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
-    if int(candidates.sum()) > views.LARGEST_MATRIX:
-        raise InputError(
-            f"Keeping {int(candidates.max()):,} candidates in every ballot's denominators takes too much memory: "
-            "use missing='ignore'."
-        )
+    memory.require(
+        48 * float(candidates.sum()),
+        f"Keeping {int(candidates.max(initial=0)):,} candidates in the denominators of {prefs.n_ballots:,} ballots",
+        "use missing='ignore'",
+    )
     is_open = np.zeros(prefs.n_ballots, bool) if prefs.open is None else prefs.open
     if (size == candidates).all():
         return prefs

@@ -99,6 +99,7 @@ def _facts(name: str) -> dict[str, object]:
         "aliases": sorted(cls.aliases),
         "needs": sorted(cls.needs),
         "waives": dict(cls.waives),
+        "matrices": cls.matrices,
         "params": _params(params_of(cls)),
     }
 
@@ -132,6 +133,7 @@ def _page(name: str) -> str:
     import sys
 
     from concordant import registry
+    from concordant.memory import shown
     from concordant.params import params_of
 
     cls = registry.load(name)
@@ -142,4 +144,7 @@ def _page(name: str) -> str:
         lines.append(f"Needs: {', '.join(sorted(cls.needs))}")
     lines += _listed(params_of(cls))
     lines += [f"Waives {law}: {reason}" for law, reason in cls.waives.items()]
+    if cls.matrices:
+        amount = shown(cls.memory_of(10_000))
+        lines.append(f"Memory: about {8 * cls.matrices} bytes x items² per instance; {amount} for 10,000 items")
     return "\n".join(lines)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant import gather, kernels
+from concordant import gather, kernels, memory
 from concordant.io._lines import Lines, earlier_equal
 from concordant.io._options import Options
 from concordant.io._source import COMPRESSIONS, Source
@@ -35,7 +35,6 @@ _TROUBLES = {
     3: "the index before a colon is not a whole number",
     4: "the value after a colon is neither a number nor NULL",
 }
-MAX_CELLS = 1 << 32
 MOST_LISTS = 1_000_000  # one index may name a list beyond all memory
 
 
@@ -107,9 +106,11 @@ def read_features(sources: Sequence[Source], options: Options, *, n_features: in
             at, f"feature {width - 1 + base} is beyond n_features = {n_features}: raise n_features=."
         )
     width = width if n_features is None else n_features
-    if len(good) * width > MAX_CELLS:
+    needed = float(len(good)) * width * np.dtype(dtype).itemsize
+    if not memory.fits(needed):
         at = int(row[np.argmax(rows.index)])
-        raise rows.lines.error(at, f"feature {width - 1 + base} makes the dense matrix too large: check the index.")
+        what = f"feature {width - 1 + base} makes the dense matrix too large ({memory.shown(needed)})"
+        raise rows.lines.error(at, f"{what}: check the index, or allow more with {memory.VARIABLE}=.")
     rows.refuse_repeated_features(row)
     X = np.zeros((len(good), width), dtype)
     X[row, rows.index - base] = rows.value

@@ -27,6 +27,7 @@ from concordant.preferences import Preferences
 class FasPivot(Method):
     """Majority quicksort around random pivots, the best of several runs."""
 
+    matrices = 8
     waives = {"neutrality": "the pivots are drawn by place in the input"}
 
     repeats: int = param(10, "how many runs; the best is kept", low=1)

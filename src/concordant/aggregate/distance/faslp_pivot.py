@@ -37,6 +37,7 @@ MOST_DRAWS = 10_000_000  # numbers drawn at once
 class FaslpPivot(Method):
     """Random pivoting on the fractional solution of the Kemeny linear programme, the best of several runs."""
 
+    matrices = 20
     waives = {"neutrality": "of several optimal solutions of the programme it takes the one it meets first"}
 
     repeats: int = param(10, "how many runs; the best is kept", low=1)

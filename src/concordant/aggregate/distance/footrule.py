@@ -32,6 +32,7 @@ NUDGE = 1e-6
 class Footrule(Method):
     """Least total footrule distance, as an assignment of candidates to positions."""
 
+    matrices = 16
     waives = {
         "neutrality": "of several optimal assignments one is taken",
         "condorcet_consistency": "the middle of the positions decides, not the majority of the pairs",

@@ -26,6 +26,7 @@ from concordant.preferences import Preferences
 class InsertionSort(Method):
     """Insertion in random order while the majority agrees, the best of several runs."""
 
+    matrices = 8
     waives = {"neutrality": "the insertion orders are drawn by place in the input"}
 
     repeats: int = param(10, "how many insertion orders; the best result is kept", low=1)

@@ -78,6 +78,7 @@ def watching(progress: Progress) -> Iterator[None]:
 class Kemeny(Method):
     """Least total Kemeny distance, proven, or the best known with its gap."""
 
+    matrices = 8
     waives = {"neutrality": "of several optimal rankings one is returned, preferring the order of net wins"}
     watching = staticmethod(watching)
 

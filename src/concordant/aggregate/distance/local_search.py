@@ -44,6 +44,7 @@ STARTS = ("borda", "fas-pivot", "footrule", "insertion-sort", "lehmer", "pick-a-
 class LocalSearch(Method):
     """Small total Kemeny distance by moving single candidates, with restarts from shaken rankings."""
 
+    matrices = 8
     waives = {"neutrality": "of several rankings that cost the same it keeps the first it meets"}
 
     shakes: int = param(200, "how often the ranking is shaken and improved again", low=0)

@@ -33,6 +33,7 @@ from concordant.preferences import Preferences
 class PickAPerm(Method):
     """One of the input rankings: the one closest to all of them, or a random one."""
 
+    matrices = 8
     waives = {
         "neutrality": "of several best ballots it takes one, and ties may be broken by place in the input",
         "condorcet_consistency": "no ballot need begin with the Condorcet winner",

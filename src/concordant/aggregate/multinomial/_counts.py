@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from concordant import kernels, views
+from concordant import kernels, memory, views
 from concordant.errors import InputError
 from concordant.gather import sum_by
 from concordant.preferences import Preferences
@@ -104,11 +104,11 @@ class Corpus:
         prefs = self.prefs
         size = np.diff(prefs.slot_ptr).astype(np.float64)
         needed = float((size * (size - 1) / 2).sum())
-        if needed > views.LARGEST_MATRIX / 4:
-            raise InputError(
-                f"Variances of {int(size.max()):,} items need {needed:,.0f} pairs, more than fit into memory: "
-                "use variances='equal', or select fewer items."
-            )
+        memory.require(
+            32 * needed,
+            f"Learning the variances of {int(size.max()):,} items from {needed:,.0f} pairs",
+            "use variances='equal', or select fewer items",
+        )
         factor = prefs.weight * theta / self.divisor[prefs.instance_of_ballot]
         return kernels.net_pairs(
             prefs.slot_ptr,

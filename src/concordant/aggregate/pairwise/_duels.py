@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant import kernels, views
+from concordant import kernels, memory, views
 from concordant.errors import InputError, ParameterError
 from concordant.gather import segment_index
 from concordant.preferences import Preferences
@@ -23,7 +23,7 @@ from concordant.vocabulary import shorten
 COUNTS = ("binary", "difference", "log")
 LARGEST_DENSE = 40_000_000  # cells of all matrices together: 0.3 GB
 MOST_EMPTY = 8  # cells per pair above which pairs are sorted rather than counted in matrices
-LARGEST_LISTED = 400_000_000  # pairs
+BYTES_OF_PAIR = 60  # while pairs are listed one by one
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,8 @@ class Counting:
         cells = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
         length = np.diff(prefs.indptr).astype(np.float64)
         pairs = float((length * (length - 1) / 2).sum())
-        is_dense = cells <= min(LARGEST_DENSE, MOST_EMPTY * max(pairs, 10_000.0)) or self.missing != "ignore"
+        is_small = cells <= min(LARGEST_DENSE, MOST_EMPTY * max(pairs, 10_000.0)) and memory.fits(8 * 4 * cells)
+        is_dense = is_small or self.missing != "ignore"
         if self.order_effect or not is_dense:
             return self._listed(prefs)
         if self.counts == "binary":
@@ -122,8 +123,12 @@ class Counting:
     def _listed(self, prefs: Preferences) -> Duels:
         """List all pairs of all ballots, then add up equal ones."""
         length = np.diff(prefs.indptr).astype(np.float64)
-        if (length * (length - 1) / 2).sum() > LARGEST_LISTED:
-            raise InputError("These ballots compare too many pairs to list them: select fewer items or ballots.")
+        n_pairs = float((length * (length - 1) / 2).sum())
+        memory.require(
+            BYTES_OF_PAIR * n_pairs,
+            f"Listing the {n_pairs:,.0f} pairs of these ballots",
+            "select fewer items or ballots",
+        )
         pairs, weight = listed_pairs(prefs)
         up = weight * ~pairs.is_tie if self.counts == "binary" else weight * self._amount(prefs)
         even = weight * pairs.is_tie if self.counts == "binary" else np.zeros(len(weight))

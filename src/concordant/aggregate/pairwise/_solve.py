@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant import kernels
+from concordant import kernels, memory
 from concordant.aggregate.pairwise._duels import Duels
 from concordant.errors import InputError
 from concordant.types import Floats, Int32s, Int64s
@@ -28,6 +28,7 @@ from concordant.types import Floats, Int32s, Int64s
 BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER = range(4)
 SMALL, DENSE = 128, 4000
 LEAST_SPARSE, FEW_ROWS = 1000, 1 / 16  # above so many candidates rows that fill less of a matrix go without one
+MATRICES = 9  # held at once by the dense solver
 MAX_NEWTON = 100
 SMALL_STEP = 1e-6  # after a full step this small the error is about its square
 N_DRAWS = 64
@@ -167,7 +168,8 @@ def fit(
 def is_sparse(duels: Duels) -> bool:
     """Say whether a single instance is better fitted without a matrix."""
     m = duels.n_slots
-    return m > DENSE or (m > LEAST_SPARSE and len(duels.first) < FEW_ROWS * m**2)
+    is_large = m > DENSE or not memory.fits(8 * MATRICES * float(m) ** 2)
+    return is_large or (m > LEAST_SPARSE and len(duels.first) < FEW_ROWS * m**2)
 
 
 def _fit_small(duels: Duels, model: int, penalty: Penalty, instances: Int64s, with_errors: bool = True) -> Part:

@@ -36,6 +36,7 @@ from concordant.types import Floats
 class Cps(Method):
     """Greedy order of the items that stay closest to all ballots, agents weighted by what labels say of them."""
 
+    matrices = 6
     silence = "they are averaged over the ways to put them behind the named ones"
     waives = {
         "condorcet_consistency": "a step looks at all remaining items together, not at each majority",

@@ -43,6 +43,7 @@ from concordant.types import Floats, Int64s
 class GeneralisedMallows(Method):
     """The order closest to all ballots, with how far ballots scatter at each of its places."""
 
+    matrices = 8
     waives = {
         "neutrality": "of several equally close orders the first found is taken",
         "condorcet_consistency": "much scatter at a place above one of little can turn the likeliest centre around",

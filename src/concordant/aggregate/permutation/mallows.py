@@ -53,6 +53,7 @@ DISTANCES = ("kendall", "footrule", "spearman")
 class Mallows(Method):
     """The order closest to all ballots, with how far ballots scatter around it."""
 
+    matrices = 8
     waives = {"neutrality": "of several equally close orders the first found is taken"}
 
     distance: str = param("kendall", "what is counted between two orders", choices=DISTANCES)

@@ -35,6 +35,8 @@ from concordant.types import Floats
 class Hodgerank(Method):
     """Least-squares scores on the comparison graph, with the share of preferences that run in cycles."""
 
+    matrices = 15
+    by_parts = True
     silence = "they are not compared"
     waives = {"condorcet_consistency": "large differences count more than majorities"}
 

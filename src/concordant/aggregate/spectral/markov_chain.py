@@ -38,6 +38,8 @@ PAIRS_AT_ONCE = 5_000_000
 class MarkovChain(Method):
     """Time that a surfer who moves to better items spends at each."""
 
+    matrices = 14
+    by_parts = True
     silence = "the ballot moves nobody from or to them"
     waives = {"condorcet_consistency": "jumps to random items blur close majorities"}
     aliases = {variant: {"variant": variant} for variant in VARIANTS}

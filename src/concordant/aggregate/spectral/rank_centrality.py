@@ -27,6 +27,8 @@ from concordant.preferences import Preferences
 class RankCentrality(Method):
     """Logarithm of the time a walk from losers to winners spends at each item."""
 
+    matrices = 13
+    by_parts = True
     silence = "they are not compared"
     waives = {"condorcet_consistency": "the size of majorities counts, not only their number"}
 

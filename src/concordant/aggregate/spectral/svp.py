@@ -36,6 +36,8 @@ TURNS = (60, 2)  # multiplications of the plane in the first step, and in later 
 class Svp(Method):
     """Row means of the preferences completed to a matrix that one score per item explains."""
 
+    matrices = 15
+    by_parts = True
     silence = "they are not compared"
     waives = {"condorcet_consistency": "large differences count more than majorities"}
 

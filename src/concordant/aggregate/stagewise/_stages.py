@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from concordant import kernels, views
+from concordant import kernels, memory, views
 from concordant.aggregate._complete import with_missing
 from concordant.aggregate._evidence import choose_prior, log_constant
 from concordant.gather import segment_index, sum_by
@@ -23,6 +23,7 @@ from concordant.solvers.quasi_newton import maximise
 from concordant.types import AnyArray, Bools, Bytes, Floats, Int32s, Int64s
 
 SMALL = 256  # candidates up to which an instance is fitted by Newton's method in the kernel
+MATRICES = 4  # of second derivatives, held at once
 LARGEST_CURVATURE = 5_000  # candidates up to which the full matrix of second derivatives is made
 ENOUGH = 200_000  # entries that show where to start
 TOLERANCE = 1e-8
@@ -244,6 +245,12 @@ def fit_stages(
     size = np.diff(stages.slot_ptr)
     block = np.concatenate([[0], np.cumsum(np.where(size <= LARGEST_CURVATURE, size**2, 0))])
     score = np.zeros(int(stages.slot_ptr[-1]))
+    if with_errors:
+        memory.require(
+            8 * MATRICES * float(block[-1]),
+            f"Standard errors of up to {int(size.max(initial=0)):,} items in {len(size):,} instances",
+            "use errors='none'",
+        )
     covariance = np.zeros(int(block[-1]) if with_errors else 0)
     is_definite = np.ones(len(size), bool)
     value, norm, steps, evidence = 0.0, 0.0, 0, 0.0

@@ -37,6 +37,9 @@ from concordant.types import Int64s
 class Condorcet(Method):
     """Smallest sets of candidates that beat all others by majority, as tiers."""
 
+    matrices = 5
+    by_parts = True
+
     output: str = param(
         "smith", "rank by iterated Smith sets, or only put a Condorcet winner first", choices=("smith", "winner")
     )

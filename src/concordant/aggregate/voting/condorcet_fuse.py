@@ -28,6 +28,8 @@ from concordant.types import Floats
 class CondorcetFuse(Method):
     """An order in which the majority puts nobody before the candidate right ahead."""
 
+    matrices = 4
+    by_parts = True
     waives = {"neutrality": "a cycle of candidates that Borda ties is cut where the input order puts it"}
 
     missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)

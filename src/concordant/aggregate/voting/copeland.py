@@ -30,6 +30,9 @@ from concordant.types import Floats
 class Copeland(Method):
     """Number of opponents beaten by majority, with half a point for every tie."""
 
+    matrices = 5
+    by_parts = True
+
     ties: float = param(0.5, "points for an opponent that is neither beaten nor lost to", low=0.0, high=1.0)
     missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
     counts: str = param("binary", "what a ballot says in a duel: who wins, or by how much", choices=COUNTS)

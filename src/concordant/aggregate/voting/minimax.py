@@ -26,6 +26,9 @@ from concordant.types import Floats
 class Minimax(Method):
     """Smallest worst defeat against any single opponent."""
 
+    matrices = 5
+    by_parts = True
+
     strength: str = param("margins", "how a defeat is measured", choices=("margins", "winning-votes", "opposition"))
     missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
 

@@ -38,6 +38,9 @@ from concordant.preferences import Preferences
 class RankedPairs(Method):
     """Majorities locked from the strongest to the weakest unless they contradict stronger ones."""
 
+    matrices = 9
+    by_parts = True
+
     strength: str = param("margins", "how the strength of a majority is measured", choices=("margins", "winning-votes"))
     missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
 

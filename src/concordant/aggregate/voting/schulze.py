@@ -27,6 +27,9 @@ from concordant.types import Floats
 class Schulze(Method):
     """Strongest chains of majorities; candidates that nobody stands above share the first tier."""
 
+    matrices = 8
+    by_parts = True
+
     strength: str = param(
         "winning-votes", "how the strength of a majority is measured", choices=("winning-votes", "margins")
     )

@@ -1,0 +1,64 @@
+"""How much memory a call may take, and the sentence that refuses where it would take more.
+
+The allowance is half of what is free when it is asked for, or what the environment variable CONCORDANT_MEMORY says
+(``4GB``, ``500MB``, or bytes). Whoever builds something that grows with the square of the data asks here first.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from concordant.errors import InputError, ParameterError
+
+VARIABLE = "CONCORDANT_MEMORY"
+UNASKED = 32 << 20  # so little that asking would cost more
+UNKNOWN = 4 << 30  # taken to be free where the system does not say
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def allowance() -> int:
+    """Return how many bytes one call may take."""
+    said = os.environ.get(VARIABLE, "").strip()
+    if not said:
+        return _free() // 2
+    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?)(?:i?b)?", said.lower())
+    if found is None:
+        raise ParameterError(f"{VARIABLE}={said} is no amount of memory: say it like 4GB or 500MB.")
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def fits(needed: float) -> bool:
+    """Say whether so many bytes may be taken."""
+    return needed <= UNASKED or needed <= allowance()
+
+
+def require(needed: float, what: str, instead: str) -> None:
+    """Refuse to take more bytes than allowed: what needs them, how many, what to do instead."""
+    if not fits(needed):
+        raise InputError(
+            f"{what} needs about {shown(needed)} of memory, and {shown(allowance())} are allowed: {instead}, or allow "
+            f"more with {VARIABLE}={shown(needed * 1.1).replace(' ', '')}."
+        )
+
+
+def shown(amount: float) -> str:
+    """Write an amount of memory for people."""
+    return f"{amount / (1 << 30):.1f} GB" if amount >= 1 << 30 else f"{max(amount / (1 << 20), 0.1):.1f} MB"
+
+
+def _free() -> int:
+    """Return how many bytes are free: what the system says, within what a container may use."""
+    free = UNKNOWN
+    try:
+        with open("/proc/meminfo") as file:
+            found = re.search(r"MemAvailable:\s+(\d+) kB", file.read())
+        free = int(found[1]) << 10 if found else free
+    except OSError:
+        pass
+    try:
+        with open("/sys/fs/cgroup/memory.max") as most, open("/sys/fs/cgroup/memory.current") as used:
+            free = min(free, max(int(most.read()) - int(used.read()), 0))
+    except (OSError, ValueError):  # no container, or one without a limit
+        pass
+    return free

@@ -210,14 +210,14 @@ class Clock:
 
 
 @pytest.mark.parametrize("output", ["permutation", "weak"])
-@pytest.mark.parametrize("looks", [1, 2, 3, 4, 5, 6, 8, 11, 16, 23, 40, 80])
+@pytest.mark.parametrize("looks", [1, 2, 3, 5, 8, 16, 40])
 def test_whatever_kemeny_is_doing_it_begins_nothing_new_when_the_time_is_over(monkeypatch, output, looks):
-    prefs = random_votes(24, 11, 3)
+    prefs = random_votes(20, 11, 3)
     best = cc.rank(prefs, "local-search", output=output).fit["total_distance"]
     clock = Clock(looks)
     monkeypatch.setattr(_deadline, "now", clock)
-    monkeypatch.setattr(_relaxation, "MOST_TRIPLES", 24**2 * 6)
-    monkeypatch.setattr(_exact, "PAIRS_AT_ONCE", 24**2 * 5)
+    monkeypatch.setattr(_relaxation, "MOST_TRIPLES", 20**2 * 6)
+    monkeypatch.setattr(_exact, "PAIRS_AT_ONCE", 20**2 * 5)
     monkeypatch.setattr(_exact, "MOST_SHAKES", 40)
 
     def is_quick(*args):  # local search without shakes

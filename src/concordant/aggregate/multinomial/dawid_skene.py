@@ -50,6 +50,7 @@ class DawidSkene(Method):
     """Mean true category of the items, given how reliable each agent proves to be."""
 
     needs = frozenset({"agents", "values"})
+    silence = "the agent says nothing of them"
     waives = {
         "condorcet_consistency": "the answers of reliable agents count more than those of many others",
         "unanimity": "an agent who answers the wrong way round is read the right way round",

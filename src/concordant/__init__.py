@@ -34,6 +34,7 @@ _HOME = {
     "ParameterError": "errors",
     "NeedError": "errors",
     "UnknownNameError": "errors",
+    "OneQueryWarning": "errors",
 }
 _MODULES = ("datasets", "metrics", "views", "registry", "kernels", "simulate")
 

@@ -54,6 +54,7 @@ from concordant.errors import ConcordantError as ConcordantError
 from concordant.errors import FormatError as FormatError
 from concordant.errors import InputError as InputError
 from concordant.errors import NeedError as NeedError
+from concordant.errors import OneQueryWarning as OneQueryWarning
 from concordant.errors import ParameterError as ParameterError
 from concordant.errors import UnknownNameError as UnknownNameError
 from concordant.evaluation import evaluate as evaluate

@@ -9,8 +9,8 @@ import pytest
 import sklearn
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
-from concordant.errors import OneQueryWarning
-from concordant.learn import ForestRanker, OrdinalRanker, RankBoost, RankNet, RankRegressor
+from concordant import OneQueryWarning
+from concordant.learn import ForestRanker, OrdinalRanker, QueryRanks, RankBoost, RankNet, RankRegressor
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((900, 3))
@@ -40,6 +40,11 @@ def test_queries_few_rows_and_intended_single_queries_are_not_told():
 def test_a_validation_set_without_queries_is_told():
     with pytest.warns(OneQueryWarning, match="900 rows"):
         RankNet(max_iter=3).fit(X, Y, qid=QID, valid=(X, Y))
+
+
+def test_ranks_within_queries_need_queries():
+    with pytest.warns(OneQueryWarning, match="900 rows"):
+        QueryRanks().fit_transform(X)
 
 
 def test_a_grid_search_without_routing_is_told_and_with_routing_is_not():

@@ -16,6 +16,7 @@ A metric is written NAME[@CUTOFF][:OPTION…]:
   ndcg@10           log2 discount, exponential gain
   ndcg@5:letor      as the LETOR script; 0 for queries with fewer than 5 documents
   p@5:threshold=2   labels of at least 2 are relevant
+  ndcg_cut_10       trec_eval's names mean what they mean there: ndcg@10:linear
 """
 
 

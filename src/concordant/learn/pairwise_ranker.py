@@ -108,7 +108,7 @@ class PairwiseRanker(Ranker):
         X = dense(self, X, reset=False)
         scores = np.zeros(len(X))
         all_proven = True
-        for rows, ptr, preference in self._matrices(X, _data.query_codes(len(X), qid, None)):
+        for rows, ptr, preference in self._matrices(X, _data.checked_queries(len(X), qid)):
             order, are_proven = self._orders(ptr, preference)
             all_proven &= are_proven
             size = np.diff(ptr)

@@ -26,6 +26,7 @@ from concordant.preferences import Preferences
 from concordant.types import Floats
 
 FIXED = (0.001, 0.01, 0.1, 1.0, 10.0)
+PRIORS: tuple[float | str, ...] = (*FIXED, "auto")
 
 
 @dataclass(frozen=True)
@@ -96,31 +97,33 @@ def folds(prefs: Preferences, n: int) -> Iterator[tuple[Preferences, Preferences
         yield prefs.take(fold != k), prefs.take(fold == k)
 
 
+def measure(method: str, prefs: Preferences, n_folds: int) -> tuple[Floats, list[float]]:
+    """Return the mean log-likelihood of held-out ballots (a row per prior, a column per fold), and what auto chose."""
+    found, chosen = np.zeros((len(PRIORS), n_folds)), []
+    for k, (train, test) in enumerate(folds(prefs, n_folds)):
+        for p, prior in enumerate(PRIORS):
+            ranking = cc.rank(train, method, prior=prior, errors="none")
+            found[p, k] = held_out(method, ranking.model, test) / test.n_ballots
+            if prior == "auto":
+                chosen.append((ranking.fit or {})["prior"])
+    return found, chosen
+
+
 def compare(case: Case, prefs: Preferences, n_folds: int) -> None:
     """Print the table of one data set."""
-    priors: list[float | str] = [*FIXED, "auto"]
-    found = np.zeros((len(priors), n_folds))
-    chosen, sizes, start = [], [], time.process_time()
-    for k, (train, test) in enumerate(folds(prefs, n_folds)):
-        for p, prior in enumerate(priors):
-            ranking = cc.rank(train, case.method, prior=prior, errors="none")
-            found[p, k] = held_out(case.method, ranking.model, test) / test.n_ballots
-            if prior == "auto":
-                chosen.append(ranking.fit["prior"])
-        sizes.append(test.n_ballots)
+    start = time.process_time()
+    found, chosen = measure(case.method, prefs, n_folds)
     print(f"\n{case.name} ({case.method}): {prefs.n_ballots:,} ballots, {prefs.n_slots:,} candidates")
-    for prior, row in zip(priors, found, strict=True):
+    for prior, row in zip(PRIORS, found, strict=True):
         name = f"auto ({np.median(chosen):g})" if prior == "auto" else f"{prior:g}"
         print(f"  prior {name:12} {row.mean():12.5f}")
     best = int(np.argmax(found[:-1].mean(axis=1)))
     apart = found[-1] - found[best]
     error = apart.std(ddof=1) / np.sqrt(n_folds)
-    print(f"  auto - best fixed ({priors[best]:g}): {apart.mean():+.5f}, standard error {error:.5f}")
+    print(f"  auto - best fixed ({FIXED[best]:g}): {apart.mean():+.5f}, standard error {error:.5f}")
     full = cc.rank(prefs, case.method)
-    if full.n_instances == 1:
-        print(f"  prior {full.fit['prior']:g}, first: {', '.join(full.items[:8])}")
-    else:
-        print(f"  prior {full.fit['prior']:g} for {full.n_instances:,} instances")
+    where = f"first: {', '.join(full.items[:8])}" if full.n_instances == 1 else f"{full.n_instances:,} instances"
+    print(f"  all ballots: prior {(full.fit or {})['prior']:g}, {where}")
     print(f"  {time.process_time() - start:.0f} CPU seconds, {full.seconds:.1f} of them for the whole data", flush=True)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("resource", reason="the benchmarks measure CPU time the POSIX way")
 
+from benchmarks import coverage, priors
 from benchmarks.__main__ import main
 from benchmarks.child import SEED, measure
 from benchmarks.core import LeftOutError, Task, Work, families, find, is_same_ranking, rival_task, select
@@ -94,3 +95,18 @@ def test_a_measurement_has_five_samples() -> None:
     figures, result = measure(Task(lambda: sum(range(1000))))
     assert result == 499500
     assert len(figures["samples"]) == 5
+
+
+@pytest.mark.parametrize("name", coverage.CASES)
+def test_intervals_hold_the_truth_as_often_as_they_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coverage, "N_USERS", 4000)
+    found, alone = coverage.simulate(name, 40)
+    assert 0.9 < found.mean() < 0.99
+    if name in ("rankings", "ratings"):
+        assert alone.mean() < 0.85  # pairs of one ballot are not independent
+
+
+def test_the_chosen_prior_foretells_as_well_as_the_best_fixed_one() -> None:
+    found, chosen = priors.measure("davidson", priors.arena(None), 2)
+    assert all(0.3 < prior < 30 for prior in chosen)
+    assert found[-1].mean() > found[:-1].mean(axis=1).max() - 0.001

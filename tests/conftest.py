@@ -1,7 +1,7 @@
 """What tests share: the public data when it is there, both kernel back ends, random preferences.
 
 No test depends on the clock: Hypothesis has no deadlines here, draws the same examples in every run, and does not
-mind a machine that draws them slowly. Methods with a time limit of their own are tested with none, or with zero.
+mind a machine that draws them slowly. Limits of time count the processor time of the test alone.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import atexit
 import importlib.util
 import os
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +46,16 @@ if "CONCORDANT_SANITIZED" in os.environ:
 def pytest_unconfigure() -> None:
     """Keep DuckDB's list of what it leaks at exit off the terminal: the tests' own last line should be the last."""
     atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 2))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_time() -> Iterator[None]:
+    """Let limits of time count this process alone, whatever else keeps the machine busy."""
+    from concordant.aggregate.distance import _deadline
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_deadline, "now", time.process_time)
+        yield
 
 
 @pytest.fixture(scope="session")

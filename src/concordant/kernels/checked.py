@@ -76,6 +76,10 @@ RULES = (
     "tier is free",
 )
 OWN: dict[str, tuple[str, ...]] = {
+    "ballot_slopes": (
+        *("indptr cuts level? shown?", "indptr counts instance", "shown is free", "slot below score"),
+        *("instance below advantage", "advantage like tie"),
+    ),
     "best_chances": ("draws is free",),
     "best_stump": ("code like cuts", "code across potential", "code grades cuts", "cuts is free"),
     "elo_stream": ("indptr cuts order?",),

@@ -100,6 +100,23 @@ def test_csv_output_reads_back(run: Run, votes: Path) -> None:
     assert list(rows[0])[:3] == ["rank", "item", "score"]
 
 
+def test_items_on_few_ballots_are_left_out_and_counted(run: Run, tmp_path: Path) -> None:
+    ratings = tmp_path / "ratings.csv"
+    rows = [f"u{k},{film},{stars - k % 2}" for k in range(6) for film, stars in (("good", 5), ("poor", 2))]
+    ratings.write_text("\n".join(["user,item,rating", *rows, "u9,once,5"]) + "\n")
+    _, everything, _ = run("rank", ratings, "--method", "mean", "--csv")
+    assert [row["item"] for row in csv.DictReader(io.StringIO(everything))] == ["once", "good", "poor"]
+    _, out, err = run("rank", ratings, "--method", "mean", "--min-ballots", "2", "--csv")
+    assert [row["item"] for row in csv.DictReader(io.StringIO(out))] == ["good", "poor"]
+    assert "left out 1 of 3 items that are on fewer than 2 ballots" in err
+    _, out, err = run("compare", ratings, "--methods", "mean,mpm", "--min-ballots", "2")
+    assert "once" not in out
+    assert "left out 1 of 3 items" in err
+    code, _, err = run("rank", ratings, "--min-ballots", "7")
+    assert code != 0
+    assert "the most any item is on is 6" in err
+
+
 def test_output_goes_to_a_file(run: Run, votes: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.json"
     run("rank", votes, "--json", "-o", target)

@@ -23,9 +23,12 @@ Examples:
 @click.option(
     "--folds", type=click.IntRange(2), metavar="N", help="Also foretell each N-th of the ballots from the rest."
 )
+@click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
 @shared.output_options
 @shared.reading_options
-def command(file: tuple[str, ...], methods: str | None, folds: int | None, **options: Any) -> None:
+def command(
+    file: tuple[str, ...], methods: str | None, folds: int | None, min_ballots: float | None, **options: Any
+) -> None:
     """Rank by several methods and show how far they agree.
 
     For each method: the mean share of the ballots' pairs its ranking turns around (lower fits better), the
@@ -36,6 +39,8 @@ def command(file: tuple[str, ...], methods: str | None, folds: int | None, **opt
 
     output, as_json, as_csv = options.pop("output"), options.pop("as_json"), options.pop("as_csv")
     prefs = shared.read_preferences(file[0] if len(file) == 1 else file, options)
+    if min_ballots is not None:
+        prefs = prefs.min_ballots(min_ballots)
     names = [name.strip() for name in methods.split(",") if name.strip()] if methods else _fitting(prefs)
     result = compare(prefs, names, folds=folds)
     data = result.to_dict()

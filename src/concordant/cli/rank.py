@@ -82,7 +82,7 @@ def command(
         params["seed"] = seed
     with _watched(name):
         ranking = api.rank(prefs, name, min_ballots=min_ballots, **params).by(by)
-    _draw(ranking, prefs, pictures)
+    _draw(ranking, prefs if min_ballots is None else prefs.min_ballots(min_ballots), pictures)
     if top is not None:
         ranking = ranking.head(top)
     if as_json:

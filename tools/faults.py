@@ -1,6 +1,8 @@
 """Faults made on purpose, and what concordant makes of them; the figures stand in docs/develop/reliability.md.
 
 python tools/faults.py arrow 400       read 400 damaged Arrow files, ten in a process
+python tools/faults.py kills 200       kill 200 processes at random moments while they write files
+python tools/faults.py full-disk       write to a disk that is too small (Linux, where a tmpfs may be mounted)
 
 Every command ends with one row of the table in docs/develop/reliability.md, and with exit code 1 where anything
 died, raised a foreign exception or was lost.
@@ -15,6 +17,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -35,6 +38,41 @@ for path in sys.argv[1:]:
     slowest = max(slowest, time.perf_counter() - start)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 print(json.dumps({"seen": seen, "foreign": foreign, "slowest": slowest, "peak": peak}))
+"""
+
+
+WRITE = """
+import sys
+import concordant as cc
+path = sys.argv[1]
+def contents(size):
+    pairs = [(f"item {k % 97}", f"item {(7 * k + 1) % 97}") for k in range(size)]
+    return cc.Preferences.from_pairs(*zip(*(pair for pair in pairs if pair[0] != pair[1])))
+if path.endswith(".zip"):
+    versions = [cc.RRF(k=60), cc.PlackettLuce(prior=0.5)]
+    write = cc.save
+else:
+    versions, write = [contents(2000), contents(20_000)], cc.write
+for step in range(int(sys.argv[2])):
+    write(versions[step % 2], path)
+    if step == 1:
+        print("ready", flush=True)
+"""
+
+FILL = """
+import json, pathlib, sys
+import concordant as cc
+path = pathlib.Path(sys.argv[1])
+small = cc.Preferences.from_pairs(["ann"] * 3000, ["bob"] * 3000)
+large = cc.Preferences.from_pairs([f"item {k}" for k in range(40_000)], ["bob"] * 40_000)
+cc.write(small, path)
+before, told = path.read_bytes(), ""
+try:
+    cc.write(large, path)
+except cc.ConcordantError as error:
+    told = str(error)
+found = sorted(file.name for file in path.parent.iterdir())
+print(json.dumps({"whole": path.read_bytes() == before, "told": told, "files": found}))
 """
 
 
@@ -99,13 +137,77 @@ def arrow(count: int) -> bool:
     return not told["dead"] and not told["foreign"]
 
 
+# ---- killed writers ----
+def kill_writers(count: int, folder: Path, seed: int = 0) -> Counter[str]:
+    """Kill processes that write the same file again and again; count what the file held afterwards."""
+    told: Counter[str] = Counter()
+    draw = random.Random(seed)
+    for name in ("votes.csv", "votes.csv.gz", "votes.parquet", "model.zip"):
+        path = folder / name
+        versions = []
+        for steps in ("1", "2"):
+            subprocess.run([sys.executable, "-c", WRITE, str(path), steps], check=True, stdout=subprocess.DEVNULL)
+            versions.append(path.read_bytes())
+        for _ in range(count // 4):
+            command = [sys.executable, "-c", WRITE, str(path), "1000000"]
+            with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+                assert writer.stdout is not None
+                writer.stdout.readline()
+                time.sleep(draw.random() * 0.2)
+                writer.kill()
+            told["whole" if path.read_bytes() in versions else "broken"] += 1
+    told["left"] = len(list(folder.glob(".concordant-*.part")))
+    return told
+
+
+def kills(count: int) -> bool:
+    """Kill writers; return whether no file was broken."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = kill_writers(count, Path(folder))
+    print(
+        f"| {count} processes killed at random moments while they write csv, csv.gz, parquet and model files "
+        f"| {told['whole']} files whole (the old content or the new), {told['broken']} broken; {told['left']} "
+        f"temporary files left beside them | `python tools/faults.py kills {count}` |"
+    )
+    return not told["broken"]
+
+
+# ---- a full disk ----
+def fill_disk(folder: Path) -> dict[str, object] | None:
+    """Write more than fits to a disk of 512 kB; None where none can be mounted."""
+    script = 'mount -t tmpfs -o size=512k none "$1" && exec "$2" -c "$3" "$1/votes.csv"'
+    command = ["unshare", "-rm", "sh", "-c", script, "sh", str(folder), sys.executable, FILL]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return None
+    return None if done.returncode else dict(json.loads(done.stdout))
+
+
+def full_disk(_: int) -> bool:
+    """Write to a disk that is too small; return whether the old file stayed whole."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = fill_disk(Path(folder))
+    if told is None:
+        sys.exit("no tmpfs can be mounted here: run this on Linux, as root or with user namespaces.")
+    whole = "the old file whole, nothing beside it" if told["files"] == ["votes.csv"] else f"left: {told['files']}"
+    print(
+        f"| a file replaced on a disk of 512 kB that is too small for it | refused in a sentence, {whole} "
+        "| `python tools/faults.py full-disk` |"
+    )
+    return bool(told["whole"]) and "No space left" in str(told["told"])
+
+
+COMMANDS = {"arrow": arrow, "kills": kills, "full-disk": full_disk}
+
+
 def main() -> None:
     """Run one command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("fault", choices=["arrow"])
-    parser.add_argument("count", type=int, nargs="?", default=400)
+    parser.add_argument("fault", choices=COMMANDS)
+    parser.add_argument("count", type=int, nargs="?", default=200)
     asked = parser.parse_args()
-    sys.exit(0 if arrow(asked.count) else 1)
+    sys.exit(0 if COMMANDS[asked.fault](asked.count) else 1)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ is an extra: ``pip install concordant[plots]``.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from concordant import views
 from concordant.errors import ConcordantError, InputError
+from concordant.files import replace_file
 from concordant.preferences import Preferences
 from concordant.vocabulary import shorten
 
@@ -203,5 +205,7 @@ def _ranks(ranking: Ranking) -> list[str]:
 def _finish(figure: Any, path: str | os.PathLike[str] | None) -> Any:
     if path is not None:
         check_path(path)
-        figure.savefig(path, dpi=150)
+        drawn = io.BytesIO()
+        figure.savefig(drawn, dpi=150, format=os.path.splitext(path)[1].lower().removeprefix("."))
+        replace_file(path, drawn.getvalue())
     return figure

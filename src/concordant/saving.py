@@ -22,6 +22,7 @@ import numpy as np
 
 from concordant import registry
 from concordant.errors import ConcordantError, FormatError, InputError, ParameterError
+from concordant.files import replace_file
 from concordant.method import Method
 from concordant.params import params_of, values_of
 from concordant.types import AnyArray
@@ -45,12 +46,17 @@ def save(model: Any, path: File, *, about: Mapping[str, object] | None = None) -
     except (TypeError, ValueError) as error:
         what = getattr(model, "name", type(model).__name__)
         raise InputError(f"{what} cannot be saved: a hyper-parameter is no plain value ({error}).") from None
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
         _write(archive, "model.json", text.encode("utf-8"))
         if arrays:
             packed = io.BytesIO()
             np.savez(packed, **arrays)  # type: ignore[arg-type]
             _write(archive, "arrays.npz", packed.getvalue())
+    if isinstance(path, (str, os.PathLike)):
+        replace_file(path, whole.getvalue())
+    else:
+        path.write(whole.getvalue())
 
 
 def load(path: File) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 _DIGITS = 6  # significant digits of the largest number of a column
 _MOST_DECIMALS = 12
 _LEAST_P = 0.0001
+_CONTROLS = re.compile(r"(\x1b\[[0-9;]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _TEXT = 24  # a column of text should not be narrower, where columns of numbers could go
 
 
@@ -45,6 +47,14 @@ def text_width(default: int = 100) -> int:
     if columns.isdigit() and int(columns):
         return int(columns)
     return shutil.get_terminal_size((default, 24)).columns if sys.stdout.isatty() else default
+
+
+def visible(text: str, *, colours: bool = True) -> str:
+    """Return text for a terminal with its control signs written out: a label must not move the cursor or ring.
+
+    ``colours`` lets the sequences through that only colour, which tables are drawn with.
+    """
+    return _CONTROLS.sub(lambda found: found[0] if colours and found[1] else ascii(found[0])[1:-1], text)
 
 
 def align(rows: Sequence[Sequence[str]], right: set[int]) -> list[str]:

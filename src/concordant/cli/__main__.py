@@ -82,7 +82,7 @@ class LazyGroup(click.Group):
             from concordant.cli._default_options import in_options
 
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            raise click.ClickException(in_options(str(error), command)) from error
+            raise click.ClickException(_shown(in_options(str(error), command))) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, without importing any."""
@@ -140,14 +140,20 @@ def main(args: Sequence[str] | None = None) -> None:
     raise SystemExit(code if isinstance(code, int) else 0)
 
 
+def _shown(message: str) -> str:
+    from concordant.writing import visible
+
+    return visible(message, colours=False) if sys.stderr.isatty() else message
+
+
 def _explain(error: Exception) -> int:
     from concordant.errors import ConcordantError
 
     if isinstance(error, ConcordantError):
-        click.echo(f"Error: {error}", err=True)
+        click.echo(_shown(f"Error: {error}"), err=True)
     elif isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        click.echo(f"Error: {where}{error.strerror or error}.", err=True)
+        click.echo(_shown(f"Error: {where}{error.strerror or error}."), err=True)
     elif isinstance(error, MemoryError):
         click.echo("Error: this needs more memory than there is: select fewer items or another method.", err=True)
     else:

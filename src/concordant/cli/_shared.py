@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from concordant.params import Param
+from concordant.writing import visible
 
 if TYPE_CHECKING:
     from concordant.preferences import Preferences
@@ -187,10 +188,11 @@ def complete_methods(_: click.Context, __: click.Parameter, incomplete: str) -> 
 def write_text(text: str, output: str) -> None:
     """Write to a file, or to the terminal for "-"."""
     if output == "-":
-        click.echo(text, nl=not text.endswith("\n"))
+        click.echo(visible(text) if sys.stdout.isatty() else text, nl=not text.endswith("\n"))
     else:
-        with open(output, "w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
-            stream.write(text if text.endswith("\n") else text + "\n")
+        from concordant.files import replace_file
+
+        replace_file(output, (text if text.endswith("\n") else text + "\n").encode("utf-8", "backslashreplace"))
 
 
 def to_json(data: object) -> str:
@@ -238,7 +240,7 @@ def table(
         justify: Any = "right" if c in right else "left"
         drawn.add_column(header[c], justify=justify, width=width, overflow="ellipsis")
     for row in rows:
-        drawn.add_row(*(row[c].replace("[", "\\[") for c in kept))
+        drawn.add_row(*(visible(row[c], colours=False).replace("[", "\\[") for c in kept))
     with console.capture() as capture:
         console.print(drawn)
     lacking = [name for c, name in enumerate(header) if c not in kept]
@@ -252,7 +254,8 @@ def tell(lines: Iterable[object], prefix: str) -> None:
 
     context = click.get_current_context(silent=True)
     for line in lines:
-        click.echo(f"{prefix}{in_options(str(line), context.command if context else None)}", err=True)
+        said = in_options(str(line), context.command if context else None)
+        click.echo(f"{prefix}{visible(said, colours=False) if sys.stderr.isatty() else said}", err=True)
 
 
 @contextmanager

@@ -138,15 +138,18 @@ def write(
     format: str | None = None,
     form: str | None = None,
     tag: str | None = None,
+    spreadsheet: bool = False,
 ) -> list[str]:
     """Write preferences, a ranking or labels; the format and compression follow the name, ``"-"`` is standard output.
 
     Tables take the form that carries everything (pairs, ranks, ratings or rankings), or the ``form`` asked for.
-    The file appears whole or not at all. Returned are sentences on what the format cannot carry.
+    The file appears whole or not at all. ``spreadsheet`` puts an apostrophe before csv cells that begin with a sign of
+    a formula (``=``, ``+``, ``-``, ``@``), so that a spreadsheet shows and does not run them. Returned are sentences on
+    what the format cannot carry.
     """
     from concordant.io._write import write as write_data
 
-    return write_data(data, path, format=format, form=form, tag=tag)
+    return write_data(data, path, format=format, form=form, tag=tag, spreadsheet=spreadsheet)
 
 
 def formats() -> list[Format]:

@@ -2,7 +2,8 @@
 
 Every csv and json column is read as text; numbers are made by TRY_CAST, so that a cell that is none becomes a
 message with its line and never a guess. Results leave DuckDB as an Arrow stream that the kernels number without
-making Python strings. Extensions are never downloaded.
+making Python strings. A connection sees the named files only: it reaches no network, loads no extension, and nothing in
+a query can change that.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from concordant import kernels
+from concordant import kernels, memory
 from concordant.errors import FormatError, InputError
 from concordant.io import _csv
 from concordant.io._source import Source
@@ -30,8 +31,10 @@ LONGEST_LINE = 64 << 20
 
 
 @contextmanager
-def connect(*, small: bool = False) -> Iterator[DuckDBPyConnection]:
-    """Open an in-memory database that downloads nothing, and close it whatever happens."""
+def connect(*paths: str, small: bool = False) -> Iterator[DuckDBPyConnection]:
+    """Open an in-memory database that sees these files only, loads nothing else, and is closed whatever happens."""
+    import tempfile
+
     import duckdb
 
     config: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
@@ -39,6 +42,15 @@ def connect(*, small: bool = False) -> Iterator[DuckDBPyConnection]:
         config["threads"] = 1
     connection = duckdb.connect(":memory:", config=config)
     try:
+        # Tables larger than memory go to the temporary folder; nothing else is read or written but the named files.
+        spill = os.path.join(tempfile.gettempdir(), f"concordant-{os.getpid()}.duckdb")
+        connection.execute(f"SET temp_directory={quoted(spill)}")
+        connection.execute(f"SET allowed_directories=[{quoted(spill)}]")
+        connection.execute(f"SET allowed_paths=[{', '.join(map(quoted, paths))}]")
+        if os.environ.get(memory.VARIABLE):
+            connection.execute(f"SET memory_limit='{memory.allowance()} bytes'")
+        connection.execute("SET enable_external_access=false")
+        connection.execute("SET lock_configuration=true")
         yield connection
     finally:
         connection.close()
@@ -113,13 +125,18 @@ class DuckTable:
     def _query(self, select: str) -> list[Any]:
         import duckdb
 
-        with connect(small=os.path.getsize(self.source.plain_path()) < SMALL) as connection:
+        path = _scannable(self.source)
+        with connect(path, small=os.path.getsize(path) < SMALL) as connection:
             try:
                 return self.stream(connection, lambda: f"SELECT {select} FROM {self.scan()}")
             except (duckdb.Error, RuntimeError, ValueError) as error:
                 if str(error) == "Query interrupted":  # Ctrl-C is not the fault of the file
                     raise KeyboardInterrupt from None
                 raise self.problem(connection, error) from None
+
+    def path(self) -> str:
+        """Return the one file a query may read."""
+        return _scannable(self.source)
 
     def stream(self, connection: DuckDBPyConnection, query: Callable[[], str]) -> list[Any]:
         """Run a query that is made with ``scan`` and return its columns as ``kernels.read_stream`` gives them."""
@@ -270,7 +287,7 @@ class JsonTable(DuckTable):
     def _names(self) -> list[str]:
         import duckdb
 
-        with connect(small=True) as connection:
+        with connect(_scannable(self.source), small=True) as connection:
             try:
                 # Depth one: only the keys matter here, their values are read as text later.
                 columns = connection.sql(f"SELECT * FROM {self._call('maximum_depth=1')}").columns
@@ -336,7 +353,7 @@ class ParquetTable(DuckTable):
         super().__init__(source)
         import duckdb
 
-        with connect(small=True) as connection:
+        with connect(_scannable(source), small=True) as connection:
             try:
                 relation = connection.sql(f"SELECT * FROM {self.scan()}")
                 self.columns = list(relation.columns)
@@ -427,7 +444,7 @@ def _zstd_lines(path: str, name: str) -> Any:
         f"read_csv({quoted(os.path.abspath(path))}, columns={{line: 'VARCHAR'}}, auto_detect=false, header=false, "
         f"delim='\x1f', quote='', escape='', strict_mode=false, compression='zstd', max_line_size={LONGEST_LINE // 4})"
     )
-    with connect(small=True) as connection:
+    with connect(os.path.abspath(path), small=True) as connection:
         try:
             cursor = connection.execute(f"SELECT line FROM {scan}")
             while rows := cursor.fetchmany(10_000):
@@ -445,7 +462,7 @@ def write_parquet(columns: dict[str, Any], path: str) -> None:
         name: np.array(column, object) if isinstance(column, list) else np.asarray(column)
         for name, column in columns.items()
     }
-    with connect(small=True) as connection:
+    with connect(path, small=True) as connection:
         connection.register("columns_to_write", table)
         connection.execute(f"COPY columns_to_write TO {quoted(path)} (FORMAT parquet)")
 
@@ -457,15 +474,16 @@ def zstd_compress_lines(content: bytes) -> bytes:
 
     if b"\r" in content or b"\x1f" in content or not content.endswith(b"\n"):
         raise InputError("This content cannot be packed with zstd here: pip install zstandard, or choose .gz or .xz.")
-    with tempfile.TemporaryDirectory(prefix="concordant-") as folder, connect(small=True) as connection:
+    with tempfile.TemporaryDirectory(prefix="concordant-") as folder:
         plain, packed = os.path.join(folder, "plain"), os.path.join(folder, "packed")
         Path(plain).write_bytes(content)
         lines = (
             f"read_csv({quoted(plain)}, columns={{line: 'VARCHAR'}}, auto_detect=false, header=false, delim='\x1f', "
             f"quote='', escape='', strict_mode=false, max_line_size={LONGEST_LINE // 4})"
         )
-        connection.execute(
-            f"COPY (SELECT coalesce(line, '') FROM {lines}) TO {quoted(packed)} "
-            "(FORMAT csv, HEADER false, DELIMITER '\x1f', QUOTE '', ESCAPE '', COMPRESSION zstd)"
-        )
+        with connect(plain, packed, small=True) as connection:
+            connection.execute(
+                f"COPY (SELECT coalesce(line, '') FROM {lines}) TO {quoted(packed)} "
+                "(FORMAT csv, HEADER false, DELIMITER '\x1f', QUOTE '', ESCAPE '', COMPRESSION zstd)"
+            )
         return Path(packed).read_bytes()

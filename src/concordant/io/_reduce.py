@@ -44,7 +44,7 @@ class ReducedTable:
     def _reduce(self, only_good: bool = False) -> list[Any]:
         import duckdb
 
-        with connect() as connection:
+        with connect(self.table.path()) as connection:
             try:
                 if not self._skip and isinstance(self.table, CsvTable) and self._weight is not None:
                     try:  # a bare cast is done while parsing, which is faster, and fails where a cell is no number
@@ -109,7 +109,7 @@ class ReducedTable:
 
     def _first_row(self, condition: str) -> int:
         query = f"SELECT row - 1 FROM (SELECT *, row_number() OVER () AS row FROM {self.table.scan()}) "
-        with connect(small=True) as connection:
+        with connect(self.table.path(), small=True) as connection:
             found = connection.execute(f"{query} WHERE {condition} ORDER BY row LIMIT 1").fetchone()
         return int(found[0]) if found else -1
 

@@ -11,6 +11,7 @@ import sys
 from typing import IO, TYPE_CHECKING, Any
 
 from concordant.errors import InputError
+from concordant.files import replace_file
 from concordant.io import _compose, _formats
 from concordant.io._source import COMPRESSIONS, PathLike
 from concordant.labels import Labels
@@ -28,10 +29,13 @@ def write(
     format: str | None,
     form: str | None,
     tag: str | None,
+    spreadsheet: bool = False,
 ) -> list[str]:
     """Write data to a path, an open file or standard output; return what the format could not carry."""
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     compression, kind = _kind(name, format)
+    if spreadsheet and kind.name not in ("csv", "tsv"):
+        raise InputError("spreadsheet= is for csv and tsv files: leave it out.")
     if form is not None and (kind.module != "table" or not isinstance(data, Preferences)):
         raise InputError("form= is for preferences written as a table: leave it out.")
     if kind.name in ("trec", "qrels"):
@@ -46,6 +50,8 @@ def write(
         if tag is not None:
             raise InputError("tag= names a TREC run: leave it out for tables.")
         columns, notes = _compose.columns(data, form)
+        if spreadsheet:
+            columns = {text_cell(name): list(map(text_cell, _cells(column))) for name, column in columns.items()}
         content = _ENCODERS[kind.name](columns)
     _deliver(_packed(content, compression), path, name)
     return notes
@@ -70,6 +76,11 @@ def _kind(name: str | None, format: str | None) -> tuple[str | None, _formats.Fo
         writable = ", ".join(one.name for one in _formats.FORMATS if one.can_write)
         raise InputError(f"The format {kind.name} is not written: choose one of {writable}.")
     return compression, kind
+
+
+def text_cell(cell: Any) -> Any:
+    """Return a cell that a spreadsheet takes for text, not for a formula to run: with an apostrophe before it."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
 # ---- content ----
@@ -180,20 +191,4 @@ def _deliver(content: bytes, path: Any, name: str | None) -> None:
         except TypeError:
             path.write(content.decode("utf-8"))
     else:
-        _replace(name, content)
-
-
-def _replace(name: str, content: bytes) -> None:
-    target = os.path.realpath(name)  # a link stays a link
-    fresh = f"{target}.{os.getpid()}.part"
-    try:
-        with open(fresh, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, target)
-    except OSError as problem:
-        raise InputError(f"{name} cannot be written ({problem.strerror}): choose another place.") from None
-    finally:
-        if os.path.exists(fresh):
-            os.unlink(fresh)
+        replace_file(name, content)

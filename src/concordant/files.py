@@ -1,0 +1,67 @@
+"""Write whole files or none: what a file held stays until all of the new content is safely on the disk."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+
+from concordant.errors import InputError
+
+
+def replace_file(name: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file so that a killed process or a full disk leaves the old content or the new, nothing between.
+
+    The content goes to a new file in the same folder, is flushed to the disk and then takes the name. Pipes and
+    devices are written to as they are; a link stays a link; permissions stay.
+    """
+    shown = os.fspath(name)
+    target = os.path.realpath(shown)
+    try:
+        mode = os.stat(target).st_mode if os.path.exists(target) else None
+        if mode is not None and not stat.S_ISREG(mode):
+            with open(target, "wb") as device:
+                device.write(content)
+            return
+        _write_beside(target, content, mode)
+    except OSError as problem:
+        folder = os.path.dirname(target)
+        if not os.path.isdir(folder):
+            raise InputError(f"{shown} cannot be written: there is no folder {folder}, make it first.") from None
+        if not os.access(folder, os.W_OK):
+            raise InputError(
+                f"{shown} cannot be written: the folder {folder} may not be written to, choose another place."
+            ) from None
+        raise InputError(f"{shown} cannot be written ({problem.strerror}): choose another place.") from None
+
+
+def _write_beside(target: str, content: bytes, mode: int | None) -> None:
+    folder = os.path.dirname(target)
+    fresh = os.path.join(folder, f".concordant-{secrets.token_hex(6)}.part")
+    try:
+        with open(fresh, "xb") as file:
+            if mode is not None:
+                os.chmod(fresh, stat.S_IMODE(mode))
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, target)
+    except BaseException:
+        if os.path.exists(fresh):
+            os.unlink(fresh)
+        raise
+    _flush_folder(folder)
+
+
+def _flush_folder(folder: str) -> None:
+    """Make the new name survive a power cut, where the system lets a folder be flushed."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)

@@ -76,15 +76,14 @@ CASES = (
     Case("mq2008-agg bt", "bradley-terry", known("mq2008-agg")),
     Case("ml-100k", "bradley-terry", known("ml-100k")),
     Case("ml-100k pl", "plackett-luce", known("ml-100k")),
-    Case("ml-100k op", "ordered-partitions", known("ml-100k")),
 )
 
 
-def held_out(method: str, model: object, prefs: Preferences) -> float:
+def held_out(model: object, prefs: Preferences) -> float:
     """Return the log-likelihood of other ballots over the same candidates."""
     if isinstance(model, PairModel):
         return model.log_likelihood(prefs)
-    stages = known_stages(prefs, "ignore", "partition" if method == "ordered-partitions" else "shuffle")
+    stages = known_stages(prefs, "ignore", "shuffle")
     score: Floats = model.score  # type: ignore[attr-defined]
     value, _, _ = kernels.stage_sums(*stages.arrays, worths(score))
     return value + float(stages.wins @ (score - score.max()))
@@ -103,7 +102,7 @@ def measure(method: str, prefs: Preferences, n_folds: int) -> tuple[Floats, list
     for k, (train, test) in enumerate(folds(prefs, n_folds)):
         for p, prior in enumerate(PRIORS):
             ranking = cc.rank(train, method, prior=prior, errors="none")
-            found[p, k] = held_out(method, ranking.model, test) / test.n_ballots
+            found[p, k] = held_out(ranking.model, test) / test.n_ballots
             if prior == "auto":
                 chosen.append((ranking.fit or {})["prior"])
     return found, chosen

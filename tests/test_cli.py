@@ -353,3 +353,25 @@ def test_a_terminal_shows_how_far_kemeny_has_come(run: Run, tmp_path: Path, monk
     shown.clear()
     run("rank", simulated, "--method", "borda")
     assert not shown
+    monkeypatch.setattr("concordant.cli.rank.MANY", 100)
+    run("rank", simulated, "--method", "bradley-terry")
+    assert shown == ["bradley-terry: 5 ballots, 30 candidates"]
+
+
+def test_the_command_line_says_which_prior_was_chosen_and_sorts_by_the_low_end(run: Run, tmp_path: Path) -> None:
+    votes = tmp_path / "votes.csv"
+    rows = ["new,b"] * 2 + ["known,b"] * 60 + ["b,known"] * 15
+    votes.write_text("\n".join(["winner,loser", *rows]) + "\n")
+    code, out, err = run("rank", votes, "--prior", "auto", "--csv", "--by", "low")
+    assert code == 0
+    assert out.splitlines()[1].split(",")[1] == "known"
+    code, out, err = run("rank", votes)
+    assert "chosen by evidence; --prior takes another" in err
+    code, out, err = run("rank", votes, "--prior", "0.01")
+    assert "chosen by evidence" not in err
+    code, _, err = run("rank", votes, "--method", "borda", "--by", "low")
+    assert code != 0
+    assert "borda gives no intervals here" in err
+    code, _, err = run("rank", votes, "--method", "bradley-terry", "--prior", "much")
+    assert code == 2
+    assert "'much' is neither a number nor auto" in err

@@ -497,7 +497,7 @@ def test_pairs_of_whole_rankings_do_not_count_as_if_they_were_independent():
     assert 0.5 < chosen / (13 / 3) < 2  # each pair is worth 3 / (n + 1) of an independent one
 
 
-@pytest.mark.parametrize("method", [*MODELS, "plackett-luce", "ordered-partitions"])
+@pytest.mark.parametrize("method", [*MODELS, "plackett-luce"])
 @pytest.mark.parametrize("kind", ["gaussian", "gamma"])
 @pytest.mark.parametrize(
     "ballots",
@@ -619,3 +619,20 @@ def test_unmentioned_candidates_enter_the_clusters_as_they_enter_the_counts(miss
     total = np.bincount(gradients.slot, gradients.value, prefs.n_slots)
     assert total == pytest.approx(parts[0].score, abs=1e-8)  # at the optimum the prior's pull and the data balance
     assert np.isfinite(method.rank(prefs).low).all()
+
+
+@pytest.mark.parametrize("errors", ["auto", "hessian"])
+def test_a_gamma_prior_of_no_strength_is_plain_likelihood(errors):
+    prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["c", "a", "b"], ["b", "c", "a"], ["a", "c", "b"]])
+    gamma, plain = (
+        cc.rank(prefs, "thurstone", prior=0.0, prior_kind=kind, errors=errors) for kind in ("gamma", "gaussian")
+    )
+    assert gamma.score == pytest.approx(plain.score)
+    assert gamma.details["stderr"] == pytest.approx(plain.details["stderr"])
+
+
+def test_instances_nobody_compared_anything_in_do_no_harm_under_a_gamma_prior():
+    prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b"]], instance=["q", "r"]).select(instances=["q", "r"])
+    empty = prefs.take([0])
+    for some in (prefs, empty):
+        assert np.isfinite(cc.rank(some, "bradley-terry", prior_kind="gamma").slot_low).all()

@@ -28,6 +28,8 @@ Examples:
 The options of a method appear with:  concordant rank --method NAME --help
 """
 
+MANY = 50_000  # entries of all ballots from which a method is watched on a terminal
+
 
 @click.command(cls=DefaultCommand, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
@@ -80,7 +82,7 @@ def command(
         params = settle_params(command, name, params)
     if seed is not None and any(p.name == "seed" for p in params_of(registry.load(registry.resolve(name)[0]))):
         params["seed"] = seed
-    with _watched(name):
+    with _watched(name, prefs):
         ranking = api.rank(prefs, name, min_ballots=min_ballots, **params).by(by)
     _draw(ranking, prefs if min_ballots is None else prefs.min_ballots(min_ballots), pictures)
     if top is not None:
@@ -111,13 +113,17 @@ def is_watched() -> bool:
 
 
 @contextmanager
-def _watched(name: str) -> Iterator[None]:
-    """Show on a terminal how far a method has come, if it tells."""
+def _watched(name: str, prefs: Any) -> Iterator[None]:
+    """Show on a terminal that much data takes its time, and how far a method has come, if it tells."""
     from concordant import registry
 
     watching = getattr(registry.load(registry.resolve(name)[0]), "watching", None)
-    if watching is None or not is_watched():
+    if not is_watched() or (watching is None and len(prefs.item) < MANY):
         yield
+        return
+    if watching is None:
+        with shared.waiting(f"{name}: {prefs.n_ballots:,} ballots, {prefs.n_slots:,} candidates"):
+            yield
         return
     with shared.waiting(f"{name}: counting pairs") as show:
 

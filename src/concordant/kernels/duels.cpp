@@ -329,6 +329,10 @@ nb::tuple fit_duels(In<int64_t> slot_ptr, In<int64_t> duel_ptr, In<int32_t> firs
             iterations[q] = found.iterations;
             if (problem.has_tie) problem.expand(w.point.data(), w.gradient.data(), w.hessian.data(), w.along, true);
             bool is_definite = factor(w.hessian.data(), n);
+            if (!is_definite && problem.has_tie) { // the search did not quite end at a maximum
+                problem.expand(w.point.data(), w.gradient.data(), w.hessian.data(), w.along, false);
+                is_definite = factor(w.hessian.data(), n);
+            }
             for (size_t k = 0; is_definite && k < n; ++k) log_det[q] += 2 * std::log(w.hessian[k * n + k]);
             log_det[q] -= is_definite ? std::log(w.along) : 0.0;
             if (!with_errors) continue;

@@ -186,7 +186,8 @@ class ScoreModel(Method):
             extra = np.where((ahead <= 0) | (behind <= 0), np.maximum(extra, FALLBACK), extra)
         if basis is not None and (ridge == 0).any():
             ridge = np.where(ridge == 0, FALLBACK, ridge)
-        return Penalty(ridge, extra, self.prior_kind == "gamma" and basis is None, basis, shrink)
+        is_gamma = self.prior_kind == "gamma" and basis is None and prior > 0
+        return Penalty(ridge, extra, is_gamma, basis, shrink)
 
     def _basis(self, prefs: Preferences, duels: Duels) -> tuple[Floats | None, Floats | None, list[str]]:
         """Return what the covariates span: orthonormal columns, how free each is, and the names."""

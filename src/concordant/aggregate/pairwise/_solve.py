@@ -110,7 +110,7 @@ class Part:
         size = np.diff(self.duels.slot_ptr)
         owner = np.repeat(np.arange(len(size)), size)
         worth = np.bincount(owner, np.exp(np.clip(self.score, -300.0, 300.0)), len(size)) / np.maximum(size, 1)
-        return self.score - np.log(worth)[owner]
+        return self.score - np.log(worth[owner])
 
     def problem(self, q: int, span: slice) -> tuple[Problem, Floats]:
         """Return one instance, whose slots here are these, and the point its fit ended at."""

@@ -14,6 +14,7 @@ from concordant.types import Floats, Int32s, Int64s
 
 BEST_DRAWS = 2000
 STACKED = 200_000  # rows of replicates refitted in one call
+LEAST_RIDGE = 0.01  # of refits: what was drawn again need not have a finite answer of its own
 REACH = 5.0  # standard errors behind the first item at which nobody hopes to be the best
 
 
@@ -128,7 +129,7 @@ def _bootstrap(part: Part, replicates: int, level: float, rng: np.random.Generat
         stack = stacked(copies)
         penalty = replace(
             part.penalty,
-            ridge=np.tile(part.penalty.ridge, len(copies)),
+            ridge=np.tile(np.where(part.penalty.ridge > 0, part.penalty.ridge, LEAST_RIDGE), len(copies)),
             ridge_extra=np.tile(part.penalty.ridge_extra, len(copies)),
         )
         score = np.empty(stack.n_slots)

@@ -12,9 +12,9 @@ tells more than who comes last. Where ballots stop because the rest is worse ("m
 middle: the precision of a normal distribution on the scores, or with ``prior_kind="gamma"`` how many times each item
 is chosen from all beforehand. By default it is chosen by evidence, one for all instances, and reported in
 ``ranking.fit["prior"]``; 0 is plain likelihood. Tied items are put in a random order (``ties="shuffle"``), in the order
-given (``"input"``), or kept together (``"partition"``, the ordered-partition likelihood). Standard errors come from the
-exact second derivative, for scores that sum to zero; ``posterior=1000`` draws from the posterior under the Gamma prior
-by Gibbs sampling instead.
+given (``"input"``), or kept together (``"partition"``, the ordered-partition likelihood; the prior is chosen with ties
+in a random order). Standard errors come from the exact second derivative, for scores that sum to zero;
+``posterior=1000`` draws from the posterior under the Gamma prior by Gibbs sampling instead.
 
 Cost: linear in the total length of the ballots per step, about 15 steps; standard errors items³.
 References: R. Plackett, The analysis of permutations, 1975; D. Hunter, MM algorithms for generalized Bradley-Terry
@@ -73,7 +73,8 @@ class PlackettLuce(Method):
         if self.posterior and (self.prior_kind != "gamma" or self.prior == 0):
             raise ParameterError("posterior draws need the Gamma prior: set prior_kind='gamma' and prior above 0.")
         stages = known_stages(prefs, self.missing, self.ties, seed)
-        prior, start = chosen_prior(stages, self.prior, self.prior_kind, self.solver)
+        weighed = known_stages(prefs, self.missing, "shuffle", seed) if self.ties == "partition" else stages
+        prior, start = chosen_prior(weighed, self.prior, self.prior_kind, self.solver)
         with_errors = self.errors == "hessian" and not self.posterior
         fit = fit_stages(stages, prior, solver=self.solver, with_errors=with_errors, start=start)
         outcome = outcome_of(

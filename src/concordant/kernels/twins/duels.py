@@ -284,7 +284,10 @@ def _newton(batch: _Batch) -> tuple[Floats, Floats, Floats, Int32s, Floats, Floa
         if not is_active.any():
             break
     slack = np.abs(gradient).max(axis=1)
-    hessian = batch.expand(point, is_exact=True)[2] if batch.has_tie else hessian
+    if batch.has_tie:
+        exact = batch.expand(point, is_exact=True)[2]
+        is_definite = np.linalg.eigvalsh(exact)[:, 0] > 0  # else the search did not quite end at a maximum
+        hessian = np.where(is_definite[:, None, None], exact, hessian)
     return point, value, slack, iterations, hessian, along
 
 

@@ -249,7 +249,7 @@ def test_sparse_files_may_end_before_the_last_feature(run: Run, tmp_path: Path) 
         (["train", "nowhere.txt"], 1, "there is no such file"),
         (["train", ROOT / "examples" / "election.csv"], 1, "no column was recognised as the label"),
         (["train", LETOR / "train.txt", "--method", "rank-nett"], 2, "Did you mean rank-net"),
-        (["train", LETOR / "train.txt", "--method", "rank-net", "--alpha", "-1"], 1, "alpha=-1.0 is out of range"),
+        (["train", LETOR / "train.txt", "--method", "rank-net", "--alpha", "-1"], 1, "--alpha -1.0 is out of range"),
         (["train", LETOR / "train.txt", "--method", "rank-net", "--metric", "x"], 1, "no metric named 'x'"),
         (["train", LETOR / "train.txt", "--metrics", "x"], 1, "no metric named 'x'"),
         (["train", LETOR / "train.txt", "--method", "rank-net", "--rounds", "3"], 2, "No such option"),

@@ -145,6 +145,12 @@ def _pair_parts(vocabulary: Vocabulary, item: Int32s, tier: Int32s) -> Parts:
     return {"items": vocabulary, "indptr": indptr, "item": item, "tier": tier, "form": "pairs"}
 
 
+def own(array: AnyArray, dtype: type) -> AnyArray:
+    """Return a contiguous array that the caller cannot write to: a copy, unless it is read-only already."""
+    made: AnyArray = np.ascontiguousarray(array, dtype)
+    return made.copy() if made.flags.writeable and np.may_share_memory(made, array) else made
+
+
 def freeze(*arrays: AnyArray) -> None:
     """Make arrays of our own read-only, so that the container takes them without a copy."""
     for array in arrays:

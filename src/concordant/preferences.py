@@ -78,17 +78,17 @@ class Preferences:
         self.items = _vocabulary(items)
         self.agents = None if agents is None else _vocabulary(agents)
         self.instances = None if instances is None else _vocabulary(instances)
-        self.indptr = _own(indptr, np.int64)
-        self.item = _own(item, np.int32)
-        self.tier = _own(tier, np.int32)
-        self.value = None if value is None else _own(value, np.float64)
+        self.indptr = gather.own(indptr, np.int64)
+        self.item = gather.own(item, np.int32)
+        self.tier = gather.own(tier, np.int32)
+        self.value = None if value is None else gather.own(value, np.float64)
         self.scale = scale
         n = len(self.indptr) - 1
-        self.weight = np.ones(n) if weight is None else _own(weight, np.float64)
-        self.agent = None if agent is None else _own(agent, np.int32)
-        self.instance = None if instance is None else _own(instance, np.int32)
-        self.open = None if open is None else _own(open, np.bool_)
-        self.shown = None if shown is None else _own(shown, np.int32)
+        self.weight = np.ones(n) if weight is None else gather.own(weight, np.float64)
+        self.agent = None if agent is None else gather.own(agent, np.int32)
+        self.instance = None if instance is None else gather.own(instance, np.int32)
+        self.open = None if open is None else gather.own(open, np.bool_)
+        self.shown = None if shown is None else gather.own(shown, np.int32)
         self.said_form = form
         self.is_merged = is_merged
         self.notes = tuple(notes)
@@ -96,7 +96,7 @@ class Preferences:
         if (slot_ptr is None) != (slot_item is None):
             raise InputError("slot_ptr and slot_item describe the candidates together: give both or neither.")
         if slot_ptr is not None and slot_item is not None:
-            given = _own(slot_ptr, np.int64), _own(slot_item, np.int32)
+            given = gather.own(slot_ptr, np.int64), gather.own(slot_item, np.int32)
             self._given_slots: tuple[Int64s, Int32s] | None = given
         else:
             self._given_slots = None
@@ -532,12 +532,6 @@ class Preferences:
         from concordant.describing import summarise
 
         return summarise(self)._repr_html_()
-
-
-def _own(array: AnyArray, dtype: type) -> AnyArray:
-    """Return a contiguous array that the caller cannot write to: a copy, unless it is read-only already."""
-    made: AnyArray = np.ascontiguousarray(array, dtype)
-    return made.copy() if made.flags.writeable and np.may_share_memory(made, array) else made
 
 
 def _vocabulary(labels: Vocabulary | Iterable[str]) -> Vocabulary:

@@ -267,10 +267,12 @@ def test_an_unknown_format_or_form_is_named(make: Any) -> None:
     assert "There is no form 'pears'. Did you mean pairs" in complaint(path, form="pears")
 
 
-def test_several_tables_at_once_are_refused(make: Any) -> None:
-    path = make("winner,loser\na,b\n")
-    with pytest.raises(FormatError, match="one table at a time"):
-        cc.read([path, path])
+def test_tables_that_share_no_column_are_not_one(make: Any) -> None:
+    path, other = make("winner,loser\na,b\n"), make("item,rating\na,5\n", "other.csv")
+    with pytest.raises(FormatError, match=r"no column is named as in .*: read the files one by one"):
+        cc.read([path, other])
+    with pytest.raises(FormatError, match="tables of features are read one at a time"):
+        cc.read_features([path, path])
 
 
 def test_a_table_where_the_wrong_reader_is_used(make: Any) -> None:

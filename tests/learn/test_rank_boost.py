@@ -142,7 +142,7 @@ def test_bins_change_nothing_while_there_are_enough_and_keep_most_when_few() -> 
 
 def test_more_distinct_values_than_a_byte_holds_are_all_tried() -> None:
     values = np.arange(1000.0)
-    model = RankBoost(rounds=1, bins=None).fit(values[:, None], (values >= 617).astype(float))
+    model = RankBoost(rounds=1, bins=None).fit(values[:, None], (values >= 617).astype(float), group=[1000])
     assert model.thresholds_.tolist() == [616.5]
     assert model.history_["error"] == [0.0]
 
@@ -184,6 +184,7 @@ def test_features_that_say_nothing_are_not_voted_on() -> None:
     assert model.predict(np.ones((3, 2))).tolist() == [0, 0, 0]
 
 
+@pytest.mark.filterwarnings("ignore::concordant.OneQueryWarning")
 def test_one_query_of_many_rows_needs_no_pairs() -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(20_000, 2))

@@ -76,6 +76,7 @@ def test_rows_are_widened_in_blocks_alike() -> None:
     assert one.transform(X) == pytest.approx(other.transform(X))
 
 
+@pytest.mark.filterwarnings("ignore::concordant.OneQueryWarning")
 def test_a_linear_model_of_products_sees_what_a_line_cannot() -> None:
     from concordant.learn.ordinal_ranker import OrdinalRanker
 

@@ -92,6 +92,23 @@ def test_nothing_is_ever_unpickled(path: Path) -> None:
     assert all(isinstance(node.value, ast.Constant) and node.value.value is False for node in switches)
 
 
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_nothing_evaluates_text_as_code(path: Path) -> None:
+    called = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    names = {function.id for function in called if isinstance(function, ast.Name)}
+    assert not names & {"eval", "exec", "compile", "__import__"}
+
+
+def test_every_promise_of_security_names_a_test_that_exists() -> None:
+    promises = [line for line in (ROOT / "SECURITY.md").read_text().splitlines() if line.startswith("| **")]
+    assert len(promises) > 8
+    for promise in promises:
+        tests = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", promise)
+        assert tests, promise
+        for file, name in tests:
+            assert f"def {name}(" in (ROOT / file).read_text(), f"{file}::{name}"
+
+
 def test_importing_concordant_loads_no_numpy() -> None:
     question = "import sys, concordant; print(*sorted(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=True)

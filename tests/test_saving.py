@@ -124,6 +124,16 @@ def test_objects_in_arrays_are_never_loaded(tmp_path):
         cc.load(path)
 
 
+def test_a_model_that_unpacks_into_too_much_is_refused(tmp_path, monkeypatch):
+    packed = io.BytesIO()
+    np.savez_compressed(packed, theta=np.zeros(20_000_000))  # small in the file, large within it
+    learnt = {"theta": {"kind": "array"}}
+    path = write(tmp_path / "model.zip", described(learnt=learnt), packed.getvalue())
+    monkeypatch.setenv("CONCORDANT_MEMORY", "100MB")
+    with pytest.raises(cc.FormatError, match=r"it would unpack into 152\.6 MB"):
+        cc.load(path)
+
+
 def test_other_files_are_refused(tmp_path):
     plain = tmp_path / "plain.txt"
     plain.write_text("a,b")

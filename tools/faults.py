@@ -2,6 +2,7 @@
 
 python tools/faults.py arrow 400       read 400 damaged Arrow files, ten in a process
 python tools/faults.py kills 200       kill 200 processes at random moments while they write files
+python tools/faults.py memory          rank five TREC runs with markov-chain in 2 GB (needs CONCORDANT_DATA)
 python tools/faults.py full-disk       write to a disk that is too small (Linux, where a tmpfs may be mounted)
 
 Every command ends with one row of the table in docs/develop/reliability.md, and with exit code 1 where anything
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
+import os
 import random
 import subprocess
 import sys
@@ -198,7 +200,33 @@ def full_disk(_: int) -> bool:
     return bool(told["whole"]) and "No space left" in str(told["told"])
 
 
-COMMANDS = {"arrow": arrow, "kills": kills, "full-disk": full_disk}
+# ---- bounded memory ----
+RANK = """
+import json, resource, sys
+import concordant as cc
+prefs = cc.read(sys.argv[1:])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+ranking = cc.rank(prefs, "markov-chain")
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+print(json.dumps({"topics": prefs.n_instances, "ranked": len(ranking.score), "before": before, "peak": peak}))
+"""
+
+
+def bounded_memory(_: int) -> bool:
+    """Rank more documents than fit into memory at once; return whether the process stayed within its allowance."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    runs = sorted(Path(os.environ.get("CONCORDANT_DATA", beside), "trec-robust03", "runs").iterdir())[:5]
+    command = [sys.executable, "-c", RANK, *map(str, runs)]
+    env = os.environ | {"CONCORDANT_MEMORY": "2GB", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout)
+    print(
+        f"| five TREC runs on {told['topics']} topics, {told['ranked']:,} documents, ranked by markov-chain with "
+        f"CONCORDANT_MEMORY=2GB | peak {told['peak'] / 1024:.1f} GB | `python tools/faults.py memory` |"
+    )
+    return int(told["peak"] - told["before"]) <= 2048
+
+
+COMMANDS = {"arrow": arrow, "kills": kills, "memory": bounded_memory, "full-disk": full_disk}
 
 
 def main() -> None:

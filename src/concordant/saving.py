@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from concordant import registry
+from concordant import memory, registry
 from concordant.errors import ConcordantError, FormatError, InputError, ParameterError
 from concordant.files import replace_file
 from concordant.method import Method
@@ -75,7 +75,7 @@ def _opened(path: File, make: Callable[[dict[str, Any], dict[str, AnyArray]], An
         return make(*_read(path))
     except FormatError:
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RecursionError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RecursionError, MemoryError) as error:
         raise FormatError(f"this is no model file ({error}): use one that save() wrote.", path=where) from None
     except (ConcordantError, TypeError, LookupError, AttributeError, ValueError, RuntimeError) as error:
         raise FormatError(f"this is no model that can be loaded ({error}).", path=where) from None
@@ -158,18 +158,27 @@ def _read(path: File) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         names = archive.namelist()
         if "model.json" not in names or len(set(names)) != len(names) or not set(names) <= MEMBERS:
             raise ValueError("it does not hold model.json and arrays.npz only")
-        if sum(member.file_size for member in archive.infolist()) > LARGEST:
-            raise ValueError("it would unpack into more than 4 GB")
+        _refuse_too_large(archive)
         description = json.loads(archive.read("model.json"))
         arrays: dict[str, AnyArray] = {}
         if "arrays.npz" in names:
-            with np.load(io.BytesIO(archive.read("arrays.npz")), allow_pickle=False) as kept:
+            packed = io.BytesIO(archive.read("arrays.npz"))
+            with zipfile.ZipFile(packed) as inner:
+                _refuse_too_large(inner)
+            with np.load(packed, allow_pickle=False) as kept:
                 arrays = {name: kept[name] for name in kept.files}
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ValueError("model.json describes no concordant model")
     if description.get("version") != VERSION:
         raise ValueError(f"it has version {description.get('version')!r}, this release reads {VERSION}: upgrade")
     return description, arrays
+
+
+def _refuse_too_large(archive: zipfile.ZipFile) -> None:
+    """Refuse an archive that unpacks into more than is allowed; it says how much, and no more than that is unpacked."""
+    size = sum(member.file_size for member in archive.infolist())
+    if size > LARGEST or not memory.fits(size):
+        raise ValueError(f"it would unpack into {memory.shown(size)}")
 
 
 def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:

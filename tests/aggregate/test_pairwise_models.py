@@ -636,3 +636,13 @@ def test_instances_nobody_compared_anything_in_do_no_harm_under_a_gamma_prior():
     empty = prefs.take([0])
     for some in (prefs, empty):
         assert np.isfinite(cc.rank(some, "bradley-terry", prior_kind="gamma").slot_low).all()
+
+
+@pytest.mark.parametrize("model", ["davidson", "rao-kupper"])
+def test_wins_and_ties_without_a_loss_have_no_plain_answer_but_a_finite_one(model):
+    votes = cc.Preferences.from_pairs(["a", "a"], ["b", "b"], weight=[0.8, 0.6], tie=[0, 1])
+    ranking = cc.rank(votes, model, prior=0.0, errors="sandwich")
+    assert ranking.items == ["a", "b"]
+    assert np.abs(ranking.score).max() < 20
+    assert np.isfinite(list(ranking.fit.values())).all()
+    assert "no-convergence" not in {notice.name for notice in ranking.warnings}

@@ -99,7 +99,7 @@ class ScoreModel(Method):
             self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights")
         )
         duels = counting.duels(prefs)
-        found = standing(duels)
+        found = standing(duels, self.link >= DAVIDSON)
         basis, shrink, names = self._basis(prefs, duels)
         voters = None
         if (self.errors == "auto" or isinstance(self.prior, str)) and self._is_clustered(prefs):
@@ -237,10 +237,10 @@ class ScoreModel(Method):
             part = parts[0]
             if len(duels.order):
                 out["order_effect"] = float(part.advantage[0])
-                out["order_effect_stderr"] = float(np.sqrt(part.extra_variance[0, 0]))
+                out["order_effect_stderr"] = float(np.sqrt(max(part.extra_variance[0, 0], 0.0)))
             if self.link >= DAVIDSON:
                 out["tie_parameter"] = float(part.tie[0])
-                out["tie_parameter_stderr"] = float(np.sqrt(part.extra_variance[0, 1]))
+                out["tie_parameter_stderr"] = float(np.sqrt(max(part.extra_variance[0, 1], 0.0)))
         return out
 
     def _model(

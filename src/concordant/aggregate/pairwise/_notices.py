@@ -29,15 +29,25 @@ class Standing:
     """By instance: whether the comparisons alone give every item a finite score."""
 
 
-def standing(duels: Duels) -> Standing:
-    """Find the groups of comparable slots of every instance."""
+def standing(duels: Duels, has_tie_parameter: bool = False) -> Standing:
+    """Find the groups of comparable slots of every instance.
+
+    A tie parameter can grow without bound together with the scores unless some wins go round in a circle.
+    """
     n = duels.n_slots
     weak, strong = kernels.duel_groups(duels.first, duels.second, duels.won, duels.lost, duels.tied, n)
     is_compared = np.zeros(n, bool)
     is_compared[duels.first] = is_compared[duels.second] = True
     instance, size = slot_instances(duels), np.diff(duels.slot_ptr)
     groups = np.bincount(instance[np.unique(strong, return_index=True)[1]], minlength=len(size))
-    return Standing(weak, strong, is_compared, groups <= 1)
+    is_settled = groups <= 1
+    if has_tie_parameter:
+        none = np.zeros(len(duels.tied))
+        _, circle = kernels.duel_groups(duels.first, duels.second, duels.won, duels.lost, none, n)
+        has_circle = np.zeros(len(size), bool)
+        has_circle[instance[np.bincount(circle)[circle] > 1]] = True
+        is_settled &= has_circle | (duels.by_instance(duels.tied) <= 0)
+    return Standing(weak, strong, is_compared, is_settled)
 
 
 def notices(prefs: Preferences, duels: Duels, found: Standing, parts: list[Part], prior: str) -> tuple[Notice, ...]:

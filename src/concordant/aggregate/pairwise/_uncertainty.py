@@ -127,11 +127,11 @@ def _bootstrap(part: Part, replicates: int, level: float, rng: np.random.Generat
         rows = slice(start, min(start + together, replicates))
         copies = [resample(part.duels, rng) for _ in range(rows.stop - rows.start)]
         stack = stacked(copies)
-        penalty = replace(
-            part.penalty,
-            ridge=np.tile(np.where(part.penalty.ridge > 0, part.penalty.ridge, LEAST_RIDGE), len(copies)),
-            ridge_extra=np.tile(part.penalty.ridge_extra, len(copies)),
+        ridge, extra = (
+            np.tile(np.where(own > 0, own, LEAST_RIDGE), len(copies))
+            for own in (part.penalty.ridge, part.penalty.ridge_extra)
         )
+        penalty = replace(part.penalty, ridge=ridge, ridge_extra=extra)
         score = np.empty(stack.n_slots)
         for refit in fit(stack, part.model, penalty, with_errors=False):
             score[refit.slots] = refit.score

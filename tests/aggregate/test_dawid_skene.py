@@ -125,3 +125,16 @@ def test_values_of_many_levels_are_no_categories():
     prefs = cc.Preferences.from_ratings(["u"] * 40, [f"i{k}" for k in range(40)], np.arange(40))
     with pytest.raises(cc.InputError, match="40 different levels"):
         cc.rank(prefs, "dawid-skene")
+
+
+@pytest.mark.parametrize("name", ["dawid-skene", "one-coin", "mean-rating", "mean"])
+def test_intervals_hold_the_score_also_of_huge_and_tiny_values(name):
+    rng = np.random.default_rng(6)
+    for unit in (1.0, 1e300, 1e-300):
+        for _ in range(20):
+            rows = {(int(rng.integers(5)), int(rng.integers(6))): int(rng.integers(1, 5)) for _ in range(15)}
+            agent, item = zip(*rows, strict=True)
+            ranking = cc.rank(cc.Preferences.from_ratings(agent, item, np.array([*rows.values()]) * unit), name)
+            assert np.isfinite([ranking.low, ranking.high, ranking.detail("stderr")]).all()
+            assert (ranking.low <= ranking.scores).all()
+            assert (ranking.high >= ranking.scores).all()

@@ -198,6 +198,7 @@ def agreements(corpus: Corpus, agent: Int32s, share: Floats, seeds: int) -> list
     ballot = np.repeat(np.arange(prefs.n_ballots), np.diff(prefs.indptr))
     of_entry, slot = agent[ballot], prefs.entry_slot
     own = corpus.net * prefs.weight[ballot]
+    own = own / max(float(np.abs(own).max(initial=0.0)), 1e-300)
 
     def cosine(others: Floats) -> Floats:
         pairs = ((own, others), (own, own), (others, others))

@@ -72,6 +72,7 @@ class DawidSkene(Method):
         owner = views.instance_of_slot(prefs)
         largest = np.zeros(prefs.n_instances)
         np.maximum.at(largest, owner, np.abs(mean))
+        score = snap(mean, owner, largest * (TIE_OF_FITTED / TIE_TOLERANCE))
         below = np.cumsum(chance, axis=1)
         low, high = (
             data.categories[np.minimum((below < at - 1e-12).sum(axis=1), len(shares) - 1)]
@@ -80,11 +81,12 @@ class DawidSkene(Method):
         right = np.einsum("akk,k->a", table, shares)
         assert prefs.agents is not None
         agents = dict(zip(prefs.agents.labels, right.tolist(), strict=True))
-        deviation = np.sqrt(np.maximum(chance @ data.categories**2 - mean**2, 0.0))
+        unit = max(float(np.abs(data.categories).max(initial=0.0)), 1e-300)  # squares of huge values overflow
+        deviation = unit * np.sqrt(np.maximum(chance @ (data.categories / unit) ** 2 - (mean / unit) ** 2, 0.0))
         return Outcome(
-            score=snap(mean, owner, largest * (TIE_OF_FITTED / TIE_TOLERANCE)),
-            low=np.minimum(low, mean),
-            high=np.maximum(high, mean),
+            score=score,
+            low=np.minimum(low, score),
+            high=np.maximum(high, score),
             agents=agents,
             fit={"log_likelihood": log_likelihood, "right_answers": data.mean_over_answers(right)},
             warnings=_notices(agents, table, has_converged),

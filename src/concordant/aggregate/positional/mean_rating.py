@@ -51,13 +51,15 @@ class MeanRating(Method):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the shrunken means with intervals and standard errors."""
         ratings = _Ratings(prefs)
+        unit = ratings.unit
         count = ratings.prior_count() if self.prior_count is None else np.full(prefs.n_instances, self.prior_count)
         owner, n = ratings.owner, ratings.n
         general, its_variance = ratings.general_mean(count)
         added = np.where(n + count[owner] > 0, count[owner], 1.0)  # an item nobody rated has the general mean
         share = added / (n + added)
         score = ratings.mean + share * (general[owner] - ratings.mean)
-        error = np.sqrt(ratings.noise[owner] / (n + added) + share**2 * its_variance[owner])
+        score = unit * score
+        error = unit * np.sqrt(ratings.noise[owner] / (n + added) + share**2 * its_variance[owner])
         half = NormalDist().inv_cdf((1 + self.level) / 2) * error
         scale = np.zeros(prefs.n_instances)
         np.maximum.at(scale, owner, np.abs(score))
@@ -68,7 +70,7 @@ class MeanRating(Method):
             high=score + half,
             fit={
                 "prior_count": float(count[rated].mean()) if rated.any() else 0.0,
-                "noise": float(np.sqrt(ratings.noise[rated].mean())) if rated.any() else 0.0,
+                "noise": unit * float(np.sqrt(ratings.noise[rated].mean())) if rated.any() else 0.0,
             },
             warnings=_unrated(prefs, n),
             details={"stderr": error, "count": n},
@@ -76,11 +78,12 @@ class MeanRating(Method):
 
 
 class _Ratings:
-    """Number, sum and spread of the ratings of every slot, and what they say of all items of an instance."""
+    """Number, mean and spread of the ratings of every slot, in units of the largest rating; the same by instance."""
 
     def __init__(self, prefs: Preferences) -> None:
         assert prefs.value is not None
-        value = prefs.value if prefs.scale == "rating" else -prefs.value
+        self.unit = max(float(np.abs(prefs.value).max(initial=0.0)), 1e-300)  # squares of huge values overflow
+        value = (prefs.value if prefs.scale == "rating" else -prefs.value) / self.unit
         weight, slot = views.weight_of_entry(prefs), prefs.entry_slot
         self.owner: Int64s = views.instance_of_slot(prefs)
         self.n_instances = prefs.n_instances

@@ -5,16 +5,19 @@ Text that already lies in Arrow memory is numbered there and never becomes Pytho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
-from concordant.errors import InputError
+from concordant.errors import ConcordantError, InputError
 from concordant.gather import Parts
 from concordant.tables import Coded, coded_of_stream, parts_of_table
 from concordant.types import Bools, Floats
-from concordant.vocabulary import encode, read_arrow, speaks_arrow
+from concordant.vocabulary import encode, read_arrow, shorten, speaks_arrow
+
+T = TypeVar("T")
 
 
 def parts_of_frame(
@@ -53,7 +56,7 @@ def matrix_of_frame(frame: Any) -> tuple[Floats, list[Any] | None, list[str]]:
     _, numbers = table.fetch([], agents)
     matrix = np.column_stack(list(numbers.values())) if agents else np.empty((len(table.frame), 0))
     if texts:
-        return matrix, table.frame[table._original[texts[0]]].to_list(), agents
+        return matrix, table._series(texts[0]).to_list(), agents
     index = getattr(frame, "index", None)
     return matrix, None if index is None else list(index), agents
 
@@ -65,9 +68,13 @@ class FrameTable:
 
     def __init__(self, frame: Any, name: str = "the frame") -> None:
         import narwhals as nw
+        from narwhals.exceptions import DuplicateError
 
         try:
             native = nw.from_native(frame, allow_series=False)
+        except DuplicateError as problem:
+            which = ", ".join(re.findall(r"- (.*) \d+ times", str(problem)))
+            raise InputError(f"{name} has several columns of one name ({which}): rename all but one.") from None
         except TypeError:
             raise InputError(
                 f"A {type(frame).__name__} is no DataFrame: give one of pandas, polars or pyarrow."
@@ -76,18 +83,36 @@ class FrameTable:
         self.name = name
         names = list(self.frame.columns)
         self.columns = [str(column) for column in names]
+        twice = [column for column in dict.fromkeys(self.columns) if self.columns.count(column) > 1]
+        if twice:
+            raise InputError(f"{name} has several columns of one name ({twice[0]!r}): rename all but one.")
         self._original = dict(zip(self.columns, names, strict=True))
         self.notes: list[str] = []
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
         """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
         return (
-            {column: self._text(column) for column in texts},
-            {column: self._numbers(column) for column in numbers},
+            {column: self._read(self._text, column) for column in texts},
+            {column: self._read(self._numbers, column) for column in numbers},
         )
 
+    def _read(self, read: Callable[[str], T], column: str) -> T:
+        """Read a column; a value that its library cannot turn into a Python object is named by its column."""
+        try:
+            return read(column)
+        except (OverflowError, ValueError, TypeError, NotImplementedError) as problem:
+            if isinstance(problem, ConcordantError):
+                raise
+            why = (str(problem).splitlines() or [type(problem).__name__])[0]
+            raise self.error(
+                -1, f"the column {shorten(column)!r} cannot be read ({why}): convert it to text."
+            ) from None
+
+    def _series(self, column: str) -> Any:
+        return self.frame.get_column(self._original[column])
+
     def _text(self, column: str) -> Coded:
-        series = self.frame[self._original[column]]
+        series = self._series(column)
         native = series.to_native()
         dtype = str(series.dtype)
         if dtype in ("String", "Categorical", "Enum") and speaks_arrow(native):
@@ -105,7 +130,7 @@ class FrameTable:
         return codes, vocabulary
 
     def _numbers(self, column: str) -> Floats:
-        series = self.frame[self._original[column]]
+        series = self._series(column)
         if _is_number(str(series.dtype)) or str(series.dtype) == "Boolean":
             values = (
                 [np.nan if v is None else v for v in series.to_list()] if series.null_count() else series.to_numpy()
@@ -115,7 +140,7 @@ class FrameTable:
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
         """Return what stands in a column at a few rows, None where nothing does."""
-        series = self.frame[self._original[column]]
+        series = self._series(column)
         found = [series[row] for row in rows]
         return [None if value is None or value != value else str(value) for value in found]
 

@@ -394,3 +394,24 @@ def test_what_a_reader_did_not_foresee_is_a_sentence_too(make: Any, monkeypatch:
 @given(st.text("ab{},;", max_size=20), st.sampled_from(",;"))
 def test_ties_in_braces_are_split_as_the_pattern_says(text: str, separator: str) -> None:
     assert _split_outside_braces(text, separator) == re.split(re.escape(separator) + r"(?![^{]*\})", text)
+
+
+def test_frames_that_cannot_be_read_are_refused_in_a_sentence() -> None:
+    pandas = pytest.importorskip("pandas")
+    arrow = pytest.importorskip("pyarrow")
+    for frame in (
+        pandas.DataFrame([["a", "b", "c"]], columns=["winner", "loser", "loser"]),
+        arrow.Table.from_arrays([arrow.array(["a"])] * 3, names=["winner", "loser", "loser"]),
+        pandas.DataFrame([["a", "b", "c"]], columns=["loser", 1, "1"]),
+    ):
+        with pytest.raises(InputError, match=r"the frame has several columns of one name \('(loser|1)'\)"):
+            cc.Preferences.from_frame(frame)
+    beyond = arrow.table({"winner": arrow.array([2**62], arrow.timestamp("s")), "loser": ["a"]})
+    with pytest.raises(InputError, match="the column 'winner' cannot be read"):
+        cc.Preferences.from_frame(beyond)
+
+
+def test_columns_of_a_frame_may_be_named_by_numbers() -> None:
+    pandas = pytest.importorskip("pandas")
+    prefs = cc.Preferences.from_frame(pandas.DataFrame([["a", "b"], ["b", "c"]]), winner=0, loser=1)
+    assert prefs.items.labels == ["a", "b", "c"]

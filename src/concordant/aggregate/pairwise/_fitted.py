@@ -9,7 +9,7 @@ import numpy as np
 
 from concordant.aggregate._shared import instance_asked_for, place_of
 from concordant.aggregate.pairwise._duels import Counting, Duels
-from concordant.aggregate.pairwise._solve import DAVIDSON, RAO_KUPPER, THURSTONE
+from concordant.aggregate.pairwise._problem import DAVIDSON, RAO_KUPPER, THURSTONE
 from concordant.errors import InputError
 from concordant.gather import segment_index
 from concordant.preferences import Preferences

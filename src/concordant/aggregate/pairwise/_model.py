@@ -20,7 +20,8 @@ from concordant.aggregate.pairwise._clusters import Voters, clustered, dependenc
 from concordant.aggregate.pairwise._duels import COUNTS, Counting, Duels, slot_instances
 from concordant.aggregate.pairwise._fitted import PairModel, share_turned
 from concordant.aggregate.pairwise._notices import Standing, notices, standing
-from concordant.aggregate.pairwise._solve import DAVIDSON, Part, Penalty, fit
+from concordant.aggregate.pairwise._problem import DAVIDSON, Penalty
+from concordant.aggregate.pairwise._solve import Part, fit
 from concordant.errors import InputError
 from concordant.method import Method, Outcome
 from concordant.params import param

@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from concordant.aggregate.pairwise._model import ScoreModel
-from concordant.aggregate.pairwise._solve import DAVIDSON
+from concordant.aggregate.pairwise._problem import DAVIDSON
 
 
 @dataclass(frozen=True, kw_only=True)

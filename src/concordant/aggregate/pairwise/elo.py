@@ -22,7 +22,7 @@ from concordant import kernels
 from concordant.aggregate._shared import snap
 from concordant.aggregate.pairwise._duels import Counting
 from concordant.aggregate.pairwise._fitted import PairModel
-from concordant.aggregate.pairwise._solve import BRADLEY_TERRY
+from concordant.aggregate.pairwise._problem import BRADLEY_TERRY
 from concordant.gather import segment_index
 from concordant.method import Method, Outcome
 from concordant.params import param

@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from concordant.aggregate.pairwise._model import ScoreModel
-from concordant.aggregate.pairwise._solve import RAO_KUPPER
+from concordant.aggregate.pairwise._problem import RAO_KUPPER
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import importlib.util
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from concordant import kernels
 from concordant.preferences import Preferences
 
 ROOT = Path(__file__).resolve().parent.parent
+Run = Callable[..., tuple[int, str, str]]
 settings.register_profile(
     "tests", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -65,6 +66,21 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip("the public data sets are not here: set CONCORDANT_DATA to their folder")
     return folder
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command in this process: (exit code, standard output, standard error)."""
+
+    from concordant.cli.__main__ import main
+
+    def call(*args: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main([str(arg) for arg in args])
+        captured = capsys.readouterr()
+        return int(stopped.value.code or 0), captured.out, captured.err
+
+    return call
 
 
 @pytest.fixture(params=["compiled", "numpy"])

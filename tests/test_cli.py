@@ -12,28 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Run
 
 from concordant import learn, registry
-from concordant.cli.__main__ import COMMANDS, main
+from concordant.cli.__main__ import COMMANDS
 from concordant.cli.reproduce import command as reproduce
 
 EXAMPLES = ROOT / "examples"
 VOTES = "winner,loser\na,b\na,b\nb,c\na,c\n"
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command in this process: (exit code, standard output, standard error)."""
-
-    def call(*args: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main([str(arg) for arg in args])
-        captured = capsys.readouterr()
-        return int(stopped.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture

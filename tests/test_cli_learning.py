@@ -5,37 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Run
 
 pytest.importorskip("sklearn", reason="the learn extra is not installed")
 
 import concordant as cc
 from concordant import learn
 from concordant.cli import _learners as learners
-from concordant.cli.__main__ import main
 from concordant.cli.train import DEFAULT
 
 LETOR = ROOT / "examples" / "letor"
 HOTELS = ROOT / "examples" / "hotels.csv"
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command in this process: (exit code, standard output, standard error)."""
-
-    def call(*args: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main([str(arg) for arg in args])
-        captured = capsys.readouterr()
-        return int(stopped.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture

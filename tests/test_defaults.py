@@ -3,30 +3,18 @@
 import csv
 import io
 import tarfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.conftest import Run
 
 import concordant as cc
 from concordant import api, registry
-from concordant.cli.__main__ import main
 from concordant.params import params_of
 
-Run = Callable[..., tuple[int, str, str]]
 MODELS = [f"model {k}" for k in "hbgadfce"]  # the true order, best first, is not the alphabet's
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*args: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main([str(arg) for arg in args])
-        captured = capsys.readouterr()
-        return int(stopped.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 def write_table(path: Path, header: str, rows: Sequence[Sequence[object]]) -> Path:

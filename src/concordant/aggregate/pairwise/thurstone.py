@@ -4,19 +4,9 @@ P(a beats b) = Phi(s_a - s_b), Phi the normal distribution function: scores are 
 between two performances (case V). The classical sibling of Bradley-Terry; the two rank almost alike, and upsets are
 less likely here. A tie is half a win each way.
 
-``prior`` is the precision of a prior that draws scores together. It keeps them finite where the comparisons alone do
-not (an item that never lost, groups never compared), and such items are named in a warning. By default it is chosen by
-evidence, one for all instances, and reported in ``ranking.fit["prior"]``: who played a single match does not lead
-112,000 of them. ``prior=0`` is plain maximum likelihood wherever that exists. With ``likelihood="mean"`` the prior
-weighs the same however many comparisons there are.
+The prior, the kinds of errors, rank intervals, order effects, weights of agents and covariates, and the cost are those
+of bradley-terry.
 
-Standard errors come from the exact Hessian with scores centred. Pairs cut out of one ballot depend on each other: where
-ballots compare more than two items, errors are clustered by ballot. ``errors="sandwich"`` clusters by agent where there
-are agents, ``"bootstrap"`` resamples the counts. ``rank_low`` and ``rank_high`` hold for all items at
-once, ``p_best`` is the chance to be truly first; ``ranking.model`` answers p_beats(a, b) and more.
-
-Cost: counting the pairs once, then about six Newton steps, some twenty where the prior is chosen: items³ each up to
-4,000 items (1,000 where few of them met), linear in the pairs above.
 Reference: L. L. Thurstone, A law of comparative judgment, Psychological Review, 1927; F. Mosteller,
 Psychometrika, 1951.
 """

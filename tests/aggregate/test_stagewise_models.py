@@ -370,3 +370,14 @@ def test_a_model_of_several_instances_wants_to_know_which(method):
     alone = cc.rank(cc.Preferences.from_rankings([["a", "b"]]), method).model
     with pytest.raises(cc.InputError, match="single, unnamed instance"):
         alone.p_beats("a", "b", instance="q")
+
+
+@pytest.mark.parametrize("top", [None, 2])
+@pytest.mark.parametrize("solver", ["newton", "lbfgs", "mm"])
+def test_many_ballots_do_not_keep_a_solver_busy_with_rounding(top, solver):
+    drawn = cc.simulate.plackett_luce(5, 20_000, seed=4, top=top)
+    ranking = cc.rank(drawn, "plackett-luce", prior=0.01, solver=solver, errors="none")
+    assert ranking.fit["steps"] < 60
+    merged = cc.rank(drawn.merge(), "plackett-luce", prior=0.01, solver=solver, errors="none")
+    if top is None:  # with ties, the shuffle is another one
+        assert ranking.scores == pytest.approx(merged.scores, abs=1e-7)

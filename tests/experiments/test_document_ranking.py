@@ -258,9 +258,11 @@ def test_linear_models_reach_the_lines_on_mq2008_and_lists_gain_from_ties(data_f
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_the_blend_is_a_point_above_the_linear_lines(data_folder):
-    (row,) = experiment.run(data_folder, ["blend"], ["first"], speed=False)["rows"]
-    assert row["N@5"] >= 48.45 or row["MAP"] >= 48.46
+def test_the_blend_is_a_point_above_ranknet(data_folder):
+    """On the first fold; all five take a minute: ``concordant reproduce document-ranking``."""
+    linear, blend = experiment.run(data_folder, ["ranknet", "blend"], ["first"], ["1"], speed=False)["rows"]
+    assert blend["N@5"] > linear["N@5"] + 1
+    assert blend["MAP"] > linear["MAP"] + 1
 
 
 @pytest.mark.data

@@ -271,7 +271,8 @@ class Fit {
     void run(int max_steps, double tolerance) {
         double value = evaluate(score);
         for (steps = 0; steps < max_steps; ++steps) {
-            if (largest(gradient_) <= tolerance * (total_ + prior_.strength)) break;
+            double before = largest(gradient_);
+            if (before <= tolerance * (total_ + prior_.strength)) break;
             curve();
             step_ = gradient_;
             solve(factor_.data(), m_, step_.data());
@@ -286,7 +287,8 @@ class Fit {
             bool is_small = largest(step_) <= 1e-14 * (1 + largest(trial_));
             score.swap(trial_);
             value = next;
-            if (is_small) break;
+            // Where the value cannot tell any more, the gradient falls at every step until it is rounding itself.
+            if (is_small || (is_rounding && largest(gradient_) > before / 2)) break;
         }
         value_ = value;
         norm = largest(gradient_) / std::max(total_ + prior_.strength, 1e-300);

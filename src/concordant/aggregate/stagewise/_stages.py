@@ -396,7 +396,8 @@ def _fit_large(
         return StageFit(np.zeros(m), np.zeros(m), 0.0, 0.0, 0, np.ones(1, bool))
     function = _Objective(stages, prior)
     scale = max(function.total, prior.strength)
-    tolerance = (TOLERANCE if m > SMALL else TIGHT) * scale / m
+    attainable = max(TIGHT, 1e-15 * len(stages.slot))  # sums over many choices are not exact
+    tolerance = (TOLERANCE if m > SMALL else attainable) * scale / m
     use_matrix = (with_errors or solver == "newton") and m <= LARGEST_CURVATURE
     if solver == "mm":
         point, steps = _climb_by_mm(function, np.zeros(m), tolerance, 10 * max_steps)

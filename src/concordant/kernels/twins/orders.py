@@ -34,7 +34,7 @@ def parse_orders(data: Bytes, separator: int) -> Orders:
         text = full.removesuffix(b"\r")
         if text.startswith(b"#"):
             name = _NAME.match(text)
-            if name and int(name[1]) < 2**31:
+            if name and _is_below(name[1], 2**31):
                 names.append((int(name[1]), at + name.end(), at + len(text)))
             else:
                 heads.append((at + len(text) - len(text[1:].lstrip()), at + len(text)))
@@ -68,10 +68,15 @@ def parse_orders(data: Bytes, separator: int) -> Orders:
     )
 
 
+def _is_below(digits: bytes, bound: int) -> bool:
+    """Say whether a number is small enough, also where Python would refuse to read it for its length."""
+    return len(digits.lstrip(b"0")) < 20 and int(digits) < bound
+
+
 def _order(text: bytes, separator: bytes, item: list[int], tier: list[int]) -> tuple[int, int] | int:
     """Append the alternatives of one order with their tiers; return its count and tiers, or the trouble."""
     count = _COUNT.match(text)
-    if not count or int(count[1]) >= 2**63 or text[count.end() : count.end() + 1] != separator:
+    if not count or not _is_below(count[1], 2**63) or text[count.end() : count.end() + 1] != separator:
         return BAD_COUNT
     at, place, size = count.end() + 1, 0, len(text.rstrip())
     while at < size:
@@ -79,7 +84,7 @@ def _order(text: bytes, separator: bytes, item: list[int], tier: list[int]) -> t
         if not found:
             return BAD_ORDER
         group = [found[1]] if found[1] else [one.strip() for one in found[2].split(b",")] if found[2].strip() else []
-        if not all(one.isdigit() and len(one.lstrip(b"0")) < 11 and int(one) < 2**31 for one in group):
+        if not all(one.isdigit() and _is_below(one, 2**31) for one in group):
             return BAD_ORDER
         item.extend(map(int, group))
         tier.extend([place] * len(group))

@@ -138,7 +138,8 @@ class _Fit:
     def run(self, max_steps: int, tolerance: float) -> None:
         scale = self.total + self.prior
         for self.steps in range(max_steps + 1):
-            if self.steps == max_steps or np.abs(self.gradient).max() <= tolerance * scale:
+            before = float(np.abs(self.gradient).max())
+            if self.steps == max_steps or before <= tolerance * scale:
                 break
             factor, _ = self._curve()
             step = np.linalg.solve(factor.T, np.linalg.solve(factor, self.gradient))
@@ -151,7 +152,8 @@ class _Fit:
                     break
                 length /= 2
             self.score, self.value = trial, following
-            if np.abs(step).max() <= 1e-14 * (1 + np.abs(trial).max()):
+            is_small = np.abs(step).max() <= 1e-14 * (1 + np.abs(trial).max())
+            if is_small or (is_rounding and np.abs(self.gradient).max() > before / 2):
                 break
         self.norm = float(np.abs(self.gradient).max() / max(scale, 1e-300))
         self.score = self.score - self.score.mean()

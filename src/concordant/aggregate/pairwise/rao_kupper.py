@@ -4,9 +4,10 @@ With worths p = e^s and a threshold t = 1 + e^x >= 1, P(a beats b) = p_a / (p_a 
 items tie when the judge cannot tell them apart. The tie parameter x is estimated (``tie_parameter`` in the fit). Close
 to Davidson's model in practice; prefer it when ties mean "no visible difference".
 
-The prior, the kinds of errors, rank intervals, order effects, weights of agents and covariates, and the cost are those
-of bradley-terry.
+The prior, the kinds of errors, rank intervals, order effects, weights of agents and covariates are those of
+bradley-terry.
 
+Cost: that of bradley-terry; the pairs are counted once, then come some six to twenty Newton steps.
 Reference: P. V. Rao and L. L. Kupper, Ties in paired-comparison experiments: a generalization of the Bradley-Terry
 model, Journal of the American Statistical Association, 1967.
 """

@@ -4,9 +4,10 @@ P(a beats b) = Phi(s_a - s_b), Phi the normal distribution function: scores are 
 between two performances (case V). The classical sibling of Bradley-Terry; the two rank almost alike, and upsets are
 less likely here. A tie is half a win each way.
 
-The prior, the kinds of errors, rank intervals, order effects, weights of agents and covariates, and the cost are those
-of bradley-terry.
+The prior, the kinds of errors, rank intervals, order effects, weights of agents and covariates are those of
+bradley-terry.
 
+Cost: that of bradley-terry; the pairs are counted once, then come some six to twenty Newton steps.
 Reference: L. L. Thurstone, A law of comparative judgment, Psychological Review, 1927; F. Mosteller,
 Psychometrika, 1951.
 """

@@ -175,6 +175,7 @@ def test_none_switches_a_role_off(tmp_path: Path, off: str | None) -> None:
     plain = cc.read(votes, agent=off, weight=off)
     assert plain.agents is None
     assert plain.weight.tolist() == [1, 1]
+    assert cc.read(votes, time=off, merge=True).weight.tolist() == [5]
 
 
 # ---- duels and short ballots ----

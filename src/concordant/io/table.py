@@ -39,8 +39,6 @@ def _read_merged(table: Table, options: Options) -> Preferences:
     from concordant.io._duckdb import CsvTable, DuckTable
     from concordant.io._reduce import LONGEST_LINE, ReducedTable
 
-    if options.roles.get("time") is not None:
-        raise InputError("merge forgets the order of events: leave out time=, or merge.")
     plan = plan_columns(
         table.columns,
         options.roles,
@@ -49,6 +47,8 @@ def _read_merged(table: Table, options: Options) -> Preferences:
         has_header=table.has_header,
         where=table.name,
     )
+    if "time" in plan.column:
+        raise InputError("merge forgets the order of events: leave out time=, or merge.")
     says_agent = options.roles.get("agent") is not None
     if plan.form != "pairs" or not isinstance(table, DuckTable):
         parts = parts_of_table(

@@ -52,10 +52,10 @@ def pytest_unconfigure() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def own_time() -> Iterator[None]:
     """Let limits of time count this process alone, whatever else keeps the machine busy."""
-    from concordant.aggregate.distance import _deadline
+    from concordant.solvers.ordering import deadline
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_deadline, "now", time.process_time)
+        patch.setattr(deadline, "now", time.process_time)
         yield
 
 

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 import concordant as cc
 from concordant import kernels
-from concordant.aggregate.distance import _deadline, _exact, _optima, _relaxation, kemeny
-from concordant.aggregate.distance._costs import pair_costs
+from concordant.aggregate.distance import kemeny
 from concordant.aggregate.distance.footrule import position_costs
 from concordant.metrics.distance import footrule as footrule_distance
 from concordant.metrics.distance import kendall_to_each
 from concordant.preferences import Preferences
+from concordant.solvers.ordering import deadline, exact, optima, relaxation
+from concordant.solvers.ordering.costs import pair_costs
 
 MISSING = ("ignore", "last", "last-free")
 APPROXIMATE = ("local-search", "fas-pivot", "faslp-pivot", "pick-a-perm", "insertion-sort", "footrule")
@@ -150,7 +151,7 @@ def test_the_linear_programme_finds_what_dynamic_programming_finds(output, weigh
         prefs = preferences(ranks, weights[weight].astype(float))
         by_table = cc.rank(prefs, "kemeny", output=output)
         with monkeypatch.context() as patch:
-            for module in (_exact, _optima):
+            for module in (exact, optima):
                 patch.setattr(module, "LARGEST_TABLE", 1)
                 patch.setattr(module, "LARGEST_WEAK_TABLE", 1)
             by_programme = cc.rank(prefs, "kemeny", output=output)
@@ -170,7 +171,7 @@ def test_branch_and_cut_equals_dynamic_programming_for_14_items(monkeypatch):
         prefs = random_votes(14, 6, seed)
         by_table = cc.rank(prefs, "kemeny")
         with monkeypatch.context() as patch:
-            patch.setattr(_exact, "LARGEST_TABLE", 1)
+            patch.setattr(exact, "LARGEST_TABLE", 1)
             by_programme = cc.rank(prefs, "kemeny")
         assert by_programme.fit["total_distance"] == by_table.fit["total_distance"]
 
@@ -215,10 +216,10 @@ def test_whatever_kemeny_is_doing_it_begins_nothing_new_when_the_time_is_over(mo
     prefs = random_votes(20, 11, 3)
     best = cc.rank(prefs, "local-search", output=output).fit["total_distance"]
     clock = Clock(looks)
-    monkeypatch.setattr(_deadline, "now", clock)
-    monkeypatch.setattr(_relaxation, "MOST_TRIPLES", 20**2 * 6)
-    monkeypatch.setattr(_exact, "PAIRS_AT_ONCE", 20**2 * 5)
-    monkeypatch.setattr(_exact, "MOST_SHAKES", 40)
+    monkeypatch.setattr(deadline, "now", clock)
+    monkeypatch.setattr(relaxation, "MOST_TRIPLES", 20**2 * 6)
+    monkeypatch.setattr(exact, "PAIRS_AT_ONCE", 20**2 * 5)
+    monkeypatch.setattr(exact, "MOST_SHAKES", 40)
 
     def is_quick(*args):  # local search without shakes
         return len(args[-1]) == 0
@@ -239,7 +240,7 @@ def test_without_time_small_blocks_that_remain_keep_the_order_of_net_wins(monkey
     rankings = [[f"i{k}" for k in rng.permutation(6)] for _ in range(30)]
     prefs = Preferences.from_rankings(rankings, instance=[f"q{k // 3}" for k in range(30)])
     proven = cc.rank(prefs, "kemeny")
-    monkeypatch.setattr(_exact, "STEPS_AT_ONCE", 400.0)
+    monkeypatch.setattr(exact, "STEPS_AT_ONCE", 400.0)
     assert cc.rank(prefs, "kemeny").fit["total_distance"] == proven.fit["total_distance"]
     rushed = cc.rank(prefs, "kemeny", time_limit=0.0)
     assert rushed.fit["lower_bound"] <= proven.fit["total_distance"] <= rushed.fit["total_distance"]
@@ -252,15 +253,15 @@ def test_shakes_in_parts_find_the_same_as_all_at_once(monkeypatch, allow_ties):
     costs = pair_costs(random_votes(15, 7, 2), "last")
     draw = np.random.default_rng(3).random((50, 6))
     problem = costs.slot_ptr, costs.before, costs.tied, np.arange(15), draw, allow_ties
-    whole = _exact.search_tiers(*problem)
-    monkeypatch.setattr(_exact, "PAIRS_AT_ONCE", 15**2 * 7)
-    assert (_exact.search_tiers(*problem, _deadline.Deadline()) == whole).all()
+    whole = exact.search_tiers(*problem)
+    monkeypatch.setattr(exact, "PAIRS_AT_ONCE", 15**2 * 7)
+    assert (exact.search_tiers(*problem, deadline.Deadline()) == whole).all()
 
 
 def test_programmes_too_large_for_memory_are_left_to_local_search(monkeypatch):
     prefs = random_votes(24, 11, 3)
     proven = cc.rank(prefs, "kemeny").fit
-    monkeypatch.setattr(_relaxation, "LARGEST_PROGRAMME", 100)
+    monkeypatch.setattr(relaxation, "LARGEST_PROGRAMME", 100)
     fit = cc.rank(prefs, "kemeny").fit
     assert fit["lower_bound"] <= proven["total_distance"] <= fit["total_distance"]
     assert fit["proven"] == 0
@@ -322,7 +323,7 @@ def test_the_list_of_optima_is_bounded():
 def test_optima_of_large_blocks_are_found_by_forbidding_the_known_ones(monkeypatch):
     prefs = random_votes(7, 4, 2)
     expected = {str(tiers) for tiers in cc.rank(prefs, "kemeny", optima=100).model.optima()}
-    for module in (_exact, _optima):
+    for module in (exact, optima):
         monkeypatch.setattr(module, "LARGEST_TABLE", 1)
     found = {str(tiers) for tiers in cc.rank(prefs, "kemeny", optima=100).model.optima()}
     assert found == expected

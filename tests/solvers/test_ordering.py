@@ -9,7 +9,7 @@ import pytest
 
 from concordant import metrics
 from concordant.errors import InputError
-from concordant.solvers.ordering import component_order, component_orders, greedy_order, greedy_orders
+from concordant.solvers.ordering.greedy import component_order, component_orders, greedy_order, greedy_orders
 
 
 def lecture_example() -> np.ndarray:

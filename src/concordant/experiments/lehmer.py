@@ -32,13 +32,13 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels, registry, simulate
-from concordant.aggregate.distance._costs import PairCosts, pair_costs
 from concordant.experiments import _lehmer_data as source
 from concordant.experiments._report import COLOURS, figure, markdown_page, markdown_table, save_figure
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.simulate.mallows_weak import distances, weak_orders
+from concordant.solvers.ordering.costs import PairCosts, pair_costs
 from concordant.types import Floats, Int64s
 
 PARTS = ("simulation", "recovery", "sushi", "jester", "jester-weak", "movielens", "preflib")

@@ -38,7 +38,7 @@ from concordant.learn._data import refuse_labels_beside_pairs
 from concordant.learn._pairs import chance_of_first, label_pairs, pair_features
 from concordant.learn._rows import begin_fit, dense, fresh_copy, labelled
 from concordant.params import param
-from concordant.solvers.ordering import component_orders, greedy_orders
+from concordant.solvers.ordering.greedy import component_orders, greedy_orders
 from concordant.types import AnyArray, Floats, Int64s
 
 PAIRS_AT_ONCE = 1 << 15
@@ -206,10 +206,10 @@ class PairwiseRanker(Ranker):
 
 def kemeny_orders(ptr: Int64s, preference: Floats, time_limit: float | None = None) -> tuple[Int64s, bool]:
     """Return the order of largest AGREE of every problem, items numbered inside it, and whether all are proven."""
-    from concordant.aggregate.distance._blocks import split
-    from concordant.aggregate.distance._costs import PairCosts
-    from concordant.aggregate.distance._deadline import Deadline
-    from concordant.aggregate.distance._exact import PRECISION, solve_blocks
+    from concordant.solvers.ordering.blocks import split
+    from concordant.solvers.ordering.costs import PairCosts
+    from concordant.solvers.ordering.deadline import Deadline
+    from concordant.solvers.ordering.exact import PRECISION, solve_blocks
 
     against = np.rint(kernels.transpose_matrices(ptr, preference) / UNIT)
     tied = np.rint(np.full(len(against), 0.5) / UNIT)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate.distance._costs import PairCosts
 from concordant.preferences import Preferences
+from concordant.solvers.ordering.costs import PairCosts
 from concordant.types import Floats, Int64s
 
 

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.distance._costs import MISSING_CHOICES, MISSING_DOC, finish, pair_costs
 from concordant.aggregate.distance._inputs import better_of
+from concordant.aggregate.distance._outcome import MISSING_CHOICES, MISSING_DOC, finish
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.solvers.ordering.costs import pair_costs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,16 +18,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.distance._blocks import places, split
-from concordant.aggregate.distance._costs import MISSING_CHOICES, MISSING_DOC, finish, pair_costs
-from concordant.aggregate.distance._deadline import Deadline
 from concordant.aggregate.distance._inputs import better_of
-from concordant.aggregate.distance._relaxation import Relaxation, is_too_large, least_cost
+from concordant.aggregate.distance._outcome import MISSING_CHOICES, MISSING_DOC, finish
 from concordant.gather import segment_index
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
+from concordant.solvers.ordering.blocks import places, split
+from concordant.solvers.ordering.costs import pair_costs
+from concordant.solvers.ordering.deadline import Deadline
+from concordant.solvers.ordering.relaxation import Relaxation, is_too_large, least_cost
 from concordant.types import Floats, Int64s
 
 MOST_DRAWS = 10_000_000  # numbers drawn at once

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate.distance._costs import finish, pair_costs
+from concordant.aggregate.distance._outcome import finish
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.solvers.ordering.costs import pair_costs
 from concordant.types import Floats, Int64s
 
 NUDGE = 1e-6

@@ -34,25 +34,24 @@ from itertools import pairwise
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.distance._blocks import Blocks, split
-from concordant.aggregate.distance._costs import (
+from concordant.aggregate.distance._outcome import (
     MISSING_CHOICES,
     MISSING_DOC,
     OUTPUT_CHOICES,
     OUTPUT_DOC,
-    PairCosts,
     finish,
-    pair_costs,
 )
-from concordant.aggregate.distance._deadline import Deadline
-from concordant.aggregate.distance._exact import PRECISION, BlockProgress, Exact, solve_blocks
-from concordant.aggregate.distance._optima import are_unique, list_optima
 from concordant.aggregate.voting._helpers import name_instances
 from concordant.gather import segment_index, sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
+from concordant.solvers.ordering.blocks import Blocks, split
+from concordant.solvers.ordering.costs import PairCosts, pair_costs
+from concordant.solvers.ordering.deadline import Deadline
+from concordant.solvers.ordering.exact import PRECISION, BlockProgress, Exact, solve_blocks
+from concordant.solvers.ordering.optima import are_unique, list_optima
 from concordant.types import Bools, Floats, Int64s
 
 Progress = Callable[[float, float], None]

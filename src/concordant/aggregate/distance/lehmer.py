@@ -33,13 +33,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate.distance._costs import (
+from concordant.aggregate.distance._outcome import (
     MISSING_CHOICES,
     MISSING_DOC,
     OUTPUT_CHOICES,
     OUTPUT_DOC,
     finish,
-    pair_costs,
     points,
     unranked,
 )
@@ -48,6 +47,7 @@ from concordant.gather import segment_index
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.solvers.ordering.costs import pair_costs
 from concordant.types import Floats, Int32s, Int64s
 
 REFERENCE_DOC = "the order of candidates the codes are built on; auto: borda for the mode, outside-in for the median"

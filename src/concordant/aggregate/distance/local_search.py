@@ -21,20 +21,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import registry
-from concordant.aggregate.distance import _exact as exact
-from concordant.aggregate.distance._blocks import split
-from concordant.aggregate.distance._costs import (
+from concordant.aggregate.distance._outcome import (
     MISSING_CHOICES,
     MISSING_DOC,
     OUTPUT_CHOICES,
     OUTPUT_DOC,
-    PairCosts,
     finish,
-    pair_costs,
 )
 from concordant.method import Method, Outcome
 from concordant.params import param, params_of
 from concordant.preferences import Preferences
+from concordant.solvers.ordering import exact
+from concordant.solvers.ordering.blocks import split
+from concordant.solvers.ordering.costs import PairCosts, pair_costs
 from concordant.types import Int64s
 
 STARTS = ("borda", "fas-pivot", "footrule", "insertion-sort", "lehmer", "pick-a-perm")

@@ -15,18 +15,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.aggregate.distance._costs import (
+from concordant.aggregate.distance._inputs import best_ballots, draw_ballots, tiers_of
+from concordant.aggregate.distance._outcome import (
     MISSING_CHOICES,
     MISSING_DOC,
     OUTPUT_CHOICES,
     OUTPUT_DOC,
     finish,
-    pair_costs,
 )
-from concordant.aggregate.distance._inputs import best_ballots, draw_ballots, tiers_of
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.solvers.ordering.costs import pair_costs
 
 
 @dataclass(frozen=True, kw_only=True)

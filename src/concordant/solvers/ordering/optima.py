@@ -12,12 +12,12 @@ from itertools import islice, product
 
 import numpy as np
 
-from concordant.aggregate.distance._blocks import Blocks
-from concordant.aggregate.distance._costs import PairCosts
-from concordant.aggregate.distance._deadline import Deadline
-from concordant.aggregate.distance._exact import LARGEST_TABLE, LARGEST_WEAK_TABLE, Exact, start_search
-from concordant.aggregate.distance._relaxation import is_too_large
 from concordant.gather import segment_index
+from concordant.solvers.ordering.blocks import Blocks
+from concordant.solvers.ordering.costs import PairCosts
+from concordant.solvers.ordering.deadline import Deadline
+from concordant.solvers.ordering.exact import LARGEST_TABLE, LARGEST_WEAK_TABLE, Exact, start_search
+from concordant.solvers.ordering.relaxation import is_too_large
 from concordant.types import Bools, Floats, Int64s
 
 LONGEST_WEAVE = 500  # items: rankings are woven together one item inside the other

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.distance._costs import PairCosts
 from concordant.gather import segment_index
+from concordant.solvers.ordering.costs import PairCosts
 from concordant.types import Floats, Int64s
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.distance._deadline import Deadline
+from concordant.solvers.ordering.deadline import Deadline
 from concordant.types import Bools, Floats, Int32s, Int64s
 
 VIOLATION = 1e-6

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from concordant.aggregate.distance._relaxation import VIOLATION, Relaxation
+from concordant.solvers.ordering.relaxation import VIOLATION, Relaxation
 from concordant.types import Floats, Int64s
 
 CANDIDATES = 8

@@ -14,10 +14,10 @@ from functools import partial
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.distance._blocks import Blocks, places
-from concordant.aggregate.distance._branching import BranchAndCut
-from concordant.aggregate.distance._deadline import Deadline
-from concordant.aggregate.distance._relaxation import Relaxation, is_too_large, least_cost
+from concordant.solvers.ordering.blocks import Blocks, places
+from concordant.solvers.ordering.branching import BranchAndCut
+from concordant.solvers.ordering.deadline import Deadline
+from concordant.solvers.ordering.relaxation import Relaxation, is_too_large, least_cost
 from concordant.types import Floats, Int64s
 
 LARGEST_TABLE = 18  # items of a block ordered by dynamic programming over sets, 2^18 of them

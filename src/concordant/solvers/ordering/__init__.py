@@ -1,0 +1,1 @@
+"""From what pairs cost to an order: greedy, by components, by local search, and exactly with a proof."""

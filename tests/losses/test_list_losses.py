@@ -50,7 +50,7 @@ class TestBothLosses:
         scores, queries = some_queries(1)
         direction = np.random.default_rng(2).normal(size=len(scores))
         ahead, behind = (loss.evaluate(scores + h * direction, queries).gradient for h in (1e-6, -1e-6))
-        found = loss.curve(scores, queries, direction)
+        found = loss.hessian_product(scores, queries, direction)
         np.testing.assert_allclose(found, (ahead - behind) / 2e-6, atol=1e-7)
 
     @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -79,7 +79,7 @@ class TestBothLosses:
         found = loss.evaluate(spread * scores, queries)
         assert np.isfinite(found.value)
         assert np.isfinite(found.gradient).all()
-        assert np.isfinite(loss.curve(spread * scores, queries, scores)).all()
+        assert np.isfinite(loss.hessian_product(spread * scores, queries, scores)).all()
         assert np.add.reduceat(found.gradient, queries.ptr[:-1]) == pytest.approx(np.zeros(len(queries)), abs=1e-9)
 
     @pytest.mark.parametrize("loss", LOSSES, ids=repr)

@@ -152,7 +152,7 @@ class TestGradients:
         scores, queries = some_queries(1)
         direction = np.random.default_rng(2).normal(size=len(scores))
         ahead, behind = (loss.evaluate(scores + h * direction, queries).gradient for h in (1e-6, -1e-6))
-        np.testing.assert_allclose(loss.curve(scores, queries, direction), (ahead - behind) / 2e-6, atol=1e-7)
+        np.testing.assert_allclose(loss.hessian_product(scores, queries, direction), (ahead - behind) / 2e-6, atol=1e-7)
 
     @pytest.mark.parametrize("spread", [100.0, 1e3, 1e6])
     @pytest.mark.parametrize("mean", MEANS)
@@ -161,7 +161,7 @@ class TestGradients:
         found = loss_of(mean).evaluate(spread * scores, queries)
         assert np.isfinite(found.value)
         assert np.add.reduceat(found.gradient, queries.ptr[:-1]) == pytest.approx(np.zeros(len(queries)), abs=1e-9)
-        assert np.isfinite(MeanPartitionLoss().curve(spread * scores, queries, scores)).all()
+        assert np.isfinite(MeanPartitionLoss().hessian_product(spread * scores, queries, scores)).all()
 
     @pytest.mark.parametrize("mean", MEANS)
     def test_a_hundred_thousand_objects_in_one_query_are_no_trouble(self, mean: str) -> None:
@@ -231,8 +231,8 @@ def test_both_back_ends_agree_on_exact_models() -> None:
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
         direction = np.random.default_rng(18).normal(size=n_rows)
         np.testing.assert_allclose(
-            compiled.mean_partitions_curve(*shared, direction),
-            twins.mean_partitions_curve(*shared, direction),
+            compiled.mean_partitions_hessian_product(*shared, direction),
+            twins.mean_partitions_hessian_product(*shared, direction),
             atol=1e-9,
         )
 

@@ -113,35 +113,18 @@ def test_the_gradient_is_the_slope_of_the_value(loss, backend):
 
 
 @pytest.mark.parametrize("loss", [loss for loss in PLAIN if loss.is_smooth], ids=named)
-def test_the_curve_is_the_slope_of_the_gradient(loss, backend):
+def test_the_hessian_is_the_slope_of_the_gradient(loss, backend):
     rng = np.random.default_rng(2)
     queries = some_queries(rng)
     scores, move = rng.normal(0, 1.3, (2, len(queries.tier)))
     slopes = differences(lambda t: loss.evaluate(scores + t[0] * move, queries).gradient, np.zeros(1), 1e-6)[0]
-    np.testing.assert_allclose(loss.curve(scores, queries, move), slopes, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(loss.hessian_product(scores, queries, move), slopes, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("loss", WITH_TIES, ids=named)
-def test_the_curve_covers_the_tie_parameter_too(loss, backend):
-    rng = np.random.default_rng(3)
-    queries = some_queries(rng)
-    scores, move = rng.normal(0, 1.3, (2, len(queries.tier)))
-
-    def slope(t, by_own):
-        found = loss.evaluate(scores + t[0] * move, queries, np.array([-0.4 + t[0] * by_own]))
-        return np.append(found.gradient, found.own)
-
-    both = np.append(move, 0.7)
-    expected = differences(lambda t: slope(t, 0.7), np.zeros(1), 1e-6)[0]
-    np.testing.assert_allclose(loss.curve(scores, queries, both, own_of(loss)), expected, rtol=1e-6, atol=1e-6)
-    alone = differences(lambda t: slope(t, 0.0), np.zeros(1), 1e-6)[0][:-1]
-    np.testing.assert_allclose(loss.curve(scores, queries, move, own_of(loss)), alone, rtol=1e-6, atol=1e-6)
-
-
-def test_hinge_and_squared_hinge_have_the_curves_they_should(backend):
+def test_hinge_and_squared_hinge_have_the_hessians_they_should(backend):
     queries = some_queries(np.random.default_rng(4))
     with pytest.raises(NeedError, match="lbfgs"):
-        HingeLoss().curve(np.zeros(len(queries.tier)), queries, np.zeros(len(queries.tier)))
+        HingeLoss().hessian_product(np.zeros(len(queries.tier)), queries, np.zeros(len(queries.tier)))
 
 
 @pytest.mark.parametrize("loss", EVERY, ids=named)
@@ -166,17 +149,15 @@ def test_large_queries_agree_with_all_pairs(loss, backend, levels):
     np.testing.assert_allclose(found.gradient, gradient, rtol=1e-9, atol=1e-9 * np.abs(gradient).max())
 
 
-@pytest.mark.parametrize("loss", [loss for loss in EVERY if loss.is_smooth], ids=named)
-def test_curves_of_large_queries_agree_with_finite_differences(loss, backend):
+@pytest.mark.parametrize("loss", [loss for loss in PLAIN if loss.is_smooth], ids=named)
+def test_hessians_of_large_queries_agree_with_finite_differences(loss, backend):
     rng = np.random.default_rng(6)
     queries = some_queries(rng, sizes=(large_size(loss, backend), 5, 3), levels=4)
     scores, move = rng.normal(0, 3, (2, len(queries.tier)))
-    own = own_of(loss)
-    arguments = (own,) if len(own) else ()
     # the squared hinge's gradient has kinks: a step that crosses few of them
     step = 1e-9 if loss.name == "squared-hinge" else 1e-6
-    slopes = differences(lambda t: loss.evaluate(scores + t[0] * move, queries, own).gradient, np.zeros(1), step)[0]
-    found = loss.curve(scores, queries, move, *arguments)
+    slopes = differences(lambda t: loss.evaluate(scores + t[0] * move, queries).gradient, np.zeros(1), step)[0]
+    found = loss.hessian_product(scores, queries, move)
     np.testing.assert_allclose(found, slopes, rtol=1e-4, atol=1e-4 * np.abs(found).max())
 
 
@@ -189,8 +170,8 @@ def test_extreme_scores_stay_finite(loss, backend, scores):
         found = loss.evaluate(scores, queries, own)
         for number in (found.value, found.gradient, found.own):
             assert np.isfinite(number).all()
-        if loss.is_smooth:
-            assert np.isfinite(loss.curve(scores, queries, move, *((own,) if len(own) else ()))).all()
+    if loss in PLAIN and loss.is_smooth:
+        assert np.isfinite(loss.hessian_product(scores, queries, move)).all()
 
 
 @pytest.mark.parametrize("loss", EVERY, ids=named)
@@ -296,15 +277,14 @@ def test_both_back_ends_give_the_same_numbers(seed):
     layout = (queries.ptr, queries.tier, queries.weight)
     calls = {
         "logistic_terms": (scores, *layout, 0.3, True),
-        "logistic_curve": (scores, *layout, 0.3, True, move, 0.2),
+        "logistic_hessian_product": (scores, *layout, move),
         "davidson_terms": (scores, *layout, -0.7),
-        "davidson_curve": (scores, *layout, -0.7, move, 0.2),
         "regress_terms": (scores, *layout, 1.0),
         "hinge_terms": (scores, *layout),
         "squared_hinge_terms": (scores, *layout),
-        "squared_hinge_curve": (scores, *layout, move),
+        "squared_hinge_hessian_product": (scores, *layout, move),
         "exponential_terms": (scores, *layout),
-        "exponential_curve": (scores, *layout, move),
+        "exponential_hessian_product": (scores, *layout, move),
     }
     for name, arguments in calls.items():
         ours, twin = (getattr(kernels, name)(*arguments) for kernels in (compiled, twins))

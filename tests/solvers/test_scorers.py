@@ -23,7 +23,7 @@ class TestANetwork:
         X, rng = rows(), np.random.default_rng(1)
         network = Network(4, 5, layers, activation)
         theta, back = network.start(rng) + 0.1 * rng.normal(size=network.size), rng.normal(size=len(X))
-        gradient = network.pull(X, theta, network.scores_and_back(X, theta)[1], back)
+        gradient = network.backward(X, theta, network.forward(X, theta)[1], back)
         for k in range(network.size):
             step = np.zeros(network.size)
             step[k] = 1e-6
@@ -33,17 +33,17 @@ class TestANetwork:
     def test_sparse_rows_equal_dense_rows(self, layers: int, activation: str) -> None:
         X, network = rows(), Network(4, 5, layers, activation)
         theta, back = network.start(np.random.default_rng(2)), np.arange(len(X), dtype=float)
-        (dense, kept), (sparse, kept_sparse) = (network.scores_and_back(form, theta) for form in (X, csr_array(X)))
+        (dense, kept), (sparse, kept_sparse) = (network.forward(form, theta) for form in (X, csr_array(X)))
         assert np.allclose(dense, sparse)
         assert np.allclose(
-            network.pull(X, theta, kept, back), network.pull(csr_array(X), theta, kept_sparse, back), atol=1e-12
+            network.backward(X, theta, kept, back), network.backward(csr_array(X), theta, kept_sparse, back), atol=1e-12
         )
 
     def test_float32_rows_are_worked_on_as_they_are(self, layers: int, activation: str) -> None:
         X, network = rows().astype(np.float32), Network(4, 5, layers, activation)
         theta = network.start(np.random.default_rng(3))
-        scores, kept = network.scores_and_back(X, theta)
-        gradient = network.pull(X, theta, kept, np.ones(len(X)))
+        scores, kept = network.forward(X, theta)
+        gradient = network.backward(X, theta, kept, np.ones(len(X)))
         assert {part.dtype for part in kept} == {np.dtype(np.float32)}
         assert scores.dtype == gradient.dtype == np.float64
         assert np.allclose(scores, network.scores(X.astype(float), theta), atol=1e-5)

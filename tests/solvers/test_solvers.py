@@ -108,7 +108,7 @@ class TestTheObjective:
         objective = Objective(Linear(4), loss, csr_array(X) if form == "sparse" else X, data, alpha=0.3)
         rng = np.random.default_rng(1)
         point, direction = rng.normal(size=(2, 4))
-        bent = objective.curvature(point)(direction)
+        bent = objective.hessian(point)(direction)
         change = (objective(point + 1e-6 * direction)[1] - objective(point - 1e-6 * direction)[1]) / 2e-6
         assert np.allclose(bent, change, atol=1e-6)
 

@@ -111,7 +111,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "lock_pairs": ("fallback is free",),
     "majority_path": ("slot_ptr cuts start", "start inside slot_ptr by slot_ptr"),
     "mean_partitions": ("ptr stages factor",),
-    "mean_partitions_curve": ("ptr stages factor",),
+    "mean_partitions_hessian_product": ("ptr stages factor",),
     "pair_descent_gram": ("order below better",),
     "pair_descent_linear": ("order below better", "X across weight"),
     "pick_codes": ("ptr staircases votes",),

@@ -84,11 +84,11 @@ class Stages {
     }
 
     // The second derivative of one query times a direction.
-    void curve(const List &list, const double *direction, double *product) {
+    void hessian_product(const List &list, const double *direction, double *product) {
         std::fill(product, product + list.n, 0.0);
         if (list.n < 2) return;
         Span span = span_of(list.score, list.n);
-        if (is_wide(span)) return curve_wide(list, direction, product);
+        if (is_wide(span)) return hessian_product_wide(list, direction, product);
         fill_worths(list.score, list.n, span, worth.data());
         sum_stages(list, direction);
         double first = 0, second = 0; // sums over the stages so far of a / R and of a mean / R
@@ -168,7 +168,7 @@ class Stages {
         return value;
     }
 
-    void curve_wide(const List &list, const double *direction, double *product) {
+    void hessian_product_wide(const List &list, const double *direction, double *product) {
         sum_stages_wide(list, direction);
         double first = 0, second = 0, before = stages[0].remaining;
         for (const Stage &stage : stages) {
@@ -267,8 +267,8 @@ nb::tuple list_mle(In<double> scores, In<int64_t> ptr, In<int32_t> tier, In<doub
     return nb::make_tuple(value, gradient.give());
 }
 
-Out<double> list_mle_curve(In<double> scores, In<int64_t> ptr, In<int32_t> tier, In<double> weight, bool is_best,
-                           In<double> direction) {
+Out<double> list_mle_hessian_product(In<double> scores, In<int64_t> ptr, In<int32_t> tier, In<double> weight,
+                                     bool is_best, In<double> direction) {
     Buffer<double> product(scores.size());
     {
         nb::gil_scoped_release release;
@@ -277,11 +277,11 @@ Out<double> list_mle_curve(In<double> scores, In<int64_t> ptr, In<int32_t> tier,
         BestOrder best(is_best ? most : 0);
         for_each_list(scores, ptr, is_best ? tier.data() : nullptr, weight, [&](size_t, size_t from, List list) {
             if (!is_best) {
-                stages.curve(list, direction.data() + from, product.get() + from);
+                stages.hessian_product(list, direction.data() + from, product.get() + from);
                 return;
             }
             List sorted = best.sorted(list);
-            stages.curve(sorted, best.sorted(direction.data() + from, list.n), best.result.data());
+            stages.hessian_product(sorted, best.sorted(direction.data() + from, list.n), best.result.data());
             best.give_back(product.get() + from, list.n);
         });
     }
@@ -303,8 +303,8 @@ nb::tuple mean_partitions(In<double> scores, In<int64_t> ptr, In<int32_t> tier, 
     return nb::make_tuple(loss.give(), gradient.give());
 }
 
-Out<double> mean_partitions_curve(In<double> scores, In<int64_t> ptr, In<int32_t> tier, In<double> factor,
-                                  In<double> weight, In<double> direction) {
+Out<double> mean_partitions_hessian_product(In<double> scores, In<int64_t> ptr, In<int32_t> tier, In<double> factor,
+                                            In<double> weight, In<double> direction) {
     Buffer<double> product(scores.size());
     {
         nb::gil_scoped_release release;
@@ -312,7 +312,7 @@ Out<double> mean_partitions_curve(In<double> scores, In<int64_t> ptr, In<int32_t
         const double *next = factor.size() ? factor.data() : nullptr;
         for_each_list(scores, ptr, tier.data(), weight, [&](size_t, size_t from, List list) {
             list.factor = next;
-            stages.curve(list, direction.data() + from, product.get() + from);
+            stages.hessian_product(list, direction.data() + from, product.get() + from);
             if (next) next += list.stages();
         });
     }
@@ -352,7 +352,7 @@ nb::tuple list_net(In<double> scores, In<int64_t> ptr, In<int32_t> tier, In<doub
     return nb::make_tuple(value, gradient.give());
 }
 
-Out<double> list_net_curve(In<double> scores, In<int64_t> ptr, In<double> weight, In<double> direction) {
+Out<double> list_net_hessian_product(In<double> scores, In<int64_t> ptr, In<double> weight, In<double> direction) {
     Buffer<double> product(scores.size());
     {
         nb::gil_scoped_release release;
@@ -374,14 +374,15 @@ Out<double> list_net_curve(In<double> scores, In<int64_t> ptr, In<double> weight
 void bind_lists(nb::module_ &m) {
     m.def("list_mle", &list_mle, "scores"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
           "weight"_a.noconvert(), "is_best"_a);
-    m.def("list_mle_curve", &list_mle_curve, "scores"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
-          "weight"_a.noconvert(), "is_best"_a, "direction"_a.noconvert());
+    m.def("list_mle_hessian_product", &list_mle_hessian_product, "scores"_a.noconvert(), "ptr"_a.noconvert(),
+          "tier"_a.noconvert(), "weight"_a.noconvert(), "is_best"_a, "direction"_a.noconvert());
     m.def("mean_partitions", &mean_partitions, "scores"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
           "factor"_a.noconvert(), "weight"_a.noconvert());
-    m.def("mean_partitions_curve", &mean_partitions_curve, "scores"_a.noconvert(), "ptr"_a.noconvert(),
-          "tier"_a.noconvert(), "factor"_a.noconvert(), "weight"_a.noconvert(), "direction"_a.noconvert());
+    m.def("mean_partitions_hessian_product", &mean_partitions_hessian_product, "scores"_a.noconvert(),
+          "ptr"_a.noconvert(), "tier"_a.noconvert(), "factor"_a.noconvert(), "weight"_a.noconvert(),
+          "direction"_a.noconvert());
     m.def("list_net", &list_net, "scores"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
           "label"_a.noconvert(), "weight"_a.noconvert());
-    m.def("list_net_curve", &list_net_curve, "scores"_a.noconvert(), "ptr"_a.noconvert(), "weight"_a.noconvert(),
-          "direction"_a.noconvert());
+    m.def("list_net_hessian_product", &list_net_hessian_product, "scores"_a.noconvert(), "ptr"_a.noconvert(),
+          "weight"_a.noconvert(), "direction"_a.noconvert());
 }

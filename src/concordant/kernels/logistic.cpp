@@ -127,77 +127,58 @@ nb::tuple logistic_terms(In<double> score, In<int64_t> ptr, In<int32_t> tier, In
     return nb::make_tuple(value, gradient.give(), slope);
 }
 
-struct Bends {
-    double change, chance; // sums over pairs of h (dc - (v_i - v_j)) and of the chance of the wrong order
-};
-
-SIMD_CLONES Bends logistic_curve_fast(size_t n, double theta, double dc, Scratch &s) {
+SIMD_CLONES void logistic_hessian_fast(size_t n, Scratch &s) {
     const double *up = s.up.data(), *v = s.direction.data();
     double *gain = s.gain.data();
-    Bends sums{0, 0};
     for_each_row(n, s.next, [&](size_t i, size_t j, size_t stop) {
-        const double odds = theta * s.down[i], at = dc - v[i];
-        Lanes moved = Lanes{}, lost = Lanes{};
+        const double odds = s.down[i], at = -v[i];
+        Lanes moved = Lanes{};
         for (; j < stop; j += LANES) {
             Lanes t = odds * load(up + j), part = 1.0 / (1.0 + t), chance = t * part;
             Lanes change = chance * part * (at + load(v + j));
             moved += change;
-            lost += chance;
             store(gain + j, load(gain + j) + change);
         }
-        double all_moved = sum_of(moved);
-        gain[i] -= all_moved;
-        sums.change += all_moved;
-        sums.chance += sum_of(lost);
+        gain[i] -= sum_of(moved);
         return j;
     });
-    return sums;
 }
 
-Bends logistic_curve_safe(const TieredQuery &query, double c, double dc, Scratch &s) {
-    Bends sums{0, 0};
+void logistic_hessian_safe(const TieredQuery &query, Scratch &s) {
     for (size_t i = 0; i < query.n; ++i)
         for (size_t j = s.next[i]; j < query.n; ++j) {
-            double x = c - (query.score[i] - query.score[j]), chance = sigmoid_of(x);
-            double change = chance * sigmoid_of(-x) * (dc - s.direction[i] + s.direction[j]);
+            double d = query.score[i] - query.score[j];
+            double change = sigmoid_of(d) * sigmoid_of(-d) * (s.direction[j] - s.direction[i]);
             s.gain[i] -= change;
             s.gain[j] += change;
-            sums.change += change;
-            sums.chance += chance;
         }
-    return sums;
 }
 
-// The second derivative in (scores, shift) times a direction in both: (by position, by shift, slope in the shift).
-nb::tuple logistic_curve(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight, double shift,
-                         bool with_ties, In<double> direction, double shift_direction) {
+// The Hessian of the sum of log(1 + e^-d) over pairs, times a direction, by position.
+Out<double> logistic_hessian_product(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight,
+                                     In<double> direction) {
     Buffer<double> product(score.size(), 0.0);
-    double along = 0, slope = 0;
     {
         nb::gil_scoped_release release;
         Scratch s(largest_query(ptr));
-        const double chance_itself = sigmoid_of(shift), bend_itself = chance_itself * sigmoid_of(-shift);
+        double no_number = 0;
         for_each_query(score, ptr, tier, weight, [&](const TieredQuery &query) {
-            if (query.n < 2 || !(with_ties || query.has_pairs())) return;
-            if (is_no_number(query, along, product)) return;
+            if (query.n < 2 || !query.has_pairs()) return;
+            if (is_no_number(query, no_number, product)) return;
             Span span = span_of(query.score, query.n);
-            s.set_rows(query, with_ties);
+            s.set_rows(query, false);
             s.clear_gain(query.n);
             std::copy_n(direction.data() + query.base, query.n, s.direction.begin());
             std::fill_n(s.direction.begin() + static_cast<std::ptrdiff_t>(query.n), 2 * LANES, 0.0);
-            Bends sums;
-            if (span.width() + std::abs(shift) < WIDEST) {
+            if (span.width() < WIDEST) {
                 fill_odds(query, span.middle(), 1.0, s.up.data(), s.down.data());
-                sums = logistic_curve_fast(query.n, std::exp(shift), shift_direction, s);
+                logistic_hessian_fast(query.n, s);
             } else
-                sums = logistic_curve_safe(query, shift, shift_direction, s);
-            double selves = with_ties ? static_cast<double>(query.n) : 0.0;
-            along += query.weight * (sums.change - selves * bend_itself * shift_direction);
-            slope += query.weight * (sums.chance - selves * chance_itself);
+                logistic_hessian_safe(query, s);
             for (size_t i = 0; i < query.n; ++i) product[query.base + i] = query.weight * s.gain[i];
         });
     }
-    return nb::make_tuple(product.give(), along, slope);
+    return product.give();
 }
 
 // ---- Davidson: P(win) : P(loss) : P(tie) = 1 : q^2 : nu q with q = e^(-d/2) ----
@@ -307,87 +288,13 @@ nb::tuple davidson_terms(In<double> score, In<int64_t> ptr, In<int32_t> tier, In
     return nb::make_tuple(value, gradient.give(), slope);
 }
 
-// How a pair's slopes change along a direction: `by_margin` in d, `by_beta` in beta; d moves by dd and beta by db.
-// The logarithm of a sum of exponentials bends by the covariance of its exponents (0, -d, beta - d/2).
-template <typename T> struct Change {
-    T by_margin, by_beta;
-};
-template <typename T> ALWAYS_INLINE Change<T> davidson_change(const T &loss, const T &tie, const T &dd, double db) {
-    T of_tie = db - 0.5 * dd, mean = tie * of_tie - loss * dd;
-    T tied = tie * (of_tie - mean);
-    return {loss * (dd + mean) - 0.5 * tied, tied};
-}
-
-SIMD_CLONES double davidson_curve_fast(size_t n, double nu, double db, Scratch &s) {
-    const double *up = s.up.data(), *v = s.direction.data();
-    double *gain = s.gain.data();
-    Lanes along = Lanes{};
-    for_each_row(n, s.next, [&](size_t i, size_t j, size_t stop) {
-        const double odds = s.down[i], at = v[i];
-        Lanes moved = Lanes{};
-        for (; j < stop; j += LANES) {
-            Lanes q = odds * load(up + j), part = q / (1.0 + q * (nu + q));
-            Change<Lanes> change = davidson_change<Lanes>(q * part, nu * part, at - load(v + j), db);
-            along += change.by_beta;
-            moved += change.by_margin;
-            store(gain + j, load(gain + j) - change.by_margin);
-        }
-        gain[i] += sum_of(moved);
-        return j;
-    });
-    return sum_of(along);
-}
-
-double davidson_curve_safe(const TieredQuery &query, double beta, double db, Scratch &s) {
-    double along = 0;
-    for (size_t i = 0; i < query.n; ++i)
-        for (size_t j = i + 1; j < query.n; ++j) {
-            Chances chances = davidson_chances(query.score[i] - query.score[j], beta);
-            double dd = s.direction[i] - s.direction[j];
-            Change<double> change = davidson_change<double>(chances.loss, chances.tie, dd, db);
-            along += change.by_beta;
-            s.gain[i] += change.by_margin;
-            s.gain[j] -= change.by_margin;
-        }
-    return along;
-}
-
-// The second derivative in (scores, beta) times a direction in both: (by position, by beta).
-nb::tuple davidson_curve(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight, double beta,
-                         In<double> direction, double beta_direction) {
-    Buffer<double> product(score.size(), 0.0);
-    double along = 0;
-    {
-        nb::gil_scoped_release release;
-        Scratch s(largest_query(ptr));
-        for_each_query(score, ptr, tier, weight, [&](const TieredQuery &query) {
-            if (query.n < 2) return;
-            if (is_no_number(query, along, product)) return;
-            Span span = span_of(query.score, query.n);
-            for (size_t i = 0; i < query.n; ++i) s.next[i] = i + 1;
-            s.clear_gain(query.n);
-            std::copy_n(direction.data() + query.base, query.n, s.direction.begin());
-            std::fill_n(s.direction.begin() + static_cast<std::ptrdiff_t>(query.n), 2 * LANES, 0.0);
-            if (span.width() + std::abs(beta) < WIDEST) {
-                fill_odds(query, span.middle(), 0.5, s.up.data(), s.down.data());
-                along += query.weight * davidson_curve_fast(query.n, std::exp(beta), beta_direction, s);
-            } else
-                along += query.weight * davidson_curve_safe(query, beta, beta_direction, s);
-            for (size_t i = 0; i < query.n; ++i) product[query.base + i] = query.weight * s.gain[i];
-        });
-    }
-    return nb::make_tuple(product.give(), along);
-}
-
 } // namespace
 
 void bind_logistic(nb::module_ &m) {
     m.def("logistic_terms", &logistic_terms, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
           "weight"_a.noconvert(), "shift"_a, "with_ties"_a);
-    m.def("logistic_curve", &logistic_curve, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
-          "weight"_a.noconvert(), "shift"_a, "with_ties"_a, "direction"_a.noconvert(), "shift_direction"_a);
+    m.def("logistic_hessian_product", &logistic_hessian_product, "score"_a.noconvert(), "ptr"_a.noconvert(),
+          "tier"_a.noconvert(), "weight"_a.noconvert(), "direction"_a.noconvert());
     m.def("davidson_terms", &davidson_terms, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
           "weight"_a.noconvert(), "beta"_a);
-    m.def("davidson_curve", &davidson_curve, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
-          "weight"_a.noconvert(), "beta"_a, "direction"_a.noconvert(), "beta_direction"_a);
 }

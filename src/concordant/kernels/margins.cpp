@@ -96,7 +96,7 @@ double exponential_query_safe(const TieredQuery &query, double *gain) {
     return value;
 }
 
-void exponential_curve_query(const TieredQuery &query, const double *v, double *up, double *down, double *gain) {
+void exponential_hessian_query(const TieredQuery &query, const double *v, double *up, double *down, double *gain) {
     Span span = span_of(query.score, query.n);
     fill_odds(query, span.middle(), 1.0, up, down);
     double sum = 0, moved = 0;
@@ -114,7 +114,7 @@ void exponential_curve_query(const TieredQuery &query, const double *v, double *
     }
 }
 
-void exponential_curve_query_safe(const TieredQuery &query, const double *v, double *gain) {
+void exponential_hessian_query_safe(const TieredQuery &query, const double *v, double *gain) {
     std::fill_n(gain, query.n, 0.0);
     for (size_t from = 0, to; from < query.n; from = to) {
         to = query.tier_end(from);
@@ -238,7 +238,7 @@ double squared_hinge_sorted(const TieredQuery &query, HingeScratch &s) {
     return value;
 }
 
-void squared_hinge_curve_sorted(const TieredQuery &query, HingeScratch &s) {
+void squared_hinge_hessian_sorted(const TieredQuery &query, HingeScratch &s) {
     find_violations(query, s, s.v.data(), s.v.data());
     for (size_t i = 0; i < query.n; ++i)
         s.gain[i] = 2 * ((s.won_count[i] + s.lost_count[i]) * s.v[i] - s.won_sum[i] - s.lost_sum[i]);
@@ -284,7 +284,7 @@ SIMD_CLONES double squared_hinge_direct(size_t n, const int32_t *tier, HingeScra
     return sum_of(value);
 }
 
-SIMD_CLONES void squared_hinge_curve_direct(size_t n, const int32_t *tier, HingeScratch &s) {
+SIMD_CLONES void squared_hinge_hessian_direct(size_t n, const int32_t *tier, HingeScratch &s) {
     const double *f = s.f.data(), *key = s.key.data(), *v = s.v.data();
     double *gain = s.gain.data();
     for (size_t from = 0, to; from < n; from = to) {
@@ -303,7 +303,7 @@ SIMD_CLONES void squared_hinge_curve_direct(size_t n, const int32_t *tier, Hinge
 
 // ---- over all queries ----
 
-// body(query) fills `gain` and returns the value of one query, or nothing of interest for a curve.
+// body(query) fills `gain` and returns the value of one query, or nothing of interest for a Hessian product.
 template <typename Body>
 nb::tuple over_queries(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight, const double *gain,
                        Body &&body) {
@@ -335,15 +335,15 @@ nb::tuple exponential_terms(In<double> score, In<int64_t> ptr, In<int32_t> tier,
     });
 }
 
-nb::object exponential_curve(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight,
-                             In<double> direction) {
+nb::object exponential_hessian_product(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight,
+                                       In<double> direction) {
     std::vector<double> up = scratch_for(largest_query(ptr)), down = up, gain = up;
     return over_queries(score, ptr, tier, weight, gain.data(), [&](const TieredQuery &query) {
         const double *v = direction.data() + query.base;
         if (span_of(query.score, query.n).width() >= WIDEST)
-            exponential_curve_query_safe(query, v, gain.data());
+            exponential_hessian_query_safe(query, v, gain.data());
         else
-            exponential_curve_query(query, v, up.data(), down.data(), gain.data());
+            exponential_hessian_query(query, v, up.data(), down.data(), gain.data());
         return 0.0;
     })[1];
 }
@@ -364,16 +364,16 @@ nb::tuple squared_hinge_terms(In<double> score, In<int64_t> ptr, In<int32_t> tie
     });
 }
 
-nb::object squared_hinge_curve(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight,
-                               In<double> direction) {
+nb::object squared_hinge_hessian_product(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight,
+                                         In<double> direction) {
     HingeScratch s(largest_query(ptr));
     return over_queries(score, ptr, tier, weight, s.gain.data(), [&](const TieredQuery &query) {
         s.read(query);
         s.read_direction(direction.data() + query.base, query.n);
         if (query.n > SMALL)
-            squared_hinge_curve_sorted(query, s);
+            squared_hinge_hessian_sorted(query, s);
         else
-            squared_hinge_curve_direct(query.n, query.tier, s);
+            squared_hinge_hessian_direct(query.n, query.tier, s);
         return 0.0;
     })[1];
 }
@@ -385,12 +385,12 @@ void bind_margins(nb::module_ &m) {
           "weight"_a.noconvert(), "margin"_a);
     m.def("exponential_terms", &exponential_terms, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
           "weight"_a.noconvert());
-    m.def("exponential_curve", &exponential_curve, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
-          "weight"_a.noconvert(), "direction"_a.noconvert());
+    m.def("exponential_hessian_product", &exponential_hessian_product, "score"_a.noconvert(), "ptr"_a.noconvert(),
+          "tier"_a.noconvert(), "weight"_a.noconvert(), "direction"_a.noconvert());
     m.def("hinge_terms", &hinge_terms, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
           "weight"_a.noconvert());
     m.def("squared_hinge_terms", &squared_hinge_terms, "score"_a.noconvert(), "ptr"_a.noconvert(),
           "tier"_a.noconvert(), "weight"_a.noconvert());
-    m.def("squared_hinge_curve", &squared_hinge_curve, "score"_a.noconvert(), "ptr"_a.noconvert(),
+    m.def("squared_hinge_hessian_product", &squared_hinge_hessian_product, "score"_a.noconvert(), "ptr"_a.noconvert(),
           "tier"_a.noconvert(), "weight"_a.noconvert(), "direction"_a.noconvert());
 }

@@ -151,7 +151,7 @@ class _Likelihood:
         from_here_up = np.cumsum(by_bound[::-1])[::-1]  # a gap moves its threshold and all above
         gradient = np.concatenate(
             [
-                self.scorer.pull(self.X, weights, None, at_low + at_high) + self.alpha * weights,
+                self.scorer.backward(self.X, weights, None, at_low + at_high) + self.alpha * weights,
                 -from_here_up[:1],
                 -from_here_up[1:] * np.exp(own[1:]),
             ]

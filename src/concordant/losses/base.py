@@ -39,8 +39,8 @@ class Loss(ABC):
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
         """Return the weighted sum of the queries' losses at ``scores`` (per position) with its gradients."""
 
-    def curve(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
-        """Return the second derivative at ``scores`` times ``direction``, per position."""
+    def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
+        """Return the Hessian at ``scores`` times ``direction``, per position."""
         raise NeedError(f"The {self.name} loss has no second derivative here: use solver='lbfgs' instead.")
 
     def evaluate_pairs(self, scores: Floats, pairs: Pairs, own: Floats = NOTHING) -> Evaluation:

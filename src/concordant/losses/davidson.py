@@ -37,15 +37,6 @@ class DavidsonLoss(TieLoss):
         value, gradient, slope = kernels.davidson_terms(scores, *layout, float(own[0]))
         return Evaluation(value, gradient, np.array([slope]))
 
-    def curve(self, scores: Floats, queries: Queries, direction: Floats, own: Floats = NOTHING) -> Floats:
-        """Return the second derivative times ``direction``, like it per position and then, if given, for beta."""
-        beta = float(own[0]) if len(own) else self.own_start[0]
-        along = float(direction[len(scores) :].sum())
-        layout = (queries.ptr, queries.tier, queries.weight)
-        move = np.ascontiguousarray(direction[: len(scores)])
-        product, by_beta = kernels.davidson_curve(scores, *layout, beta, move, along)
-        return np.append(product, by_beta) if len(direction) > len(scores) else product
-
     def of_margin(self, margin: Floats, tied: Bools, own: Floats) -> tuple[Floats, Floats, Floats]:
         """Return minus the log-likelihood of pairs and its slopes in the margin and beta."""
         log_of_all, chance = self._chances(margin, float(own[0]))

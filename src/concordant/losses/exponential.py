@@ -35,9 +35,9 @@ class ExponentialLoss(PairLoss):
         """Return the summed loss and its gradient per position."""
         return Evaluation(*kernels.exponential_terms(scores, queries.ptr, queries.tier, queries.weight))
 
-    def curve(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
-        """Return the second derivative times ``direction``, per position."""
-        return kernels.exponential_curve(scores, queries.ptr, queries.tier, queries.weight, direction)
+    def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
+        """Return the Hessian times ``direction``, per position."""
+        return kernels.exponential_hessian_product(scores, queries.ptr, queries.tier, queries.weight, direction)
 
     def of_margin(self, margin: Floats) -> tuple[Floats, Floats]:
         """Return e^-d and its slope."""

@@ -33,9 +33,11 @@ class ListMLELoss(Loss):
         """Return the summed loss and its gradient per position."""
         return Evaluation(*kernels.list_mle(scores, queries.ptr, queries.tier, queries.weight, self.is_best))
 
-    def curve(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
-        """Return the second derivative times ``direction``."""
-        return kernels.list_mle_curve(scores, queries.ptr, queries.tier, queries.weight, self.is_best, direction)
+    def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
+        """Return the Hessian times ``direction``."""
+        return kernels.list_mle_hessian_product(
+            scores, queries.ptr, queries.tier, queries.weight, self.is_best, direction
+        )
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
         """Return the chances of a win, a tie and a loss by difference of scores; the model knows no ties."""

@@ -29,6 +29,6 @@ class ListNetLoss(Loss):
         """Return the summed loss and its gradient per position."""
         return Evaluation(*kernels.list_net(scores, queries.ptr, queries.tier, queries.label, queries.weight))
 
-    def curve(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
-        """Return the second derivative times ``direction``."""
-        return kernels.list_net_curve(scores, queries.ptr, queries.weight, direction)
+    def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
+        """Return the Hessian times ``direction``."""
+        return kernels.list_net_hessian_product(scores, queries.ptr, queries.weight, direction)

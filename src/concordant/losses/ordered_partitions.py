@@ -144,11 +144,11 @@ class OrderedPartitionLoss(Loss):
 class MeanPartitionLoss(OrderedPartitionLoss):
     """Sets worth the arithmetic mean of their members. A bias on sizes changes the likelihood by constants only."""
 
-    def curve(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
-        """Return the second derivative times ``direction``."""
+    def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
+        """Return the Hessian times ``direction``."""
         if self.backward:
             scores, queries, direction = _turned_scores(scores), _turned(queries), _turned_scores(direction)
-        product = kernels.mean_partitions_curve(
+        product = kernels.mean_partitions_hessian_product(
             scores, queries.ptr, queries.tier, self._factors(queries), queries.weight, direction
         )
         return _turned_scores(product) if self.backward else product

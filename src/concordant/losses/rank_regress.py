@@ -30,10 +30,10 @@ class RankRegressLoss(PairLoss):
         """Return the summed loss and its gradient per position."""
         return Evaluation(*kernels.regress_terms(scores, queries.ptr, queries.tier, queries.weight, 1.0))
 
-    def curve(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
-        """Return the second derivative times ``direction``, per position.
+    def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
+        """Return the Hessian times ``direction``, per position.
 
-        The loss is quadratic: its second derivative is the gradient without the wish for a margin.
+        The loss is quadratic: its Hessian product is the gradient without the wish for a margin.
         """
         return kernels.regress_terms(direction, queries.ptr, queries.tier, queries.weight, 0.0)[1]
 

@@ -32,10 +32,9 @@ class RankNetLoss(PairLoss):
         value, gradient, _ = kernels.logistic_terms(scores, queries.ptr, queries.tier, queries.weight, 0.0, False)
         return Evaluation(value, gradient)
 
-    def curve(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
-        """Return the second derivative times ``direction``, per position."""
-        layout = (queries.ptr, queries.tier, queries.weight)
-        return kernels.logistic_curve(scores, *layout, 0.0, False, direction, 0.0)[0]
+    def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
+        """Return the Hessian times ``direction``, per position."""
+        return kernels.logistic_hessian_product(scores, queries.ptr, queries.tier, queries.weight, direction)
 
     def of_margin(self, margin: Floats) -> tuple[Floats, Floats]:
         """Return log(1 + e^-d) and its slope."""

@@ -31,14 +31,12 @@ _LOG2 = math.log(2)
 
 
 class _Threshold(NamedTuple):
-    """What alpha stands for: c = log theta and log(theta^2 - 1), with first and second derivatives in alpha."""
+    """What alpha stands for: c = log theta and log(theta^2 - 1), with their slopes in alpha."""
 
     c: float
     c_slope: float
-    c_bend: float
     tie: float
     tie_slope: float
-    tie_bend: float
 
 
 @lru_cache(maxsize=1)  # one evaluation asks once per block of queries
@@ -46,7 +44,7 @@ def _threshold(alpha: float) -> _Threshold:
     # theta^2 - 1 = e^alpha (2 + e^alpha)
     c, rise = _softplus(alpha)
     above, share = _softplus(alpha - _LOG2)
-    return _Threshold(c, rise, rise * (1 - rise), alpha + _LOG2 + above, 1 + share, share * (1 - share))
+    return _Threshold(c, rise, alpha + _LOG2 + above, 1 + share)
 
 
 @dataclass(frozen=True)
@@ -63,18 +61,6 @@ class RaoKupperLoss(TieLoss):
         layout = (queries.ptr, queries.tier, queries.weight)
         value, gradient, slope = kernels.logistic_terms(scores, *layout, at.c, True)
         return Evaluation(value - ties * at.tie, gradient, np.array([slope * at.c_slope - ties * at.tie_slope]))
-
-    def curve(self, scores: Floats, queries: Queries, direction: Floats, own: Floats = NOTHING) -> Floats:
-        """Return the second derivative times ``direction``, like it per position and then, if given, for alpha."""
-        at = _threshold(float(own[0]) if len(own) else self.own_start[0])
-        along = float(direction[len(scores) :].sum())
-        layout = (queries.ptr, queries.tier, queries.weight)
-        move = np.ascontiguousarray(direction[: len(scores)])
-        product, by_c, slope = kernels.logistic_curve(scores, *layout, at.c, True, move, along * at.c_slope)
-        if len(direction) == len(scores):
-            return product
-        ties = float(queries.weight @ queries.tied_pairs)
-        return np.append(product, by_c * at.c_slope + along * (slope * at.c_bend - ties * at.tie_bend))
 
     def of_margin(self, margin: Floats, tied: Bools, own: Floats) -> tuple[Floats, Floats, Floats]:
         """Return minus the log-likelihood of pairs and its slopes in the margin and alpha."""

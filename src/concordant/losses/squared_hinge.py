@@ -30,9 +30,9 @@ class SquaredHingeLoss(PairLoss):
         """Return the summed loss and its gradient per position."""
         return Evaluation(*kernels.squared_hinge_terms(scores, queries.ptr, queries.tier, queries.weight))
 
-    def curve(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
-        """Return the generalised second derivative times ``direction``, per position."""
-        return kernels.squared_hinge_curve(scores, queries.ptr, queries.tier, queries.weight, direction)
+    def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
+        """Return the generalised Hessian times ``direction``, per position."""
+        return kernels.squared_hinge_hessian_product(scores, queries.ptr, queries.tier, queries.weight, direction)
 
     def of_margin(self, margin: Floats) -> tuple[Floats, Floats]:
         """Return max(0, 1 - d)^2 and its slope."""

@@ -26,11 +26,11 @@ class Scorer(ABC):
         """Return the score of every row."""
 
     @abstractmethod
-    def scores_and_back(self, X: Matrix, theta: Floats) -> tuple[Floats, Any]:
-        """Return the scores and what ``pull`` needs of the way there."""
+    def forward(self, X: Matrix, theta: Floats) -> tuple[Floats, Any]:
+        """Return the scores and what ``backward`` needs of the way there."""
 
     @abstractmethod
-    def pull(self, X: Matrix, theta: Floats, kept: Any, gradient: Floats) -> Floats:
+    def backward(self, X: Matrix, theta: Floats, kept: Any, gradient: Floats) -> Floats:
         """Return the gradient in the parameters of a function whose gradient in the scores is ``gradient``."""
 
     def penalised(self) -> Floats:

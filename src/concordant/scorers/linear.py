@@ -25,10 +25,10 @@ class Linear(Scorer):
         """Return X w."""
         return np.asarray(X @ theta.astype(X.dtype, copy=False)).astype(np.float64, copy=False)
 
-    def scores_and_back(self, X: Matrix, theta: Floats) -> tuple[Floats, None]:
+    def forward(self, X: Matrix, theta: Floats) -> tuple[Floats, None]:
         """Return X w."""
         return self.scores(X, theta), None
 
-    def pull(self, X: Matrix, theta: Floats, kept: None, gradient: Floats) -> Floats:
+    def backward(self, X: Matrix, theta: Floats, kept: None, gradient: Floats) -> Floats:
         """Return X' g."""
         return np.asarray(X.T @ gradient.astype(X.dtype, copy=False)).astype(np.float64, copy=False)

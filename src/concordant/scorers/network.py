@@ -46,9 +46,9 @@ class Network(Scorer):
 
     def scores(self, X: Matrix, theta: Floats) -> Floats:
         """Return the score of every row."""
-        return self.scores_and_back(X, theta)[0]
+        return self.forward(X, theta)[0]
 
-    def scores_and_back(self, X: Matrix, theta: Floats) -> tuple[Floats, list[AnyArray]]:
+    def forward(self, X: Matrix, theta: Floats) -> tuple[Floats, list[AnyArray]]:
         """Return the scores and the activations of every hidden layer."""
         layers, out = self._taken_apart(theta.astype(X.dtype, copy=False))
         active: list[AnyArray] = []
@@ -58,7 +58,7 @@ class Network(Scorer):
             active.append(np.tanh(value, out=value) if self.activation == "tanh" else np.maximum(value, 0, out=value))
         return (active[-1] @ out).astype(np.float64, copy=False), active
 
-    def pull(self, X: Matrix, theta: Floats, kept: list[AnyArray], gradient: Floats) -> Floats:
+    def backward(self, X: Matrix, theta: Floats, kept: list[AnyArray], gradient: Floats) -> Floats:
         """Return the gradient in all weights and biases by back-propagation."""
         layers, out = self._taken_apart(theta.astype(X.dtype, copy=False))
         back = gradient.astype(X.dtype, copy=False)

@@ -37,7 +37,7 @@ def minimise_newton(
             return Minimum(point, value, iteration - 1, False)
         if slope <= np.finfo(float).eps * max(first, 1.0):
             return Minimum(point, value, iteration - 1, True)
-        step = _direction(objective.curvature(point), gradient, min(0.1, np.sqrt(slope / first)) * slope)
+        step = _direction(objective.hessian(point), gradient, min(0.1, np.sqrt(slope / first)) * slope)
         found = _search(objective, point, value, step, float(gradient @ step))
         if found is None:  # nothing lower within rounding; if that is so from the start, something is wrong
             return Minimum(point, value, iteration - 1, iteration > 1 or slope <= FLAT * max(1.0, abs(value)))

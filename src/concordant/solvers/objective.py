@@ -84,7 +84,7 @@ class Objective:
         """Return the summed loss of a block and its gradient, without penalty."""
         X = self._features(block)
         mine, own = theta[: self.scorer.size], theta[self.scorer.size :]
-        scores, kept = self.scorer.scores_and_back(X, mine)
+        scores, kept = self.scorer.forward(X, mine)
         if isinstance(block.data, Pairs):
             found = self.loss.evaluate_pairs(scores, block.data, own)
             back = found.gradient
@@ -92,10 +92,10 @@ class Objective:
             found = self.loss.evaluate(scores[block.place], block.data, own)
             back = np.zeros(len(scores))  # rows of queries that do not count stay 0
             back[block.place] = found.gradient
-        return found.value, self._joined(self.scorer.pull(X, mine, kept, back), found)
+        return found.value, self._joined(self.scorer.backward(X, mine, kept, back), found)
 
-    def curvature(self, theta: Floats) -> Callable[[Floats], Floats]:
-        """Return the second derivative at ``theta`` as a function that multiplies a direction: X'(H (X d)).
+    def hessian(self, theta: Floats) -> Callable[[Floats], Floats]:
+        """Return the Hessian at ``theta`` as a function that multiplies a direction: X'(H (X d)).
 
         Scores at ``theta`` are computed once and kept (one number per position), so that a product costs the same
         two matrix-vector products as an evaluation.
@@ -113,9 +113,9 @@ class Objective:
             for block, at in zip(layouts, scores, strict=True):
                 X = self._features(block)
                 along = self.scorer.scores(X, direction)
-                bent = self.loss.curve(at, block.data, along[block.place])
+                bent = self.loss.hessian_product(at, block.data, along[block.place])
                 back = np.bincount(block.place, bent, minlength=len(along)).astype(np.float64, copy=False)
-                product += self.scorer.pull(X, theta, None, back)
+                product += self.scorer.backward(X, theta, None, back)
             return product / self.total + self.alpha * self.penalised * direction
 
         return times
@@ -178,7 +178,7 @@ class _QueryBlock(NamedTuple):
 
 
 def _as_queries(block: Block) -> _QueryBlock:
-    """See explicit pairs as queries of two positions, so that second derivatives need no form of their own."""
+    """See explicit pairs as queries of two positions, so that Hessians need no form of their own."""
     pairs = block.data
     if isinstance(pairs, Queries):
         return _QueryBlock(block.rows, pairs, block.place)

@@ -11,7 +11,14 @@ import numpy as np
 
 from concordant.types import Floats, Int32s, Int64s
 
-__all__ = ["list_mle", "list_mle_curve", "list_net", "list_net_curve", "mean_partitions", "mean_partitions_curve"]
+__all__ = [
+    "list_mle",
+    "list_mle_hessian_product",
+    "list_net",
+    "list_net_hessian_product",
+    "mean_partitions",
+    "mean_partitions_hessian_product",
+]
 
 
 class _Stages(NamedTuple):
@@ -31,13 +38,13 @@ def list_mle(scores: Floats, ptr: Int64s, tier: Int32s, weight: Floats, is_best:
     return float(loss.sum()), gradient
 
 
-def list_mle_curve(
+def list_mle_hessian_product(
     scores: Floats, ptr: Int64s, tier: Int32s, weight: Floats, is_best: bool, direction: Floats
 ) -> Floats:
     """Return the second derivative of ``list_mle`` times ``direction``."""
     order = _best_order(scores, ptr, tier) if is_best else np.arange(len(scores))
     product = np.empty(len(scores))
-    product[order] = _curve(scores[order], ptr, _stages(ptr, None, None, weight), direction[order])
+    product[order] = _hessian_product(scores[order], ptr, _stages(ptr, None, None, weight), direction[order])
     return product
 
 
@@ -49,11 +56,11 @@ def mean_partitions(scores: Floats, ptr: Int64s, tier: Int32s, factor: Floats, w
     return _evaluate(scores, ptr, _stages(ptr, tier, factor, weight))
 
 
-def mean_partitions_curve(
+def mean_partitions_hessian_product(
     scores: Floats, ptr: Int64s, tier: Int32s, factor: Floats, weight: Floats, direction: Floats
 ) -> Floats:
     """Return the second derivative of ``mean_partitions`` times ``direction``."""
-    return _curve(scores, ptr, _stages(ptr, tier, factor, weight), direction)
+    return _hessian_product(scores, ptr, _stages(ptr, tier, factor, weight), direction)
 
 
 def list_net(
@@ -70,7 +77,7 @@ def list_net(
     return float(-(weight[query] * target) @ log_total), gradient
 
 
-def list_net_curve(scores: Floats, ptr: Int64s, weight: Floats, direction: Floats) -> Floats:
+def list_net_hessian_product(scores: Floats, ptr: Int64s, weight: Floats, direction: Floats) -> Floats:
     """Return the second derivative of ``list_net`` times ``direction``."""
     log_share, query = _log_softmax(scores, ptr)
     share = np.exp(log_share)
@@ -100,7 +107,7 @@ def _evaluate(scores: Floats, ptr: Int64s, stages: _Stages) -> tuple[Floats, Flo
     return by_query.astype(np.float64, copy=False), np.exp(scores + rate) - own
 
 
-def _curve(scores: Floats, ptr: Int64s, stages: _Stages, direction: Floats) -> Floats:
+def _hessian_product(scores: Floats, ptr: Int64s, stages: _Stages, direction: Floats) -> Floats:
     # Equal shifts of all scores change nothing, so the direction may be made positive and enter as a logarithm.
     query, of = _query_of(ptr), stages.of_position
     lowest = np.full(len(ptr) - 1, np.inf)

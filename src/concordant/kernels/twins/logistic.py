@@ -9,7 +9,7 @@ import numpy as np
 from concordant.kernels.twins.tiered import pair_steps, softplus_and_slope, weight_by_position
 from concordant.types import Floats, Int32s, Int64s
 
-__all__ = ["davidson_curve", "davidson_terms", "logistic_curve", "logistic_terms"]
+__all__ = ["davidson_terms", "logistic_hessian_product", "logistic_terms"]
 
 
 def logistic_terms(
@@ -31,30 +31,15 @@ def logistic_terms(
     return value, gradient, slope
 
 
-def logistic_curve(
-    score: Floats,
-    ptr: Int64s,
-    tier: Int32s,
-    weight: Floats,
-    shift: float,
-    with_ties: bool,
-    direction: Floats,
-    shift_direction: float,
-) -> tuple[Floats, float, float]:
-    """Multiply the second derivative in (scores, shift) by a direction.
-
-    Returns the product by position, the one for the shift, and the slope in the shift.
-    """
-    product, along, slope = np.zeros(len(score)), 0.0, 0.0
-    weighted = weight_by_position(ptr, weight)
-    for one, other in _met(ptr, tier, with_ties):
-        _, chance = softplus_and_slope(shift - (score[one] - score[other]))
-        change = weighted[one] * chance * (1 - chance) * (shift_direction - direction[one] + direction[other])
+def logistic_hessian_product(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, direction: Floats) -> Floats:
+    """Multiply the Hessian of the sum of log(1 + e^-d) over pairs by a direction."""
+    product, weighted = np.zeros(len(score)), weight_by_position(ptr, weight)
+    for one, other in _met(ptr, tier, False):
+        _, chance = softplus_and_slope(score[other] - score[one])
+        change = weighted[one] * chance * (1 - chance) * (direction[other] - direction[one])
         product[one] -= change
         product[other] += change
-        along += float(change.sum())
-        slope += float(weighted[one] @ chance)
-    return product, along, slope
+    return product
 
 
 def davidson_terms(
@@ -75,31 +60,6 @@ def davidson_terms(
         gradient[one] -= change
         gradient[other] += change
     return value, gradient, slope
-
-
-def davidson_curve(
-    score: Floats,
-    ptr: Int64s,
-    tier: Int32s,  # noqa: ARG001 (ties bend like any pair)
-    weight: Floats,
-    beta: float,
-    direction: Floats,
-    beta_direction: float,
-) -> tuple[Floats, float]:
-    """Multiply the second derivative in (scores, beta) by a direction: by position, and for beta."""
-    product, along = np.zeros(len(score)), 0.0
-    weighted = weight_by_position(ptr, weight)
-    for one, other in pair_steps(ptr):
-        moved = direction[one] - direction[other]
-        _, loss, tie = _davidson_chances(score[one] - score[other], beta)
-        of_tie = beta_direction - moved / 2
-        mean = tie * of_tie - loss * moved
-        by_beta = weighted[one] * tie * (of_tie - mean)
-        by_margin = weighted[one] * loss * (moved + mean) - by_beta / 2
-        along += float(by_beta.sum())
-        product[one] += by_margin
-        product[other] -= by_margin
-    return product, along
 
 
 def _met(ptr: Int64s, tier: Int32s, with_ties: bool) -> Iterator[tuple[Int64s, Int64s]]:

@@ -14,11 +14,11 @@ from concordant.kernels.twins.tiered import LARGE, preference_steps, weight_by_p
 from concordant.types import Floats, Int32s, Int64s
 
 __all__ = [
-    "exponential_curve",
+    "exponential_hessian_product",
     "exponential_terms",
     "hinge_terms",
     "regress_terms",
-    "squared_hinge_curve",
+    "squared_hinge_hessian_product",
     "squared_hinge_terms",
 ]
 
@@ -62,7 +62,7 @@ def exponential_terms(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats) 
     return _over_queries(ptr, tier, weight, of_pairs, of_query)
 
 
-def exponential_curve(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, direction: Floats) -> Floats:
+def exponential_hessian_product(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, direction: Floats) -> Floats:
     """Multiply the second derivative of the exponential loss by a direction."""
 
     def of_pairs(better: Int64s, worse: Int64s) -> tuple[Floats, Floats]:
@@ -111,7 +111,9 @@ def squared_hinge_terms(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats
     return _over_queries(ptr, tier, weight, of_pairs, of_query)
 
 
-def squared_hinge_curve(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, direction: Floats) -> Floats:
+def squared_hinge_hessian_product(
+    score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, direction: Floats
+) -> Floats:
     """Multiply the (generalised) second derivative of the squared hinge loss by a direction."""
 
     def of_pairs(better: Int64s, worse: Int64s) -> tuple[Floats, Floats]:

@@ -19,9 +19,9 @@ import numpy as np
 
 import concordant as cc
 from concordant import kernels
-from concordant.aggregate.pairwise._fitted import PairModel
-from concordant.aggregate.stagewise._stages import known_stages, worths
 from concordant.datasets._loaders import _tennis_files
+from concordant.models.fitted import PairModel
+from concordant.models.stages import known_stages, worths
 from concordant.preferences import Preferences
 from concordant.types import Floats
 

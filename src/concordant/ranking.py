@@ -365,3 +365,19 @@ def _plain_slots(n: int) -> tuple[Int64s, Int32s]:
 
 def _listed(values: Floats | None, order: AnyArray) -> list[Any]:
     return [None] * len(order) if values is None else values[order].tolist()
+
+
+def snap(values: Floats, instance: Int64s, scale: Floats) -> Floats:
+    """Make values of one instance equal that differ only by rounding, and 0 those that are nothing else.
+
+    ``scale`` (per instance) is the size of the sums the values come from: what lies within 1e-12 of it is rounding.
+    """
+    tolerance = TIE_TOLERANCE * scale[instance]
+    values = np.where(np.abs(values) <= tolerance, 0.0, values)
+    order = np.lexsort((values, instance))
+    ordered = values[order]
+    starts = np.ones(len(values), bool)
+    starts[1:] = (np.diff(ordered) > tolerance[order[1:]]) | (np.diff(instance[order]) != 0)
+    snapped = np.empty_like(values)
+    snapped[order] = ordered[np.maximum.accumulate(np.where(starts, np.arange(len(values)), 0))]
+    return snapped

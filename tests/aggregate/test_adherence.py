@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import spearmanr
 
 import concordant as cc
-from concordant.aggregate.multinomial._counts import count
-from concordant.aggregate.multinomial._solve import Solver
 from concordant.aggregate.multinomial.mpm import agreement
+from concordant.models.counts import count
+from concordant.models.multinomial import Solver
 
 
 def noisy(n_good=8, n_bad=4, m=12, n_instances=6, seed=0):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import concordant as cc
 from concordant import kernels, laws
-from concordant.aggregate.multinomial._counts import count
-from concordant.aggregate.multinomial._solve import HALF, Solver
 from concordant.kernels.twins import multinomial as twin
+from concordant.models.counts import count
+from concordant.models.multinomial import HALF, Solver
 
 MANY = [["a", "b", "c", "d"], ["b", "a", "d", "c"], ["a", "c", "b", "d"], ["d", "a", "b", "c"]]
 

@@ -9,9 +9,9 @@ from tests.aggregate.test_pairwise_models import MODELS, by_label, from_table, s
 import concordant as cc
 from concordant.aggregate.pairwise import _problem as objective
 from concordant.aggregate.pairwise import _solve as solve
-from concordant.aggregate.pairwise._clusters import Voters
-from concordant.aggregate.pairwise._duels import Counting
 from concordant.aggregate.pairwise._model import log_evidence
+from concordant.models.clusters import Voters
+from concordant.models.duels import Counting
 
 
 # ---- the prior chosen by evidence ----

@@ -11,8 +11,8 @@ import concordant as cc
 from concordant import kernels, laws
 from concordant.aggregate.pairwise import _problem as objective
 from concordant.aggregate.pairwise import _solve as solve
-from concordant.aggregate.pairwise._duels import Counting
-from concordant.aggregate.pairwise._uncertainty import resample, simultaneous, upper_quantile
+from concordant.models.duels import Counting
+from concordant.models.uncertainty import resample, simultaneous, upper_quantile
 
 MODELS = ("bradley-terry", "thurstone", "davidson", "rao-kupper")
 JOURNALS = ("Biometrika", "Comm. Statist.", "JASA", "JRSS-B")
@@ -355,7 +355,7 @@ def test_listing_pairs_counts_as_matrices_do(monkeypatch, counts):
         prefs = laws.random_preferences(rng)
         dense = Counting(counts).duels(prefs)
         with monkeypatch.context() as patch:
-            patch.setattr("concordant.aggregate.pairwise._duels.LARGEST_DENSE", -1)
+            patch.setattr("concordant.models.duels.LARGEST_DENSE", -1)
             listed = Counting(counts).duels(prefs)
         table = {}
         for duels in (dense, listed):

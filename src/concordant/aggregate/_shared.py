@@ -1,17 +1,14 @@
-"""What methods of several families share: sums and medians by slot, ties that are ties in spite of rounding, and
-which instance and candidate a question to a fitted model is about.
-"""
+"""What methods of several families share: sums and medians by slot, ties that are ties in spite of rounding."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from concordant import views
-from concordant.errors import InputError
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE
-from concordant.types import AnyArray, Bools, Floats, Int64s
-from concordant.vocabulary import Vocabulary
+from concordant.ranking import snap as snap
+from concordant.types import Bools, Floats, Int64s
 
 
 def is_named(prefs: Preferences) -> Bools:
@@ -25,22 +22,6 @@ def is_named(prefs: Preferences) -> Bools:
 def has_whole_weights(prefs: Preferences) -> bool:
     """Say whether all weights are whole numbers, so that sums of them are exact."""
     return bool((prefs.weight == np.floor(prefs.weight)).all())
-
-
-def snap(values: Floats, instance: Int64s, scale: Floats) -> Floats:
-    """Make values of one instance equal that differ only by rounding, and 0 those that are nothing else.
-
-    ``scale`` (per instance) is the size of the sums the values come from: what lies within 1e-12 of it is rounding.
-    """
-    tolerance = TIE_TOLERANCE * scale[instance]
-    values = np.where(np.abs(values) <= tolerance, 0.0, values)
-    order = np.lexsort((values, instance))
-    ordered = values[order]
-    starts = np.ones(len(values), bool)
-    starts[1:] = (np.diff(ordered) > tolerance[order[1:]]) | (np.diff(instance[order]) != 0)
-    snapped = np.empty_like(values)
-    snapped[order] = ordered[np.maximum.accumulate(np.where(starts, np.arange(len(values)), 0))]
-    return snapped
 
 
 def weighted_median(group: Int64s, value: Floats, weight: Floats, n_groups: int) -> Floats:
@@ -72,22 +53,3 @@ def weighted_median(group: Int64s, value: Floats, weight: Floats, n_groups: int)
     result[present] = (lower + upper) / 2
     result[total <= slack] = np.nan
     return result
-
-
-def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance: object) -> int:
-    """Return the number of the instance a question to a fitted model is about; one of several must be named."""
-    if instance is None:
-        if n_instances > 1:
-            raise InputError("This model covers several instances: name one with instance=.")
-        return 0
-    if instances is None:
-        raise InputError("This model has a single, unnamed instance: leave instance= out.")
-    return instances.code(instance, "instance")
-
-
-def place_of(item: object, items: Vocabulary, slot_item: AnyArray) -> int:
-    """Return the place of an item among the candidates of an instance."""
-    found = np.flatnonzero(slot_item == items.code(item, "item"))
-    if not len(found):
-        raise InputError(f"{item!r} is no candidate of this instance.")
-    return int(found[0])

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from concordant.aggregate.multinomial._counts import Corpus
-from concordant.aggregate.multinomial._solve import Solution
+from concordant.models.counts import Corpus
+from concordant.models.multinomial import Solution
 from concordant.ranking import Notice
 from concordant.types import Bools
 

@@ -39,15 +39,15 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate._shared import snap
-from concordant.aggregate.multinomial._counts import COUNTS, COUNTS_DOC, Corpus, count
 from concordant.aggregate.multinomial._model import MPMModel
 from concordant.aggregate.multinomial._notices import notices
-from concordant.aggregate.multinomial._solve import Solution, Solver
-from concordant.aggregate.multinomial._uncertainty import standard_errors
 from concordant.errors import InputError, NeedError
 from concordant.gather import sum_by
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
+from concordant.models.counts import COUNTS, COUNTS_DOC, Corpus, count
+from concordant.models.multinomial import Solution, Solver
+from concordant.models.multinomial_errors import standard_errors
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE

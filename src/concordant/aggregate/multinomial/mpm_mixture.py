@@ -25,11 +25,11 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate._shared import snap
-from concordant.aggregate.multinomial._counts import COUNTS, COUNTS_DOC, Corpus, agent_of_ballot, count
-from concordant.aggregate.multinomial._solve import LEAST_PRIOR, TOLERANCE
 from concordant.errors import InputError
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
+from concordant.models.counts import COUNTS, COUNTS_DOC, Corpus, agent_of_ballot, count
+from concordant.models.multinomial import LEAST_PRIOR, TOLERANCE
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice, Ranking

@@ -13,17 +13,17 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from concordant.aggregate._evidence import choose_prior, log_constant
 from concordant.aggregate._shared import snap
-from concordant.aggregate.pairwise import _uncertainty as uncertainty
-from concordant.aggregate.pairwise._clusters import Voters, clustered, dependence
-from concordant.aggregate.pairwise._duels import COUNTS, Counting, Duels, slot_instances
-from concordant.aggregate.pairwise._fitted import PairModel, share_turned
-from concordant.aggregate.pairwise._notices import Standing, notices, standing
-from concordant.aggregate.pairwise._problem import DAVIDSON, Penalty
-from concordant.aggregate.pairwise._solve import Part, fit
 from concordant.errors import InputError
 from concordant.method import Method, Outcome
+from concordant.models import uncertainty
+from concordant.models.clusters import Voters, clustered, dependence
+from concordant.models.duels import COUNTS, Counting, Duels, slot_instances
+from concordant.models.evidence import choose_prior, log_constant
+from concordant.models.fitted import PairModel, share_turned
+from concordant.models.notices import Standing, notices, standing
+from concordant.models.problem import DAVIDSON, Penalty
+from concordant.models.solve import Part, fit
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.types import AnyArray, Floats

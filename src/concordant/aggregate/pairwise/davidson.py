@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from concordant.aggregate.pairwise._model import ScoreModel
-from concordant.aggregate.pairwise._problem import DAVIDSON
+from concordant.models.problem import DAVIDSON
 
 
 @dataclass(frozen=True, kw_only=True)

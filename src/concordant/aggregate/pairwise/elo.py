@@ -20,11 +20,11 @@ import numpy as np
 
 from concordant import kernels
 from concordant.aggregate._shared import snap
-from concordant.aggregate.pairwise._duels import Counting
-from concordant.aggregate.pairwise._fitted import PairModel
-from concordant.aggregate.pairwise._problem import BRADLEY_TERRY
 from concordant.gather import segment_index
 from concordant.method import Method, Outcome
+from concordant.models.duels import Counting
+from concordant.models.fitted import PairModel
+from concordant.models.problem import BRADLEY_TERRY
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice

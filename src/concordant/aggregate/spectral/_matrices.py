@@ -9,8 +9,8 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate._shared import snap
-from concordant.aggregate.multinomial._counts import levels
 from concordant.aggregate.stagewise._outcome import notice_on
+from concordant.models.counts import levels
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice
 from concordant.types import Floats, Int64s

@@ -12,9 +12,9 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate.stagewise._outcome import tie_rounded
-from concordant.aggregate.stagewise._stages import CHOSEN, Stages
 from concordant.gather import sum_by
 from concordant.method import Outcome
+from concordant.models.stages import CHOSEN, Stages
 from concordant.preferences import Preferences
 from concordant.types import Floats
 

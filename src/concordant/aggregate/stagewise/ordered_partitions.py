@@ -23,8 +23,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from concordant.aggregate.stagewise._outcome import outcome_of
-from concordant.aggregate.stagewise._stages import MISSING_CHOICES, MISSING_DOC, Prior, fit_stages, known_stages
 from concordant.method import Method, Outcome
+from concordant.models.stages import MISSING_CHOICES, MISSING_DOC, Prior, fit_stages, known_stages
 from concordant.params import param
 from concordant.preferences import Preferences
 

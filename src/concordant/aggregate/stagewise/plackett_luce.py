@@ -29,7 +29,9 @@ import numpy as np
 
 from concordant.aggregate.stagewise._outcome import outcome_of
 from concordant.aggregate.stagewise._posterior import draw_posterior
-from concordant.aggregate.stagewise._stages import (
+from concordant.errors import ParameterError
+from concordant.method import Method, Outcome
+from concordant.models.stages import (
     MISSING_CHOICES,
     MISSING_DOC,
     PRIOR_DOC,
@@ -37,8 +39,6 @@ from concordant.aggregate.stagewise._stages import (
     fit_stages,
     known_stages,
 )
-from concordant.errors import ParameterError
-from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice

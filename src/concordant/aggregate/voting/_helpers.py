@@ -15,10 +15,10 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate._shared import has_whole_weights, snap
-from concordant.aggregate.multinomial._counts import levels
 from concordant.aggregate.positional.borda import Borda
 from concordant.errors import ParameterError
 from concordant.gather import segment_index, sum_by
+from concordant.models.counts import levels
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from concordant.aggregate.multinomial._counts import COUNTS
 from concordant.aggregate.voting._helpers import MISSING_CHOICES, MISSING_DOC, weighed_majorities
 from concordant.method import Method
+from concordant.models.counts import COUNTS
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.types import Floats

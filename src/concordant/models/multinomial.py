@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.multinomial._counts import Corpus, Groups
 from concordant.gather import sum_by
+from concordant.models.counts import Corpus, Groups
 from concordant.types import Bools, Floats, Int32s, Int64s
 
 TOLERANCE = 1e-10

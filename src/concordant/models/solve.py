@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels, memory
-from concordant.aggregate.pairwise._duels import Duels
-from concordant.aggregate.pairwise._problem import Penalty, Problem, climb
 from concordant.errors import InputError
+from concordant.models.duels import Duels
+from concordant.models.problem import Penalty, Problem, climb
 from concordant.types import Floats, Int32s, Int64s
 
 SMALL, DENSE = 128, 4000

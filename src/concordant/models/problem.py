@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.pairwise._duels import Duels
+from concordant.models.duels import Duels
 from concordant.types import Floats, Int64s
 
 if TYPE_CHECKING:
-    from concordant.aggregate.pairwise._solve import Part
+    from concordant.models.solve import Part
 
 BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER = range(4)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.pairwise._duels import Duels, slot_instances
-from concordant.aggregate.pairwise._solve import Part
+from concordant.models.duels import Duels, slot_instances
+from concordant.models.solve import Part
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.types import Bools, Int32s

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.aggregate.multinomial._counts import Corpus
-from concordant.aggregate.multinomial._solve import Solution
 from concordant.gather import sum_by
+from concordant.models.counts import Corpus
+from concordant.models.multinomial import Solution
 from concordant.types import AnyArray, Floats, Int64s
 
 

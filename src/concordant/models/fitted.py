@@ -7,14 +7,32 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from concordant.aggregate._shared import instance_asked_for, place_of
-from concordant.aggregate.pairwise._duels import Counting, Duels
-from concordant.aggregate.pairwise._problem import DAVIDSON, RAO_KUPPER, THURSTONE
 from concordant.errors import InputError
 from concordant.gather import segment_index
+from concordant.models.duels import Counting, Duels
+from concordant.models.problem import DAVIDSON, RAO_KUPPER, THURSTONE
 from concordant.preferences import Preferences
-from concordant.types import Floats, Int64s
+from concordant.types import AnyArray, Floats, Int64s
 from concordant.vocabulary import Vocabulary
+
+
+def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance: object) -> int:
+    """Return the number of the instance a question to a fitted model is about; one of several must be named."""
+    if instance is None:
+        if n_instances > 1:
+            raise InputError("This model covers several instances: name one with instance=.")
+        return 0
+    if instances is None:
+        raise InputError("This model has a single, unnamed instance: leave instance= out.")
+    return instances.code(instance, "instance")
+
+
+def place_of(item: object, items: Vocabulary, slot_item: AnyArray) -> int:
+    """Return the place of an item among the candidates of an instance."""
+    found = np.flatnonzero(slot_item == items.code(item, "item"))
+    if not len(found):
+        raise InputError(f"{item!r} is no candidate of this instance.")
+    return int(found[0])
 
 
 def chances(model: int, lead: Floats, tie: Floats) -> tuple[Floats, Floats, Floats]:

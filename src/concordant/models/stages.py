@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 
 from concordant import kernels, memory, views
-from concordant.aggregate._complete import with_missing
-from concordant.aggregate._evidence import choose_prior, log_constant
 from concordant.gather import segment_index, sum_by
+from concordant.models.completed import with_missing
+from concordant.models.evidence import choose_prior, log_constant
 from concordant.preferences import Preferences
 from concordant.solvers.quasi_newton import maximise
 from concordant.types import AnyArray, Bools, Bytes, Floats, Int32s, Int64s

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate._complete import with_missing
-from concordant.aggregate.pairwise._duels import Counting, trusted
-from concordant.aggregate.pairwise._problem import DAVIDSON
-from concordant.aggregate.pairwise._solve import Part
 from concordant.gather import sum_by
+from concordant.models.completed import with_missing
+from concordant.models.duels import Counting, trusted
+from concordant.models.problem import DAVIDSON
+from concordant.models.solve import Part
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int64s
 

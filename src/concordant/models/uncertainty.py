@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.pairwise._duels import Duels
-from concordant.aggregate.pairwise._solve import SMALL, Part, fit
+from concordant.models.duels import Duels
+from concordant.models.solve import SMALL, Part, fit
 from concordant.types import Floats, Int32s, Int64s
 
 BEST_DRAWS = 2000

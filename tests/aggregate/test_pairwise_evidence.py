@@ -7,9 +7,9 @@ import pytest
 from tests.aggregate.test_pairwise_models import MODELS, by_label, from_table, simulate
 
 import concordant as cc
-from concordant.aggregate.pairwise import _problem as objective
-from concordant.aggregate.pairwise import _solve as solve
 from concordant.aggregate.pairwise._model import log_evidence
+from concordant.models import problem as objective
+from concordant.models import solve
 from concordant.models.clusters import Voters
 from concordant.models.duels import Counting
 

@@ -9,8 +9,8 @@ import pytest
 
 import concordant as cc
 from concordant import kernels, laws
-from concordant.aggregate.pairwise import _problem as objective
-from concordant.aggregate.pairwise import _solve as solve
+from concordant.models import problem as objective
+from concordant.models import solve
 from concordant.models.duels import Counting
 from concordant.models.uncertainty import resample, simultaneous, upper_quantile
 

@@ -9,8 +9,8 @@ import pytest
 
 import concordant as cc
 from concordant import kernels, laws
-from concordant.aggregate.stagewise import _stages
 from concordant.aggregate.stagewise._posterior import sample_scores
+from concordant.models import stages as stage_models
 from concordant.solvers.quasi_newton import maximise
 
 SOLVERS = ("auto", "newton", "lbfgs", "mm")
@@ -20,7 +20,7 @@ METHODS = ("plackett-luce", "ordered-partitions")
 def random_stages(seed, ties):
     rng = np.random.default_rng(seed)
     prefs = laws.random_preferences(rng)
-    return prefs, _stages.stages_of(prefs, ties), rng
+    return prefs, stage_models.stages_of(prefs, ties), rng
 
 
 def simulate(n_ballots, length, n_items, seed=0, spread=1.0):
@@ -73,13 +73,13 @@ def test_value_gradient_and_curvature_agree_with_the_definition_and_finite_diffe
 
 @pytest.mark.parametrize("kind", ["gaussian", "gamma"])
 def test_the_derivatives_of_the_priors_agree_with_finite_differences(kind):
-    prior, rng = _stages.Prior(0.7, kind), np.random.default_rng(0)
+    prior, rng = stage_models.Prior(0.7, kind), np.random.default_rng(0)
     score = rng.normal(size=5)
 
     def derivatives(s):
         gradient, diagonal, matrix = np.zeros(5), np.zeros(5), np.zeros((5, 5))
-        value = prior.add(s, _stages.worths(s), gradient, diagonal)
-        prior.add_curvature(_stages.worths(s), matrix)
+        value = prior.add(s, stage_models.worths(s), gradient, diagonal)
+        prior.add_curvature(stage_models.worths(s), matrix)
         return value, gradient, matrix
 
     assert derivatives(score)[1] == pytest.approx(differences(lambda s: derivatives(s)[0], score), abs=1e-6)
@@ -91,7 +91,7 @@ def test_the_derivatives_of_the_priors_agree_with_finite_differences(kind):
 def test_long_ballots_of_tiny_worths_do_not_underflow():
     n = 400
     prefs = cc.Preferences.from_rankings([[f"i{k}" for k in range(n)]] * 5)
-    stages = _stages.stages_of(prefs, "input")
+    stages = stage_models.stages_of(prefs, "input")
     value, gradient = value_and_gradient(stages, np.linspace(0, -300, n))
     assert np.isfinite(value)
     assert np.isfinite(gradient).all()
@@ -121,10 +121,10 @@ def test_all_solvers_find_the_same_optimum_with_a_vanishing_gradient(solver, kin
     ballots = [[f"i{k}" for k in rng.permutation(8)[:5]] for _ in range(30)]
     ballots += [[["i0", "i1"], "i2", ["i3", "i4"], "i5"]] * 3
     prefs = cc.Preferences.from_rankings(ballots)
-    stages, prior = _stages.stages_of(prefs, ties), _stages.Prior(0.2, kind)
-    fit = _stages.fit_stages(stages, prior, solver=solver)
+    stages, prior = stage_models.stages_of(prefs, ties), stage_models.Prior(0.2, kind)
+    fit = stage_models.fit_stages(stages, prior, solver=solver)
     assert fit.norm < 1e-9
-    reference = _stages.fit_stages(stages, prior)
+    reference = stage_models.fit_stages(stages, prior)
     assert fit.score == pytest.approx(reference.score, abs=1e-7)
     assert fit.log_likelihood == pytest.approx(log_likelihood(stages, fit.score))
     if fit.is_definite.all():
@@ -137,12 +137,12 @@ def test_a_large_instance_reaches_its_optimum(method):
     ranking = cc.rank(prefs, method)
     assert ranking.fit["gradient"] < 1e-9
     assert np.corrcoef(ranking.score, truth)[0, 1] > 0.97
-    small = _stages.SMALL
+    small = stage_models.SMALL
     try:
-        _stages.SMALL = 1000  # the same by the kernel's Newton steps
+        stage_models.SMALL = 1000  # the same by the kernel's Newton steps
         again = cc.rank(prefs, method)
     finally:
-        _stages.SMALL = small
+        stage_models.SMALL = small
     assert again.score == pytest.approx(ranking.score, abs=1e-6)
     assert again.details["stderr"] == pytest.approx(ranking.details["stderr"], rel=1e-4)
 
@@ -203,7 +203,7 @@ def test_a_tied_pair_before_a_third_gets_equal_scores_under_the_gamma_prior():
 def test_the_likelihood_with_ties_curves_upwards_somewhere():
     # Hessian eigenvalue +1/6 at equal worths, along a - b, for one ballot {a, b} > c: weight / 2 - weight / 3.
     prefs = cc.Preferences.from_rankings([[["a", "b"], "c"]])
-    curvature = kernels.stage_curvature(*_stages.stages_of(prefs, "partition").arrays, np.ones(3))
+    curvature = kernels.stage_curvature(*stage_models.stages_of(prefs, "partition").arrays, np.ones(3))
     along = np.array([1.0, -1.0, 0.0]) / np.sqrt(2)
     assert along @ curvature @ along == pytest.approx(-1 / 6)
 
@@ -227,11 +227,11 @@ def test_shuffled_ties_are_told_and_repeatable():
 
 def test_probabilities_of_all_orders_sum_to_one():
     prefs = cc.Preferences.from_rankings(list(permutations("abcd")))
-    stages = _stages.stages_of(prefs, "input")
+    stages = stage_models.stages_of(prefs, "input")
     score = np.random.default_rng(0).normal(size=4)
     total = 0.0
     for b in range(24):
-        part = _stages.Stages(
+        part = stage_models.Stages(
             stages.slot_ptr,
             np.array([0, 1]),
             np.array([0, 4]),
@@ -247,7 +247,7 @@ def test_probabilities_of_all_orders_sum_to_one():
 def test_standard_errors_are_those_of_the_inverse_curvature_of_scores_that_sum_to_zero():
     prefs, _ = simulate(50, 4, 6)
     ranking = cc.rank(prefs, "plackett-luce", prior=0.0)
-    stages = _stages.stages_of(prefs, "input")
+    stages = stage_models.stages_of(prefs, "input")
     curvature = kernels.stage_curvature(*stages.arrays, np.exp(ranking.score))
     expected = np.sqrt(np.diag(np.linalg.pinv(curvature)))
     assert ranking.details["stderr"] == pytest.approx(expected, rel=1e-6)
@@ -267,7 +267,7 @@ def test_the_posterior_agrees_with_the_normal_approximation_on_much_data():
 
 def test_without_data_the_posterior_is_the_prior():
     prefs = cc.Preferences.from_rankings([["a"]], candidates=["a", "b", "c"])
-    stages = _stages.stages_of(prefs, "input")
+    stages = stage_models.stages_of(prefs, "input")
     rng = np.random.default_rng(0)
     drawn = sample_scores(prefs, stages, np.zeros(3), 2.0, 4000, rng)
     direct = np.log(rng.standard_gamma(2.0, (4000, 3)))

@@ -15,8 +15,6 @@ from pathlib import Path
 import pytest
 from tests.conftest import ROOT
 
-from concordant import plugins
-
 PAGE = ROOT / "docs" / "develop" / "plugins.md"
 SHOWN = re.compile(r"<!-- file: (?P<path>\S+) -->\n```\w+\n(?P<text>.*?)```", re.DOTALL)
 
@@ -151,7 +149,9 @@ def test_a_package_that_cannot_be_loaded_is_named_and_hides_nothing(site: Path, 
     info = tmp_path / "broken-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
-    lines = [f"[{group}]\noops = nowhere" for group in (plugins.METHODS, plugins.READERS, plugins.METRICS)]
+    lines = [
+        f"[{group}]\noops = nowhere" for group in ("concordant.methods", "concordant.readers", "concordant.metrics")
+    ]
     (info / "entry_points.txt").write_text("\n".join(lines))
     for command in (["methods"], ["metrics"], ["convert", "--formats"]):
         code = f"from concordant.cli.__main__ import main; main({command!r})"
@@ -163,10 +163,10 @@ def test_a_package_that_cannot_be_loaded_is_named_and_hides_nothing(site: Path, 
 def test_everyday_work_does_not_look_for_other_packages() -> None:
     code = (
         "import concordant as cc\n"
-        "from concordant import metrics, plugins\n"
+        "from concordant import metrics, registry\n"
         "cc.rank(cc.Preferences.from_rankings([['a', 'b']]), 'borda')\n"
         "metrics.parse('ndcg@10')\n"
-        "print(plugins.found.cache_info().currsize)"
+        "print(registry._entry_points.cache_info().currsize)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.strip() == "0"

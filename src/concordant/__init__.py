@@ -49,11 +49,7 @@ def __getattr__(name: str) -> object:
     elif name[:1].isupper():
         from concordant import registry
 
-        folded = registry.fold(name)
-        known = next((method for method in registry.modules() if registry.fold(method) == folded), None)
-        if known is None or registry.load(known).__name__ != name:
-            raise AttributeError(f"module 'concordant' has no attribute {name!r}")
-        value = registry.load(known)
+        value = registry.METHODS.attribute(__name__, name)
     else:
         raise AttributeError(f"module 'concordant' has no attribute {name!r}")
     globals()[name] = value
@@ -63,5 +59,4 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     from concordant import registry
 
-    methods = [registry.load(name).__name__ for name in registry.modules()]
-    return sorted([*globals(), *_HOME, *_MODULES, *methods])
+    return sorted([*globals(), *_HOME, *_MODULES, *registry.METHODS.attributes()])

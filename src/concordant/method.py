@@ -20,6 +20,7 @@ from concordant.errors import InputError, NeedError, ParameterError
 from concordant.params import check_params, values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
+from concordant.registry import summary_of
 from concordant.types import AnyArray, Floats
 
 NEEDS = {
@@ -192,8 +193,7 @@ class Method:
     @classmethod
     def summary(cls) -> str:
         """Return the first sentence of the method's documentation."""
-        text = (cls.__doc__ or "").strip().split("\n\n")[0]
-        return " ".join(text.split())
+        return summary_of(cls)
 
     def to_dict(self) -> dict[str, Any]:
         """Return name and hyper-parameters as plain data."""

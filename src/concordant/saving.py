@@ -124,7 +124,7 @@ def is_registered(method: Method) -> bool:
 
 
 def _is_known(name: str) -> bool:
-    return name in registry.modules() or name in registry.plugin_names()
+    return name in registry.modules() or name in registry.METHODS.plugins()
 
 
 def _pack(name: str, value: object, arrays: dict[str, AnyArray]) -> dict[str, Any]:

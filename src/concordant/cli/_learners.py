@@ -41,15 +41,9 @@ class LearnerCommand(shared.MethodCommand):
 
 def find(name: str) -> type:
     """Return the class of a learner by its name in any spelling."""
-    from concordant import learn
-    from concordant.errors import UnknownNameError, suggest
-    from concordant.registry import fold
+    from concordant.registry import LEARNERS
 
-    known = {fold(one): one for one in learn.modules()}
-    if fold(name) not in known:
-        hint = suggest(name, list(known.values()))
-        raise UnknownNameError(f"There is no learner {name!r}.{hint} `concordant methods --learners` lists them all.")
-    return learn.load(known[fold(name)])
+    return LEARNERS.find(name)
 
 
 def rankers() -> type:

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
-from concordant import plugins
-from concordant.errors import UnknownNameError, suggest
 from concordant.io._source import Source
+from concordant.registry import READERS
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,11 @@ class Format:
     can_write: bool = False
     module: str = ""
     package: str = "concordant.io"
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The endings, which name the format too."""
+        return tuple(ending.removeprefix(".") for ending in self.endings)
 
     @property
     def can_read(self) -> bool:
@@ -83,21 +87,14 @@ FORMATS = (
         "letor",
     ),
 )
-_BY_NAME = {one.name: one for one in FORMATS}
+_BY_NAME = {one.name: READERS.add(one) for one in FORMATS}
 _BY_ENDING = {ending: one for one in FORMATS for ending in one.endings}
 _PLAIN_ENDINGS = (".txt", ".dat", ".data")  # these say nothing: the content decides
 
 
 def named(name: str) -> Format:
     """Return the format of this name."""
-    plain = name.strip().lower().removeprefix(".")
-    found = _BY_NAME.get(plain) or _BY_ENDING.get("." + plain)
-    if found is None and plain in plugins.found(plugins.READERS):
-        found = _load_plugin(plain)
-    if found is None:
-        known = [*_BY_NAME, *plugins.found(plugins.READERS)]
-        raise UnknownNameError(f"There is no format {name!r}.{suggest(plain, known)} Formats are {', '.join(known)}.")
-    return found
+    return READERS.find(name.strip().removeprefix("."))
 
 
 def by_ending(ending: str) -> Format | None:
@@ -110,21 +107,14 @@ def by_ending(ending: str) -> Format | None:
 
 def plugin_formats() -> list[Format]:
     """Return the formats other packages read; one that cannot be loaded says so and reads nothing."""
-    formats = []
-    for name in sorted(set(plugins.found(plugins.READERS)) - set(_BY_NAME)):
-        try:
-            formats.append(_load_plugin(name))
-        except UnknownNameError as error:
-            formats.append(Format(name, (), str(error), ()))
-    return formats
+    return [one.entry or Format(one.name, (), one.summary, ()) for one in READERS.listing() if one.name not in _BY_NAME]
 
 
-def _load_plugin(name: str) -> Format:
-    """Load a reader of another package: a module with ``FORMAT`` and ``read(sources, options)``."""
-    module = plugins.load(plugins.READERS, name)
+def of_package(name: str, module: Any) -> Format:
+    """Return the format of a reader of another package: a module with ``FORMAT`` and ``read(sources, options)``."""
     declared = getattr(module, "FORMAT", None)
     if not isinstance(module, ModuleType) or not isinstance(declared, Format) or declared.name != name:
-        raise plugins.refusal(plugins.READERS, name, f"is no module with FORMAT = Format({name!r}, …)")
+        raise ValueError(f"is no module with FORMAT = Format({name!r}, …)")
     return replace(declared, package="", module=module.__name__, can_write=False)
 
 

@@ -23,8 +23,9 @@ from numpy.typing import ArrayLike
 from concordant import kernels
 from concordant.errors import InputError, ParameterError, suggest
 from concordant.kernels.codes import Missing
-from concordant.metrics.value import Metric, known, parse_all
+from concordant.metrics.value import Metric, parse_all
 from concordant.params import param
+from concordant.registry import METRICS
 from concordant.types import Floats, Int32s, Int64s
 
 _MISSING = {"ignore": Missing.IGNORE, "last": Missing.LAST, "last-free": Missing.LAST_FREE}
@@ -43,7 +44,7 @@ class DistanceMetric(Metric):
         raise NotImplementedError
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class Kendall(DistanceMetric):
     """Number of pairs of items that the two rankings order differently."""
@@ -56,7 +57,7 @@ class Kendall(DistanceMetric):
         return kendall(reference, ranks, normalised=self.normalised)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class Kemeny(DistanceMetric):
     """Kendall's distance plus a penalty for each pair tied in exactly one of the two rankings."""
@@ -71,7 +72,7 @@ class Kemeny(DistanceMetric):
         return kemeny(reference, ranks, p=self.p, missing=self.missing, normalised=self.normalised)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class TauB(DistanceMetric):
     """Kendall's rank correlation with the usual correction for ties, from -1 to 1."""
@@ -85,7 +86,7 @@ class TauB(DistanceMetric):
         return tau_b(reference, ranks)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class Spearman(DistanceMetric):
     """Spearman's rank correlation rho, from -1 to 1."""
@@ -99,7 +100,7 @@ class Spearman(DistanceMetric):
         return spearman(reference, ranks)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class Footrule(DistanceMetric):
     """Sum over items of how far their positions lie apart (Spearman's footrule)."""
@@ -112,7 +113,7 @@ class Footrule(DistanceMetric):
         return footrule(reference, ranks, missing=self.missing)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class PositionError(DistanceMetric):
     """Number of items predicted before the truly best one."""
@@ -124,7 +125,7 @@ class PositionError(DistanceMetric):
         return position_error(reference, ranks)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class DiscountedError(DistanceMetric):
     """Footrule whose items count less the lower they truly rank."""
@@ -136,7 +137,7 @@ class DiscountedError(DistanceMetric):
         return discounted_error(reference, ranks)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class Agree(DistanceMetric):
     """Sum of the pair preferences that the order keeps.

@@ -19,8 +19,9 @@ import numpy as np
 from concordant.errors import ParameterError
 from concordant.kernels.codes import Measure
 from concordant.metrics.lists import Lists
-from concordant.metrics.value import Metric, known
+from concordant.metrics.value import Metric
 from concordant.params import param
+from concordant.registry import METRICS
 from concordant.types import Floats, Int64s
 
 _LEAST_POSITIVE = float(np.nextafter(0.0, 1.0))
@@ -98,7 +99,7 @@ class BinaryMetric(RetrievalMetric):
         return np.maximum(lists.relevant(self.threshold), 1.0)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class NDCG(RetrievalMetric):
     """Discounted cumulative gain of the best T over that of the ideal order.
@@ -140,7 +141,7 @@ class NDCG(RetrievalMetric):
         return np.log2(np.maximum(position, 2) if self.discount == "letor" else position + 1.0)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class Precision(BinaryMetric):
     """Share of the best T places that hold a relevant document; without T, of the whole list."""
@@ -155,7 +156,7 @@ class Precision(BinaryMetric):
         return self._hits(lists, self.cutoff) / np.maximum(self.cutoff or lists.length, 1)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class MeanAveragePrecision(BinaryMetric):
     """Mean precision at the places of the relevant documents, over all judged relevant ones."""
@@ -179,7 +180,7 @@ class MeanAveragePrecision(BinaryMetric):
         return lists.sum(lists.mean_in_tie(hit) * found / lists.position, self.cutoff) / self._relevant(lists)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class ExpectedReciprocalRank(RetrievalMetric):
     """Expected reciprocal of the place where a user stops who is satisfied by better labels sooner.
@@ -209,7 +210,7 @@ class ExpectedReciprocalRank(RetrievalMetric):
         return lists.sum(stops / lists.position, self.cutoff)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class MeanReciprocalRank(BinaryMetric):
     """Reciprocal of the place of the first relevant document; 0 if none is among the best T."""
@@ -225,7 +226,7 @@ class MeanReciprocalRank(BinaryMetric):
         return lists.sum(stops / lists.position, self.cutoff)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class Recall(BinaryMetric):
     """Share of the judged relevant documents that are among the best T."""
@@ -240,7 +241,7 @@ class Recall(BinaryMetric):
         return self._hits(lists, self.cutoff) / self._relevant(lists)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class HitRate(BinaryMetric):
     """Share of the queries with a relevant document among the best T."""
@@ -255,7 +256,7 @@ class HitRate(BinaryMetric):
         return lists.sum(lists.chance_to_stop((lists.gain_label >= self.threshold).astype(np.float64)), self.cutoff)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class RPrecision(BinaryMetric):
     """Precision at R, the number of judged relevant documents of the query."""
@@ -270,7 +271,7 @@ class RPrecision(BinaryMetric):
         return self._hits(lists, relevant) / relevant
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class FMeasure(BinaryMetric):
     """Harmonic mean of precision and recall of the best T; without T, of the whole list."""
@@ -285,7 +286,7 @@ class FMeasure(BinaryMetric):
         return 2.0 * self._hits(lists, self.cutoff) / (places + self._relevant(lists))
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class RankBiasedPrecision(BinaryMetric):
     """Expected share of relevant documents a user sees who goes on to the next with probability p.
@@ -303,7 +304,7 @@ class RankBiasedPrecision(BinaryMetric):
         return lists.sum(weight * lists.mean_in_tie(lists.gain_label >= self.threshold), self.cutoff)
 
 
-@known
+@METRICS.add
 @dataclass(frozen=True)
 class BinaryPreference(BinaryMetric):
     """Share of judged irrelevant documents below each relevant one; unjudged documents do not count at all.

@@ -12,13 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
-from concordant import plugins
 from concordant.errors import ParameterError, UnknownNameError, suggest
 from concordant.params import Param, check_params, params_of, values_of
+from concordant.registry import METRICS
 
-_KNOWN: dict[str, type[Metric]] = {}
 _FORM = re.compile(r"\s*(?P<name>[a-z][a-z0-9-]*)\s*(?:@\s*(?P<cutoff>[^:,\s]*))?\s*(?::(?P<options>.*))?", re.DOTALL)
 _TREC_EVAL = re.compile(r"\s*(?P<name>p|recall|success|map-cut|ndcg-cut)[-.](?P<cutoff>\d+)\s*(?P<options>:.*)?")
 _TREC_EVAL_NAMES = {"map-cut": "map", "ndcg-cut": "ndcg"}
@@ -44,20 +43,10 @@ class Metric:
         head = self.name if cutoff is None else f"{self.name}@{cutoff}"
         options = [
             _written(declared, values[declared.name])
-            for declared in _declared(type(self))
+            for declared in params_of(type(self))
             if declared.name in values and values[declared.name] != declared.default
         ]
         return ":".join([head, *options])
-
-
-MetricClass = TypeVar("MetricClass", bound=type[Metric])
-
-
-def known(cls: MetricClass) -> MetricClass:
-    """Register a metric class under its name and aliases."""
-    for name in (cls.name, *cls.aliases):
-        _KNOWN[name] = cls
-    return cls
 
 
 class Description(NamedTuple):
@@ -71,14 +60,12 @@ class Description(NamedTuple):
 
 def describe() -> list[Description]:
     """Describe every metric: name, kind ("retrieval" or "distance"), one line of doc, declared options."""
-    broken = []
-    for name in plugins.found(plugins.METRICS):
-        try:
-            _find(name)
-        except UnknownNameError as error:
-            broken.append(Description(name, "unavailable", str(error), ()))
-    classes = dict.fromkeys(_KNOWN.values())
-    return [Description(cls.name, cls.kind, _first_sentence(cls), _declared(cls)) for cls in classes] + broken
+    return [
+        Description(one.name, "unavailable", one.summary, ())
+        if one.entry is None
+        else Description(one.name, one.entry.kind, one.summary, params_of(one.entry))
+        for one in METRICS.listing()
+    ]
 
 
 def names() -> dict[str, str]:
@@ -95,11 +82,8 @@ def parse(text: str | Metric) -> Metric:
     form = _FORM.fullmatch(_TREC_EVAL.sub(_of_trec_eval, text.lower().replace("_", "-")))
     if form is None:
         raise UnknownNameError(f"{text!r} is no metric: write name@cutoff:option, for example 'ndcg@10:letor'.")
-    cls = _find(form["name"])
-    if cls is None:
-        hint = suggest(form["name"], list(_KNOWN)) or f" Use one of {', '.join(names())}."
-        raise UnknownNameError(f"There is no metric named {form['name']!r}.{hint}")
-    declared = {one.name: one for one in _declared(cls)}
+    cls = METRICS.find(form["name"])
+    declared = {one.name: one for one in params_of(cls)}
     values: dict[str, Any] = {}
     if form["cutoff"] is not None:
         if "cutoff" not in declared:
@@ -130,24 +114,6 @@ def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
     if not found:
         raise ParameterError("No metric is given: name at least one, for example 'ndcg@10'.")
     return found
-
-
-def _find(name: str) -> type[Metric] | None:
-    """Return the metric class of a name, of concordant or else of another package."""
-    if name in _KNOWN or name not in plugins.found(plugins.METRICS):
-        return _KNOWN.get(name)
-    loaded = plugins.load(plugins.METRICS, name)
-    if not isinstance(loaded, type) or not issubclass(loaded, Metric):
-        raise plugins.refusal(plugins.METRICS, name, "is no subclass of concordant.metrics.Metric")
-    if loaded.name != name:
-        raise plugins.refusal(plugins.METRICS, name, f"is a metric of another name, {loaded.name}")
-    for alias in (name, *loaded.aliases):
-        _KNOWN.setdefault(alias, loaded)
-    return loaded
-
-
-def _declared(cls: type) -> tuple[Param, ...]:
-    return params_of(cls)
 
 
 def _read_option(cls: type[Metric], declared: dict[str, Param], word: str) -> tuple[str, object]:
@@ -201,7 +167,3 @@ def _written(declared: Param, value: object) -> str:
         return declared.name if value else f"{declared.name}=false"
     number = f"{value:g}"
     return f"{declared.name}={number if float(number) == value else repr(value)}"
-
-
-def _first_sentence(cls: type[Metric]) -> str:
-    return " ".join((cls.__doc__ or "").split("\n\n")[0].split())

@@ -1,10 +1,10 @@
 # Aliases of dev.py, for fingers used to make.
-.PHONY: help demo test check build docs bench sanitize fuzz
+.PHONY: help demo test lint check build docs bench sanitize fuzz
 
 help:
 	@python3 dev.py --help
 
-demo test check build docs sanitize:
+demo test lint check build docs sanitize:
 	@python3 dev.py $@
 
 # make bench NAME="rrf kendall"

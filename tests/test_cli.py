@@ -54,6 +54,11 @@ def test_every_example_of_the_help_names_real_options(run: Run) -> None:
         assert all(f"  {word}" in known or f"{word} " in known for word in used), (command, used)
 
 
+def test_python_can_run_the_package(run: Run) -> None:
+    done = subprocess.run([sys.executable, "-m", "concordant", "--version"], capture_output=True, text=True)
+    assert done.stdout == run("--version")[1]
+
+
 def test_the_version_names_the_kernels(run: Run) -> None:
     assert "kernels" in run("--version")[1]
 

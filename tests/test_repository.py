@@ -6,14 +6,18 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "concordant"
 MODULES = sorted(SOURCE.rglob("*.py"))
+WORKFLOWS = ROOT / ".github" / "workflows"
+YAML = [*sorted((ROOT / ".github").rglob("*.yml")), ROOT / ".pre-commit-config.yaml", ROOT / "CITATION.cff"]
 
 HEAVY = {
     "scipy",
@@ -61,8 +65,23 @@ def imported(node: ast.AST) -> Iterator[str]:
 
 def written_files() -> list[Path]:
     """Files people write here: not what builds, environments and caches leave behind."""
-    folders = ("src", "tests", "benchmarks", "examples", "docs", ".ci")
-    kinds = {".py", ".pyi", ".cpp", ".hpp", ".md", ".toml", ".txt", ".csv", ".rst", ".run", ".soc"}
+    folders = ("src", "tests", "benchmarks", "examples", "docs", "tools", ".ci", ".github")
+    kinds = {
+        ".py",
+        ".pyi",
+        ".cpp",
+        ".hpp",
+        ".md",
+        ".toml",
+        ".txt",
+        ".csv",
+        ".rst",
+        ".run",
+        ".soc",
+        ".yml",
+        ".yaml",
+        ".cff",
+    }
     names = {"CMakeLists.txt", "LICENSE", "Makefile", "run", ".gitignore"}
     inside = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     found = [path for path in [*ROOT.iterdir(), *inside] if path.suffix in kinds or path.name in names]
@@ -131,6 +150,36 @@ def test_no_file_names_a_place_on_one_machine() -> None:
         if place.search(line)
     ]
     assert found == []
+
+
+def test_the_version_stands_in_one_place() -> None:
+    declared = re.compile(r"""^_{0,2}version_{0,2}\s*[=:]\s*["']?\d""", re.MULTILINE)
+    files = [path for path in written_files() if path.suffix in {".py", ".toml", ".txt", ".cff"}]
+    assert [relative(path) for path in files if declared.search(path.read_text("utf-8"))] == ["pyproject.toml"]
+
+
+@pytest.mark.parametrize("path", YAML, ids=relative)
+def test_every_yaml_file_can_be_read(path: Path) -> None:
+    assert isinstance(yaml.safe_load(path.read_text(encoding="utf-8")), dict)
+
+
+def test_tests_run_on_every_python_and_system_that_is_promised() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    promised = [line.rpartition(" ")[2] for line in project["classifiers"] if " :: Python :: 3." in line]
+    matrix = yaml.safe_load((WORKFLOWS / "tests.yml").read_text())["jobs"]["tests"]["strategy"]["matrix"]
+    assert matrix["python"] == promised
+    assert [name.partition("-")[0] for name in matrix["os"]] == ["ubuntu", "macos", "windows"]
+    low, high = (int(bound.rpartition(".")[2]) for bound in project["requires-python"].split(","))
+    assert promised == [f"3.{minor}" for minor in range(low, high)]
+
+
+def test_workflows_and_hooks_run_what_is_here() -> None:
+    """Every script a workflow or hook runs exists, and every command of dev.py it names is one."""
+    commands = subprocess.run([sys.executable, "dev.py", "--help"], cwd=ROOT, capture_output=True, text=True).stdout
+    for path in YAML:
+        text = path.read_text(encoding="utf-8")
+        assert all(f"dev.py {name} " in commands for name in re.findall(r"dev\.py (\w+)", text)), path
+        assert all((ROOT / name).is_file() for name in re.findall(r"bash (\S+)", text)), path
 
 
 def test_no_test_looks_at_the_clock() -> None:

@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
-
 # Public names and where they live; resolved on first use so that importing concordant costs nothing.
 _HOME = {
     "Preferences": "preferences",
@@ -42,8 +40,12 @@ _MODULES = ("datasets", "metrics", "views", "registry", "kernels", "simulate")
 def __getattr__(name: str) -> object:
     import importlib
 
-    if name in _HOME:
-        value: object = getattr(importlib.import_module(f"concordant.{_HOME[name]}"), name)
+    if name == "__version__":  # stands in pyproject.toml
+        from importlib.metadata import version
+
+        value: object = version("concordant")
+    elif name in _HOME:
+        value = getattr(importlib.import_module(f"concordant.{_HOME[name]}"), name)
     elif name in _MODULES:
         value = importlib.import_module(f"concordant.{name}")
     elif name[:1].isupper():

@@ -15,6 +15,7 @@ import shlex
 import shutil
 import sys
 import types
+import unittest.mock
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,6 @@ from tests.conftest import ROOT
 import concordant as cc
 from concordant import learn, registry
 from concordant.cli.__main__ import main
-from concordant.metrics import value
 from concordant.params import params_of
 
 DOCS = ROOT / "docs"
@@ -70,12 +70,12 @@ def has_code(page: Path) -> bool:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with the examples; metrics that a page registers are forgotten afterwards."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(value, "_KNOWN", dict(value._KNOWN))
-    return tmp_path
+    with unittest.mock.patch.dict(registry.METRICS.added):
+        yield tmp_path
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def learners_index(classes: dict[str, type]) -> str:
     """Return the page that lists all learners."""
     lines = ["# Learners", "", "Rankers from features, and what goes with them: scikit-learn estimators. The"]
     lines += [
-        "[guide](../../guide/learning.md) says which to take; `concordant methods --learners` prints this list.",
+        "[guide](../../guide/learning.md) says which to take; `concordant learners` prints this list.",
         "",
     ]
     rows = [[f"[{name}]({name}.md)", f"`{cls.__name__}`", _cell(_first_line(cls))] for name, cls in classes.items()]

@@ -106,12 +106,16 @@ class Kind(Generic[Entry]):
     # ---- built-in ----
     def modules(self) -> Mapping[str, str]:
         """Map the name of every built-in entry to its module, without importing any."""
-        return _modules(self)
+        if self.added is None:
+            return _modules(self)
+        importlib.import_module(f"concordant.{self.home}")
+        return {name: entry.__module__ for name, entry in self.added.items()}
 
     def add(self, entry: Marked) -> Marked:
         """Mark an entry that is found by its attribute ``name``."""
         assert self.added is not None
         self.added[entry.name] = entry
+        _aliases.cache_clear()
         return entry
 
     def load(self, name: str) -> Entry:
@@ -123,9 +127,7 @@ class Kind(Generic[Entry]):
         """Return the family of a built-in entry, or the package another one comes from."""
         if name not in self.modules():
             return _package(_entry_points(self)[name])
-        if self.added is not None:
-            return str(getattr(self.added[name], "kind", ""))
-        return self.modules()[name].split(".")[-2] if self.in_families else ""
+        return self.modules()[name].split(".")[-2] if self.in_families else getattr(self.load(name), "kind", "")
 
     # ---- other packages' ----
     def plugins(self) -> list[str]:
@@ -171,14 +173,15 @@ class Kind(Generic[Entry]):
 
     def listing(self) -> list[Listed]:
         """Describe every entry; a package that cannot be loaded does not hide the others."""
-        rows = []
-        for name in self.names():
-            try:
-                entry: Any = self.load(name)
-                rows.append(Listed(name, self.family(name), summary_of(entry), entry))
-            except UnknownNameError as error:
-                rows.append(Listed(name, self.family(name), str(error), None))
-        return rows
+        return [self.listed(name) for name in self.names()]
+
+    def listed(self, name: str) -> Listed:
+        """Describe one entry."""
+        try:
+            entry: Any = self.load(name)
+        except UnknownNameError as error:
+            return Listed(name, self.family(name), str(error), None)
+        return Listed(name, getattr(entry, "kind", "") or self.family(name), summary_of(entry), entry)
 
     # ---- names in Python ----
     def attribute(self, package: str, name: str) -> Entry:
@@ -198,9 +201,6 @@ class Kind(Generic[Entry]):
 @cache
 def _modules(kind: Kind[Any]) -> Mapping[str, str]:
     package = f"concordant.{kind.home}"
-    if kind.added is not None:
-        importlib.import_module(package)
-        return {name: entry.__module__ for name, entry in kind.added.items()}
     root = os.path.join(os.path.dirname(__file__), kind.home)
     folders = {package: root}
     if kind.in_families:

@@ -16,7 +16,7 @@ import click
 for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
-COMMANDS = {
+WORK = {
     "rank": "Rank items from preferences of any form.",
     "compare": "Rank by several methods and show how far they agree.",
     "describe": "Say what a data set is, what to watch out for, and which methods fit.",
@@ -26,12 +26,20 @@ COMMANDS = {
     "predict": "Score rows of features with a trained model.",
     "evaluate": "Evaluate runs or rankings against relevance labels.",
     "datasets": "List the public data sets, or say where to get one.",
-    "methods": "List the methods, or explain one.",
-    "metrics": "List the metrics and their conventions.",
     "simulate": "Draw preferences from a model, in any format.",
     "reproduce": "Run a published experiment and compare with its figures.",
     "completion": "Print the script that completes commands in your shell.",
 }
+LISTS = {
+    "methods": "List the methods, or explain one.",
+    "learners": "List the rankers that learn from features, or explain one.",
+    "losses": "List the losses a ranker can minimise, or explain one.",
+    "metrics": "List the metrics and their conventions, or explain one.",
+    "formats": "List the file formats, or explain one.",
+    "simulators": "List the models to draw preferences from, or explain one.",
+    "experiments": "List the published experiments, or explain one.",
+}
+COMMANDS = {**WORK, **LISTS}
 
 EPILOG = """\b
 Examples:
@@ -56,6 +64,8 @@ class LazyGroup(click.Group):
             return None
         import importlib
 
+        if cmd_name in LISTS:
+            return importlib.import_module("concordant.cli._lists").COMMANDS[cmd_name]()  # type: ignore[no-any-return]
         module = importlib.import_module(f"concordant.cli.{cmd_name}")
         command: click.Command = module.command
         return command
@@ -86,8 +96,9 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for title, commands in (("Commands", WORK), ("What there is", LISTS)):
+            with formatter.section(title):
+                formatter.write_dl(list(commands.items()))
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

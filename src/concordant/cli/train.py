@@ -21,7 +21,7 @@ Examples:
   concordant train rows.csv --label clicks --query search --method rank-svm --C 10
   concordant train train.parquet --valid valid.parquet --plot curve.svg --json
 
-"concordant methods --learners" lists the learners, "concordant train --method NAME --help" shows the options of one.
+"concordant learners" lists the learners, "concordant train --method NAME --help" shows the options of one.
 """
 # Of the linear rankers the best on MQ2008 (LETOR 4.0, five folds, as they come), with and without a validation set:
 # MAP 48.2 and 48.0, against 47.2 (rank-svm), 47.3 (rank-net), 47.8 (ordered-partition-ranker); it takes 0.1 s a fold.

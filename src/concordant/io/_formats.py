@@ -32,6 +32,11 @@ class Format:
         return tuple(ending.removeprefix(".") for ending in self.endings)
 
     @property
+    def kind(self) -> str:
+        """What can be read from it, in words."""
+        return ", ".join(self.reads)
+
+    @property
     def can_read(self) -> bool:
         """Whether some reader takes it."""
         return bool(self.reads)

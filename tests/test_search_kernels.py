@@ -67,3 +67,25 @@ def test_every_kernel_of_these_families_has_a_twin():
     for family in ("search", "local", "lehmer", "totals"):
         module = importlib.import_module(f"concordant.kernels.twins.{family}")
         assert all(hasattr(compiled, name) for name in module.__all__)
+
+
+@pytest.mark.parametrize("sizes", [(3, 0, 1, 7, 20), (150, 4, 110)])
+@pytest.mark.parametrize("n_values", [3, 40, 100_000])
+def test_strongest_paths_locked_pairs_and_tiers_are_those_of_the_twins(sizes: tuple[int, ...], n_values: int) -> None:
+    rng = np.random.default_rng(len(sizes) * n_values)
+    slot_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    support = []
+    for m in sizes:
+        votes = rng.integers(0, n_values, (m, m)) / 8.0
+        np.fill_diagonal(votes, 0)
+        support.append(votes)
+    opposition = np.concatenate([votes.T.reshape(-1) for votes in support])
+    strength = np.concatenate([np.where(votes > votes.T, votes, 0.0).reshape(-1) for votes in support])
+    paths = compiled.strongest_paths(slot_ptr, strength)
+    np.testing.assert_array_equal(paths, twins.strongest_paths(slot_ptr, strength))
+    fallback = rng.integers(0, 4, int(slot_ptr[-1])).astype(np.int32)
+    locked = compiled.lock_pairs(slot_ptr, strength, opposition, fallback)
+    if max(sizes) <= 20:
+        for one, other in zip(locked, twins.lock_pairs(slot_ptr, strength, opposition, fallback), strict=True):
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(compiled.order_tiers(slot_ptr, locked[0]), twins.order_tiers(slot_ptr, locked[0]))

@@ -51,7 +51,7 @@ RULES = (
         "indptr counts instance_of_ballot weight? is_open? factor",
     ),
     "slot_ptr cuts slot_item place fallback score start? start_log?",
-    "slot_ptr squares before covariance strength opposition margin wins ties matrix",
+    "slot_ptr squares before covariance strength opposition margin wins ties matrix is_above",
     "slot_ptr counts critical prior ridge ridge_extra",
     "ptr cuts score scores tier label vote order sequence row direction code start ranked_label",
     *("ptr squares before preference chance", "before like tied?", "ptr counts weight?"),

@@ -2,8 +2,96 @@
 #include "ballots.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 
 namespace {
+
+// ---- who stands above whom -------------------------------------------------------------------------------------
+
+// A relation closed under transitivity, as bit sets: who is below each candidate, and who is above. A link is worth
+// looking at only for those above its upper end that do not stand above its lower end yet, and each gains somebody: all
+// links together cost candidates^3 / 64 steps at most.
+class Order {
+  public:
+    explicit Order(size_t m) : words_((m + 63) / 64), below_(m * words_, 0), above_(m * words_, 0), gained_(words_) {}
+    bool has(size_t upper, size_t lower) const { return below_[upper * words_ + lower / 64] >> (lower % 64) & 1; }
+    void add(size_t upper, size_t lower) {
+        add(upper, lower, [](size_t, size_t) {});
+    }
+    // `tell(x, y)` is called for every new pair, x above y.
+    template <typename F> void add(size_t upper, size_t lower, F tell) {
+        if (has(upper, lower)) return;
+        std::copy_n(&below_[lower * words_], words_, gained_.begin());
+        gained_[lower / 64] |= bit(lower);
+        for (size_t w = 0; w < words_; ++w) {
+            uint64_t gains = above_[upper * words_ + w] & ~above_[lower * words_ + w];
+            if (w == upper / 64) gains |= bit(upper);
+            if (w == lower / 64) gains &= ~bit(lower);
+            for (; gains; gains &= gains - 1) gain(w * 64 + lowest(gains), tell);
+        }
+    }
+
+  private:
+    static uint64_t bit(size_t i) { return uint64_t{1} << (i % 64); }
+    static size_t lowest(uint64_t word) {
+#if defined(__GNUC__)
+        return static_cast<size_t>(__builtin_ctzll(word));
+#else
+        size_t k = 0;
+        while (!(word >> k & 1)) ++k;
+        return k;
+#endif
+    }
+    template <typename F> void gain(size_t x, F tell) {
+        uint64_t *own = &below_[x * words_];
+        for (size_t w = 0; w < words_; ++w) {
+            uint64_t fresh = gained_[w] & ~own[w];
+            own[w] |= fresh;
+            for (; fresh; fresh &= fresh - 1) {
+                size_t y = w * 64 + lowest(fresh);
+                above_[y * words_ + x / 64] |= bit(x);
+                tell(x, y);
+            }
+        }
+    }
+
+    size_t words_;
+    std::vector<uint64_t> below_, above_, gained_;
+};
+
+struct Link {
+    uint64_t key; // the smaller, the earlier
+    uint32_t winner, loser;
+};
+
+// Keys of positive numbers that sort as the numbers do.
+uint64_t rising(double x) {
+    uint64_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+uint64_t falling(double x) { return ~rising(x); }
+
+// Sort links by their keys, equal ones as they stand: by 16 bits at a time, without those that are the same in all.
+void sort_links(LargeVector<Link> &links) {
+    constexpr size_t DIGIT = 16, N_DIGITS = size_t{1} << DIGIT;
+    if (links.size() < N_DIGITS / 8) {
+        std::stable_sort(links.begin(), links.end(), [](const Link &a, const Link &b) { return a.key < b.key; });
+        return;
+    }
+    uint64_t differs = 0;
+    for (const Link &l : links) differs |= l.key ^ links[0].key;
+    LargeVector<Link> sorted(links.size());
+    for (size_t shift = 0; shift < 64; shift += DIGIT) {
+        if (!(differs >> shift & (N_DIGITS - 1))) continue;
+        std::vector<size_t> at(N_DIGITS + 1, 0);
+        for (const Link &l : links) ++at[(l.key >> shift & (N_DIGITS - 1)) + 1];
+        std::partial_sum(at.begin(), at.end(), at.begin());
+        for (const Link &l : links) sorted[at[l.key >> shift & (N_DIGITS - 1)]++] = l;
+        links.swap(sorted);
+    }
+}
 
 // ---- strongest paths (Schulze) ---------------------------------------------------------------------------------
 
@@ -14,6 +102,32 @@ SIMD_CLONES void widen(double *row, const double *through, double link, size_t m
     }
 }
 
+// Through every candidate in turn: candidates^3 steps, but short ones.
+void widen_paths(double *path, size_t m) {
+    for (size_t k = 0; k < m; ++k)
+        for (size_t i = 0; i < m; ++i)
+            if (i != k && path[i * m + k] > 0) widen(path + i * m, path + k * m, path[i * m + k], m);
+}
+
+// Links from the strongest to the weakest: the one that first makes a path from x to y is the weakest of that path.
+void connect_paths(double *path, size_t m) {
+    LargeVector<Link> links;
+    links.reserve(m * (m - 1) / 2);
+    for (uint32_t i = 0; i < m; ++i)
+        for (uint32_t j = 0; j < m; ++j)
+            if (path[i * m + j] > 0) links.push_back({falling(path[i * m + j]), i, j});
+    sort_links(links);
+    Order order(m);
+    for (const Link &l : links) {
+        double strength;
+        uint64_t bits = ~l.key;
+        std::memcpy(&strength, &bits, sizeof bits);
+        order.add(l.winner, l.loser, [&](size_t x, size_t y) { path[x * m + y] = strength; });
+    }
+}
+
+constexpr size_t WORTH_SORTING = 96; // candidates
+
 Out<double> strongest_paths(In<int64_t> slot_ptr, In<double> strength) {
     size_t instances = slot_ptr.size() - 1;
     Buffer<double> paths(strength.size());
@@ -23,9 +137,7 @@ Out<double> strongest_paths(In<int64_t> slot_ptr, In<double> strength) {
         double *path = paths.get();
         for (size_t q = 0; q < instances; ++q) {
             size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - slot_ptr.data()[q]);
-            for (size_t k = 0; k < m; ++k)
-                for (size_t i = 0; i < m; ++i)
-                    if (i != k && path[i * m + k] > 0) widen(path + i * m, path + k * m, path[i * m + k], m);
+            m < WORTH_SORTING ? widen_paths(path, m) : connect_paths(path, m);
             for (size_t i = 0; i < m; ++i) path[i * m + i] = 0;
             path += m * m;
         }
@@ -34,43 +146,6 @@ Out<double> strongest_paths(In<int64_t> slot_ptr, In<double> strength) {
 }
 
 // ---- locked pairs (ranked pairs) -------------------------------------------------------------------------------
-
-// Who stands above whom, closed under transitivity, as one bit set of lower candidates per candidate.
-class Order {
-  public:
-    explicit Order(size_t m) : m_(m), words_((m + 63) / 64), below_(m * words_, 0) {}
-    bool has(size_t upper, size_t lower) const { return below_[upper * words_ + lower / 64] >> (lower % 64) & 1; }
-    void add(size_t upper, size_t lower) {
-        if (has(upper, lower)) return;
-        std::vector<uint64_t> gained(below_.begin() + static_cast<std::ptrdiff_t>(lower * words_),
-                                     below_.begin() + static_cast<std::ptrdiff_t>((lower + 1) * words_));
-        gained[lower / 64] |= uint64_t{1} << (lower % 64);
-        for (size_t x = 0; x < m_; ++x)
-            if (x == upper || has(x, upper))
-                for (size_t w = 0; w < words_; ++w) below_[x * words_ + w] |= gained[w];
-    }
-
-  private:
-    size_t m_, words_;
-    std::vector<uint64_t> below_;
-};
-
-struct Link {
-    double strength, opposition;
-    int32_t winner_level, loser_level;
-    uint32_t winner, loser;
-
-    bool same_place(const Link &other) const {
-        return strength == other.strength && opposition == other.opposition && winner_level == other.winner_level &&
-               loser_level == other.loser_level;
-    }
-    bool operator<(const Link &other) const {
-        if (strength != other.strength) return strength > other.strength;
-        if (opposition != other.opposition) return opposition < other.opposition;
-        if (winner_level != other.winner_level) return winner_level > other.winner_level;
-        return loser_level < other.loser_level;
-    }
-};
 
 // Lock the pairs of one group, which have no order among themselves: those that contradict earlier groups are left
 // out, and so are those that contradict each other. Returns how many contradict each other.
@@ -94,6 +169,23 @@ int64_t lock_group(Order &order, std::vector<Link> &links) {
     return dropped;
 }
 
+// Links of positive strength, the strongest first; of equal ones the one with less opposition, then with the higher
+// level of its winner, then with the lower level of its loser.
+LargeVector<Link> links_in_turn(const double *strength, const double *opposition, const int32_t *level, size_t m) {
+    auto place = [&](size_t i) { return static_cast<uint64_t>(int64_t{level[i]} - INT32_MIN); };
+    LargeVector<Link> links;
+    links.reserve(m * m / 2);
+    for (uint32_t i = 0; i < m; ++i)
+        for (uint32_t j = 0; j < m; ++j)
+            if (strength[i * m + j] > 0) links.push_back({(UINT32_MAX - place(i)) << 32 | place(j), i, j});
+    sort_links(links);
+    for (Link &l : links) l.key = rising(opposition[l.winner * m + l.loser]);
+    sort_links(links);
+    for (Link &l : links) l.key = falling(strength[l.winner * m + l.loser]);
+    sort_links(links);
+    return links;
+}
+
 nb::tuple lock_pairs(In<int64_t> slot_ptr, In<double> strength, In<double> opposition, In<int32_t> fallback) {
     size_t instances = slot_ptr.size() - 1, slots = static_cast<size_t>(slot_ptr.data()[instances]);
     Buffer<uint8_t> is_above(strength.size(), 0), is_contested(slots, 0);
@@ -102,27 +194,25 @@ nb::tuple lock_pairs(In<int64_t> slot_ptr, In<double> strength, In<double> oppos
         nb::gil_scoped_release release;
         const double *power = strength.data(), *against = opposition.data();
         uint8_t *cell = is_above.get();
-        std::vector<Link> links, group;
+        std::vector<Link> group, possible;
         for (size_t q = 0; q < instances; ++q) {
             int64_t base = slot_ptr.data()[q];
             size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - base);
             const int32_t *level = fallback.data() + base;
-            links.clear();
-            for (size_t i = 0; i < m; ++i)
-                for (size_t j = 0; j < m; ++j, ++power, ++against)
-                    if (*power > 0)
-                        links.push_back({*power, *against, level[i], level[j], static_cast<uint32_t>(i),
-                                         static_cast<uint32_t>(j)});
-            std::sort(links.begin(), links.end());
+            LargeVector<Link> links = links_in_turn(power, against, level, m);
+            auto are_equal = [&](const Link &a, const Link &b) {
+                return against[a.winner * m + a.loser] == against[b.winner * m + b.loser] &&
+                       level[a.winner] == level[b.winner] && level[a.loser] == level[b.loser];
+            };
             Order order(m);
             for (size_t k = 0, stop; k < links.size();) {
                 // Links that no stronger one contradicts: any of these that is not locked lost to an equal one.
-                std::vector<Link> possible;
-                for (stop = k; stop < links.size() && links[stop].strength == links[k].strength; ++stop)
+                possible.clear();
+                for (stop = k; stop < links.size() && links[stop].key == links[k].key; ++stop)
                     if (!order.has(links[stop].loser, links[stop].winner)) possible.push_back(links[stop]);
                 while (k < stop) {
                     group.clear();
-                    for (size_t first = k; k < stop && links[k].same_place(links[first]); ++k)
+                    for (size_t first = k; k < stop && are_equal(links[k], links[first]); ++k)
                         group.push_back(links[k]);
                     dropped[q] += lock_group(order, group);
                 }
@@ -131,9 +221,43 @@ nb::tuple lock_pairs(In<int64_t> slot_ptr, In<double> strength, In<double> oppos
             }
             for (size_t i = 0; i < m; ++i)
                 for (size_t j = 0; j < m; ++j) *cell++ = order.has(i, j);
+            power += m * m;
+            against += m * m;
         }
     }
     return nb::make_tuple(is_above.give(), dropped.give(), is_contested.give());
+}
+
+// ---- tiers of a partial order ----------------------------------------------------------------------------------
+
+SIMD_CLONES void raise(int64_t *tier, const uint8_t *is_above, int64_t least, size_t m) {
+    for (size_t j = 0; j < m; ++j) {
+        int64_t raised = is_above[j] ? least : 0;
+        tier[j] = tier[j] < raised ? raised : tier[j];
+    }
+}
+
+// Whoever stands above a candidate has fewer above itself, so candidates are settled by how many stand above them.
+Out<int64_t> order_tiers(In<int64_t> slot_ptr, In<uint8_t> is_above) {
+    size_t instances = slot_ptr.size() - 1;
+    Buffer<int64_t> tiers(static_cast<size_t>(slot_ptr.data()[instances]), 0);
+    {
+        nb::gil_scoped_release release;
+        const uint8_t *cell = is_above.data();
+        for (size_t q = 0; q < instances; ++q) {
+            size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - slot_ptr.data()[q]);
+            int64_t *tier = tiers.get() + slot_ptr.data()[q];
+            std::vector<int64_t> n_above(m, 0);
+            for (size_t i = 0; i < m; ++i)
+                for (size_t j = 0; j < m; ++j) n_above[j] += cell[i * m + j] != 0;
+            std::vector<size_t> turn(m);
+            std::iota(turn.begin(), turn.end(), size_t{0});
+            std::stable_sort(turn.begin(), turn.end(), [&](size_t a, size_t b) { return n_above[a] < n_above[b]; });
+            for (size_t i : turn) raise(tier, cell + i * m, tier[i] + 1, m);
+            cell += m * m;
+        }
+    }
+    return tiers.give();
 }
 
 // ---- majority path (Condorcet fuse) ----------------------------------------------------------------------------
@@ -283,6 +407,7 @@ void bind_votes(nb::module_ &m) {
     m.def("strongest_paths", &strongest_paths, "slot_ptr"_a.noconvert(), "strength"_a.noconvert());
     m.def("lock_pairs", &lock_pairs, "slot_ptr"_a.noconvert(), "strength"_a.noconvert(), "opposition"_a.noconvert(),
           "fallback"_a.noconvert());
+    m.def("order_tiers", &order_tiers, "slot_ptr"_a.noconvert(), "is_above"_a.noconvert());
     m.def("majority_path", &majority_path, "slot_ptr"_a.noconvert(), "margin"_a.noconvert(), "start"_a.noconvert());
     m.def("runoff_rounds", &runoff_rounds, "slot_ptr"_a.noconvert(), "instance_of_ballot"_a.noconvert(),
           "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "tier"_a.noconvert(), "weight"_a.noconvert(),

@@ -132,18 +132,9 @@ def smith_tiers(found: Majorities) -> Int64s:
 def tiers_below(found: Majorities, is_above: AnyArray) -> Floats:
     """Return how many tiers of a partial order lie below every slot; the first tier holds all that nobody is above.
 
-    ``is_above`` says of every pair whether row stands above column, and is transitive: whoever stands above a slot has
-    fewer above itself, so slots are settled by how many stand above them.
+    ``is_above`` says of every pair whether row stands above column, and is transitive.
     """
-    n, pair = len(found.row_start), np.flatnonzero(is_above)
-    instance = segment_index(found.slot_ptr)
-    upper = np.searchsorted(found.row_start, pair, "right") - 1
-    lower = found.slot_ptr[instance[upper]] + pair - found.row_start[upper]
-    n_above = np.bincount(lower, minlength=n)[lower]
-    order = np.argsort(n_above, kind="stable")
-    tier = np.zeros(n, np.int64)
-    for same in np.split(order, np.flatnonzero(np.diff(n_above[order])) + 1):
-        np.maximum.at(tier, lower[same], tier[upper[same]] + 1)
+    tier, instance = kernels.order_tiers(found.slot_ptr, is_above.astype(np.uint8)), segment_index(found.slot_ptr)
     last = np.zeros(len(found.slot_ptr) - 1, np.int64)
     np.maximum.at(last, instance, tier)
     return (last[instance] - tier).astype(np.float64)

@@ -9,7 +9,7 @@ First come all that nobody stands above in the locked order, tied if there are s
 those that only the first stand above, and so on; the score is the number of tiers below. Like Schulze it elects
 from the Smith set and, ties aside, is not hurt by clones; its winner is easy to justify step by step.
 
-Cost: the pairwise counts, a sort of all pairs, and candidates²/64 steps for every majority that adds something.
+Cost: the pairwise counts, a sort of all pairs, then candidates³/64 at most.
 Reference: T. N. Tideman, Independence of clones as a criterion for voting rules, Social Choice and Welfare, 1987.
 """
 

@@ -7,8 +7,9 @@ next those that only the first stand above, and so on; the score is the number o
 always in the Smith set, clones of a candidate do no harm, and it is the most widely used rule of its kind.
 ``strength`` measures a majority by the votes for it ("winning-votes", as Schulze advises) or by its margin.
 
-Cost: the pairwise counts, then candidates³. Reference: M. Schulze, A new monotonic, clone-independent, reversal
-symmetric, and Condorcet-consistent single-winner election method, Social Choice and Welfare, 2011.
+Cost: the pairwise counts, a sort of all pairs, then candidates³/64 at most. Reference: M. Schulze, A new monotonic,
+clone-independent, reversal symmetric, and Condorcet-consistent single-winner election method, Social Choice and
+Welfare, 2011.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import numpy as np
 
 from concordant.types import AnyArray, Bools, Bytes, Floats, Int32s, Int64s
 
-__all__ = ["lock_pairs", "majority_path", "runoff_rounds", "strongest_paths"]
+__all__ = ["lock_pairs", "majority_path", "order_tiers", "runoff_rounds", "strongest_paths"]
 
 WEIGHT_TOLERANCE = 1e-12
 
@@ -73,6 +73,16 @@ def _add(order: Bools, upper: int, lower: int) -> None:
     reaches = order[:, upper].copy()
     reaches[upper] = True
     order[reaches] |= gained
+
+
+def order_tiers(slot_ptr: Int64s, is_above: Bytes) -> Int64s:
+    """Return the tier of every slot in a transitive relation: the first holds all that nobody stands above."""
+    tier = np.zeros(slot_ptr[-1], np.int64)
+    for base, above in _blocks(slot_ptr, is_above):
+        own = tier[base : base + len(above)]
+        for i in np.argsort(above.sum(axis=0), kind="stable"):
+            np.maximum(own, np.where(above[i], own[i] + 1, 0), out=own)
+    return tier
 
 
 def majority_path(slot_ptr: Int64s, margin: Floats, start: Int64s) -> Int64s:

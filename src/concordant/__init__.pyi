@@ -26,7 +26,7 @@ from concordant.aggregate.pairwise.elo import Elo as Elo
 from concordant.aggregate.pairwise.rao_kupper import RaoKupper as RaoKupper
 from concordant.aggregate.pairwise.thurstone import Thurstone as Thurstone
 from concordant.aggregate.pairwise.trueskill import Trueskill as Trueskill
-from concordant.aggregate.permutation.cps import Cps as Cps
+from concordant.aggregate.permutation.cps import CPS as CPS
 from concordant.aggregate.permutation.generalised_mallows import GeneralisedMallows as GeneralisedMallows
 from concordant.aggregate.permutation.mallows import Mallows as Mallows
 from concordant.aggregate.positional.approval import Approval as Approval
@@ -35,10 +35,10 @@ from concordant.aggregate.positional.majority_vote import MajorityVote as Majori
 from concordant.aggregate.positional.mean_rating import MeanRating as MeanRating
 from concordant.aggregate.positional.median_rank import MedianRank as MedianRank
 from concordant.aggregate.positional.plurality import Plurality as Plurality
-from concordant.aggregate.spectral.hodgerank import Hodgerank as Hodgerank
+from concordant.aggregate.spectral.hodgerank import HodgeRank as HodgeRank
 from concordant.aggregate.spectral.markov_chain import MarkovChain as MarkovChain
 from concordant.aggregate.spectral.rank_centrality import RankCentrality as RankCentrality
-from concordant.aggregate.spectral.svp import Svp as Svp
+from concordant.aggregate.spectral.svp import SVP as SVP
 from concordant.aggregate.stagewise.ordered_partitions import OrderedPartitions as OrderedPartitions
 from concordant.aggregate.stagewise.plackett_luce import PlackettLuce as PlackettLuce
 from concordant.aggregate.voting.condorcet import Condorcet as Condorcet

@@ -10,7 +10,9 @@ Conventions, the same everywhere:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from concordant import kernels, memory
 from concordant.errors import ParameterError
 from concordant.gather import segment_index, sum_by
 from concordant.preferences import Preferences
-from concordant.types import Bools, Floats, Int32s, Int64s
+from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 MISSING = ("ignore", "last", "last-free")
 COUNTED = 2  # matrices that pair counts take: wins and ties
@@ -39,6 +41,11 @@ def weight_of_entry(prefs: Preferences) -> Floats:
     if prefs.has_unit_weights:
         return np.ones(len(prefs.item))
     return np.repeat(prefs.weight, np.diff(prefs.indptr))
+
+
+def has_whole_weights(prefs: Preferences) -> bool:
+    """Say whether all weights are whole numbers, so that sums of them are exact."""
+    return bool((prefs.weight == np.floor(prefs.weight)).all())
 
 
 def resolve_missing(prefs: Preferences, missing: str) -> str:
@@ -81,6 +88,14 @@ def tiers(prefs: Preferences) -> Tiers:
         is_last = np.append(owner[1:] != owner[:-1], True)
         is_open = is_last & prefs.open[owner]
     return Tiers(np.append(first, n), owner, np.cumsum(starts) - 1, is_open)
+
+
+def is_named(prefs: Preferences) -> Bools:
+    """Say of every entry whether its ballot names it, and not only as one of "the rest" in an open last tier."""
+    if prefs.open is None:
+        return np.ones(len(prefs.item), bool)
+    groups = tiers(prefs)
+    return np.asarray(~groups.is_open[groups.of_entry])
 
 
 def positions(prefs: Preferences) -> Floats:
@@ -126,20 +141,31 @@ class Pairs:
 
 def pairs(prefs: Preferences, ballots: Int64s | None = None) -> Pairs:
     """List all compared pairs of all ballots, or of some; missing items ignored; O(length²) per ballot."""
-    groups = tiers(prefs)
-    sizes = np.diff(prefs.indptr)
-    entry = np.arange(len(prefs.item))
-    later = np.repeat(prefs.indptr[1:], sizes) - entry - 1
-    if ballots is not None:
-        is_wanted = np.zeros(prefs.n_ballots, bool)
-        is_wanted[ballots] = True
-        later *= np.repeat(is_wanted, sizes)
-    first = np.repeat(entry, later)
-    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
-    same = groups.of_entry[first] == groups.of_entry[second]
-    keep = ~(same & groups.is_open[groups.of_entry[first]]) if prefs.open is not None else np.ones(len(first), bool)
-    first, second, same = first[keep], second[keep], same[keep]
+    first, second, same = next(pairs_of_entries(prefs, ballots, at_once=np.inf))
     return Pairs(prefs.entry_slot[first], prefs.entry_slot[second], same, ballot_of_entry(prefs)[first])
+
+
+def pairs_of_entries(
+    prefs: Preferences, ballots: AnyArray | None = None, at_once: float = 5e6
+) -> Iterator[tuple[Int64s, Int64s, Bools]]:
+    """Go through the compared pairs of ballots, some ballots at a time: (better entry, worse entry, are they tied)."""
+    groups, sizes, owner = tiers(prefs), np.diff(prefs.indptr), ballot_of_entry(prefs)
+    is_wanted = np.ones(prefs.n_ballots, bool)
+    if ballots is not None:
+        is_wanted[:] = False
+        is_wanted[ballots] = True
+    after = np.where(is_wanted[owner], prefs.indptr[owner + 1] - np.arange(len(owner)) - 1, 0)
+    chunk = np.cumsum(is_wanted * sizes.astype(np.float64) ** 2 / 2) // at_once
+    bounds = np.append(np.flatnonzero(np.diff(chunk, prepend=-1.0)), len(sizes)) if len(sizes) else np.zeros(2, int)
+    for low, high in pairwise(prefs.indptr[bounds].tolist()):
+        later = after[low:high]
+        first = np.repeat(np.arange(low, high), later)
+        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+        same = groups.of_entry[first] == groups.of_entry[second]
+        if prefs.open is not None:
+            keep = ~(same & groups.is_open[groups.of_entry[first]])
+            first, second, same = first[keep], second[keep], same[keep]
+        yield first, second, same
 
 
 def wins_and_losses(prefs: Preferences, missing: str = "ignore") -> tuple[Floats, Floats, Floats]:

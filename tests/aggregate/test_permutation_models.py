@@ -341,7 +341,7 @@ def labelled_corpus(n_instances=40, n_items=8, seed=0):
 @pytest.mark.parametrize("kind", DISTANCES)
 def test_labels_teach_whom_to_follow(kind):
     prefs, labels = labelled_corpus()
-    method = cc.Cps(distance=kind)
+    method = cc.CPS(distance=kind)
     fitted = method.fit(prefs, labels)
     phi = fitted.learnt["phi"]
     assert phi["good"] > phi["fair"] > phi["random"] >= 0
@@ -353,7 +353,7 @@ def test_labels_teach_whom_to_follow(kind):
 
 def test_an_agent_never_seen_counts_like_the_average_one():
     prefs, labels = labelled_corpus()
-    fitted = cc.Cps().fit(prefs, labels)
+    fitted = cc.CPS().fit(prefs, labels)
     new = cc.Preferences.from_rankings([["a", "b"]], agent=["stranger"])
     assert fitted.rank(new).agents == {"stranger": pytest.approx(np.mean(list(fitted.learnt["phi"].values())))}
 
@@ -361,7 +361,7 @@ def test_an_agent_never_seen_counts_like_the_average_one():
 def test_learning_needs_agents():
     prefs = cc.Preferences.from_rankings([["a", "b"]])
     with pytest.raises(cc.NeedError, match="agent"):
-        cc.Cps().fit(prefs, cc.Labels(None, ["a"], [1]))
+        cc.CPS().fit(prefs, cc.Labels(None, ["a"], [1]))
 
 
 # ---- edge cases ----

@@ -21,8 +21,9 @@ from sklearn.svm import LinearSVC
 from concordant import metrics
 from concordant.errors import InputError, NeedError
 from concordant.learn._pairs import label_pairs
-from concordant.learn.pairwise_ranker import PairwiseRanker, kemeny_orders
+from concordant.learn.pairwise_ranker import PairwiseRanker
 from concordant.losses.queries import Queries
+from concordant.solvers.ordering.exact import kemeny_orders
 
 
 def graded(seed: int, n_queries: int = 12, n_rows: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

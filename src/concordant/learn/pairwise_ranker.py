@@ -30,7 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from concordant import kernels, metrics
+from concordant import metrics
 from concordant.errors import InputError, NeedError
 from concordant.learn import _data
 from concordant.learn._base import Ranker
@@ -38,12 +38,12 @@ from concordant.learn._data import refuse_labels_beside_pairs
 from concordant.learn._pairs import chance_of_first, label_pairs, pair_features
 from concordant.learn._rows import begin_fit, dense, fresh_copy, labelled
 from concordant.params import param
+from concordant.solvers.ordering.exact import kemeny_orders
 from concordant.solvers.ordering.greedy import component_orders, greedy_orders
 from concordant.types import AnyArray, Floats, Int64s
 
 PAIRS_AT_ONCE = 1 << 15
 LARGEST_QUERY = 10_000  # rows: the matrix of their preferences takes 0.8 GB, and its components several times that
-UNIT = 1e-10  # of a preference, in which the Kemeny search counts
 
 
 @dataclass(eq=False, repr=False)
@@ -202,22 +202,6 @@ class PairwiseRanker(Ranker):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
-
-
-def kemeny_orders(ptr: Int64s, preference: Floats, time_limit: float | None = None) -> tuple[Int64s, bool]:
-    """Return the order of largest AGREE of every problem, items numbered inside it, and whether all are proven."""
-    from concordant.solvers.ordering.blocks import split
-    from concordant.solvers.ordering.costs import PairCosts
-    from concordant.solvers.ordering.deadline import Deadline
-    from concordant.solvers.ordering.exact import PRECISION, solve_blocks
-
-    against = np.rint(kernels.transpose_matrices(ptr, preference) / UNIT)
-    tied = np.rint(np.full(len(against), 0.5) / UNIT)
-    costs = PairCosts(ptr, against, tied, np.full(len(ptr) - 1, UNIT))
-    blocks = split(costs, False)
-    solved = solve_blocks(blocks, False, Deadline(time_limit), 0, lambda _block, _bound, _cost: None)
-    is_proven = bool((solved.cost - solved.bound <= PRECISION * solved.cost).all())
-    return costs.orders(blocks.join(solved.tier)), is_proven
 
 
 def _both_ways(first: Int64s, second: Int64s) -> tuple[tuple[Int64s, Int64s], tuple[Int64s, Int64s]]:

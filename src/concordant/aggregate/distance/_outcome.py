@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 
 import numpy as np
 
-from concordant.aggregate.voting._helpers import MISSING_CHOICES, MISSING_DOC
-from concordant.gather import segment_index
-from concordant.method import Outcome
+from concordant.aggregate.common import points
+from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
-from concordant.solvers.ordering.costs import PairCosts
+from concordant.segments import number_inside
+from concordant.solvers.ordering.costs import PairCosts, pair_costs
 from concordant.types import Floats, Int64s
 
-__all__ = ["MISSING_CHOICES", "MISSING_DOC", "OUTPUT_CHOICES", "OUTPUT_DOC", "finish", "points", "unranked"]
 
-OUTPUT_CHOICES = ("permutation", "weak")
-OUTPUT_DOC = "whether the consensus may tie items"
+class ByDistance(Method):
+    """A consensus found from what every pair costs."""
+
+    matrices = 8
+    missing: str
+
+    @abstractmethod
+    def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
+        """Return the tier of every slot in the consensus."""
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return how many candidates every slot leaves behind, and the total distance."""
+        costs = pair_costs(prefs, self.missing)
+        return finish(prefs, costs, self.tiers(prefs, costs))
 
 
 def finish(
@@ -33,23 +45,9 @@ def finish(
 
     The fit holds the total distance to all ballots, and the mean over them by weight.
     """
-    total = float(costs.totals(tier)[0] @ costs.unit)
-    weight = float(prefs.weight.sum())
+    total, weight = costs.total(tier), float(prefs.weight.sum())
     known = {"total_distance": total, "mean_distance": total / weight if weight else 0.0, **(fit or {})}
     return Outcome(points(prefs.slot_ptr, tier), fit=known, warnings=warnings + unranked(prefs), model=model)
-
-
-def points(slot_ptr: Int64s, tier: Int64s) -> Floats:
-    """Return how many candidates each slot's tier leaves behind, half for those tied."""
-    instance = segment_index(slot_ptr)
-    order = np.lexsort((tier, instance))
-    starts = np.ones(len(tier), bool)
-    starts[1:] = (np.diff(tier[order]) != 0) | (np.diff(instance[order]) != 0)
-    first = np.flatnonzero(starts)
-    size = np.diff(np.append(first, len(tier)))
-    score = np.empty(len(tier))
-    score[order] = np.repeat(slot_ptr[1:][instance[order[first]]] - first - (size + 1) / 2, size)
-    return score
 
 
 def unranked(prefs: Preferences) -> tuple[Notice, ...]:
@@ -64,3 +62,9 @@ def unranked(prefs: Preferences) -> tuple[Notice, ...]:
     names = tuple(dict.fromkeys(prefs.items.take(prefs.slot_item[never])))
     count = f"{len(never)} candidate{'s' * (len(never) > 1)}"
     return (Notice("unranked-candidates", f"no ballot mentions {count}: their places are arbitrary", names),)
+
+
+def draws_by_place(seed: int | None, repeats: int, costs: PairCosts) -> Floats:
+    """Draw a number for every slot in each of some runs: the same in every instance, by place in the input."""
+    draw = np.random.default_rng(seed).random((repeats, int(np.diff(costs.slot_ptr).max())))
+    return np.ascontiguousarray(draw[:, number_inside(costs.slot_ptr)])

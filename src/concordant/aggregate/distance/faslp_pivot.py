@@ -18,15 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels
+from concordant.aggregate import options
 from concordant.aggregate.distance._inputs import better_of
-from concordant.aggregate.distance._outcome import MISSING_CHOICES, MISSING_DOC, finish
-from concordant.gather import segment_index
+from concordant.aggregate.distance._outcome import finish
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
-from concordant.solvers.ordering.blocks import places, split
-from concordant.solvers.ordering.costs import pair_costs
+from concordant.segments import places
+from concordant.solvers.ordering.blocks import split
+from concordant.solvers.ordering.costs import majority_chances, pair_costs
 from concordant.solvers.ordering.deadline import Deadline
 from concordant.solvers.ordering.relaxation import Relaxation, is_too_large, least_cost
 from concordant.types import Floats, Int64s
@@ -44,7 +45,7 @@ class FaslpPivot(Method):
     repeats: int = param(10, "how many runs; the best is kept", low=1)
     pick: bool = param(True, "take the best input ballot if it is cheaper")
     time_limit: float | None = param(30.0, "seconds for the linear programmes of all instances together", low=0)
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    missing: str = options.missing()
     seed: int | None = param(0, "seed of the pivots and of the rounding")
 
     def scores(self, prefs: Preferences) -> Outcome:
@@ -56,8 +57,7 @@ class FaslpPivot(Method):
         bound = np.zeros(len(blocks.size))
         for block in np.flatnonzero(blocks.size > 1).tolist():
             before, _ = blocks.matrices(block)
-            # Without a solution of the programme: majorities, as FAS-Pivot has it.
-            x = np.where(before < before.T, 1.0, np.where(before > before.T, 0.0, 0.5))
+            x = majority_chances(before, before.T)  # without a solution of the programme, as FAS-Pivot has it
             bound[block] = least_cost(before, None)
             if deadline.is_over() or is_too_large(len(before), allow_ties=False):
                 is_late = True
@@ -69,17 +69,10 @@ class FaslpPivot(Method):
             tier[blocks.ptr[block] : blocks.ptr[block + 1]] = self._round(before, x)
         ranking = blocks.join(tier)
         # Pairs of different blocks cost in this ranking as little as they can.
-        inside = kernels.ranking_totals(blocks.ptr, blocks.before, blocks.tied, tier[None, :])[0]
-        unit = costs.unit[segment_index(costs.slot_ptr)[blocks.slot[blocks.ptr[:-1]]]]
-        lower = float(costs.totals(ranking)[0] @ costs.unit - (inside - bound) @ unit)
+        lower = costs.total(ranking) - float((blocks.totals(tier) - bound) @ costs.unit[blocks.instance])
         late = Notice("time-limit", "time or memory did not suffice to solve the linear programme: raise time_limit")
-        return finish(
-            prefs,
-            costs,
-            better_of(prefs, costs, ranking) if self.pick else ranking,
-            fit={"lower_bound": lower},
-            warnings=(late,) if is_late else (),
-        )
+        chosen = better_of(prefs, costs, ranking) if self.pick else ranking
+        return finish(prefs, costs, chosen, fit={"lower_bound": lower}, warnings=(late,) if is_late else ())
 
     def _round(self, before: Floats, x: Floats) -> Int64s:
         """Return the places of the cheapest of all runs."""
@@ -93,7 +86,7 @@ class FaslpPivot(Method):
             count = min(batch, runs)
             draw = _draws(rng, count, n)
             orders = kernels.pivot_orders(ptr, np.ascontiguousarray(x).reshape(-1), rng.random((count, n)), draw)
-            rows = np.stack([places(ptr, order) for order in orders])
+            rows = places(ptr, orders)
             totals = kernels.ranking_totals(ptr, flat, flat, rows)[:, 0]
             if totals.min() < least:
                 best, least = rows[np.argmin(totals)], float(totals.min())

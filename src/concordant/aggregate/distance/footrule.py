@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
+from concordant.aggregate import options
 from concordant.aggregate.distance._outcome import finish
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
-from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.solvers.ordering.costs import pair_costs
 from concordant.types import Floats, Int64s
@@ -39,9 +39,7 @@ class Footrule(Method):
         "condorcet_consistency": "the middle of the positions decides, not the majority of the pairs",
     }
 
-    missing: str = param(
-        "auto", "what a ballot says of candidates it does not mention", choices=("auto", "last", "ignore")
-    )
+    missing: str = options.missing(choices=("auto", "last", "ignore"))
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many candidates every slot leaves behind, and the totals of both distances."""

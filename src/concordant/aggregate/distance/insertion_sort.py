@@ -14,32 +14,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant import kernels
-from concordant.aggregate.distance._outcome import MISSING_CHOICES, MISSING_DOC, finish
-from concordant.gather import segment_index
-from concordant.method import Method, Outcome
+from concordant import kernels, views
+from concordant.aggregate import options
+from concordant.aggregate.distance._outcome import ByDistance, draws_by_place
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.solvers.ordering.costs import pair_costs
+from concordant.solvers.ordering.costs import PairCosts
+from concordant.types import Int64s
 
 
 @dataclass(frozen=True, kw_only=True)
-class InsertionSort(Method):
+class InsertionSort(ByDistance):
     """Insertion in random order while the majority agrees, the best of several runs."""
 
-    matrices = 8
     waives = {"neutrality": "the insertion orders are drawn by place in the input"}
 
     repeats: int = param(10, "how many insertion orders; the best result is kept", low=1)
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    missing: str = options.missing()
     seed: int | None = param(0, "seed of the insertion orders")
 
-    def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many candidates every slot leaves behind, and the total distance."""
-        costs = pair_costs(prefs, self.missing)
-        draw = np.random.default_rng(self.seed).random((self.repeats, int(np.diff(costs.slot_ptr).max())))
-        within = np.arange(len(costs.first_slot)) - costs.first_slot
-        instance = segment_index(costs.slot_ptr)
-        sequence = np.stack([np.lexsort((row[within], instance)) - costs.first_slot for row in draw])
-        orders = kernels.insertion_orders(costs.slot_ptr, costs.before, sequence)
-        return finish(prefs, costs, costs.best_of(costs.places(orders)))
+    def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
+        """Return the places in the cheapest of all runs."""
+        instance = views.instance_of_slot(prefs)
+        draws = draws_by_place(self.seed, self.repeats, costs)
+        sequence = np.stack([np.lexsort((row, instance)) - costs.first_slot for row in draws])
+        return costs.best_of(costs.places(kernels.insertion_orders(costs.slot_ptr, costs.before, sequence)))

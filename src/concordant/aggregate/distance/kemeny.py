@@ -29,29 +29,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.distance._outcome import (
-    MISSING_CHOICES,
-    MISSING_DOC,
-    OUTPUT_CHOICES,
-    OUTPUT_DOC,
-    finish,
-)
-from concordant.aggregate.voting._helpers import name_instances
-from concordant.gather import segment_index, sum_by
+from concordant.aggregate import options
+from concordant.aggregate.distance._outcome import finish
+from concordant.aggregate.majorities import name_instances
+from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.solvers.ordering.blocks import Blocks, split
-from concordant.solvers.ordering.costs import PairCosts, pair_costs
+from concordant.solvers.ordering.costs import pair_costs
 from concordant.solvers.ordering.deadline import Deadline
-from concordant.solvers.ordering.exact import PRECISION, BlockProgress, Exact, solve_blocks
-from concordant.solvers.ordering.optima import are_unique, list_optima
+from concordant.solvers.ordering.exact import PRECISION, BlockProgress, solve_blocks
+from concordant.solvers.ordering.optima import Optima
 from concordant.types import Bools, Floats, Int64s
 
 Progress = Callable[[float, float], None]
@@ -81,20 +75,19 @@ class Kemeny(Method):
     waives = {"neutrality": "of several optimal rankings one is returned, preferring the order of net wins"}
     watching = staticmethod(watching)
 
-    output: str = param("permutation", OUTPUT_DOC, choices=OUTPUT_CHOICES)
+    output: str = options.output()
     time_limit: float | None = param(30.0, "seconds after which the best ranking known is returned", low=0)
     optima: int = param(1, "list up to this many optimal rankings per instance", low=1)
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    missing: str = options.missing()
     seed: int | None = param(0, "seed of the local search that finds rankings (the optimum does not depend on it)")
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many candidates every slot leaves behind; the fit holds totals, bound and gap."""
         deadline = Deadline(self.time_limit)
         costs = pair_costs(prefs, self.missing)
-        allow_ties = self.output == "weak"
-        blocks = split(costs, allow_ties)
-        solved = solve_blocks(blocks, allow_ties, deadline, self.seed, _reporter(costs, blocks))
-        model = _consensus(prefs, costs, blocks, solved, allow_ties, deadline, self.optima)
+        blocks = split(costs, self.output == "weak")
+        solved = solve_blocks(blocks, deadline, self.seed, _reporter(blocks))
+        model = _consensus(prefs, Optima(blocks, solved, deadline), self.optima)
         return finish(prefs, costs, model.tier, fit=model.fit(), warnings=model.notices(prefs), model=model)
 
 
@@ -159,42 +152,31 @@ class Consensus:
         return tuple(warnings)
 
 
-def _consensus(
-    prefs: Preferences,
-    costs: PairCosts,
-    blocks: Blocks,
-    solved: Exact,
-    allow_ties: bool,
-    deadline: Deadline,
-    limit: int,
-) -> Consensus:
-    tier = blocks.join(solved.tier)
-    instance = segment_index(costs.slot_ptr)[blocks.slot[blocks.ptr[:-1]]]
-    inside, bound_inside = (sum_by(instance, values, prefs.n_instances) for values in (solved.cost, solved.bound))
+def _consensus(prefs: Preferences, optima: Optima, limit: int) -> Consensus:
+    blocks, solved, tier = optima.blocks, optima.solved, optima.tier
+    costs, n = blocks.costs, prefs.n_instances
     total = costs.totals(tier)[0]
-    bound = total - inside + bound_inside
-    is_proven = sum_by(instance, solved.cost - solved.bound > PRECISION * solved.cost, prefs.n_instances) == 0
-    unique = are_unique(costs, blocks, solved, tier, allow_ties, is_proven, deadline)
+    bound = total - sum_by(blocks.instance, solved.cost - solved.bound, n)
+    is_proven = sum_by(blocks.instance, solved.cost - solved.bound > PRECISION * solved.cost, n) == 0
+    unique = tuple(optima.is_unique(q) if is_proven[q] else None for q in range(n))
     found = tuple(
-        (list_optima(costs, blocks, solved, q, allow_ties, limit, deadline) if limit > 1 and is_proven[q] else ())
+        (optima.listed(q, limit) if limit > 1 and is_proven[q] else ())
         or (tier[costs.slot_ptr[q] : costs.slot_ptr[q + 1]],)
-        for q in range(prefs.n_instances)
+        for q in range(n)
     )
     return Consensus(prefs, tier, total * costs.unit, bound * costs.unit, is_proven, unique, found)
 
 
-def _reporter(costs: PairCosts, blocks: Blocks) -> BlockProgress:
+def _reporter(blocks: Blocks) -> BlockProgress:
     """Return what to call with (block, bound, cost): it adds up all blocks, in weight, for whoever is watching."""
     progress = _progress.get()
     if progress is None:
         return lambda _block, _bound, _cost: None
-    ends = np.concatenate([[0], np.cumsum(blocks.size**2)])
-    start = np.arange(len(blocks.slot)) - np.repeat(blocks.ptr[:-1], blocks.size)
-    cost = kernels.ranking_totals(blocks.ptr, blocks.before, blocks.tied, start[None, :])[0]
+    cost = blocks.totals(blocks.start)
     least = np.minimum(np.minimum(blocks.before, kernels.transpose_matrices(blocks.ptr, blocks.before)), blocks.tied)
-    bound = np.array([least[a:b].sum() / 2 for a, b in pairwise(ends.tolist())])  # every pair stands there twice
-    unit = costs.unit[segment_index(costs.slot_ptr)[blocks.slot[blocks.ptr[:-1]]]]
-    between = float((costs.totals(blocks.join(start))[0] @ costs.unit) - cost @ unit)
+    bound = np.add.reduceat(least, blocks.matrix_start[:-1]) / 2  # every pair stands there twice
+    unit = blocks.costs.unit[blocks.instance]
+    between = blocks.costs.total(blocks.join(blocks.start)) - float(cost @ unit)
 
     def report(block: int, new_bound: float, new_cost: float) -> None:
         bound[block], cost[block] = new_bound, new_cost

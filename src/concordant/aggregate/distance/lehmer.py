@@ -33,20 +33,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate.distance._outcome import (
-    MISSING_CHOICES,
-    MISSING_DOC,
-    OUTPUT_CHOICES,
-    OUTPUT_DOC,
-    finish,
-    points,
-    unranked,
-)
-from concordant.aggregate.voting._helpers import borda_levels
-from concordant.gather import segment_index
+from concordant.aggregate import options
+from concordant.aggregate.common import points
+from concordant.aggregate.distance._outcome import finish, unranked
+from concordant.aggregate.positional.borda import borda_levels
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.segments import first_of, number_inside, places
 from concordant.solvers.ordering.costs import pair_costs
 from concordant.types import Floats, Int32s, Int64s
 
@@ -66,43 +60,36 @@ class Lehmer(Method):
 
     statistic: str = param("mode", "how a coordinate is aggregated", choices=("mode", "median"))
     reference: str = param("auto", REFERENCE_DOC, choices=("auto", "borda", "outside-in", "input"))
-    output: str = param("permutation", OUTPUT_DOC, choices=OUTPUT_CHOICES)
+    output: str = options.output()
     bucketing: str = param("exact", "how tiers are formed for output=weak", choices=("exact", "greedy"))
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    missing: str = options.missing()
     measure: bool = param(False, "count pairs to report the total distance")
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many candidates every slot leaves behind."""
         missing = views.resolve_missing(prefs, self.missing)
         place = self._reference(prefs, missing)
-        code = kernels.lehmer_consensus(
-            *_ballots(prefs), place, missing == "ignore", self.statistic == "median", MOST_VALUES
-        )
-        decoded = kernels.lehmer_decode(prefs.slot_ptr, code)
-        first = np.repeat(prefs.slot_ptr[:-1], np.diff(prefs.slot_ptr))
+        is_median = self.statistic == "median"
+        code = kernels.lehmer_consensus(*_ballots(prefs), place, missing == "ignore", is_median, MOST_VALUES)
+        first = first_of(prefs.slot_ptr)
         slot_at = np.empty(prefs.n_slots, np.int64)
         slot_at[place + first] = np.arange(prefs.n_slots)
-        order = slot_at[decoded + first]
+        order = slot_at[kernels.lehmer_decode(prefs.slot_ptr, code) + first]
+        tier = places(prefs.slot_ptr, order)
         if self.output == "permutation" and not self.measure:
-            tier = np.empty(prefs.n_slots, np.int64)
-            tier[order] = np.arange(prefs.n_slots) - first
             return Outcome(points(prefs.slot_ptr, tier), warnings=unranked(prefs))
         costs = pair_costs(prefs, missing)
-        if self.output == "permutation":
-            return finish(prefs, costs, costs.places(order - first))
-        is_greedy = self.bucketing == "greedy"
-        tier = kernels.bucket_orders(prefs.slot_ptr, costs.before, costs.tied, order - first, is_greedy)
+        if self.output == "weak":
+            is_greedy = self.bucketing == "greedy"
+            tier = kernels.bucket_orders(prefs.slot_ptr, costs.before, costs.tied, order - first, is_greedy)
         return finish(prefs, costs, tier)
 
     def _reference(self, prefs: Preferences, missing: str) -> Int32s:
         """Return the place of every slot in the reference order of its instance."""
-        first = np.repeat(prefs.slot_ptr[:-1], np.diff(prefs.slot_ptr))
-        place = np.arange(prefs.n_slots) - first
+        place = number_inside(prefs.slot_ptr)
         if self.reference != "input":
-            order = np.lexsort((-borda_levels(prefs, missing), segment_index(prefs.slot_ptr)))
-            by_level = np.empty_like(place)
-            by_level[order] = place
-            place = by_level
+            order = np.lexsort((-borda_levels(prefs, missing), views.instance_of_slot(prefs)))
+            place = places(prefs.slot_ptr, order)
         if self.reference == "outside-in" or (self.reference == "auto" and self.statistic == "median"):
             size = np.repeat(np.diff(prefs.slot_ptr), np.diff(prefs.slot_ptr))
             place = np.where(place < (size + 1) // 2, 2 * place, 2 * (size - place) - 1)

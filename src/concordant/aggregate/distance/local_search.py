@@ -21,56 +21,45 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import registry
-from concordant.aggregate.distance._outcome import (
-    MISSING_CHOICES,
-    MISSING_DOC,
-    OUTPUT_CHOICES,
-    OUTPUT_DOC,
-    finish,
-)
-from concordant.method import Method, Outcome
+from concordant.aggregate import options
+from concordant.aggregate.distance._outcome import ByDistance
+from concordant.method import Outcome
 from concordant.params import param, params_of
 from concordant.preferences import Preferences
-from concordant.solvers.ordering import exact
 from concordant.solvers.ordering.blocks import split
-from concordant.solvers.ordering.costs import PairCosts, pair_costs
+from concordant.solvers.ordering.costs import PairCosts
+from concordant.solvers.ordering.exact import search_tiers
 from concordant.types import Int64s
 
 STARTS = ("borda", "fas-pivot", "footrule", "insertion-sort", "lehmer", "pick-a-perm")
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalSearch(Method):
+class LocalSearch(ByDistance):
     """Small total Kemeny distance by moving single candidates, with restarts from shaken rankings."""
 
-    matrices = 8
     waives = {"neutrality": "of several rankings that cost the same it keeps the first it meets"}
 
     shakes: int = param(200, "how often the ranking is shaken and improved again", low=0)
     moves: int = param(3, "how many random moves a shake makes", low=1)
     start: str = param("borda", "where the search begins: net wins, or another distance method", choices=STARTS)
-    output: str = param("permutation", OUTPUT_DOC, choices=OUTPUT_CHOICES)
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    output: str = options.output()
+    missing: str = options.missing()
     seed: int | None = param(0, "seed of the random moves")
 
-    def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many candidates every slot leaves behind, and the total distance."""
-        costs = pair_costs(prefs, self.missing)
-        allow_ties = self.output == "weak"
-        blocks = split(costs, allow_ties, self._begin(prefs, costs))
+    def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
+        """Return the tiers of the cheapest ranking met."""
+        blocks = split(costs, self.output == "weak", self._begin(prefs, costs))
         draw = np.random.default_rng(self.seed).random((self.shakes, 2 * self.moves))
-        first = np.repeat(blocks.ptr[:-1], blocks.size)
-        tier = np.arange(len(blocks.slot)) - first
-        found = exact.search_tiers(blocks.ptr, blocks.before, blocks.tied, tier, draw, allow_ties)
-        return finish(prefs, costs, blocks.join(found))
+        found = search_tiers(blocks.ptr, blocks.before, blocks.tied, blocks.start, draw, blocks.allow_ties)
+        return blocks.join(found)
 
     def _begin(self, prefs: Preferences, costs: PairCosts) -> Int64s:
         if self.start == "borda":
             return costs.start
         cls = registry.load(self.start)
+        known = {declared.name for declared in params_of(cls)}
         shared = {"missing": self.missing, "seed": self.seed}
-        known = {declared.name: declared.choices for declared in params_of(cls)}
-        params = {name: value for name, value in shared.items() if name in known}
-        outcome = cls(**params).scores(prefs)
+        outcome = cls(**{name: value for name, value in shared.items() if name in known}).scores(prefs)
         score = outcome.score if isinstance(outcome, Outcome) else outcome
         return costs.orders(-np.rint(2 * score).astype(np.int64))

@@ -15,43 +15,34 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from concordant.aggregate import options
 from concordant.aggregate.distance._inputs import best_ballots, draw_ballots, tiers_of
-from concordant.aggregate.distance._outcome import (
-    MISSING_CHOICES,
-    MISSING_DOC,
-    OUTPUT_CHOICES,
-    OUTPUT_DOC,
-    finish,
-)
-from concordant.method import Method, Outcome
+from concordant.aggregate.distance._outcome import ByDistance
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.solvers.ordering.costs import pair_costs
+from concordant.solvers.ordering.costs import PairCosts
+from concordant.types import Int64s
 
 
 @dataclass(frozen=True, kw_only=True)
-class PickAPerm(Method):
+class PickAPerm(ByDistance):
     """One of the input rankings: the one closest to all of them, or a random one."""
 
-    matrices = 8
     waives = {
         "neutrality": "of several best ballots it takes one, and ties may be broken by place in the input",
         "condorcet_consistency": "no ballot need begin with the Condorcet winner",
     }
 
     choice: str = param("best", "which ballot is taken", choices=("best", "random"))
-    output: str = param("weak", OUTPUT_DOC, choices=OUTPUT_CHOICES)
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    output: str = options.output("weak")
+    missing: str = options.missing()
     seed: int | None = param(0, "seed of the random choice")
 
-    def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many candidates every slot leaves behind, and the total distance."""
-        costs = pair_costs(prefs, self.missing)
+    def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
+        """Return the tiers of the ballot taken."""
         if self.choice == "best":
             ballot = best_ballots(prefs, costs)
         else:
             ballot = draw_ballots(prefs, float(np.random.default_rng(self.seed).random()))
         tier = tiers_of(prefs, ballot)
-        if self.output == "permutation":
-            tier = costs.places(costs.orders(tier))
-        return finish(prefs, costs, tier)
+        return tier if self.output == "weak" else costs.places(costs.orders(tier))

@@ -29,7 +29,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate._shared import is_named
 from concordant.aggregate.fusion.rrf import reciprocal_ranks
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
@@ -59,7 +58,7 @@ class CalibratedRRF(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the fused score of every slot and, as the agents' weights, how far their order counts."""
-        gain, named = reciprocal_ranks(prefs, self.k, self.name), is_named(prefs)
+        gain, named = reciprocal_ranks(prefs, self.k, self.name), views.is_named(prefs)
         ballot, slot, gain = views.ballot_of_entry(prefs)[named], prefs.entry_slot[named], gain[named]
         mean = _mean_by(ballot, gain, prefs.n_ballots)[ballot]
         order, vote = np.ones(prefs.n_ballots), np.ones(prefs.n_ballots)

@@ -29,11 +29,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate._shared import is_named, weighted_median
+from concordant.aggregate.common import weighted_median
 from concordant.gather import sum_by
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.segments import max_by
 from concordant.types import Floats, Int64s
 
 BY_ORDER = ("rank", "borda")
@@ -64,7 +65,7 @@ class Comb(Method):
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the combined score of every slot."""
-        is_listed = is_named(prefs)
+        is_listed = views.is_named(prefs)
         ballot = views.ballot_of_entry(prefs)[is_listed]
         slot, weight = prefs.entry_slot[is_listed], prefs.weight[ballot]
         if self.normalise in BY_ORDER:
@@ -75,9 +76,8 @@ class Comb(Method):
         lists = sum_by(slot, weight, prefs.n_slots)
         combined = _combine(self.combine, slot, score, weight, lists)
         if (lists == 0).any():
-            lowest = np.zeros(prefs.n_instances)
             owner = views.instance_of_slot(prefs)
-            np.minimum.at(lowest, owner[lists > 0], combined[lists > 0])
+            lowest = 0.0 - max_by(owner[lists > 0], -combined[lists > 0], prefs.n_instances)
             combined[lists == 0] = lowest[owner[lists == 0]]
         return combined
 
@@ -87,9 +87,7 @@ def _raw_scores(prefs: Preferences) -> Floats:
     if prefs.scale == "rating" or not len(prefs.value):
         return prefs.value
     ballot = views.ballot_of_entry(prefs)
-    largest = np.full(prefs.n_ballots, -np.inf)
-    np.maximum.at(largest, ballot, prefs.value)
-    return np.asarray(largest[ballot] + 1 - prefs.value)
+    return np.asarray(max_by(ballot, prefs.value, prefs.n_ballots, -np.inf)[ballot] + 1 - prefs.value)
 
 
 def _count(prefs: Preferences, ballot: Int64s, how: str) -> Int64s:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate._shared import is_named
 from concordant.errors import InputError
 from concordant.gather import sum_by
 from concordant.method import Method
@@ -42,7 +41,7 @@ class RRF(Method):
         if not prefs.has_unit_weights:
             gain *= views.weight_of_entry(prefs)
         if prefs.open is not None:
-            gain[~is_named(prefs)] = 0.0
+            gain[~views.is_named(prefs)] = 0.0
         return sum_by(prefs.entry_slot, gain, prefs.n_slots)
 
     def fuse(self, lists: list[Any], weight: Floats) -> Ranking | None:

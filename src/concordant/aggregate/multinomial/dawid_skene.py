@@ -28,13 +28,12 @@ from functools import cached_property
 import numpy as np
 
 from concordant import views
-from concordant.aggregate._shared import snap
 from concordant.errors import InputError
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import TIE_TOLERANCE, Notice
+from concordant.ranking import TIE_TOLERANCE, Notice, snap
 from concordant.types import Bools, Floats, Int64s
 from concordant.vocabulary import Vocabulary
 

@@ -38,7 +38,6 @@ from typing import Any, Self
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate._shared import snap
 from concordant.aggregate.multinomial._model import MPMModel
 from concordant.aggregate.multinomial._notices import notices
 from concordant.errors import InputError, NeedError
@@ -50,7 +49,7 @@ from concordant.models.multinomial import Solution, Solver
 from concordant.models.multinomial_errors import standard_errors
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import TIE_TOLERANCE
+from concordant.ranking import TIE_TOLERANCE, snap
 from concordant.types import Floats, Int64s
 
 TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are one score

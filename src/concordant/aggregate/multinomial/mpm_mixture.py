@@ -24,7 +24,6 @@ from functools import cached_property
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate._shared import snap
 from concordant.errors import InputError
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
@@ -32,7 +31,7 @@ from concordant.models.counts import COUNTS, COUNTS_DOC, Corpus, agent_of_ballot
 from concordant.models.multinomial import LEAST_PRIOR, TOLERANCE
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import TIE_TOLERANCE, Notice, Ranking
+from concordant.ranking import TIE_TOLERANCE, Notice, Ranking, snap
 from concordant.types import Floats, Int64s
 
 MOST_STEPS = 100

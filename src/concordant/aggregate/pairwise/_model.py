@@ -13,7 +13,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from concordant.aggregate._shared import snap
 from concordant.errors import InputError
 from concordant.method import Method, Outcome
 from concordant.models import uncertainty
@@ -26,6 +25,7 @@ from concordant.models.problem import DAVIDSON, Penalty
 from concordant.models.solve import Part, fit
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.ranking import snap
 from concordant.types import AnyArray, Floats
 from concordant.vocabulary import shorten
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate._shared import snap
 from concordant.gather import segment_index
 from concordant.method import Method, Outcome
 from concordant.models.duels import Counting
@@ -27,7 +26,7 @@ from concordant.models.fitted import PairModel
 from concordant.models.problem import BRADLEY_TERRY
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice
+from concordant.ranking import Notice, snap
 
 
 @dataclass(frozen=True, kw_only=True)

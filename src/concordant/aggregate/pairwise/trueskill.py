@@ -24,13 +24,13 @@ from statistics import NormalDist
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate._shared import snap
 from concordant.aggregate.pairwise.elo import unplayed
 from concordant.errors import InputError
 from concordant.gather import segment_index
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.ranking import snap
 from concordant.types import Floats
 from concordant.vocabulary import Vocabulary
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -15,10 +14,9 @@ from concordant.aggregate.positional.borda import Borda
 from concordant.gather import segment_index, sum_by
 from concordant.method import Method
 from concordant.preferences import Preferences
+from concordant.segments import places
 from concordant.types import Bools, Floats, Int64s
 
-MISSING_CHOICES = ("auto", "last", "ignore")
-MISSING_DOC = "what a ballot says of candidates it does not mention, when the centre is sought"
 SMALL = 12  # candidates up to which the exact Kemeny solver finds the centre
 ENTRIES_AT_ONCE = 5_000_000
 MOST_SHAKES, PAIRS_SHAKEN = 200, 200_000_000  # local search looks at all pairs after every shake
@@ -57,16 +55,12 @@ class Against:
     @property
     def local(self) -> Floats:
         """The position (1 best) of every entry among the items of its ballot, in the order of the centre."""
-        order = np.lexsort((self.place, self.ballot))
-        local = np.empty(len(order))
-        local[order] = np.arange(len(order)) - np.repeat(self.prefs.indptr[:-1], self.size) + 1.0
-        return local
+        return np.asarray(places(self.prefs.indptr, np.lexsort((self.place, self.ballot))) + 1.0, np.float64)
 
 
 def against(prefs: Preferences, order: Int64s) -> Against:
     """Look at the ballots from the centre."""
-    place = np.empty(prefs.n_slots, np.int64)
-    place[order] = np.arange(prefs.n_slots) - np.repeat(prefs.slot_ptr[:-1], np.diff(prefs.slot_ptr))
+    place = places(prefs.slot_ptr, order)
     groups = views.tiers(prefs)
     tied = np.bincount(groups.ballot[groups.size > 1], minlength=prefs.n_ballots) > 0
     return Against(prefs, place[prefs.entry_slot], segment_index(prefs.indptr), np.diff(prefs.indptr), ~tied)
@@ -97,31 +91,12 @@ def _strict_inversions(place: Int64s) -> tuple[Floats, Floats]:
 
 def _add_tied_inversions(seen: Against, before: Floats, compared: Floats) -> None:
     """Add those of ballots with ties, pair by pair."""
-    prefs, size = seen.prefs, np.where(seen.is_strict, 0, seen.size)
-    if not size.any():
+    if seen.is_strict.all():
         return
-    groups = views.tiers(prefs)
-    is_open = groups.is_open[groups.of_entry]
-    after = np.where(seen.is_strict[seen.ballot], 0, prefs.indptr[seen.ballot + 1] - np.arange(len(prefs.item)) - 1)
-    chunk = np.cumsum(size.astype(np.float64) ** 2 / 2) // ENTRIES_AT_ONCE
-    bounds = np.append(np.flatnonzero(np.diff(chunk, prepend=-1.0)), len(size))
-    for low, high in pairwise(prefs.indptr[bounds].tolist()):
-        later = after[low:high]
-        first = np.repeat(np.arange(low, high), later)
-        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
-        is_tie = groups.of_entry[first] == groups.of_entry[second]
-        used = ~(is_tie & is_open[first])
-        first, second, is_tie = first[used], second[used], is_tie[used]
+    for first, second, is_tie in views.pairs_of_entries(seen.prefs, np.flatnonzero(~seen.is_strict)):
         # The pair belongs to the stage of the item the centre puts first.
         is_turned = seen.place[second] < seen.place[first]
-        owner = np.where(is_turned, second, first) - low
-        before[low:high] += sum_by(owner, np.where(is_tie, 0.5, is_turned), high - low)
-        compared[low:high] += np.bincount(owner, minlength=high - low)
-
-
-def position_score(prefs: Preferences, order: Int64s) -> Floats:
-    """Return a score that falls by one from place to place of the centre."""
-    size = np.diff(prefs.slot_ptr)
-    score = np.empty(prefs.n_slots)
-    score[order] = np.repeat(prefs.slot_ptr[1:], size) - np.arange(prefs.n_slots, dtype=np.float64) - 1
-    return score
+        owner = np.where(is_turned, second, first)
+        low, high = (int(owner.min()), int(owner.max()) + 1) if len(owner) else (0, 0)
+        before[low:high] += sum_by(owner - low, np.where(is_tie, 0.5, is_turned), high - low)
+        compared[low:high] += np.bincount(owner - low, minlength=high - low)

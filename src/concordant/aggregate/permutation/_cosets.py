@@ -6,16 +6,14 @@ rounding are placed together, so that the result does not depend on the order of
 
 from __future__ import annotations
 
-import copy
-from itertools import pairwise
-
 import numpy as np
 
 from concordant import views
-from concordant.aggregate.spectral._matrices import stacks
+from concordant.aggregate.matrices import stacks
 from concordant.gather import sum_by
 from concordant.labels import Labels
 from concordant.preferences import Preferences
+from concordant.segments import max_by
 from concordant.types import AnyArray, Floats, Int64s
 
 DISTANCES = ("kendall", "footrule", "spearman")
@@ -24,13 +22,10 @@ ROUNDING = 1e-9
 
 def greedy_places(prefs: Preferences, phi: Floats, distance: str) -> Floats:
     """Return the score of every slot: how many candidates remain after its step, half of those of the step itself."""
-    weighted = copy.copy(prefs)
-    weighted.weight = prefs.weight * phi
-    weighted._unit_weights = None
-    score = np.zeros(prefs.n_slots)
+    weighted = prefs.replace(weight=prefs.weight * phi)
     if distance == "footrule":
         return _greedy_footrule(weighted)
-    found = views.win_matrices(weighted, "last")
+    score, found = np.zeros(prefs.n_slots), views.win_matrices(weighted, "last")
     support = found.wins + found.ties / 2
     for stack in stacks(prefs.slot_ptr):
         lost = stack.take(support)  # row before column
@@ -103,8 +98,7 @@ def _greedy_footrule(prefs: Preferences) -> Floats:
         cost = sum_by(prefs.instance_of_ballot, free, prefs.n_instances)[owner]
         extra = by_entry * footrule_cost(place[prefs.instance_of_ballot][ballot], entry_size, position) - free[ballot]
         cost = cost + sum_by(prefs.entry_slot, extra, prefs.n_slots)
-        best = np.full(prefs.n_instances, np.inf)
-        np.minimum.at(best, owner[remains], cost[remains])
+        best = -max_by(owner[remains], -cost[remains], prefs.n_instances, -np.inf)
         placed = remains & (cost <= (best + ROUNDING * scale)[owner])
         count = np.bincount(owner[placed], minlength=prefs.n_instances)
         remains &= ~placed
@@ -121,13 +115,10 @@ def learn_phi(prefs: Preferences, labels: Labels, distance: str, most: int, draw
 
     rng = np.random.default_rng(seed)
     owner = views.instance_of_slot(prefs)
-    label = labels.for_items(owner, prefs.instances, prefs.items, prefs.slot_item)
-    label = np.nan_to_num(label)
+    label = np.nan_to_num(labels.for_items(owner, prefs.instances, prefs.items, prefs.slot_item))
     size = np.diff(prefs.slot_ptr)
-    spread = np.zeros(prefs.n_instances, bool)
-    for q, (first, last) in enumerate(pairwise(prefs.slot_ptr.tolist())):
-        spread[q] = last > first and label[first:last].max() > label[first:last].min()
-    chosen = np.flatnonzero(spread)
+    best, worst = (max_by(owner, sign * label, prefs.n_instances, -np.inf) for sign in (1, -1))
+    chosen = np.flatnonzero(best > -worst)
     n_agents = prefs.n_agents or 0
     if not len(chosen):
         return np.ones(n_agents)

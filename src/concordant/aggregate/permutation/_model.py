@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
+from concordant.aggregate.matrices import comparable_groups, group_notices
 from concordant.aggregate.permutation._dispersion import MOST_THETA
-from concordant.aggregate.spectral._matrices import comparable_groups, group_notices
 from concordant.models.fitted import instance_asked_for
 from concordant.preferences import Preferences
 from concordant.ranking import Notice

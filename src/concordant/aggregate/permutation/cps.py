@@ -33,7 +33,7 @@ from concordant.types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cps(Method):
+class CPS(Method):
     """Greedy order of the items that stay closest to all ballots, agents weighted by what labels say of them."""
 
     matrices = 6

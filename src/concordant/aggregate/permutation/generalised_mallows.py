@@ -22,20 +22,19 @@ from itertools import pairwise
 import numpy as np
 
 from concordant import views
+from concordant.aggregate import options
+from concordant.aggregate.common import points
 from concordant.aggregate.permutation._centre import (
-    MISSING_CHOICES,
-    MISSING_DOC,
     against,
     centre,
     inversions,
-    position_score,
 )
 from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_falling
 from concordant.aggregate.permutation._model import PermutationModel, dispersion_notices
 from concordant.gather import segment_index, sum_by
 from concordant.method import Method, Outcome
-from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.segments import places
 from concordant.types import Floats, Int64s
 
 
@@ -49,7 +48,7 @@ class GeneralisedMallows(Method):
         "condorcet_consistency": "much scatter at a place above one of little can turn the likeliest centre around",
     }
 
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    missing: str = options.missing(choices=("auto", "last", "ignore"), more=", when the centre is sought")
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return places of the centre as scores; ``details["phi"]`` is the dispersion at each item's place."""
@@ -62,7 +61,7 @@ class GeneralisedMallows(Method):
         total = float(prefs.weight.sum())
         phi = np.exp(-theta)
         return Outcome(
-            score=position_score(prefs, order),
+            score=points(prefs.slot_ptr, places(prefs.slot_ptr, order)),
             fit={
                 "log_likelihood": likelihood,
                 "mean_distance": float(weight @ turned) / total if total else 0.0,

@@ -26,14 +26,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from concordant.aggregate import options
+from concordant.aggregate.common import points
 from concordant.aggregate.permutation._centre import (
-    MISSING_CHOICES,
-    MISSING_DOC,
     Against,
     against,
     centre,
     inversions,
-    position_score,
 )
 from concordant.aggregate.permutation._dispersion import log_kendall, mean_kendall, solve_falling
 from concordant.aggregate.permutation._displacement import normaliser
@@ -44,6 +43,7 @@ from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.segments import places
 from concordant.types import Floats, Int64s
 
 DISTANCES = ("kendall", "footrule", "spearman")
@@ -57,7 +57,7 @@ class Mallows(Method):
     waives = {"neutrality": "of several equally close orders the first found is taken"}
 
     distance: str = param("kendall", "what is counted between two orders", choices=DISTANCES)
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    missing: str = options.missing(choices=("auto", "last", "ignore"), more=", when the centre is sought")
     partial: str = param("own", "what a ballot over some of the items means for phi", choices=("own", "insertion"))
     samples: int = param(20, "completions drawn per ballot with partial='insertion'", low=1)
     seed: int | None = param(0, "seed of everything random")
@@ -76,7 +76,7 @@ class Mallows(Method):
         total = float(prefs.weight.sum())
         phi = np.exp(-theta)
         return Outcome(
-            score=position_score(prefs, order),
+            score=points(prefs.slot_ptr, places(prefs.slot_ptr, order)),
             fit={
                 "phi": float(phi.mean()),
                 "mean_distance": float(prefs.weight @ by_ballot) / total if total else 0.0,

@@ -16,16 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate.positional._helpers import is_within
-from concordant.gather import sum_by
-from concordant.method import Method
+from concordant.aggregate.positional._votes import AddsVotes, is_within
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.types import Bools, Floats
+from concordant.types import Bools
 
 
 @dataclass(frozen=True, kw_only=True)
-class Approval(Method):
+class Approval(AddsVotes):
     """Weight of the ballots that approve of the item."""
 
     silence = "they are not approved of"
@@ -35,16 +33,12 @@ class Approval(Method):
         None, "least approved rating, or last approved rank; none: approve above the ballot's last tier"
     )
 
-    def scores(self, prefs: Preferences) -> Floats:
-        """Return the approvals of every slot."""
-        approved = _above_last_tier(prefs) if self.cutoff is None else is_within(prefs, self.cutoff)
-        weight = np.where(approved, views.weight_of_entry(prefs), 0.0)
-        return sum_by(prefs.entry_slot, weight, prefs.n_slots)
-
-
-def _above_last_tier(prefs: Preferences) -> Bools:
-    groups = views.tiers(prefs)
-    is_first = groups.ptr[:-1] == prefs.indptr[groups.ballot]
-    is_last = groups.ptr[1:] == prefs.indptr[groups.ballot + 1]
-    is_approved = ~is_last | (is_first & is_last & ~groups.is_open)
-    return np.asarray(is_approved[groups.of_entry])
+    def votes(self, prefs: Preferences) -> Bools:
+        """Say of every entry whether its ballot approves of it."""
+        if self.cutoff is not None:
+            return is_within(prefs, self.cutoff)
+        groups = views.tiers(prefs)
+        is_first = groups.ptr[:-1] == prefs.indptr[groups.ballot]
+        is_last = groups.ptr[1:] == prefs.indptr[groups.ballot + 1]
+        is_approved = ~is_last | (is_first & is_last & ~groups.is_open)
+        return np.asarray(is_approved[groups.of_entry])

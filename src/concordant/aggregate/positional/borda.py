@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant import views
-from concordant.aggregate._shared import has_whole_weights, snap
+from concordant import kernels, views
+from concordant.aggregate import options
 from concordant.gather import sum_by
 from concordant.method import Method
-from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.types import Floats
+from concordant.ranking import TIE_TOLERANCE, snap
+from concordant.types import Floats, Int32s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +33,7 @@ class Borda(Method):
 
     waives = {"condorcet_consistency": "many second places can be worth more than a majority of first places"}
 
-    missing: str = param(
-        "auto",
-        "what a ballot says of candidates it does not mention",
-        choices=("auto", "last", "ignore"),
-    )
+    missing: str = options.missing(choices=("auto", "last", "ignore"))
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the points (or, ignoring missing items, the share of comparisons won) of every slot."""
@@ -56,7 +52,7 @@ def _points(prefs: Preferences) -> Floats:
     if not prefs.has_unit_weights:
         better *= np.repeat(prefs.weight, sizes)
     points = np.repeat(base, candidates) + sum_by(prefs.entry_slot, better, prefs.n_slots)
-    if has_whole_weights(prefs):
+    if views.has_whole_weights(prefs):
         return points
     return snap(points, views.instance_of_slot(prefs), views.total_weight(prefs) * candidates)
 
@@ -67,3 +63,12 @@ def _share_won(prefs: Preferences) -> Floats:
     share = np.full(len(wins), 0.5)
     np.divide(wins + ties / 2, compared, out=share, where=compared > 0)
     return share
+
+
+def borda_levels(prefs: Preferences, missing: str) -> Int32s:
+    """Return whole numbers that rise with the Borda score of every slot, equal where scores are tied."""
+    score = Borda(missing="last" if missing == "last-free" else missing).scores(prefs)
+    order, rank = kernels.order_segments(score, prefs.slot_ptr, TIE_TOLERANCE)
+    level = np.empty(len(score), np.int32)
+    level[order] = -rank
+    return level

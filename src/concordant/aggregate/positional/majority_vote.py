@@ -17,33 +17,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate._shared import has_whole_weights, is_named, snap
-from concordant.aggregate.positional._helpers import is_within
-from concordant.gather import sum_by
-from concordant.method import Method
+from concordant.aggregate.positional._votes import AddsVotes, is_within
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.types import Floats
 
+CUTOFF = "least rating, or last rank, that is a vote for; none: every item named is voted for"
+
 
 @dataclass(frozen=True, kw_only=True)
-class MajorityVote(Method):
+class MajorityVote(AddsVotes):
     """Weight of the ballots for the item minus the weight of those against it."""
 
     silence = "the ballot is neither for nor against them"
     waives = {"condorcet_consistency": "it does not look at the order among the items a ballot votes for"}
 
-    cutoff: float | None = param(
-        None, "least rating, or last rank, that is a vote for; none: every item named is voted for"
-    )
+    cutoff: float | None = param(None, CUTOFF)
 
-    def scores(self, prefs: Preferences) -> Floats:
-        """Return the votes for minus the votes against every slot."""
-        vote = is_named(prefs).astype(np.float64)
-        if self.cutoff is not None:
-            vote = np.where(is_within(prefs, self.cutoff), vote, -vote)
-        vote *= views.weight_of_entry(prefs)
-        score = sum_by(prefs.entry_slot, vote, prefs.n_slots)
-        if has_whole_weights(prefs):
-            return score
-        return snap(score, views.instance_of_slot(prefs), views.total_weight(prefs))
+    def votes(self, prefs: Preferences) -> Floats:
+        """Return 1 where a ballot is for its entry, -1 where it is against it."""
+        vote = views.is_named(prefs).astype(np.float64)
+        return vote if self.cutoff is None else np.where(is_within(prefs, self.cutoff), vote, -vote)

@@ -23,7 +23,8 @@ from statistics import NormalDist
 import numpy as np
 
 from concordant import views
-from concordant.aggregate._shared import snap
+from concordant.aggregate import options
+from concordant.aggregate.common import snap_scores
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
@@ -46,7 +47,7 @@ class MeanRating(Method):
     prior_count: float | None = param(
         None, "how many ratings of the general mean are added to each item; from the data if not given", low=0.0
     )
-    level: float = param(0.95, "confidence of the intervals", low=0.01, high=0.9999)
+    level: float = options.level()
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the shrunken means with intervals and standard errors."""
@@ -57,15 +58,12 @@ class MeanRating(Method):
         general, its_variance = ratings.general_mean(count)
         added = np.where(n + count[owner] > 0, count[owner], 1.0)  # an item nobody rated has the general mean
         share = added / (n + added)
-        score = ratings.mean + share * (general[owner] - ratings.mean)
-        score = unit * score
+        score = unit * (ratings.mean + share * (general[owner] - ratings.mean))
         error = unit * np.sqrt(ratings.noise[owner] / (n + added) + share**2 * its_variance[owner])
         half = NormalDist().inv_cdf((1 + self.level) / 2) * error
-        scale = np.zeros(prefs.n_instances)
-        np.maximum.at(scale, owner, np.abs(score))
         rated = ratings.total > 0
         return Outcome(
-            score=snap(score, owner, scale),
+            score=snap_scores(prefs, score),
             low=score - half,
             high=score + half,
             fit={

@@ -19,10 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate._shared import weighted_median
+from concordant.aggregate import options
+from concordant.aggregate.common import weighted_median
 from concordant.method import Method
-from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.segments import number_inside, pointer
 from concordant.types import Floats, Int64s
 
 
@@ -32,9 +33,7 @@ class MedianRank(Method):
 
     waives = {"condorcet_consistency": "half of the ballots decide the median, whatever the others say"}
 
-    missing: str = param(
-        "auto", "what a ballot says of candidates it does not mention", choices=("auto", "last", "ignore")
-    )
+    missing: str = options.missing(choices=("auto", "last", "ignore"))
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return minus the median position of every slot."""
@@ -65,8 +64,7 @@ def _left_out(prefs: Preferences) -> tuple[Int64s, Floats, Floats]:
     weight = np.bincount(kind.reshape(-1), weights=prefs.weight[is_incomplete], minlength=len(place))
     owner = place[:, 0].astype(np.int64)
     repeats = size[owner]
-    offset = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    slot = np.repeat(prefs.slot_ptr[owner], repeats) + offset
+    slot = np.repeat(prefs.slot_ptr[owner], repeats) + number_inside(pointer(repeats))
     ballot = views.ballot_of_entry(prefs)
     taken = is_incomplete[ballot]
     return (

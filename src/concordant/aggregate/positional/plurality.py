@@ -14,22 +14,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.gather import sum_by
-from concordant.method import Method
+from concordant.aggregate.positional._votes import AddsVotes
 from concordant.preferences import Preferences
 from concordant.types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plurality(Method):
+class Plurality(AddsVotes):
     """Weight of the ballots that put the item first, shared equally by tied ones."""
 
     silence = "they are not put first"
     waives = {"condorcet_consistency": "it does not look below the first place"}
 
-    def scores(self, prefs: Preferences) -> Floats:
-        """Return the first places of every slot."""
+    def votes(self, prefs: Preferences) -> Floats:
+        """Return the share every entry has of the first place of its ballot."""
         groups = views.tiers(prefs)
         is_first = (groups.ptr[:-1] == prefs.indptr[groups.ballot]) & ~groups.is_open
-        share = np.where(is_first, prefs.weight[groups.ballot] / groups.size, 0.0)
-        return sum_by(prefs.entry_slot, share[groups.of_entry], prefs.n_slots)
+        return np.where(is_first, 1.0 / groups.size, 0.0)[groups.of_entry]

@@ -16,60 +16,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.aggregate.spectral._matrices import (
-    COUNTS,
-    COUNTS_DOC,
-    comparisons,
-    group_notices,
-    rounded,
-    same_group,
-    stacks,
-)
-from concordant.method import Method, Outcome
-from concordant.params import param
-from concordant.preferences import Preferences
+from concordant.aggregate import options
+from concordant.aggregate.spectral._least_squares import Explained, ExplainsPreferences
 from concordant.types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hodgerank(Method):
+class HodgeRank(ExplainsPreferences):
     """Least-squares scores on the comparison graph, with the share of preferences that run in cycles."""
 
-    matrices = 15
-    by_parts = True
-    silence = "they are not compared"
-    waives = {"condorcet_consistency": "large differences count more than majorities"}
+    residual = "cyclic_residual"
 
-    counts: str = param("difference", COUNTS_DOC, choices=COUNTS)
+    counts: str = options.counts()
 
-    def scores(self, prefs: Preferences) -> Outcome:
-        """Return the scores and, in ``fit``, the cyclic residual."""
-        found = comparisons(prefs, self.counts)
-        score = np.zeros(prefs.n_slots)
-        residual = total = 0.0
-        for stack in stacks(prefs.slot_ptr):
-            compared, net = stack.take(found.compared), stack.take(found.net)
-            shared, _ = same_group(found.group, stack)
-            own = solve_laplacian(compared, net.sum(axis=2), shared)
-            score[stack.slots] = own
-            left = net / np.where(compared > 0, compared, 1.0)
-            total += float((compared * left**2).sum())
-            left -= np.where(compared > 0, own[:, :, None] - own[:, None, :], 0.0)
-            residual += float((compared * left**2).sum())
-        return Outcome(
-            rounded(prefs, score),
-            fit={"cyclic_residual": residual / total if total > 0 else 0.0},
-            warnings=group_notices(prefs, found.group),
-        )
-
-
-def solve_laplacian(compared: Floats, net: Floats, shared: Floats) -> Floats:
-    """Solve the normal equations; scores sum to zero in every group of comparable candidates."""
-    m = compared.shape[1]
-    degree = compared.sum(axis=2)
-    matrix = -compared
-    matrix[:, np.arange(m), np.arange(m)] += degree
-    # The constant shift of each group is the only thing left open: its projector closes it.
-    scale = np.maximum(degree.max(axis=1), 1.0)
-    matrix += scale[:, None, None] * shared
-    return np.asarray(np.linalg.solve(matrix, net[:, :, None])[:, :, 0])
+    def explain(self, compared: Floats, mean: Floats, shared: Floats) -> Explained:
+        """Solve the normal equations; scores sum to zero in every group of comparable candidates."""
+        m = compared.shape[1]
+        degree = compared.sum(axis=2)
+        laplacian = -compared
+        laplacian[:, np.arange(m), np.arange(m)] += degree
+        # The constant shift of each group is the only thing left open: its projector closes it.
+        laplacian += np.maximum(degree.max(axis=1), 1.0)[:, None, None] * shared
+        net = (compared * mean).sum(axis=2)
+        score = np.linalg.solve(laplacian, net[:, :, None])[:, :, 0]
+        return Explained(score, score[:, :, None] - score[:, None, :], compared)

@@ -17,21 +17,21 @@ M. Naor, D. Sivakumar, Rank aggregation methods for the web, WWW 2001.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate.spectral._matrices import comparable_groups, group_notices, rounded, stacks
-from concordant.aggregate.voting._helpers import majorities
+from concordant.aggregate.common import snap_scores
+from concordant.aggregate.majorities import majorities
+from concordant.aggregate.matrices import TIE_OF_SOLVED, comparable_groups, group_notices, stacks
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.types import Floats, Int64s
+from concordant.segments import pointer
+from concordant.types import Floats
 
 VARIANTS = ("mc1", "mc2", "mc3", "mc4")
-PAIRS_AT_ONCE = 5_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +59,8 @@ class MarkovChain(Method):
             step[:, inner, inner] = 1.0 - step.sum(axis=2)
             flow = np.eye(m) - (1 - self.teleport) * step.transpose(0, 2, 1)
             score[stack.slots] = np.linalg.solve(flow, np.full((len(step), m, 1), self.teleport / m))[:, :, 0]
-        return Outcome(
-            rounded(prefs, score), warnings=group_notices(prefs, comparable_groups(prefs.slot_ptr, compared))
-        )
+        told = group_notices(prefs, comparable_groups(prefs.slot_ptr, compared))
+        return Outcome(snap_scores(prefs, score, TIE_OF_SOLVED), warnings=told)
 
 
 def _moves(prefs: Preferences, variant: str) -> tuple[Floats, Floats]:
@@ -74,22 +73,17 @@ def _moves(prefs: Preferences, variant: str) -> tuple[Floats, Floats]:
         compared = decided.support + decided.opposition + found.ties
         return compared, np.where(decided.margin < 0, 1.0, 0.0) / np.repeat(row_size, row_size)
     named = views.ranked_weight(prefs)
-    named = np.where(named > 0, named, 1.0)
-    better = _count_better(prefs)
-    weight, length = views.weight_of_entry(prefs), np.repeat(np.diff(prefs.indptr), np.diff(prefs.indptr))
-    if variant == "mc1":
-        move = _spread(prefs, weight)
-        total = named + np.add.reduceat(move, _row_starts(row_size)) if len(move) else named
-    else:
-        move = _spread(prefs, weight / (better + 1 if variant == "mc2" else length))
-        total = named
-    return found.wins + found.ties + kernels.transpose_matrices(prefs.slot_ptr, found.wins), move / np.repeat(
-        total, row_size
-    )
-
-
-def _row_starts(row_size: Int64s) -> Int64s:
-    return np.asarray(np.cumsum(row_size) - row_size)
+    total = np.where(named > 0, named, 1.0)
+    compared = found.wins + found.ties + kernels.transpose_matrices(prefs.slot_ptr, found.wins)
+    amount = views.weight_of_entry(prefs)
+    if variant == "mc2":
+        amount = amount / (_count_better(prefs) + 1)
+    elif variant == "mc3":
+        amount = amount / np.repeat(np.diff(prefs.indptr), np.diff(prefs.indptr))
+    move = _spread(prefs, amount)
+    if variant == "mc1" and len(move):
+        total = total + np.add.reduceat(move, np.cumsum(row_size) - row_size)
+    return compared, move / np.repeat(total, row_size)
 
 
 def _count_better(prefs: Preferences) -> Floats:
@@ -102,26 +96,13 @@ def _count_better(prefs: Preferences) -> Floats:
 
 def _spread(prefs: Preferences, amount: Floats) -> Floats:
     """Add, for every entry, its amount to the cells (its item, each item its ballot puts before it), ties half."""
-    size, lengths = np.diff(prefs.slot_ptr), np.diff(prefs.indptr)
-    start = np.concatenate([[0], np.cumsum(size**2)])
+    size, instance = np.diff(prefs.slot_ptr), views.entry_instances(prefs)
+    start = pointer(size**2)
     total = np.zeros(int(start[-1]))
-    groups = views.tiers(prefs)
-    is_open = groups.is_open[groups.of_entry]
-    ballot = views.ballot_of_entry(prefs)
-    after = prefs.indptr[ballot + 1] - np.arange(len(ballot)) - 1
-    chunk = np.cumsum(lengths.astype(np.float64) ** 2 / 2) // PAIRS_AT_ONCE
-    bounds = np.append(np.flatnonzero(np.diff(chunk, prepend=-1.0)), len(lengths))
-    for low, high in pairwise(prefs.indptr[bounds].tolist()):
-        later = after[low:high]
-        first = np.repeat(np.arange(low, high), later)
-        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
-        is_tie = groups.of_entry[first] == groups.of_entry[second]
-        used = ~(is_tie & is_open[first])
-        first, second, is_tie = first[used], second[used], is_tie[used]
-        q = prefs.instance_of_ballot[ballot[first]]
+    for first, second, is_tie in views.pairs_of_entries(prefs):
+        q = instance[first]
         ahead, behind = (prefs.entry_slot[entry] - prefs.slot_ptr[q] for entry in (first, second))
-        share = np.where(is_tie, 0.5, 1.0)
-        total += sum_by(start[q] + behind * size[q] + ahead, amount[second] * share, len(total))
+        total += sum_by(start[q] + behind * size[q] + ahead, amount[second] * np.where(is_tie, 0.5, 1.0), len(total))
         if is_tie.any():
             back = start[q] + ahead * size[q] + behind
             total += sum_by(back[is_tie], amount[first][is_tie] / 2, len(total))

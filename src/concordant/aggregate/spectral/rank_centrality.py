@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate.spectral._matrices import comparable_groups, group_notices, rounded, same_group, stacks
+from concordant.aggregate.common import snap_scores
+from concordant.aggregate.matrices import TIE_OF_SOLVED, comparable_groups, group_notices, stacks
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -51,8 +52,7 @@ class RankCentrality(Method):
             move /= np.maximum(opponents, 1)[:, None, None]
             flow = -move.transpose(0, 2, 1)
             flow[:, np.arange(m), np.arange(m)] += move.sum(axis=2)
-            shared, _ = same_group(group, stack)
             # Each group of comparable items keeps the share of the walk that its size gives it.
-            share = np.linalg.solve(flow + shared, np.full((len(own), m, 1), 1.0 / m))[:, :, 0]
+            share = np.linalg.solve(flow + stack.sharing(group), np.full((len(own), m, 1), 1.0 / m))[:, :, 0]
             score[stack.slots] = np.log(np.maximum(share, 1e-300) * m)
-        return Outcome(rounded(prefs, score), warnings=group_notices(prefs, group))
+        return Outcome(snap_scores(prefs, score, TIE_OF_SOLVED), warnings=group_notices(prefs, group))

@@ -22,10 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.aggregate.spectral._matrices import COUNTS, COUNTS_DOC, comparisons, group_notices, rounded, stacks
-from concordant.method import Method, Outcome
+from concordant.aggregate import options
+from concordant.aggregate.spectral._least_squares import Explained, ExplainsPreferences
 from concordant.params import param
-from concordant.preferences import Preferences
 from concordant.types import Bools, Floats
 
 TOLERANCE = 1e-12
@@ -33,35 +32,17 @@ TURNS = (60, 2)  # multiplications of the plane in the first step, and in later 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Svp(Method):
+class SVP(ExplainsPreferences):
     """Row means of the preferences completed to a matrix that one score per item explains."""
 
-    matrices = 15
-    by_parts = True
-    silence = "they are not compared"
-    waives = {"condorcet_consistency": "large differences count more than majorities"}
-
-    counts: str = param("difference", COUNTS_DOC, choices=COUNTS)
+    counts: str = options.counts()
     steps: int = param(1, "most steps of the completion", low=1)
 
-    def scores(self, prefs: Preferences) -> Outcome:
-        """Return the row means and, in ``fit``, the share of the observed preferences left unexplained."""
-        found = comparisons(prefs, self.counts)
-        score = np.zeros(prefs.n_slots)
-        left = total = 0.0
-        for stack in stacks(prefs.slot_ptr):
-            compared = stack.take(found.compared)
-            is_known = compared > 0
-            mean = stack.take(found.net) / np.where(is_known, compared, 1.0)
-            filled = _complete(mean, is_known, self.steps)
-            score[stack.slots] = filled.mean(axis=2)
-            left += float((np.where(is_known, filled - mean, 0.0) ** 2).sum())
-            total += float((mean**2).sum())
-        return Outcome(
-            rounded(prefs, score),
-            fit={"residual": left / total if total > 0 else 0.0},
-            warnings=group_notices(prefs, found.group),
-        )
+    def explain(self, compared: Floats, mean: Floats, shared: Floats) -> Explained:
+        """Complete the mean preferences at rank two; the score is the mean of a row."""
+        is_known = compared > 0
+        filled = _complete(mean, is_known, self.steps)
+        return Explained(filled.mean(axis=2), filled, is_known.astype(np.float64))
 
 
 def _complete(mean: Floats, is_known: Bools, steps: int) -> Floats:

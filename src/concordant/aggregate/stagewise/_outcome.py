@@ -9,12 +9,11 @@ from statistics import NormalDist
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate._shared import snap
 from concordant.method import Outcome
 from concordant.models.fitted import instance_asked_for, place_of
 from concordant.models.stages import CHOSEN, GOES_ON, SMALL, StageFit, Stages
 from concordant.preferences import Preferences
-from concordant.ranking import TIE_TOLERANCE, Notice
+from concordant.ranking import TIE_TOLERANCE, Notice, snap
 from concordant.types import AnyArray, Bools, Floats, Int32s
 from concordant.vocabulary import Vocabulary, shorten
 

@@ -19,13 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.aggregate.voting._helpers import (
-    MISSING_CHOICES,
-    MISSING_DOC,
-    majorities,
-    name_instances,
-    smith_tiers,
-)
+from concordant import views
+from concordant.aggregate import options
+from concordant.aggregate.majorities import majorities, name_instances, smith_tiers
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -43,13 +39,13 @@ class Condorcet(Method):
     output: str = param(
         "smith", "rank by iterated Smith sets, or only put a Condorcet winner first", choices=("smith", "winner")
     )
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return minus the number of sets above every slot."""
         tier = smith_tiers(majorities(prefs, self.missing))
         size = np.diff(prefs.slot_ptr)
-        instance = np.repeat(np.arange(len(size)), size)
+        instance = views.instance_of_slot(prefs)
         smith_size = np.bincount(instance[tier == 0], minlength=len(size))
         if self.output == "winner":
             tier = np.where(smith_size[instance] == 1, np.minimum(tier, 1), 0)

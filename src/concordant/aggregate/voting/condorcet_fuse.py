@@ -17,10 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.voting._helpers import MISSING_CHOICES, MISSING_DOC, borda_levels, majorities
+from concordant.aggregate import options
+from concordant.aggregate.majorities import majorities
+from concordant.aggregate.positional.borda import borda_levels
 from concordant.method import Method
-from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.segments import first_of
 from concordant.types import Floats
 
 
@@ -32,14 +34,13 @@ class CondorcetFuse(Method):
     by_parts = True
     waives = {"neutrality": "a cycle of candidates that Borda ties is cut where the input order puts it"}
 
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return minus the position of every slot in the order."""
         found = majorities(prefs, self.missing)
         borda = borda_levels(prefs, self.missing)
-        size = np.diff(prefs.slot_ptr)
-        first = np.repeat(prefs.slot_ptr[:-1], size)
+        first = first_of(prefs.slot_ptr)
         start = np.lexsort((-borda, first))
         path = kernels.majority_path(prefs.slot_ptr, found.margin, start)
         ahead, behind = path[:-1], path[1:]

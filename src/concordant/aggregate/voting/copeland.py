@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from concordant.aggregate.voting._helpers import MISSING_CHOICES, MISSING_DOC, weighed_majorities
+from concordant.aggregate import options
+from concordant.aggregate.majorities import weighed_majorities
 from concordant.method import Method
-from concordant.models.counts import COUNTS
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.types import Floats
@@ -34,8 +34,8 @@ class Copeland(Method):
     by_parts = True
 
     ties: float = param(0.5, "points for an opponent that is neither beaten nor lost to", low=0.0, high=1.0)
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
-    counts: str = param("binary", "what a ballot says in a duel: who wins, or by how much", choices=COUNTS)
+    missing: str = options.missing()
+    counts: str = options.counts("binary", "what a ballot says in a duel: who wins, or by how much")
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the points of every slot."""

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.voting._helpers import borda_levels, tie_notice
+from concordant.aggregate.majorities import tie_notice
+from concordant.aggregate.positional.borda import borda_levels
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
 

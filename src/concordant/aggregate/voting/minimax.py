@@ -15,10 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.aggregate.voting._helpers import MISSING_CHOICES, MISSING_DOC, majorities
+from concordant.aggregate import options
+from concordant.aggregate.majorities import majorities
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.segments import number_inside
 from concordant.types import Floats
 
 
@@ -30,7 +32,7 @@ class Minimax(Method):
     by_parts = True
 
     strength: str = param("margins", "how a defeat is measured", choices=("margins", "winning-votes", "opposition"))
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return minus the worst defeat of every slot."""
@@ -42,6 +44,6 @@ class Minimax(Method):
         else:
             suffered = np.where(found.margin < 0, found.opposition, 0.0)
         size = np.diff(prefs.slot_ptr)
-        own = found.row_start + np.arange(len(found.row_start)) - np.repeat(prefs.slot_ptr[:-1], size)
+        own = found.row_start + number_inside(prefs.slot_ptr)
         suffered[own] = np.where(np.repeat(size, size) > 1, -np.inf, 0.0)  # nobody is their own opponent
         return np.asarray(0.0 - np.maximum.reduceat(suffered, found.row_start))

@@ -20,15 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels
-from concordant.aggregate.voting._helpers import (
-    MISSING_CHOICES,
-    MISSING_DOC,
-    borda_levels,
-    majorities,
-    strength,
-    tie_notice,
-    tiers_below,
-)
+from concordant.aggregate import options
+from concordant.aggregate.majorities import majorities, strength, tie_notice, tiers_below
+from concordant.aggregate.positional.borda import borda_levels
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -42,7 +36,7 @@ class RankedPairs(Method):
     by_parts = True
 
     strength: str = param("margins", "how the strength of a majority is measured", choices=("margins", "winning-votes"))
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the number of tiers below every slot in the locked order."""

@@ -17,7 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from concordant import kernels
-from concordant.aggregate.voting._helpers import MISSING_CHOICES, MISSING_DOC, majorities, strength, tiers_below
+from concordant.aggregate import options
+from concordant.aggregate.majorities import majorities, strength, tiers_below
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -34,7 +35,7 @@ class Schulze(Method):
     strength: str = param(
         "winning-votes", "how the strength of a majority is measured", choices=("winning-votes", "margins")
     )
-    missing: str = param("auto", MISSING_DOC, choices=MISSING_CHOICES)
+    missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the number of tiers below every slot."""

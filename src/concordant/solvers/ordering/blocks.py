@@ -10,11 +10,13 @@ allowed "the cheapest" ranges over three possibilities, so a pair is only split 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from concordant import kernels
 from concordant.gather import segment_index
+from concordant.segments import first_of, max_by, number_inside, pointer
 from concordant.solvers.ordering.costs import PairCosts
 from concordant.types import Floats, Int64s
 
@@ -24,46 +26,60 @@ class Blocks:
     """Blocks of all instances one after the other, each a small problem with its own square matrices."""
 
     costs: PairCosts
+    allow_ties: bool
     ptr: Int64s
     slot: Int64s
     """The slots of the blocks, in an order blocks may keep; inside a block by net wins."""
     before: Floats
     tied: Floats
 
-    @property
+    @cached_property
     def size(self) -> Int64s:
         """How many items stand in each block."""
         return np.diff(self.ptr)
 
+    @cached_property
+    def instance(self) -> Int64s:
+        """The instance of each block; it rises."""
+        return segment_index(self.costs.slot_ptr)[self.slot[self.ptr[:-1]]]
+
+    @cached_property
+    def matrix_start(self) -> Int64s:
+        """Where the matrix of every block starts."""
+        return pointer(self.size**2)
+
+    @cached_property
+    def start(self) -> Int64s:
+        """The place of every item of the blocks inside its block, by net wins: the tiers to begin with."""
+        return number_inside(self.ptr)
+
+    def slots(self, block: int) -> Int64s:
+        """Return the slots of one block."""
+        return self.slot[self.ptr[block] : self.ptr[block + 1]]
+
     def matrices(self, block: int) -> tuple[Floats, Floats]:
         """Return the costs of one block as square matrices: (before, tied)."""
-        start, m = int((self.size[:block] ** 2).sum()), int(self.size[block])
-        return tuple(flat[start : start + m * m].reshape(m, m) for flat in (self.before, self.tied))  # type: ignore[return-value]
+        span, m = slice(*self.matrix_start[block : block + 2].tolist()), int(self.size[block])
+        return self.before[span].reshape(m, m), self.tied[span].reshape(m, m)
 
     def select(self, wanted: Int64s) -> tuple[Int64s, Floats, Floats]:
         """Return pointers and matrices of some blocks."""
-        size = self.size
-        ptr = np.concatenate([[0], np.cumsum(size[wanted])]).astype(np.int64)
-        keep = np.zeros(len(size), bool)
-        keep[wanted] = True
-        pairs = np.repeat(keep, size**2)
-        return ptr, self.before[pairs], self.tied[pairs]
+        pairs = np.repeat(np.isin(np.arange(len(self.size)), wanted), self.size**2)
+        return pointer(self.size[wanted]), self.before[pairs], self.tied[pairs]
+
+    def totals(self, tier: Int64s) -> Floats:
+        """Return what tiers inside the blocks cost in each, in units."""
+        return np.asarray(kernels.ranking_totals(self.ptr, self.before, self.tied, tier[None, :])[0])
 
     def join(self, tier: Int64s) -> Int64s:
         """Return the tier of every slot from tiers inside blocks (numbered from 0 in each)."""
         block = segment_index(self.ptr)
-        count = np.zeros(len(self.ptr) - 1, np.int64)
-        np.maximum.at(count, block, tier + 1)
+        count = max_by(block, tier + 1, len(self.size)).astype(np.int64)
+        earlier = np.cumsum(count) - count  # tiers of all blocks before
+        first = np.searchsorted(self.instance, self.instance)
         joined = np.empty_like(tier)
-        joined[self.slot] = tier + (np.cumsum(count) - count)[block]
-        return np.asarray(joined - np.repeat(self._first_tier(joined), np.diff(self.costs.slot_ptr)))
-
-    def _first_tier(self, joined: Int64s) -> Int64s:
-        starts = self.costs.slot_ptr[:-1]
-        least = np.zeros(len(starts), np.int64)
-        filled = np.diff(self.costs.slot_ptr) > 0
-        least[filled] = np.minimum.reduceat(joined, starts[filled]) if filled.any() else 0
-        return least
+        joined[self.slot] = tier + (earlier - earlier[first])[block]
+        return joined
 
 
 def split(costs: PairCosts, allow_ties: bool, start: Int64s | None = None) -> Blocks:
@@ -71,20 +87,15 @@ def split(costs: PairCosts, allow_ties: bool, start: Int64s | None = None) -> Bl
     begin = (costs.start if start is None else start) + costs.first_slot
     tied = costs.tied if allow_ties else np.zeros(0)
     slot, ptr = kernels.split_blocks(costs.slot_ptr, costs.before, tied, begin)
-    instance = segment_index(costs.slot_ptr)[slot]
-    size = np.diff(ptr)
+    at = cells_of_blocks(costs.slot_ptr, slot, ptr)
+    return Blocks(costs, allow_ties, ptr, slot, costs.before[at], costs.tied[at])
+
+
+def cells_of_blocks(ptr: Int64s, item: Int64s, block_ptr: Int64s) -> Int64s:
+    """Return where the matrices of blocks of items stand in those of their problems, one after the other."""
+    size, items = np.diff(block_ptr), np.diff(ptr)
     width = np.repeat(size, size)
-    row = np.repeat(np.arange(len(slot)), width)
-    column = np.arange(len(row)) - np.repeat(np.cumsum(width) - width, width) + np.repeat(ptr[:-1], size**2)
-    candidates = np.diff(costs.slot_ptr)[instance]
-    local = slot - costs.first_slot[slot]
-    at = costs.matrix_start[instance[row]] + local[row] * candidates[row] + local[column]
-    return Blocks(costs, ptr, slot, costs.before[at], costs.tied[at])
-
-
-def places(ptr: Int64s, order: Int64s) -> Int64s:
-    """Turn orders inside blocks into the place of every item of the blocks."""
-    first = np.repeat(ptr[:-1], np.diff(ptr))
-    place = np.empty_like(order)
-    place[order + first] = np.arange(len(order)) - first
-    return place
+    row = np.repeat(np.arange(len(item)), width)
+    column = number_inside(pointer(width)) + np.repeat(block_ptr[:-1], size**2)
+    problem, local = segment_index(ptr)[item], item - first_of(ptr)[item]
+    return np.asarray(pointer(items**2)[problem[row]] + local[row] * items[problem[row]] + local[column])

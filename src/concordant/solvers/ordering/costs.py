@@ -20,6 +20,7 @@ import numpy as np
 from concordant import kernels, views
 from concordant.gather import segment_index, sum_by
 from concordant.preferences import Preferences
+from concordant.segments import first_of, places, pointer
 from concordant.types import Floats, Int64s
 
 DENOMINATORS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 25, 32, 50, 60, 64, 100, 128, 256, 1000, 1024, 10_000)
@@ -40,34 +41,39 @@ class PairCosts:
     def start(self) -> Int64s:
         """Candidates of every instance, numbered inside it, by their net wins: the Borda order of these costs."""
         size = np.diff(self.slot_ptr)
-        lengths = np.repeat(size, size)
-        first = np.cumsum(lengths) - lengths
         margin = kernels.transpose_matrices(self.slot_ptr, self.before) - self.before
-        net = np.add.reduceat(margin, first) if len(margin) else np.zeros(0)
+        net = np.add.reduceat(margin, pointer(np.repeat(size, size))[:-1]) if len(margin) else np.zeros(0)
         order, _ = kernels.order_segments(net, self.slot_ptr, 0.0)
         return np.asarray(order - self.first_slot)
 
     @cached_property
     def first_slot(self) -> Int64s:
         """The first slot of the instance of every slot."""
-        return np.repeat(self.slot_ptr[:-1], np.diff(self.slot_ptr))
+        return first_of(self.slot_ptr)
 
     @cached_property
     def matrix_start(self) -> Int64s:
         """Where the matrix of every instance starts."""
-        return np.concatenate([[0], np.cumsum(np.diff(self.slot_ptr) ** 2)]).astype(np.int64)
+        return pointer(np.diff(self.slot_ptr) ** 2)
 
     def totals(self, tiers: Int64s) -> Floats:
         """Return what rankings cost, in units: rankings (rows of tiers, one per slot) x instances."""
         rows = np.ascontiguousarray(np.atleast_2d(tiers), np.int64)
         return kernels.ranking_totals(self.slot_ptr, self.before, self.tied, rows)
 
+    def total(self, tier: Int64s) -> float:
+        """Return what one ranking of all instances costs together, in weight."""
+        return float(self.totals(tier)[0] @ self.unit)
+
+    def matrices(self, instance: int) -> tuple[Floats, Floats]:
+        """Return the costs of one instance as square matrices: (before, tied)."""
+        start, stop = self.matrix_start[instance : instance + 2].tolist()
+        m = int(self.slot_ptr[instance + 1] - self.slot_ptr[instance])
+        return self.before[start:stop].reshape(m, m), self.tied[start:stop].reshape(m, m)
+
     def places(self, order: Int64s) -> Int64s:
         """Turn orders (candidates numbered inside their instance, best first) into the place of every slot."""
-        rows = np.atleast_2d(order) + self.first_slot
-        places = np.empty_like(rows)
-        np.put_along_axis(places, rows, np.arange(rows.shape[1])[None, :] - self.first_slot, axis=1)
-        return np.asarray(places.reshape(order.shape))
+        return places(self.slot_ptr, order + self.first_slot)
 
     def orders(self, tier: Int64s) -> Int64s:
         """Turn tiers into orders, tied candidates by their net wins."""
@@ -75,10 +81,19 @@ class PairCosts:
         ranked = np.lexsort((tier[by_start], segment_index(self.slot_ptr)))
         return np.asarray(by_start[ranked] - self.first_slot)
 
+    def chance_before(self) -> Floats:
+        """Return 1 where the majority puts row before column, 0 where behind, 1/2 where they are level."""
+        return majority_chances(self.before, kernels.transpose_matrices(self.slot_ptr, self.before))
+
     def best_of(self, tiers: Int64s) -> Int64s:
         """Return, for every instance, the cheapest of several rankings (rows of tiers), the first of equals."""
         best = np.argmin(self.totals(tiers), axis=0)
         return np.asarray(tiers[best[segment_index(self.slot_ptr)], np.arange(tiers.shape[1])])
+
+
+def majority_chances(before: Floats, behind: Floats) -> Floats:
+    """Return 1 where putting one before the other costs less than behind it, 0 where more, 1/2 where the same."""
+    return np.asarray((1 + np.sign(behind - before)) / 2)
 
 
 def pair_costs(prefs: Preferences, missing: str) -> PairCosts:

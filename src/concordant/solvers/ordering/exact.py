@@ -14,8 +14,11 @@ from functools import partial
 import numpy as np
 
 from concordant import kernels
-from concordant.solvers.ordering.blocks import Blocks, places
+from concordant.gather import segment_index
+from concordant.segments import first_of, is_new, places
+from concordant.solvers.ordering.blocks import Blocks, split
 from concordant.solvers.ordering.branching import BranchAndCut
+from concordant.solvers.ordering.costs import PairCosts
 from concordant.solvers.ordering.deadline import Deadline
 from concordant.solvers.ordering.relaxation import Relaxation, is_too_large, least_cost
 from concordant.types import Floats, Int64s
@@ -27,6 +30,7 @@ MOVES_PER_SHAKE = 3
 STEPS_AT_ONCE = 2e8  # of dynamic programming, between two looks at the clock: about half a second
 PAIRS_AT_ONCE = 2e7  # of local search
 PRECISION = 1e-8  # of the cost, where weights have no common unit
+PREFERENCE_UNIT = 1e-10  # in which shares of preference are counted
 
 Progress = Callable[[float, float], None]
 """Called with the lower bound and the least cost known of a block, in units, as they change."""
@@ -47,12 +51,10 @@ class Exact:
     ways: Floats
 
 
-def solve_blocks(
-    blocks: Blocks, allow_ties: bool, deadline: Deadline, seed: int | None, progress: BlockProgress
-) -> Exact:
+def solve_blocks(blocks: Blocks, deadline: Deadline, seed: int | None, progress: BlockProgress) -> Exact:
     """Order every block at least cost, as far as time allows: small blocks first."""
-    size, n = blocks.size, len(blocks.size)
-    tier = np.arange(len(blocks.slot)) - np.repeat(blocks.ptr[:-1], size)
+    size, n, allow_ties = blocks.size, len(blocks.size), blocks.allow_ties
+    tier = blocks.start.copy()
     cost, bound, ways = np.zeros(n), np.zeros(n), np.full(n, np.nan)
     by_size = np.argsort(size, kind="stable")
     is_small = size[by_size] <= (LARGEST_WEAK_TABLE if allow_ties else LARGEST_TABLE)
@@ -65,7 +67,7 @@ def solve_blocks(
             break
         part = np.sort(part)
         chosen = np.repeat(np.isin(np.arange(n), part), size)
-        tier[chosen], cost[part], ways[part] = _solve_tables(blocks, part, allow_ties)
+        tier[chosen], cost[part], ways[part] = _solve_tables(blocks, part)
         bound[part] = cost[part]
     for k, block in enumerate(large):
         share = deadline.share(len(large) - k)
@@ -75,13 +77,24 @@ def solve_blocks(
     return Exact(tier, cost, bound, ways)
 
 
-def _solve_tables(blocks: Blocks, wanted: Int64s, allow_ties: bool) -> tuple[Int64s, Floats, Floats]:
+def kemeny_orders(ptr: Int64s, preference: Floats, time_limit: float | None = None) -> tuple[Int64s, bool]:
+    """Return the order that keeps most preference in every problem (see ``greedy``), and whether all are proven."""
+    against = np.rint(kernels.transpose_matrices(ptr, preference) / PREFERENCE_UNIT)
+    tied = np.full(len(against), np.rint(0.5 / PREFERENCE_UNIT))
+    costs = PairCosts(ptr, against, tied, np.full(len(ptr) - 1, PREFERENCE_UNIT))
+    blocks = split(costs, allow_ties=False)
+    solved = solve_blocks(blocks, Deadline(time_limit), 0, lambda _block, _bound, _cost: None)
+    is_proven = bool((solved.cost - solved.bound <= PRECISION * solved.cost).all())
+    return costs.orders(blocks.join(solved.tier)), is_proven
+
+
+def _solve_tables(blocks: Blocks, wanted: Int64s) -> tuple[Int64s, Floats, Floats]:
     """Order some blocks by dynamic programming: tiers, costs, and how many rankings cost that."""
     ptr, before, tied = blocks.select(wanted)
-    if allow_ties:
+    if blocks.allow_ties:
         return kernels.best_weak_orders(ptr, before, tied)
     order, cost, ways = kernels.best_orders(ptr, before)
-    return places(ptr, order), cost, ways
+    return places(ptr, order + first_of(ptr)), cost, ways
 
 
 def solve_block(
@@ -134,21 +147,18 @@ def search_tiers(
     deadline: Deadline | None = None,
 ) -> Int64s:
     """Improve rankings of many problems by local search, from their tiers to their tiers, as far as time allows."""
-    order = _orders(ptr, tier)
+    problem, first = segment_index(ptr), first_of(ptr)
+    order = np.lexsort((tier, problem)) - first
     soon = deadline.share(3) if deadline is not None and allow_ties else deadline
-    order = _in_parts(lambda start, rows: kernels.search_orders(ptr, before, start, rows), order, ptr, draw, soon)
+    order = _in_parts(partial(kernels.search_orders, ptr, before), order, ptr, draw, soon)
     if not allow_ties:
-        return places(ptr, order)
+        return places(ptr, order + first)
     joined = kernels.bucket_orders(ptr, before, tied, order, False)
     if deadline is not None and deadline.is_over():
         return joined
     starts = [joined] if len(draw) else [joined, _dense(ptr, tier)]
-    found = [
-        _in_parts(
-            lambda begin, rows: kernels.search_weak_orders(ptr, before, tied, begin, rows), start, ptr, draw, deadline
-        )
-        for start in starts
-    ]
+    search = partial(kernels.search_weak_orders, ptr, before, tied)
+    found = [_in_parts(search, start, ptr, draw, deadline) for start in starts]
     if len(found) == 1:
         return found[0]
     totals = kernels.ranking_totals(ptr, before, tied, np.stack(found))
@@ -170,20 +180,13 @@ def _in_parts(
     return found
 
 
-def _orders(ptr: Int64s, tier: Int64s) -> Int64s:
-    problem = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    return np.asarray(np.lexsort((tier, problem)) - np.repeat(ptr[:-1], np.diff(ptr)))
-
-
 def _dense(ptr: Int64s, tier: Int64s) -> Int64s:
     """Renumber tiers 0, 1, 2, … inside every problem."""
-    problem = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    problem = segment_index(ptr)
     order = np.lexsort((tier, problem))
-    rises = np.ones(len(tier), np.int64)
-    rises[1:] = (np.diff(tier[order]) != 0) | (np.diff(problem[order]) != 0)
-    counted = np.cumsum(rises) - 1
+    counted = np.cumsum(is_new(problem[order], tier[order]))
     dense = np.empty_like(tier)
-    dense[order] = counted - np.repeat(counted[ptr[:-1][np.diff(ptr) > 0]], np.diff(ptr)[np.diff(ptr) > 0])
+    dense[order] = counted - counted[first_of(ptr)]
     return dense
 
 

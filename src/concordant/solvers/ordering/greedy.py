@@ -26,6 +26,8 @@ from numpy.typing import ArrayLike
 
 from concordant import kernels
 from concordant.errors import InputError
+from concordant.segments import first_of
+from concordant.solvers.ordering.blocks import cells_of_blocks
 from concordant.types import Floats, Int64s
 
 TOLERANCE = 1e-9
@@ -50,26 +52,12 @@ def greedy_orders(ptr: Int64s, preference: Floats) -> Int64s:
 
 def component_orders(ptr: Int64s, preference: Floats) -> Int64s:
     """Return the order of every problem by components, each ordered greedily on its own preferences."""
-    first = np.repeat(ptr[:-1], np.diff(ptr))
+    first = first_of(ptr)
     against = kernels.transpose_matrices(ptr, preference)  # what it costs to put an item before another
     item, block_ptr = kernels.split_blocks(ptr, against, np.zeros(0), greedy_orders(ptr, preference) + first)
-    inside = greedy_orders(block_ptr, _submatrices(ptr, preference, item, block_ptr))
-    ordered = item[inside + np.repeat(block_ptr[:-1], np.diff(block_ptr))]
+    inside = greedy_orders(block_ptr, preference[cells_of_blocks(ptr, item, block_ptr)])
+    ordered = item[inside + first_of(block_ptr)]
     return np.asarray(ordered - first)
-
-
-def _submatrices(ptr: Int64s, preference: Floats, item: Int64s, block_ptr: Int64s) -> Floats:
-    """Take the matrices of blocks of items out of those of their problems."""
-    size = np.diff(block_ptr)
-    width = np.repeat(size, size)
-    row = np.repeat(np.arange(len(item)), width)
-    column = np.arange(len(row)) - np.repeat(np.cumsum(width) - width, width) + np.repeat(block_ptr[:-1], size**2)
-    items = np.diff(ptr)
-    problem = np.repeat(np.arange(len(items)), items)
-    start = np.cumsum(items**2) - items**2
-    local = item - ptr[:-1][problem[item]]
-    of_row = problem[item[row]]
-    return np.asarray(preference[start[of_row] + local[row] * items[of_row] + local[column]])
 
 
 def _checked(preference: ArrayLike) -> Floats:

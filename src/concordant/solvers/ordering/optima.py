@@ -8,13 +8,14 @@ programming, or by forbidding the optima known and searching again) and then wov
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, product
 
 import numpy as np
 
 from concordant.gather import segment_index
 from concordant.solvers.ordering.blocks import Blocks
-from concordant.solvers.ordering.costs import PairCosts
 from concordant.solvers.ordering.deadline import Deadline
 from concordant.solvers.ordering.exact import LARGEST_TABLE, LARGEST_WEAK_TABLE, Exact, start_search
 from concordant.solvers.ordering.relaxation import is_too_large
@@ -24,152 +25,189 @@ LONGEST_WEAVE = 500  # items: rankings are woven together one item inside the ot
 SECONDS_FOR_ANOTHER = 2.0  # to look for a second optimum of a large block, where nobody asked for a list
 
 
-def are_unique(
-    costs: PairCosts,
-    blocks: Blocks,
-    solved: Exact,
-    tier: Int64s,
-    allow_ties: bool,
-    is_proven: Bools,
-    deadline: Deadline,
-) -> tuple[bool | None, ...]:
-    """Say of every instance whether its optimum is the only one; None where that stayed open."""
-    block_of_slot = np.empty(len(blocks.slot), np.int64)
-    block_of_slot[blocks.slot] = segment_index(blocks.ptr)
-    answers: list[bool | None] = []
-    instance = segment_index(costs.slot_ptr)[blocks.slot[blocks.ptr[:-1]]]
-    first = np.searchsorted(instance, np.arange(len(costs.slot_ptr)))
-    for q in range(len(costs.slot_ptr) - 1):
-        ways = solved.ways[first[q] : first[q + 1]]
-        span = slice(int(costs.slot_ptr[q]), int(costs.slot_ptr[q + 1]))
-        if not is_proven[q]:
-            answers.append(None)
-        elif (ways > 1).any():
-            answers.append(False)
-        else:
-            found = [_has_other_weave(costs, q, tier[span], block_of_slot[span], allow_ties, deadline)]
-            if not found[0]:
-                unknown = np.flatnonzero(np.isnan(ways)) + first[q]
-                found += [_has_another(blocks, solved, b, allow_ties, deadline) for b in unknown.tolist()]
-            answers.append(False if True in found else None if None in found else True)
-    return tuple(answers)
+@dataclass(frozen=True)
+class Optima:
+    """The optimal rankings of every instance whose blocks were solved, as far as time allows."""
 
+    blocks: Blocks
+    solved: Exact
+    deadline: Deadline
 
-def _has_other_weave(
-    costs: PairCosts, q: int, tier: Int64s, block: Int64s, allow_ties: bool, deadline: Deadline
-) -> bool | None:
-    """Say whether blocks that keep their inner order can be woven together in another way; None: not decided."""
-    before, tied = _matrices(costs, q)
-    if not allow_ties:
-        order = np.argsort(tier)
-        one, next_one = order[:-1], order[1:]
-        return bool(((block[one] != block[next_one]) & (before[one, next_one] >= before[next_one, one])).any())
-    is_cross = block[:, None] != block
-    ahead, level = _cheapest(before, tied, True)
-    if ((ahead.astype(int) + level + ahead.T)[is_cross] <= 1).all():
-        return False
-    try:
-        return len(list(islice(_weave(tier, block, ahead, level, deadline), 2))) > 1
-    except TimeoutError:
-        return None
+    @cached_property
+    def tier(self) -> Int64s:
+        """The tier of every slot in the ranking found."""
+        return self.blocks.join(self.solved.tier)
 
+    def is_unique(self, q: int) -> bool | None:
+        """Say whether the optimum of an instance is the only one; None where that stayed open."""
+        own = self._blocks_of(q)
+        ways = self.solved.ways[own]
+        if (ways > 1).any():
+            return False
+        found = [self._has_other_weave(q)]
+        if not found[0]:
+            found += [self._has_another(block) for block in own[np.isnan(ways)].tolist()]
+        return False if True in found else None if None in found else True
 
-def _matrices(costs: PairCosts, q: int) -> tuple[Floats, Floats]:
-    start, stop = costs.matrix_start[q : q + 2].tolist()
-    m = int(costs.slot_ptr[q + 1] - costs.slot_ptr[q])
-    return costs.before[start:stop].reshape(m, m), costs.tied[start:stop].reshape(m, m)
+    def listed(self, q: int, limit: int) -> tuple[Int64s, ...]:
+        """List up to ``limit`` optimal rankings of one instance, as tiers of its candidates; fewer if time runs out."""
+        blocks, start, own = self.blocks, self.blocks.costs.slot_ptr[q], self._blocks_of(q).tolist()
+        members = [blocks.slots(block) - start for block in own]
+        found: list[Int64s] = []
+        for choice in product(*(self._block_optima(block, limit) for block in own)):
+            tier = np.empty(sum(map(len, members)), np.int64)
+            for slots, inner in zip(members, choice, strict=True):
+                tier[slots] = inner
+            try:
+                found.extend(islice(self._weave(q, tier), limit - len(found)))
+            except TimeoutError:
+                break
+            if len(found) >= limit:
+                break
+        return tuple(found)
 
+    # ---- between blocks ----
+    def _blocks_of(self, q: int) -> Int64s:
+        return np.arange(*np.searchsorted(self.blocks.instance, [q, q + 1]))
 
-def _cheapest(before: Floats, tied: Floats, allow_ties: bool) -> tuple[Bools, Bools]:
-    """Return where putting row before column, and where tying them, is the cheapest that can happen to the pair."""
-    least = np.minimum(before, before.T)
-    if not allow_ties:
-        return before == least, np.zeros(before.shape, bool)
-    least = np.minimum(least, tied)
-    return before == least, tied == least
+    def _span(self, q: int) -> slice:
+        return slice(*self.blocks.costs.slot_ptr[q : q + 2].tolist())
 
+    @cached_property
+    def _block_of_slot(self) -> Int64s:
+        block = np.empty(len(self.blocks.slot), np.int64)
+        block[self.blocks.slot] = segment_index(self.blocks.ptr)
+        return block
 
-def _weave(tier: Int64s, block: Int64s, ahead: Bools, level: Bools, deadline: Deadline) -> Iterator[Int64s]:
-    """Yield all rankings that keep the tiers inside blocks and treat other pairs in an allowed way.
-
-    Items are inserted one by one, in front of, into or behind the tiers so far: every ranking arises in one way.
-    TimeoutError when the time is over, or for more items than can be nested.
-    """
-    n = len(tier)
-    if n > LONGEST_WEAVE:
-        raise TimeoutError
-    same = block[:, None] == block
-    may_lead = np.where(same, tier[:, None] < tier, ahead)
-    may_tie = np.where(same, tier[:, None] == tier, level)
-
-    def insert(item: int, placed: Int64s) -> Iterator[Int64s]:
-        if item == n:
-            yield placed
-            return
-        if deadline.is_over():
-            raise TimeoutError
-        others = np.arange(item)
-        count = int(placed.max(initial=-1)) + 1
-        for place in range(2 * count + 1):
-            target, is_new = place // 2, place % 2 == 0
-            lead = placed >= target if is_new else placed > target
-            tie = np.zeros(item, bool) if is_new else placed == target
-            allowed = np.where(
-                tie, may_tie[item, others], np.where(lead, may_lead[item, others], may_lead[others, item])
-            )
-            if allowed.all():
-                shifted = placed + (placed >= target) if is_new else placed
-                yield from insert(item + 1, np.append(shifted, target))
-
-    yield from insert(0, np.zeros(0, np.int64))
-
-
-def list_optima(
-    costs: PairCosts, blocks: Blocks, solved: Exact, q: int, allow_ties: bool, limit: int, deadline: Deadline
-) -> tuple[Int64s, ...]:
-    """List up to ``limit`` optimal rankings of one instance, as tiers of its candidates; fewer if time runs out."""
-    start = int(costs.slot_ptr[q])
-    n = int(costs.slot_ptr[q + 1]) - start
-    instance = segment_index(costs.slot_ptr)[blocks.slot[blocks.ptr[:-1]]]
-    own = np.flatnonzero(instance == q).tolist()
-    lists = [_block_optima(blocks, solved, b, allow_ties, limit, deadline) for b in own]
-    block = np.empty(n, np.int64)
-    for b in own:
-        block[blocks.slot[blocks.ptr[b] : blocks.ptr[b + 1]] - start] = b
-    ahead, level = _cheapest(*_matrices(costs, q), allow_ties)
-    found: list[Int64s] = []
-    for choice in product(*lists):
-        tier = np.empty(n, np.int64)
-        for b, inner in zip(own, choice, strict=True):
-            tier[blocks.slot[blocks.ptr[b] : blocks.ptr[b + 1]] - start] = inner
+    def _has_other_weave(self, q: int) -> bool | None:
+        """Say whether blocks that keep their inner order can be woven together in another way; None: not decided."""
+        tier, block = self.tier[self._span(q)], self._block_of_slot[self._span(q)]
+        if not self.blocks.allow_ties:
+            before, _ = self.blocks.costs.matrices(q)
+            order = np.argsort(tier)
+            one, next_one = order[:-1], order[1:]
+            return bool(((block[one] != block[next_one]) & (before[one, next_one] >= before[next_one, one])).any())
+        ahead, level = self._cheapest(q)
+        if ((ahead.astype(int) + level + ahead.T)[block[:, None] != block] <= 1).all():
+            return False
         try:
-            found.extend(islice(_weave(tier, block, ahead, level, deadline), limit - len(found)))
+            return len(list(islice(self._weave(q, tier), 2))) > 1
         except TimeoutError:
-            break
-        if len(found) >= limit:
-            break
-    return tuple(found)
+            return None
 
+    def _cheapest(self, q: int) -> tuple[Bools, Bools]:
+        """Return where putting row before column, and where tying them, is the cheapest that can happen to the pair."""
+        before, tied = self.blocks.costs.matrices(q)
+        least = np.minimum(before, before.T)
+        if not self.blocks.allow_ties:
+            return before == least, np.zeros(before.shape, bool)
+        least = np.minimum(least, tied)
+        return before == least, tied == least
 
-# ---- one block ----
-def _block_optima(
-    blocks: Blocks, solved: Exact, b: int, allow_ties: bool, limit: int, deadline: Deadline
-) -> list[Int64s]:
-    before, tied = blocks.matrices(b)
-    known = solved.tier[blocks.ptr[b] : blocks.ptr[b + 1]]
-    if len(before) > (LARGEST_WEAK_TABLE if allow_ties else LARGEST_TABLE):
-        found = [known]
+    def _weave(self, q: int, tier: Int64s) -> Iterator[Int64s]:
+        """Yield all rankings that keep the tiers inside blocks and treat other pairs in an allowed way.
+
+        Items are inserted one by one, in front of, into or behind the tiers so far: every ranking arises in one way.
+        TimeoutError when the time is over, or for more items than can be nested.
+        """
+        n = len(tier)
+        if n > LONGEST_WEAVE:
+            raise TimeoutError
+        block, (ahead, level) = self._block_of_slot[self._span(q)], self._cheapest(q)
+        same = block[:, None] == block
+        may_lead = np.where(same, tier[:, None] < tier, ahead)
+        may_tie = np.where(same, tier[:, None] == tier, level)
+
+        def insert(item: int, placed: Int64s) -> Iterator[Int64s]:
+            if item == n:
+                yield placed
+                return
+            if self.deadline.is_over():
+                raise TimeoutError
+            others = np.arange(item)
+            count = int(placed.max(initial=-1)) + 1
+            for place in range(2 * count + 1):
+                target, is_new = place // 2, place % 2 == 0
+                lead = placed >= target if is_new else placed > target
+                tie = np.zeros(item, bool) if is_new else placed == target
+                alone = np.where(lead, may_lead[item, others], may_lead[others, item])
+                allowed = np.where(tie, may_tie[item, others], alone)
+                if allowed.all():
+                    shifted = placed + (placed >= target) if is_new else placed
+                    yield from insert(item + 1, np.append(shifted, target))
+
+        yield from insert(0, np.zeros(0, np.int64))
+
+    # ---- one block ----
+    def _block_optima(self, block: int, limit: int) -> list[Int64s]:
+        before, tied = self.blocks.matrices(block)
+        allow_ties = self.blocks.allow_ties
+        if len(before) <= (LARGEST_WEAK_TABLE if allow_ties else LARGEST_TABLE):
+            return list(islice(_weak_orders(before, tied) if allow_ties else _orders(before), limit))
+        found = [self._known(block)]
         while len(found) < limit:
             try:
-                another = _another(before, tied, allow_ties, found, float(solved.cost[b]), deadline)
+                another = self._another(block, found, self.deadline)
             except TimeoutError:
                 break
             if another is None:
                 break
             found.append(another)
         return found
-    rankings = _weak_orders(before, tied) if allow_ties else _orders(before)
-    return list(islice(rankings, limit))
+
+    def _known(self, block: int) -> Int64s:
+        return self.solved.tier[self.blocks.ptr[block] : self.blocks.ptr[block + 1]]
+
+    def _has_another(self, block: int) -> bool | None:
+        """Say whether a large block has another ranking of the same cost; None when the time did not suffice."""
+        known = self._known(block)
+        if not self.blocks.allow_ties and _has_free_move(self.blocks.matrices(block)[0], known):
+            return True
+        try:
+            return self._another(block, [known], self.deadline.within(SECONDS_FOR_ANOTHER)) is not None
+        except TimeoutError:
+            return None
+
+    def _another(self, block: int, known: list[Int64s], deadline: Deadline) -> Int64s | None:
+        """Return a ranking as cheap that is not known yet, None if there is none; TimeoutError when time ran out."""
+        before, tied = self.blocks.matrices(block)
+        allow_ties, cost = self.blocks.allow_ties, float(self.solved.cost[block])
+        if deadline.is_over() or is_too_large(len(before), allow_ties):
+            raise TimeoutError
+        search = start_search(before, tied, allow_ties, deadline, known[0], cost, lambda _bound, _cost: None)
+        for tier in known:
+            search.programme.forbid(tier)
+        seen = {tier.tobytes() for tier in known}
+        improve = search.improve
+
+        def improve_unseen(tier: Int64s) -> tuple[Int64s, float]:
+            better, total = improve(tier)
+            if better.tobytes() not in seen:
+                return better, total
+            raw = np.unique(tier, return_inverse=True)[1].reshape(-1).astype(np.int64)
+            if raw.tobytes() in seen:
+                return raw, np.inf
+            charge = np.where(raw[:, None] < raw, before, np.where(raw[:, None] == raw, tied / 2, 0.0))
+            np.fill_diagonal(charge, 0.0)
+            return raw, float(charge.sum())
+
+        search.improve = improve_unseen
+        search.cost = cost + search.step
+        finished = search.run()
+        if search.cost <= cost:
+            return search.best
+        if not finished:
+            raise TimeoutError
+        return None
+
+
+def _has_free_move(before: Floats, tier: Int64s) -> bool:
+    """Say whether one item can move without changing the cost."""
+    order = np.argsort(tier)
+    margin = (before - before.T)[np.ix_(order, order)]
+    right = np.cumsum(np.triu(margin, 1), axis=1)[np.triu_indices(len(order), 1)]
+    left = np.cumsum(np.tril(margin, -1)[:, ::-1], axis=1)[:, ::-1][np.tril_indices(len(order), -1)]
+    return bool((right == 0).any() or (left == 0).any())
 
 
 def _members(m: int) -> Floats:
@@ -229,58 +267,3 @@ def _weak_orders(before: Floats, tied: Floats) -> Iterator[Int64s]:
             yield from walk(rest ^ chosen, [*tiers, chosen])
 
     yield from walk((1 << m) - 1, [])
-
-
-def _has_another(blocks: Blocks, solved: Exact, b: int, allow_ties: bool, deadline: Deadline) -> bool | None:
-    """Say whether a large block has another ranking of the same cost; None when the time did not suffice."""
-    before, tied = blocks.matrices(b)
-    known = solved.tier[blocks.ptr[b] : blocks.ptr[b + 1]]
-    if not allow_ties and _has_free_move(before, known):
-        return True
-    soon = deadline.within(SECONDS_FOR_ANOTHER)
-    try:
-        return _another(before, tied, allow_ties, [known], float(solved.cost[b]), soon) is not None
-    except TimeoutError:
-        return None
-
-
-def _has_free_move(before: Floats, tier: Int64s) -> bool:
-    """Say whether one item can move without changing the cost."""
-    order = np.argsort(tier)
-    margin = (before - before.T)[np.ix_(order, order)]
-    right = np.cumsum(np.triu(margin, 1), axis=1)[np.triu_indices(len(order), 1)]
-    left = np.cumsum(np.tril(margin, -1)[:, ::-1], axis=1)[:, ::-1][np.tril_indices(len(order), -1)]
-    return bool((right == 0).any() or (left == 0).any())
-
-
-def _another(
-    before: Floats, tied: Floats, allow_ties: bool, known: list[Int64s], cost: float, deadline: Deadline
-) -> Int64s | None:
-    """Return a ranking of this cost that is not known yet, None if there is none; TimeoutError when time ran out."""
-    if deadline.is_over() or is_too_large(len(before), allow_ties):
-        raise TimeoutError
-    search = start_search(before, tied, allow_ties, deadline, known[0], cost, lambda _bound, _cost: None)
-    for tier in known:
-        search.programme.forbid(tier)
-    seen = {tier.tobytes() for tier in known}
-    improve = search.improve
-
-    def improve_unseen(tier: Int64s) -> tuple[Int64s, float]:
-        better, total = improve(tier)
-        if better.tobytes() not in seen:
-            return better, total
-        raw = np.unique(tier, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        if raw.tobytes() in seen:
-            return raw, np.inf
-        charge = np.where(raw[:, None] < raw, before, np.where(raw[:, None] == raw, tied / 2, 0.0))
-        np.fill_diagonal(charge, 0.0)
-        return raw, float(charge.sum())
-
-    search.improve = improve_unseen
-    search.cost = cost + search.step
-    finished = search.run()
-    if search.cost <= cost:
-        return search.best
-    if not finished:
-        raise TimeoutError
-    return None

@@ -14,17 +14,13 @@ from functools import cached_property
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate._shared import has_whole_weights, snap
-from concordant.aggregate.positional.borda import Borda
 from concordant.errors import ParameterError
 from concordant.gather import segment_index, sum_by
 from concordant.models.counts import levels
 from concordant.preferences import Preferences
-from concordant.ranking import TIE_TOLERANCE, Notice
-from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
-
-MISSING_CHOICES = ("auto", "last", "last-free", "ignore")
-MISSING_DOC = "what a ballot says of candidates it does not mention"
+from concordant.ranking import Notice, snap
+from concordant.segments import first_of, max_by, number_inside
+from concordant.types import AnyArray, Bools, Floats, Int64s
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ class Majorities:
 def majorities(prefs: Preferences, missing: str) -> Majorities:
     """Count the pairwise support of all candidates of all instances."""
     wins = views.win_matrices(prefs, missing).wins
-    total = None if has_whole_weights(prefs) else views.total_weight(prefs)
+    total = None if views.has_whole_weights(prefs) else views.total_weight(prefs)
     wins = Majorities(prefs.slot_ptr, wins, wins, total).snap(wins)
     return Majorities(prefs.slot_ptr, wins, kernels.transpose_matrices(prefs.slot_ptr, wins), total)
 
@@ -97,7 +93,7 @@ def weighed_majorities(prefs: Preferences, missing: str, counts: str) -> Majorit
         level,
         prefs.weight,
     )
-    is_exact = has_whole_weights(prefs) and bool((level == np.floor(level)).all())
+    is_exact = views.has_whole_weights(prefs) and bool((level == np.floor(level)).all())
     total = None
     if not is_exact:
         total = sum_by(views.entry_instances(prefs), np.abs(level) * views.weight_of_entry(prefs), prefs.n_instances)
@@ -118,10 +114,10 @@ def smith_tiers(found: Majorities) -> Int64s:
     points = found.defeats + found.draws / 2
     ptr, size = found.slot_ptr, np.diff(found.slot_ptr)
     order, _ = kernels.order_segments(points, ptr, 0.0)
-    first = np.repeat(ptr[:-1], size)
+    first = first_of(ptr)
     gathered = np.cumsum(points[order])
     before = np.concatenate([[0.0], gathered])[first]
-    k = np.arange(len(points)) - first + 1
+    k = number_inside(ptr) + 1
     is_end = gathered - before == k * (k - 1) / 2 + k * (np.repeat(size, size) - k)
     ended = np.cumsum(is_end) - is_end
     tier = np.empty(len(points), np.int64)
@@ -135,18 +131,7 @@ def tiers_below(found: Majorities, is_above: AnyArray) -> Floats:
     ``is_above`` says of every pair whether row stands above column, and is transitive.
     """
     tier, instance = kernels.order_tiers(found.slot_ptr, is_above.astype(np.uint8)), segment_index(found.slot_ptr)
-    last = np.zeros(len(found.slot_ptr) - 1, np.int64)
-    np.maximum.at(last, instance, tier)
-    return (last[instance] - tier).astype(np.float64)
-
-
-def borda_levels(prefs: Preferences, missing: str) -> Int32s:
-    """Return whole numbers that rise with the Borda score of every slot, equal where scores are tied."""
-    score = Borda(missing="last" if missing == "last-free" else missing).scores(prefs)
-    order, rank = kernels.order_segments(score, prefs.slot_ptr, TIE_TOLERANCE)
-    level = np.empty(len(score), np.int32)
-    level[order] = -rank
-    return level
+    return np.asarray(max_by(instance, tier, len(found.slot_ptr) - 1)[instance] - tier)
 
 
 def name_instances(prefs: Preferences, affected: Sequence[int]) -> str:

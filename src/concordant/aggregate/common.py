@@ -1,27 +1,33 @@
-"""What methods of several families share: sums and medians by slot, ties that are ties in spite of rounding."""
+"""What methods of several families share: ties in spite of rounding, points of tiers, medians by group."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from concordant import views
+from concordant.gather import segment_index
 from concordant.preferences import Preferences
-from concordant.ranking import TIE_TOLERANCE
-from concordant.ranking import snap as snap
-from concordant.types import Bools, Floats, Int64s
+from concordant.ranking import TIE_TOLERANCE, snap
+from concordant.segments import is_new, max_by
+from concordant.types import Floats, Int64s
 
 
-def is_named(prefs: Preferences) -> Bools:
-    """Say of every entry whether its ballot names it, and not only as one of "the rest" in an open last tier."""
-    if prefs.open is None:
-        return np.ones(len(prefs.item), bool)
-    groups = views.tiers(prefs)
-    return np.asarray(~groups.is_open[groups.of_entry])
+def snap_scores(prefs: Preferences, score: Floats, tolerance: float = TIE_TOLERANCE, least: float = 0.0) -> Floats:
+    """Make scores equal that lie this close together, relative to the largest of the instance (or ``least``)."""
+    instance = views.instance_of_slot(prefs)
+    largest = max_by(instance, np.abs(score), prefs.n_instances, least)
+    return snap(score, instance, tolerance / TIE_TOLERANCE * largest)
 
 
-def has_whole_weights(prefs: Preferences) -> bool:
-    """Say whether all weights are whole numbers, so that sums of them are exact."""
-    return bool((prefs.weight == np.floor(prefs.weight)).all())
+def points(slot_ptr: Int64s, tier: Int64s) -> Floats:
+    """Return how many candidates each slot's tier leaves behind, half for those tied."""
+    instance = segment_index(slot_ptr)
+    order = np.lexsort((tier, instance))
+    first = np.flatnonzero(is_new(instance[order], tier[order]))
+    size = np.diff(np.append(first, len(tier)))
+    score = np.empty(len(tier))
+    score[order] = np.repeat(slot_ptr[1:][instance[order[first]]] - first - (size + 1) / 2, size)
+    return score
 
 
 def weighted_median(group: Int64s, value: Floats, weight: Floats, n_groups: int) -> Floats:
@@ -35,9 +41,7 @@ def weighted_median(group: Int64s, value: Floats, weight: Floats, n_groups: int)
         return result
     order = np.lexsort((value, group))
     group, value, weight = group[order], value[order], weight[order]
-    starts = np.ones(len(group), bool)
-    starts[1:] = (np.diff(group) != 0) | (np.diff(value) != 0)
-    first = np.flatnonzero(starts)
+    first = np.flatnonzero(is_new(group, value))
     group, value, weight = group[first], value[first], np.add.reduceat(weight, first)
     total = np.bincount(group, weights=weight, minlength=n_groups)
     present, start = np.unique(group, return_index=True)

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate._shared import snap
 from concordant.aggregate.stagewise._outcome import notice_on
 from concordant.models.counts import levels
 from concordant.preferences import Preferences
-from concordant.ranking import TIE_TOLERANCE, Notice
+from concordant.ranking import Notice
+from concordant.segments import max_by, pointer
 from concordant.types import Floats, Int64s
 
-COUNTS = ("difference", "scaled-difference", "binary", "log")
-COUNTS_DOC = "how strongly a ballot prefers one item to another"
 TIE_OF_SOLVED = 1e-9  # scores this close, relative to the largest, are one score
 CELLS_AT_ONCE = 20_000_000
 
@@ -39,11 +37,17 @@ class Stack:
         m = self.size
         return np.asarray(flat[self.cells[:, None] + np.arange(m * m)]).reshape(-1, m, m)
 
+    def sharing(self, group: Int64s) -> Floats:
+        """Return 1 / the size of the group where two candidates share one, else 0: the projector on the groups."""
+        own = group[self.slots]
+        shared = (own[:, :, None] == own[:, None, :]).astype(np.float64)
+        return np.asarray(shared / shared.sum(axis=2)[:, :, None])
+
 
 def stacks(slot_ptr: Int64s) -> Iterator[Stack]:
     """Go through the instances by size, not too many at once."""
     size = np.diff(slot_ptr)
-    cells = np.concatenate([[0], np.cumsum(size**2)])[:-1]
+    cells = pointer(size**2)
     for m in np.unique(size[size > 0]).tolist():
         same = np.flatnonzero(size == m)
         step = max(1, CELLS_AT_ONCE // (m * m))
@@ -86,15 +90,14 @@ def comparisons(prefs: Preferences, counts: str) -> Comparisons:
 def _square(slot_ptr: Int64s, by_pair: Floats) -> Floats:
     """Turn values of the pairs i < j into skew-symmetric matrices."""
     size = np.diff(slot_ptr)
+    pairs = pointer(size * (size - 1) // 2)
     net = np.zeros(int((size**2).sum()))
-    pairs = np.concatenate([[0], np.cumsum(size * (size - 1) // 2)])[:-1]
-    cells = np.concatenate([[0], np.cumsum(size**2)])[:-1]
-    for m in np.unique(size[size > 1]).tolist():
-        same = np.flatnonzero(size == m)
-        row, column = np.triu_indices(m, 1)
-        values = by_pair[pairs[same][:, None] + np.arange(len(row))]
-        net[cells[same][:, None] + row * m + column] = values
-        net[cells[same][:, None] + column * m + row] = -values
+    for stack in stacks(slot_ptr):
+        row, column = np.triu_indices(stack.size, 1)
+        q = np.searchsorted(slot_ptr, stack.slots[:, 0], side="right") - 1
+        values = by_pair[pairs[q][:, None] + np.arange(len(row))]
+        net[stack.cells[:, None] + row * stack.size + column] = values
+        net[stack.cells[:, None] + column * stack.size + row] = -values
     return net
 
 
@@ -102,29 +105,13 @@ def comparable_groups(slot_ptr: Int64s, compared: Floats) -> Int64s:
     """Return, for every slot, the number of its group: candidates that comparisons join."""
     size = np.diff(slot_ptr)
     cell = np.flatnonzero(compared > 0)
-    start = np.concatenate([[0], np.cumsum(size**2)])
+    start = pointer(size**2)
     q = np.searchsorted(start, cell, side="right") - 1
     local = cell - start[q]
     first, second = (slot_ptr[q] + part for part in np.divmod(local, np.maximum(size, 1)[q]))
     ones, none = np.ones(len(first)), np.zeros(len(first))
     weak, _ = kernels.duel_groups(first.astype(np.int32), second.astype(np.int32), ones, none, none, int(slot_ptr[-1]))
     return weak.astype(np.int64)
-
-
-def same_group(group: Int64s, stack: Stack) -> tuple[Floats, Floats]:
-    """Return (1 / size of the group where two candidates share one, else 0; size of each candidate's group)."""
-    own = group[stack.slots]
-    shared = (own[:, :, None] == own[:, None, :]).astype(np.float64)
-    size = shared.sum(axis=2)
-    return shared / size[:, :, None], size
-
-
-def rounded(prefs: Preferences, score: Floats) -> Floats:
-    """Make scores equal that differ only by rounding."""
-    instance = views.instance_of_slot(prefs)
-    largest = np.zeros(prefs.n_instances)
-    np.maximum.at(largest, instance, np.abs(score))
-    return snap(score, instance, TIE_OF_SOLVED / TIE_TOLERANCE * largest)
 
 
 def group_notices(prefs: Preferences, group: Int64s) -> tuple[Notice, ...]:
@@ -136,8 +123,7 @@ def group_notices(prefs: Preferences, group: Int64s) -> tuple[Notice, ...]:
     if alone.any():
         text = "nobody compared these items with others, so they stand in the middle"
         told.append(notice_on(prefs, "never-compared", text, alone))
-    largest = np.zeros(prefs.n_instances, np.int64)
-    np.maximum.at(largest, instance, np.where(alone, 0, size[group]))
+    largest = max_by(instance, np.where(alone, 0, size[group]), prefs.n_instances)
     body = np.full(prefs.n_instances, -1)
     in_body = np.flatnonzero(~alone & (size[group] == largest[instance]))[::-1]
     body[instance[in_body]] = group[in_body]

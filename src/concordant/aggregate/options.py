@@ -1,0 +1,28 @@
+"""Hyper-parameters that many methods declare, in one set of words."""
+
+from __future__ import annotations
+
+from concordant.models.counts import COUNTS
+from concordant.params import param
+
+MISSING = ("auto", "last", "last-free", "ignore")
+
+
+def missing(default: str = "auto", *, choices: tuple[str, ...] = MISSING, more: str = "") -> str:
+    """Declare the convention for candidates a ballot does not mention (``views`` says what each word means)."""
+    return param(default, "what a ballot says of candidates it does not mention" + more, choices=choices)
+
+
+def output(default: str = "permutation") -> str:
+    """Declare whether ties may stand in a consensus."""
+    return param(default, "whether the consensus may tie items", choices=("permutation", "weak"))
+
+
+def counts(default: str = "difference", doc: str = "how strongly a ballot prefers one item to another") -> str:
+    """Declare how far a ballot puts one item before another (``levels`` has the formulas)."""
+    return param(default, doc, choices=COUNTS)
+
+
+def level() -> float:
+    """Declare how sure intervals are."""
+    return param(0.95, "confidence of the intervals", low=0.01, high=0.9999)

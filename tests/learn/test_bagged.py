@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from concordant.errors import NeedError
-from concordant.learn._base import Ranker
+from concordant.learn import Ranker
 from concordant.learn.bagged_ranker import BaggedRanker
 from concordant.learn.ordinal_ranker import OrdinalRanker
 from concordant.learn.rank_boost import RankBoost

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from concordant.errors import ConcordantError, InputError
 from concordant.learn._boosters import Grades, Grouped
-from concordant.learn._rows import Labelled
+from concordant.learn._data import Rows
 from concordant.learn.light_gbm_ranker import LightGBMRanker
 from concordant.learn.xgboost_ranker import XGBoostRanker
 
@@ -58,9 +58,9 @@ def test_queries_may_come_in_any_order(cls: Any) -> None:
 
 def test_rows_are_copied_only_where_queries_are_mixed() -> None:
     X, y, qid = graded(3)
-    assert Grouped.of(Labelled(X, y, qid, None)).X is X
+    assert Grouped.of(Rows(X, y, qid, None)).X is X
     mixed = np.argsort(np.arange(len(y)) % 8, kind="stable")
-    found = Grouped.of(Labelled(X[mixed], y[mixed], qid[mixed], np.repeat(np.arange(40.0), 8)[mixed]))
+    found = Grouped.of(Rows(X[mixed], y[mixed], qid[mixed], np.repeat(np.arange(40.0), 8)[mixed]))
     assert np.array_equal(found.X, X)
     assert found.size.tolist() == [8] * 40
     assert found.weight is not None

@@ -26,8 +26,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, PolynomialF
 
 import concordant as cc
 from concordant import learn, saving
-from concordant.learn import RankNet, _plain
-from concordant.learn._base import GradientRanker, Ranker
+from concordant.learn import GradientRanker, Ranker, RankNet, _plain
 from concordant.learn._values import pack, unpack
 
 BOOSTERS = {"xgboost-ranker": "xgboost", "light-gbm-ranker": "lightgbm"}

@@ -46,13 +46,6 @@ def find(name: str) -> type:
     return LEARNERS.find(name)
 
 
-def rankers() -> type:
-    """Return the class all learners of labelled rows derive from."""
-    from concordant.learn._base import Ranker
-
-    return Ranker
-
-
 def params_of(cls: type) -> tuple[Param, ...]:
     """Return the hyper-parameters of a learner that can be typed: the declared ones, and names of losses."""
     import dataclasses

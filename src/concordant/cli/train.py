@@ -100,7 +100,6 @@ def command(
 
 def _fit(ranker: Any, sets: dict[str, Features], metrics: list[str], **options: Any) -> Trained:
     """Prepare the features, fit the ranker, and evaluate it on every set."""
-    import inspect
     import time
 
     from sklearn.pipeline import Pipeline
@@ -116,9 +115,8 @@ def _fit(ranker: Any, sets: dict[str, Features], metrics: list[str], **options: 
         for part, found in sets.items()
         if part not in X
     }
-    accepts = inspect.signature(ranker.fit).parameters
     more: dict[str, Any] = {} if train.weight is None else {"sample_weight": train.weight}
-    if "valid" in sets and "valid" in accepts:
+    if "valid" in sets and "valid" in ranker.takes:
         more["valid"] = (X["valid"], sets["valid"].y, sets["valid"].query)
     ranker.fit(X["train"], train.y, qid=train.query, **more)
     seconds = time.perf_counter() - start
@@ -164,9 +162,10 @@ def _refuse_early(output: str | None, plot: str | None) -> None:
 
 
 def _refuse_other_tasks(cls: type) -> None:
+    from concordant import learn
     from concordant.errors import InputError
 
-    if not issubclass(cls, learners.rankers()):
+    if not issubclass(cls, learn.Ranker):
         raise InputError(
             f"{learners.name_of(cls)} does not learn from labelled rows of queries: use it from Python "
             f"(concordant.learn.{cls.__name__})."

@@ -5,17 +5,30 @@
 >>> RankNet().fit(X, y, qid=qid).predict([[0.3], [0.7]]).argmax()
 1
 
-Every estimator is one file of this folder and is found by its name, like a method of ``aggregate``.
+Every estimator is one file of this folder and is found by its name, like a method of ``aggregate``. A ranker of your
+own derives from ``Ranker``, or from ``RidgeRanker`` if it minimises a loss.
 """
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING
+
 from concordant.registry import LEARNERS
 
+if TYPE_CHECKING:
+    from concordant.learn._base import Learner as Learner
+    from concordant.learn._base import Ranker as Ranker
+    from concordant.learn._gradient import GradientRanker as GradientRanker
+    from concordant.learn._gradient import RidgeRanker as RidgeRanker
+
 modules, load = LEARNERS.modules, LEARNERS.load
+BASES = {"Learner": "_base", "Ranker": "_base", "GradientRanker": "_gradient", "RidgeRanker": "_gradient"}
 
 
 def __getattr__(name: str) -> object:
+    if name in BASES:
+        return getattr(importlib.import_module(f"{__name__}.{BASES[name]}"), name)
     globals()[name] = LEARNERS.attribute(__name__, name)
     return globals()[name]
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from concordant.learn._base import METRIC, Ranker
-from concordant.learn._data import measure
-from concordant.learn._rows import Labelled, Validation, begin_fit, labelled
+from concordant.learn._data import Rows, measure
 from concordant.params import param
 from concordant.scorers.base import Matrix
 from concordant.types import Floats, Int64s
@@ -33,9 +31,9 @@ class Grouped(NamedTuple):
         return np.repeat(np.arange(len(self.size)), self.size)
 
     @classmethod
-    def of(cls, given: Labelled) -> Grouped:
+    def of(cls, rows: Rows) -> Grouped:
         """Bring the rows of every query together; X is copied only where they are not."""
-        X, label, query, weight = given
+        X, label, query, weight = rows.X, rows.label, rows.query, rows.weight
         if len(query) and (np.diff(query) < 0).any():
             order = np.argsort(query, kind="stable")
             X, label, query = X[order], label[order], query[order]
@@ -74,6 +72,9 @@ class Trained(NamedTuple):
 class BoostedTrees(Ranker):
     """Base of the wrappers: a library's rankers under the face of all others, kept as the library's own text."""
 
+    takes: ClassVar[tuple[str, ...]] = ("valid",)
+    _takes_missing = True
+
     trees: int = param(300, "most trees", low=1)
     learning_rate: float = param(0.05, "share of every tree that is added", low=0)
     columns: float = param(0.5, "share of the features every tree may use", low=0.01, high=1)
@@ -83,35 +84,19 @@ class BoostedTrees(Ranker):
     threads: int = param(0, "threads of the library; 0 for all processors", low=0)
     seed: int = param(0, "seed of the draw of features", low=0, high=2**31 - 1)
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        valid: tuple[Any, ...] | None = None,
-    ) -> Self:
-        """Learn from labels per query; NaN features are missing.
-
-        ``qid`` names the query of every row, in any order (``group``: sizes of consecutive queries instead; neither:
-        one query); rows are copied only if queries are mixed. ``sample_weight`` is per row and constant within a
-        query. ``valid`` is (X, y, qid): the trees up to its best ``metric`` are kept.
-        """
-        begin_fit(self)
-        X = self._checked(X, reset=True, missing=True)
-        train = Grouped.of(labelled(self, X, y, qid, group, sample_weight))
-        watched = None if valid is None else self._validation(valid)
-        trained = self._train(train, watched)
+    def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        watched = None
+        if valid is not None:
+            found = self._validation(valid, self.metric)
+            watched = Grouped.of(Rows(found.X, found.label, found.query))
+        trained = self._train(Grouped.of(rows), watched)
         self.booster_text_, self.n_iter_ = trained.text, trained.trees
         self.history_: dict[str, list[float]] = {} if watched is None else {"valid": trained.curve}
-        return self
 
     def predict(self, X: Any) -> Floats:
         """Return a score per row, higher for better; only rows of the same query should be compared."""
         check_is_fitted(self, "booster_text_")
-        return self._scores(self._checked(X, reset=False, missing=True))
+        return self._scores(self._checked(X, reset=False))
 
     def _train(self, train: Grouped, valid: Grouped | None) -> Trained:
         raise NotImplementedError
@@ -119,14 +104,5 @@ class BoostedTrees(Ranker):
     def _scores(self, X: Matrix) -> Floats:
         raise NotImplementedError
 
-    def _validation(self, valid: tuple[Any, ...]) -> Grouped:
-        given = Validation(valid, self.metric, lambda X: self._checked(X, reset=False, missing=True))
-        return Grouped.of(Labelled(given.X, given.label, given.query, None))
-
     def _measure(self, scores: Floats, valid: Grouped) -> float:
         return measure(self.metric, np.asarray(scores, np.float64), valid.label, valid.query)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

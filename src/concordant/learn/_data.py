@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import ArrayLike
 from concordant import metrics
 from concordant.errors import InputError, OneQueryWarning, ParameterError
 from concordant.losses.queries import Pairs, Queries
+from concordant.scorers.base import Matrix
 from concordant.types import AnyArray, Floats, Int64s
 
 # Hardly any query has more documents to rank; whoever has more rows has queries.
@@ -131,6 +134,12 @@ def query_weights(sample_weight: ArrayLike | None, query: Int64s) -> Floats | No
     return weight
 
 
+def row_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats:
+    """Check a weight per row where rows are independent, so that weights may differ anywhere."""
+    weight = query_weights(sample_weight, np.arange(n_rows))
+    return np.ones(n_rows) if weight is None else weight
+
+
 def explicit_pairs(pairs: ArrayLike, weight: ArrayLike | None, tied: ArrayLike | None, n_rows: int) -> Pairs:
     """Check pairs (better row, worse row)."""
     rows = _array(pairs, "pairs")
@@ -192,15 +201,6 @@ def parts_of(valid: Sequence[Any]) -> tuple[Any, AnyArray, Any]:
     return valid[0], valid[1], valid[2] if len(valid) == 3 else None
 
 
-def refuse_nothing_to_learn(queries: Queries, n_rows: int) -> None:
-    """Say that no query tells which of two rows is better."""
-    if not (queries.weight * queries.pairs).any():
-        raise InputError(
-            f"There is nothing to learn: no query has two rows with different labels (n_samples={n_rows}). "
-            "Check y and qid."
-        )
-
-
 def refuse_labels_beside_pairs(y: object, qid: object, group: object, weighting: str = "") -> None:
     """Say that labels and pairs exclude each other, and that pairs belong to no queries."""
     if y is not None or qid is not None or group is not None:
@@ -226,7 +226,78 @@ def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_
     return float(np.average(values[counts], weights=weight[counts]))
 
 
-def deviation(scores: Floats, query: AnyArray) -> float:
-    """Return the standard deviation of scores within queries."""
-    mean = np.bincount(query, weights=scores) / np.maximum(np.bincount(query), 1)
-    return float(np.sqrt(np.mean((scores - mean[query]) ** 2)))
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A training set: features with labels, queries (codes from 0) and weights (None: all equal), or with pairs."""
+
+    X: Any
+    label: Floats = field(default_factory=lambda: np.zeros(0))
+    query: Int64s = field(default_factory=lambda: np.zeros(0, np.int64))
+    weight: Floats | None = None
+    pairs: Pairs | None = None
+
+    @cached_property
+    def queries(self) -> Queries:
+        """The labelled rows as the losses read them."""
+        return Queries.from_rows(self.label, self.query, self.weight)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows, or pairs, do not all count the same."""
+        return self.weight is not None if self.pairs is None else bool((self.pairs.weight != 1).any())
+
+    @property
+    def has_preferences(self) -> bool:
+        """Whether any query has two rows with different labels."""
+        one_of_query = np.empty(int(self.query.max(initial=-1)) + 1)
+        one_of_query[self.query] = self.label
+        return bool((one_of_query[self.query] != self.label).any())
+
+    def weighing_something(self) -> Rows:
+        """Return the rows without those of weight zero."""
+        if self.weight is None or self.weight.all():
+            return self
+        used = np.flatnonzero(self.weight)
+        query = query_codes(len(used), self.query[used], None)
+        return Rows(self.X[used], self.label[used], query, self.weight[used])
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """A validation set and the metric watched on it."""
+
+    X: Matrix
+    label: Floats
+    query: Int64s
+    metric: str
+
+    @classmethod
+    def of(cls, X: Matrix, y: ArrayLike, qid: ArrayLike | None, metric: str) -> Validation:
+        """Check labels and queries; refuse a set whose best and worst order are the same to the metric."""
+        found = cls(X, labels_only(y, X.shape[0]), checked_queries(X.shape[0], qid), metric)
+        if not found.measure(found.label) > found.measure(-found.label):
+            raise InputError(
+                f"The validation set tells nothing: its best and its worst order have the same {metric}. "
+                "Check its labels and queries."
+            )
+        return found
+
+    def measure(self, scores: Floats) -> float:
+        """Return the metric of scores for these rows."""
+        return measure(self.metric, scores, self.label, self.query)
+
+
+class Patience:
+    """A metric watched while training goes on: where it was best, and when not to wait any longer."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+        self.values: list[float] = []
+        self.best = 0  # steps up to the best value, 0 before the first
+
+    def add(self, value: float) -> bool:
+        """Note the metric after another step; say whether a better one is still worth waiting for."""
+        self.values.append(value)
+        if self.best == 0 or value > self.values[self.best - 1]:
+            self.best = len(self.values)
+        return len(self.values) - self.best < self.patience

@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import has_fit_parameter
 
+from concordant.errors import NeedError
+from concordant.learn._ensemble import fresh_copy
 from concordant.losses.queries import Pairs, Queries
+from concordant.scorers.base import Matrix
 from concordant.types import AnyArray, Floats, Int64s
 
 
@@ -23,6 +28,16 @@ def pair_features(X: AnyArray, first: Int64s, second: Int64s, kind: str) -> AnyA
     if kind == "difference":
         return np.asarray(X[first] - X[second])
     return np.concatenate([X[first], X[second]], axis=1)
+
+
+def fitted_classifier(classifier: Any, X: Matrix, target: Int64s, weight: Floats | None) -> Any:
+    """Fit a copy of a classifier (logistic regression if there is none), with weights where they are given."""
+    fresh = fresh_copy(LogisticRegression(max_iter=1000) if classifier is None else classifier, "classifier")
+    if weight is None:
+        return fresh.fit(X, target)
+    if not has_fit_parameter(fresh, "sample_weight"):
+        raise NeedError(f"{type(fresh).__name__} takes no weights: leave sample_weight out.")
+    return fresh.fit(X, target, sample_weight=weight)
 
 
 def chance_of_first(classifier: Any, features: AnyArray) -> Floats:

@@ -16,10 +16,9 @@ query. Reference: T. Dietterich, Ensemble methods in machine learning, MCS 2000.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,16 +26,16 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from concordant.errors import InputError, NeedError
+from concordant.errors import InputError
 from concordant.learn import _data
-from concordant.learn._base import Ranker
-from concordant.learn._rows import Labelled, dense, labelled
+from concordant.learn._data import Rows
+from concordant.learn._ensemble import MeanRanker, deviation, refuse_places, watching
 from concordant.learn.forest_ranker import ForestRanker
 from concordant.learn.lambda_rank import LambdaRank
 from concordant.learn.ordered_partition_ranker import OrderedPartitionRanker
 from concordant.learn.query_ranks import QueryRanks
 from concordant.learn.rank_net import RankNet
-from concordant.params import check_params, param
+from concordant.params import param
 from concordant.types import AnyArray, Floats
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -44,8 +43,10 @@ Valid = tuple[AnyArray, Floats, AnyArray]
 
 
 @dataclass(eq=False, repr=False)
-class BlendedRanker(Ranker):
+class BlendedRanker(MeanRanker):
     """The mean of rankers of different kinds, on features and their ranks within the query."""
+
+    _takes_sparse: ClassVar[bool] = False
 
     rankers: Any = None
     """A list of rankers that score rows; the four above if not given."""
@@ -55,36 +56,21 @@ class BlendedRanker(Ranker):
     metric: str = param("map", "metric of the validation set by which penalties and iterations are chosen")
     seed: int = param(0, "seed of the rankers", low=0)
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        valid: tuple[Any, ...] | None = None,
-    ) -> Self:
-        """Fit every ranker; ``valid`` is (X, y, qid), on which iterations and penalties are chosen."""
-        check_params(self)
-        given = labelled(self, dense(self, X, reset=True), y, qid, group, sample_weight)
-        self.scaler_ = StandardScaler() if self.standardise else None
-        widened = self._widened(given.X, given.query)
-        given = given._replace(X=widened if self.scaler_ is None else self.scaler_.fit_transform(widened))
-        watched = None if valid is None else self._checked_valid(valid)
-        self.rankers_ = [self._fitted(one, given, watched) for one in self._fresh(given.label)]
-        # Flexible rankers spread the rows they learnt from too far apart: other rows tell their scale better.
-        ready, query = (given.X, given.query) if watched is None else (watched[0], watched[2])
-        self.scales_ = np.array([_data.deviation(one.predict(ready), query) or 1.0 for one in self.rankers_])
-        return self
-
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:
         """Return the mean of the rankers' standardised scores; without ``qid`` all rows are one query."""
         check_is_fitted(self, "scales_")
-        X = dense(self, X, reset=False)
-        ready = self._prepared(X, _data.query_codes(len(X), qid, None))
-        parts = [one.predict(ready) / scale for one, scale in zip(self.rankers_, self.scales_.tolist(), strict=True)]
-        return np.asarray(np.mean(parts, axis=0), np.float64)
+        X = self._checked(X, reset=False)
+        return self._mean(self._prepared(X, _data.query_codes(len(X), qid, None)))
+
+    def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        self.scaler_ = StandardScaler() if self.standardise else None
+        widened = self._widened(rows.X, rows.query)
+        rows = replace(rows, X=widened if self.scaler_ is None else self.scaler_.fit_transform(widened))
+        watched = None if valid is None else self._checked_valid(valid)
+        self.rankers_ = [self._fitted(one, rows, watched) for one in self._fresh(rows.label)]
+        # Flexible rankers spread the rows they learnt from too far apart: other rows tell their scale better.
+        ready, query = (rows.X, rows.query) if watched is None else (watched[0], watched[2])
+        self.scales_ = np.array([deviation(one.predict(ready), query) for one in self.rankers_])
 
     def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
         return self.predict(X, qid=qid)
@@ -99,7 +85,7 @@ class BlendedRanker(Ranker):
 
     def _checked_valid(self, valid: tuple[Any, ...]) -> Valid:
         X, y, qid = _data.parts_of(valid)
-        X = dense(self, X, reset=False)
+        X = self._checked(X, reset=False)
         query = _data.query_codes(len(X), qid, None)
         return self._prepared(X, query), _data.labels_only(y, len(X)), query
 
@@ -114,31 +100,24 @@ class BlendedRanker(Ranker):
         if not isinstance(base, Sequence) or isinstance(base, str) or not base:
             raise InputError("rankers must be a list of at least one ranker: correct it.")
         for one in base:
-            if "qid" in inspect.signature(one.predict).parameters:
-                raise NeedError(f"{type(one).__name__} orders whole sets and has no scores to average: leave it out.")
+            refuse_places(one, "leave it out")
             fresh = clone(one)
             known = fresh.get_params()
             yield fresh.set_params(**{name: getattr(self, name) for name in ("seed", "metric") if name in known})
 
-    def _fitted(self, ranker: Any, given: Labelled, valid: Valid | None) -> Any:
+    def _fitted(self, ranker: Any, rows: Rows, valid: Valid | None) -> Any:
         """Fit a ranker, once or once for every penalty."""
-        weight = {} if given.weight is None else {"sample_weight": given.weight}
-        watch = {} if valid is None or "valid" not in inspect.signature(ranker.fit).parameters else {"valid": valid}
+        given = {"qid": rows.query} | ({} if rows.weight is None else {"sample_weight": rows.weight})
         if valid is None or not self.alphas or "alpha" not in ranker.get_params():
-            return ranker.fit(given.X, given.label, qid=given.query, **weight, **watch)
+            return ranker.fit(rows.X, rows.label, **given, **watching(ranker, valid))
         best, highest = ranker, -np.inf
         for alpha in ALPHAS:
             tried = clone(ranker).set_params(alpha=alpha)
-            tried.fit(given.X, given.label, qid=given.query, **weight, **(watch if _is_watched(tried) else {}))
+            tried.fit(rows.X, rows.label, **given, **watching(tried, valid if _is_watched(tried) else None))
             reached = _data.measure(self.metric, tried.predict(valid[0]), *valid[1:])
             if reached > highest:
                 best, highest = tried, reached
         return best
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
 
 
 def _is_watched(ranker: Any) -> bool:

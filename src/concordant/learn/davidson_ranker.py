@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from concordant.learn._base import GradientRanker, PairProbabilities
+from concordant.learn._gradient import PairProbabilities
 from concordant.losses.davidson import DavidsonLoss
 
 
 @dataclass(eq=False, repr=False)
-class DavidsonRanker(PairProbabilities, GradientRanker):
+class DavidsonRanker(PairProbabilities):
     """Rank by a model of pairs in which equal labels are ties (Davidson)."""
 
     def _loss(self) -> DavidsonLoss:

@@ -14,17 +14,16 @@ Learning 2006; D. Cossock, T. Zhang, Subset ranking using regression, COLT 2006.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from concordant import kernels
 from concordant.learn._base import Ranker
-from concordant.learn._rows import dense, labelled
-from concordant.params import check_params, param
+from concordant.learn._data import Rows
+from concordant.params import param
 from concordant.types import AnyArray, Floats, Int64s
 
 
@@ -32,24 +31,15 @@ from concordant.types import AnyArray, Floats, Int64s
 class ForestRanker(Ranker):
     """Rank by randomised trees that regress on labels standardised within their query."""
 
+    _takes_sparse: ClassVar[bool] = False
+
     trees: int = param(300, "number of trees", low=1)
     min_rows: int = param(5, "least rows in a leaf", low=1)
     columns: float = param(0.3, "share of the features looked at for a split", low=0.001, high=1)
     threads: int = param(1, "threads that grow trees", low=1)
     seed: int = param(0, "seed of the trees", low=0)
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from labels per query; ``qid`` in any order, or ``group`` sizes, as for every ranker."""
-        check_params(self)
-        given = labelled(self, dense(self, X, reset=True), y, qid, group, sample_weight)
+    def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
         forest = ExtraTreesRegressor(
             self.trees,
             min_samples_leaf=self.min_rows,
@@ -57,14 +47,13 @@ class ForestRanker(Ranker):
             n_jobs=self.threads,
             random_state=self.seed,
         )
-        forest.fit(given.X, _standardised(given.label, given.query), given.weight)
+        forest.fit(rows.X, _standardised(rows.label, rows.query), rows.weight)
         self._keep([one.tree_ for one in forest.estimators_])
-        return self
 
     def predict(self, X: Any) -> Floats:
         """Return a score per row, higher for better; only rows of the same query should be compared."""
         check_is_fitted(self, "value_")
-        X = np.ascontiguousarray(dense(self, X, reset=False), np.float32)  # what the trees compare
+        X = np.ascontiguousarray(self._checked(X, reset=False), np.float32)  # what the trees compare
         nodes = (self.feature_, self.threshold_, self.left_, self.right_, self.value_)
         return kernels.forest_means(X, self.root_, *nodes)
 
@@ -79,11 +68,6 @@ class ForestRanker(Ranker):
         self.left_ = np.where(leaf, 0, _joined(trees, "children_left") + offset).astype(np.int32)
         self.right_ = np.where(leaf, 0, _joined(trees, "children_right") + offset).astype(np.int32)
         self.value_ = np.concatenate([tree.value.reshape(-1) for tree in trees]).astype(np.float64)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
 
 
 def _joined(trees: list[Any], name: str) -> AnyArray:

@@ -19,32 +19,27 @@ Plackett-Luce model, ICML 2010.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
-from concordant.errors import NeedError
+from concordant.learn._base import Learner
+from concordant.learn._data import row_weights
 from concordant.learn._label_ranks import LabelRanks, tau_by_row
-from concordant.learn._pairs import chance_of_first
-from concordant.learn._rows import begin_fit, dense_or_sparse, fresh_copy, require_labels, row_weights
+from concordant.learn._pairs import chance_of_first, fitted_classifier
 from concordant.losses.ordered_partitions import MeanPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.params import param
 from concordant.scorers.base import Matrix
-from concordant.solvers.lbfgs import minimise
 from concordant.types import Floats, Int64s
 
 
 @dataclass(eq=False, repr=False)
-class LabelRanker(BaseEstimator):  # type: ignore[misc]
+class LabelRanker(Learner):
     """Rank a fixed set of labels by the features of a row."""
 
     method: str = param("plackett-luce", "how labels are scored", choices=("plackett-luce", "pairwise"))
@@ -62,9 +57,9 @@ class LabelRanker(BaseEstimator):  # type: ignore[misc]
         ``y`` holds ranks (rows x labels, 1 best, equal for ties, NaN for unranked labels), as an array or a DataFrame
         whose columns name the labels; or it is a ``Preferences`` with one ballot per row, its items being the labels.
         """
-        begin_fit(self)
+        self._begin_fit()
         X = self._checked(X, reset=True)
-        given = LabelRanks.of(require_labels(self, y), X.shape[0])
+        given = LabelRanks.of(self._labels(y), X.shape[0])
         weight = row_weights(sample_weight, X.shape[0]) * (1.0 if given.weight is None else given.weight)
         given.refuse_nothing_to_learn(weight)
         is_weighted = sample_weight is not None or given.weight is not None
@@ -97,25 +92,14 @@ class LabelRanker(BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any) -> float:
         """Return the mean of Kendall's tau-b over the rows that order at least two labels; 0 if none does."""
         ranks = self.predict(X)
-        truth = LabelRanks.of(require_labels(self, y), len(ranks)).aligned_to(self.labels_)
+        truth = LabelRanks.of(self._labels(y), len(ranks)).aligned_to(self.labels_)
         tau = tau_by_row(truth, ranks.astype(np.float64))
         return float(np.nanmean(tau)) if not np.isnan(tau).all() else 0.0
 
     def _fit_plackett_luce(self, X: Matrix, rank: Floats, weight: Floats) -> None:
         problem = _Likelihood(X, rank, weight, self.alpha)
-        start = np.zeros(problem.size)
-        found = minimise(
-            problem, start, tolerance=self.tol, max_iterations=self.max_iter, watch=lambda _k, _point, _value: True
-        )
-        if not found.is_converged:
-            warnings.warn(
-                f"LabelRanker stopped after {found.iterations} iterations before it converged: "
-                "raise max_iter, raise alpha, or standardise the features.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        found = self._minimised(problem, np.zeros(problem.size), self.tol, self.max_iter)
         self.coef_, self.intercept_ = problem.parts(found.point)
-        self.n_iter_, self.loss_ = found.iterations, found.value
 
     def _fit_pairwise(self, X: Matrix, rank: Floats, weight: Floats | None) -> None:
         """Fit a classifier per pair of labels that rows disagree on; elsewhere keep what they agree on, or 1/2."""
@@ -129,28 +113,15 @@ class LabelRanker(BaseEstimator):  # type: ignore[misc]
             target = (rank[rows, a] < rank[rows, b]).astype(np.int64)
             if 0 < target.sum() < len(target):
                 pairs.append((a, b))
-                self.classifiers_.append(self._fitted(X[rows], target, None if weight is None else weight[rows]))
+                own = None if weight is None else weight[rows]
+                self.classifiers_.append(fitted_classifier(self.classifier, X[rows], target, own))
             else:
                 self.chances_[a, b] = target[0] if len(target) else 0.5
                 self.chances_[b, a] = 1 - self.chances_[a, b]
         self.pairs_ = np.array(pairs, np.int64).reshape(-1, 2)
 
-    def _fitted(self, X: Matrix, target: Int64s, weight: Floats | None) -> Any:
-        given = LogisticRegression(max_iter=1000) if self.classifier is None else self.classifier
-        classifier = fresh_copy(given, "classifier")
-        if weight is None:
-            return classifier.fit(X, target)
-        if not has_fit_parameter(classifier, "sample_weight"):
-            raise NeedError(f"{type(classifier).__name__} takes no weights: leave sample_weight out.")
-        return classifier.fit(X, target, sample_weight=weight)
-
-    def _checked(self, X: Any, *, reset: bool) -> Matrix:
-        return dense_or_sparse(self, X, reset=reset)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
         tags.target_tags.multi_output, tags.target_tags.single_output = True, False
         return tags
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from concordant.learn._base import GradientRanker
+from concordant.learn._gradient import RidgeRanker
 from concordant.losses.lambdarank import LambdaRankLoss
 from concordant.params import param
 
 
 @dataclass(eq=False, repr=False)
-class LambdaRank(GradientRanker):
+class LambdaRank(RidgeRanker):
     """Rank by pairs weighted with the change of a metric (LambdaRank)."""
 
     target: str = param("ndcg", "metric whose change weights the pairs", choices=("ndcg", "err", "ap"))

@@ -11,18 +11,19 @@ algorithm, ICML 2008.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from concordant.learn._base import GradientRanker, PairProbabilities
+import numpy as np
+
+from concordant.learn._data import Rows
+from concordant.learn._gradient import PairProbabilities
 from concordant.losses.list_mle import ListMLELoss
+from concordant.losses.queries import Queries
 from concordant.params import param
 
 
 @dataclass(eq=False, repr=False)
-class ListMLE(PairProbabilities, GradientRanker):
+class ListMLE(PairProbabilities):
     """Rank by the likelihood of whole orders (Plackett-Luce)."""
-
-    _weighs_queries: ClassVar[bool] = False  # absent rows change the random order of the others
 
     ties: str = param(
         "shuffle",
@@ -33,5 +34,6 @@ class ListMLE(PairProbabilities, GradientRanker):
     def _loss(self) -> ListMLELoss:
         return ListMLELoss(is_best=self.ties == "best")
 
-    def _shuffles_ties(self) -> bool:
-        return self.ties == "shuffle"
+    def _queries(self, rows: Rows, rng: np.random.Generator) -> Queries:
+        shuffle = rng if self.ties == "shuffle" else None
+        return Queries.from_rows(rows.label, rows.query, rows.weight, shuffle=shuffle)

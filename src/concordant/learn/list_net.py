@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from concordant.learn._base import GradientRanker
+from concordant.learn._gradient import RidgeRanker
 from concordant.losses.list_net import ListNetLoss
 
 
 @dataclass(eq=False, repr=False)
-class ListNet(GradientRanker):
+class ListNet(RidgeRanker):
     """Rank by the chances to come first (ListNet)."""
 
     def _loss(self) -> ListNetLoss:

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from concordant import losses
 from concordant.errors import ParameterError
-from concordant.learn._base import GradientRanker
+from concordant.learn._gradient import RidgeRanker
 from concordant.losses.base import Loss
 
 
 @dataclass(eq=False, repr=False)
-class LossRanker(GradientRanker):
+class LossRanker(RidgeRanker):
     """Rank by minimising a loss of your choice."""
 
     loss: str | Loss = "exponential"

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 from concordant.errors import ParameterError
 from concordant.learn import _data
-from concordant.learn._base import STOCHASTIC, GradientRanker, PairProbabilities
+from concordant.learn._gradient import STOCHASTIC, PairProbabilities
 from concordant.losses.ordered_partitions import ExtremePartitionLoss, MeanPartitionLoss, OrderedPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.losses.set_sizes import TieOdds
@@ -42,7 +42,7 @@ MEANS = ("arithmetic", "maximum", "minimum", "geometric", "harmonic")
 
 
 @dataclass(eq=False, repr=False)
-class OrderedPartitionRanker(PairProbabilities, GradientRanker):
+class OrderedPartitionRanker(PairProbabilities):
     """Rank by a model in which rows of equal label are chosen together, best level first."""
 
     mean: str = param("arithmetic", "what a set of rows is worth, a mean of its rows' worths", choices=MEANS)

@@ -16,25 +16,22 @@ Reference: P. McCullagh, Regression models for ordinal data, J. R. Statist. Soc.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from concordant.errors import InputError
 from concordant.learn import _data
 from concordant.learn._base import Ranker
+from concordant.learn._data import Rows
 from concordant.learn._links import LINKS, Link, chance_between
-from concordant.learn._rows import begin_fit, require_labels, row_weights
 from concordant.params import param
 from concordant.scorers.base import Matrix
 from concordant.scorers.linear import Linear
-from concordant.solvers.lbfgs import minimise
 from concordant.types import Floats, Int64s
 
 START = {"logit": lambda p: np.log(p / (1 - p)), "cloglog": lambda p: np.log(-np.log1p(-p))}
@@ -49,50 +46,33 @@ class OrdinalRanker(Ranker):
     max_iter: int = param(500, "most iterations", low=1)
     tol: float = param(1e-9, "relative improvement at which to stop", low=0)
 
-    def fit(
+    def _labelled(
         self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from rows with ordered categories as numbers, higher for better.
-
-        ``sample_weight`` is per row, and constant within a query where queries are given. ``qid`` and ``group`` are
-        checked, but do not change what is learnt.
-        """
-        begin_fit(self)
-        X = self._checked(X, reset=True)
+        X: Matrix,
+        y: ArrayLike | None,
+        qid: ArrayLike | None,
+        group: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+    ) -> Rows:
+        """Check rows that are learnt one by one: without queries their weights may differ anywhere."""
         n_rows = X.shape[0]
-        label = _data.labels_only(require_labels(self, y), n_rows)
-        if qid is None and group is None:
-            weight = row_weights(sample_weight, n_rows)
-        else:
-            weights = _data.query_weights(sample_weight, _data.query_codes(n_rows, qid, group))
-            weight = np.ones(n_rows) if weights is None else weights
-        self.classes_, category = np.unique(label[weight > 0], return_inverse=True)
-        if len(self.classes_) < 2:
+        label = _data.labels_only(self._labels(y), n_rows)
+        is_alone = qid is None and group is None
+        query = np.arange(n_rows) if is_alone else _data.query_codes(n_rows, qid, group)
+        rows = Rows(X, label, query, _data.query_weights(sample_weight, query)).weighing_something()
+        if len(rows.label) == 0 or (rows.label == rows.label[0]).all():
             raise InputError(
                 f"There is nothing to learn: y holds one category only (n_samples={n_rows}). Give at least two."
             )
-        is_used = slice(None) if (weight > 0).all() else np.flatnonzero(weight > 0)
-        problem = _Likelihood(X[is_used], category, weight[is_used], LINKS[self.link], self.alpha)
-        start = problem.start(self.link)
-        found = minimise(
-            problem, start, tolerance=self.tol, max_iterations=self.max_iter, watch=lambda _k, _point, _value: True
-        )
-        if not found.is_converged:
-            warnings.warn(
-                f"OrdinalRanker stopped after {found.iterations} iterations before it converged: "
-                "raise max_iter, raise alpha, or standardise the features.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        self.coef_, self.thresholds_ = found.point[: X.shape[1]], _thresholds(found.point[X.shape[1] :])
-        self.n_iter_, self.loss_ = found.iterations, found.value
-        return self
+        return rows
+
+    def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        self.classes_, category = np.unique(rows.label, return_inverse=True)
+        weight = np.ones(len(category)) if rows.weight is None else rows.weight
+        problem = _Likelihood(rows.X, category, weight, LINKS[self.link], self.alpha)
+        point = self._minimised(problem, problem.start(self.link), self.tol, self.max_iter).point
+        n_features = problem.scorer.size
+        self.coef_, self.thresholds_ = point[:n_features], _thresholds(point[n_features:])
 
     def predict(self, X: Any) -> Floats:
         """Return the latent score x'w per row, higher for better."""

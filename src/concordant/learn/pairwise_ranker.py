@@ -22,21 +22,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from concordant import metrics
-from concordant.errors import InputError, NeedError
+from concordant.errors import InputError
 from concordant.learn import _data
 from concordant.learn._base import Ranker
-from concordant.learn._data import refuse_labels_beside_pairs
-from concordant.learn._pairs import chance_of_first, label_pairs, pair_features
-from concordant.learn._rows import begin_fit, dense, fresh_copy, labelled
+from concordant.learn._data import Rows
+from concordant.learn._pairs import chance_of_first, fitted_classifier, label_pairs, pair_features
 from concordant.params import param
 from concordant.solvers.ordering.exact import kemeny_orders
 from concordant.solvers.ordering.greedy import component_orders, greedy_orders
@@ -49,6 +47,9 @@ LARGEST_QUERY = 10_000  # rows: the matrix of their preferences takes 0.8 GB, an
 @dataclass(eq=False, repr=False)
 class PairwiseRanker(Ranker):
     """A classifier of pairs, and an order of its preferences."""
+
+    takes: ClassVar[tuple[str, ...]] = ("pairs",)
+    _takes_sparse: ClassVar[bool] = False
 
     classifier: Any = None
     """Any scikit-learn classifier; logistic regression if not given."""
@@ -66,46 +67,20 @@ class PairwiseRanker(Ranker):
 
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"qid": True}
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        pairs: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from labels per query, or from explicit pairs (better row, worse row) instead of y.
-
-        ``qid`` names the query of every row, in any order (``group``: sizes of consecutive queries instead; neither:
-        one query). ``sample_weight`` is per row and constant within a query (per pair with ``pairs``); the classifier
-        must take weights then.
-        """
-        begin_fit(self)
-        X = dense(self, X, reset=True)
-        rng = np.random.default_rng(self.seed)
+    def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        pairs = rows.pairs
         if pairs is None:
-            given = labelled(self, X, y, qid, group, sample_weight)
-            X, chosen = given.X, label_pairs(given.queries, self.max_pairs, rng)
-        else:
-            refuse_labels_beside_pairs(y, qid, group)
-            chosen = _data.explicit_pairs(pairs, sample_weight, None, len(X))
-        one, other = (pair_features(X, *rows, self.features) for rows in _both_ways(chosen.better, chosen.worse))
-        given = LogisticRegression(max_iter=1000) if self.classifier is None else self.classifier
-        classifier = fresh_copy(given, "classifier")
-        weights = {} if sample_weight is None else {"sample_weight": np.tile(chosen.weight, 2)}
-        if weights and not has_fit_parameter(classifier, "sample_weight"):
-            raise NeedError(f"{type(classifier).__name__} takes no weights: leave sample_weight out.")
-        target = np.repeat([1, 0], len(chosen))
-        self.classifier_ = classifier.fit(np.concatenate([one, other]), target, **weights)
-        self.n_pairs_ = len(chosen)
-        return self
+            pairs = label_pairs(rows.queries, self.max_pairs, np.random.default_rng(self.seed))
+        both = [pair_features(rows.X, *ends, self.features) for ends in _both_ways(pairs.better, pairs.worse)]
+        weight = np.tile(pairs.weight, 2) if rows.is_weighted else None
+        target = np.repeat([1, 0], len(pairs))
+        self.classifier_ = fitted_classifier(self.classifier, np.concatenate(both), target, weight)
+        self.n_pairs_ = len(pairs)
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:
         """Return, per row, how many rows of its query come after it; without ``qid`` all rows are one query."""
         check_is_fitted(self, "n_pairs_")
-        X = dense(self, X, reset=False)
+        X = self._checked(X, reset=False)
         scores = np.zeros(len(X))
         all_proven = True
         for rows, ptr, preference in self._matrices(X, _data.checked_queries(len(X), qid)):
@@ -128,7 +103,7 @@ class PairwiseRanker(Ranker):
     def preference(self, X: Any, first: ArrayLike, second: ArrayLike) -> Floats:
         """Return how much row ``first[k]`` of X is preferred to row ``second[k]``, between 0 and 1."""
         check_is_fitted(self, "n_pairs_")
-        X = dense(self, X, reset=False)
+        X = self._checked(X, reset=False)
         return self._preferences(X, *_data.named_rows(first, second, len(X)))
 
     def agree(self, X: Any, *, scores: ArrayLike | None = None, qid: ArrayLike | None = None) -> Floats:
@@ -137,7 +112,7 @@ class PairwiseRanker(Ranker):
         ``scores`` gives the order of the rows; this ranker's own if not given.
         """
         given = self.predict(X, qid=qid) if scores is None else np.asarray(scores, np.float64)
-        X = dense(self, X, reset=False)
+        X = self._checked(X, reset=False)
         if given.shape != (len(X),):
             raise InputError(f"scores has shape {given.shape}, but there are {len(X):,} rows: give one score per row.")
         kept = []
@@ -197,11 +172,6 @@ class PairwiseRanker(Ranker):
         if self.ordering == "kemeny":
             return kemeny_orders(ptr, preference, self.time_limit)
         return (greedy_orders if self.ordering == "greedy" else component_orders)(ptr, preference), True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
 
 
 def _both_ways(first: Int64s, second: Int64s) -> tuple[tuple[Int64s, Int64s], tuple[Int64s, Int64s]]:

@@ -17,21 +17,22 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from concordant import kernels
 from concordant.learn import _data
-from concordant.learn._rows import dense
+from concordant.learn._base import Learner
 from concordant.losses.queries import Queries
-from concordant.params import check_params, param
+from concordant.params import param
 from concordant.types import AnyArray
 
 
 @dataclass(eq=False, repr=False)
-class QueryRanks(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class QueryRanks(TransformerMixin, Learner):  # type: ignore[misc]
     """Append the rank of every feature within its query."""
 
+    _takes_sparse: ClassVar[bool] = False
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
     __metadata_request__transform: ClassVar[dict[str, bool]] = {"qid": True}
 
@@ -39,14 +40,14 @@ class QueryRanks(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: object = None, *, qid: ArrayLike | None = None) -> Self:
         """Learn nothing but the number of features."""
-        check_params(self)
-        dense(self, X, reset=True)
+        self._begin_fit()
+        self._checked(X, reset=True)
         return self
 
     def transform(self, X: Any, *, qid: ArrayLike | None = None) -> AnyArray:
         """Return the features (unless left out) followed by their ranks within the queries, in the type of X."""
         check_is_fitted(self)
-        X = np.ascontiguousarray(dense(self, X, reset=False))
+        X = np.ascontiguousarray(self._checked(X, reset=False))
         queries = Queries.from_rows(np.zeros(len(X)), _data.checked_queries(len(X), qid))
         ranks = kernels.query_ranks(X, queries.ptr, queries.row)
         return np.concatenate([X, ranks], axis=1) if self.include_first else ranks
@@ -66,5 +67,6 @@ class QueryRanks(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -20,18 +20,15 @@ preferences, JMLR 4, 2003.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from concordant import kernels
-from concordant.learn import _data
 from concordant.learn._base import METRIC, Ranker
 from concordant.learn._boosting import Cuts, ExplicitPairs, PairWeights, QueryPairs
-from concordant.learn._data import refuse_labels_beside_pairs
-from concordant.learn._rows import Validation, begin_fit, dense, labelled
+from concordant.learn._data import Patience, Rows, Validation
 from concordant.params import param
 from concordant.types import AnyArray, Floats
 
@@ -44,6 +41,10 @@ WIDEST_SPREAD = 1200.0  # of scores within a query: exp() of half of it is still
 class RankBoost(Ranker):
     """Boosted thresholds on single features."""
 
+    takes: ClassVar[tuple[str, ...]] = ("pairs", "valid")
+    _takes_sparse: ClassVar[bool] = False
+    _takes_missing = True
+
     rounds: int = param(300, "most rounds of boosting", low=1)
     smoothing: float | None = param(
         None, "share of the pairs added to right and wrong ones before their ratio; half a pair if not given", low=0
@@ -55,61 +56,35 @@ class RankBoost(Ranker):
     patience: int = param(50, "rounds without a better validation metric after which to stop", low=1)
     metric: str = param(METRIC, "metric watched on the validation set")
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        qid: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        pairs: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        valid: tuple[Any, ...] | None = None,
-    ) -> Self:
-        """Learn from labels per query, or from explicit pairs; NaN features are missing.
-
-        ``qid`` names the query of every row, in any order (``group``: sizes of consecutive queries instead; neither:
-        one query). ``pairs`` holds (better row, worse row) instead of y. ``sample_weight`` is per row and constant
-        within a query (per pair with ``pairs``). ``valid`` is (X, y, qid): the rounds up to its best ``metric`` are
-        kept.
-        """
-        begin_fit(self)
-        X = dense(self, X, reset=True, missing=True)
-        if pairs is None:
-            given = labelled(self, X, y, qid, group, sample_weight)
-            queries = given.queries
+    def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        if rows.pairs is None:
+            queries = rows.queries
             if self.weighting == "queries":
                 queries = queries.weighted(queries.weight / np.maximum(queries.pairs, 1.0))
             weights: PairWeights = QueryPairs(queries)
-            cuts = Cuts.of(given.X, queries.row, self.bins)
+            cuts = Cuts.of(rows.X, queries.row, self.bins)
         else:
-            refuse_labels_beside_pairs(y, qid, group, self.weighting)
-            weights = ExplicitPairs(_data.explicit_pairs(pairs, sample_weight, None, len(X)), len(X))
-            cuts = Cuts.of(X, None, self.bins)
-        watched = None if valid is None else self._validation(valid)
-        self._boost(cuts, weights, watched)
-        return self
+            weights = ExplicitPairs(rows.pairs, len(rows.X))
+            cuts = Cuts.of(rows.X, None, self.bins)
+        self._boost(cuts, weights, None if valid is None else self._validation(valid, self.metric))
 
     def predict(self, X: Any) -> Floats:
         """Return a score per row, higher for better; only rows of the same query should be compared."""
         check_is_fitted(self, "alphas_")
-        X = dense(self, X, reset=False, missing=True)
+        X = self._checked(X, reset=False)
         scores = np.zeros(len(X))
         for feature in np.unique(self.features_).tolist():
             mine = self.features_ == feature
             scores += _steps(X[:, feature], self.thresholds_[mine], self.directions_[mine], self.alphas_[mine])
         return scores
 
-    def _validation(self, valid: tuple[Any, ...]) -> Validation:
-        return Validation(valid, self.metric, lambda X: dense(self, X, reset=False, missing=True))
-
     def _boost(self, cuts: Cuts, weights: PairWeights, watched: Validation | None) -> None:
-        """Run the rounds and store what they chose."""
+        """Run the rounds; store those up to the best one, and what happened in all of them."""
         smoothing = 0.5 / weights.total if self.smoothing is None else self.smoothing
         score = np.zeros(cuts.code.shape[1])
-        chosen: list[tuple[int, float, int, float]] = []
+        chosen: list[_Stump] = []
         history: dict[str, list[float]] = {name: [] for name in ("right", "wrong", "neither", "z", "error")}
-        curve = _Curve(watched, self.patience)
+        patience, scores = Patience(self.patience), np.zeros(0 if watched is None else len(watched.X))
         while len(chosen) < self.rounds and weights.spread(score) < WIDEST_SPREAD:
             potential, total = weights.potentials(score)
             feature, cut, direction, gain = kernels.best_stump(cuts.code, cuts.count, potential)
@@ -120,54 +95,36 @@ class RankBoost(Ranker):
             added = smoothing if smoothing or wrong else LEAST_SHARE
             alpha = 0.5 * float(np.log((right + added) / (wrong + added)))
             score += alpha * vote
-            chosen.append((feature, cuts.threshold(feature, cut), direction, alpha))
+            chosen.append(_Stump(feature, cuts.threshold(feature, cut), direction, alpha))
             neither = max(1.0 - right - wrong, 0.0)
             noted = (right, wrong, neither, neither + right * np.exp(-alpha) + wrong * np.exp(alpha))
             for name, value in zip(history, (*noted, weights.errors(score) / weights.total), strict=True):
                 history[name].append(float(value))
-            if not curve.goes_on(chosen[-1]):
-                break
-        self._keep(chosen, curve, history)
-
-    def _keep(
-        self, chosen: list[tuple[int, float, int, float]], curve: _Curve, history: dict[str, list[float]]
-    ) -> None:
-        """Store the rounds up to the best one, and what happened in all of them."""
-        kept = chosen if curve.watched is None else chosen[: curve.best]
-        self.features_ = np.array([stump[0] for stump in kept], np.int64)
-        self.thresholds_ = np.array([stump[1] for stump in kept], np.float64)
-        self.directions_ = np.array([stump[2] for stump in kept], np.int64)
-        self.alphas_ = np.array([stump[3] for stump in kept], np.float64)
+            if watched is not None:
+                scores += chosen[-1].votes(watched.X)
+                if not patience.add(watched.measure(scores)):
+                    break
+        kept = chosen if watched is None else chosen[: patience.best]
+        self.features_ = np.array([stump.feature for stump in kept], np.int64)
+        self.thresholds_ = np.array([stump.threshold for stump in kept], np.float64)
+        self.directions_ = np.array([stump.direction for stump in kept], np.int64)
+        self.alphas_ = np.array([stump.alpha for stump in kept], np.float64)
         self.n_iter_ = len(kept)
-        self.history_ = history if curve.watched is None else {**history, "valid": curve.values}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        tags.input_tags.allow_nan = True
-        return tags
+        self.history_ = history if watched is None else {**history, "valid": patience.values}
 
 
-class _Curve:
-    """The metric on the validation set after every round."""
+class _Stump(NamedTuple):
+    """What a round adds: alpha to rows above a threshold of a feature, or, direction -1, to the others."""
 
-    def __init__(self, watched: Validation | None, patience: int) -> None:
-        self.watched, self.patience = watched, patience
-        self.values: list[float] = []
-        self.best = 0  # rounds to keep
-        self.scores = np.zeros(0 if watched is None else len(watched.X))
+    feature: int
+    threshold: float
+    direction: int
+    alpha: float
 
-    def goes_on(self, stump: tuple[int, float, int, float]) -> bool:
-        """Add a round; say whether the metric is still worth waiting for."""
-        if self.watched is None:
-            return True
-        feature, threshold, direction, alpha = stump
-        column = self.watched.X[:, feature]
-        self.scores += alpha * (column > threshold if direction > 0 else column <= threshold)
-        self.values.append(self.watched.measure(self.scores))
-        if self.best == 0 or self.values[-1] > self.values[self.best - 1]:
-            self.best = len(self.values)
-        return len(self.values) - self.best < self.patience
+    def votes(self, X: AnyArray) -> Floats:
+        """Return what it adds to the scores of rows."""
+        column = X[:, self.feature]
+        return np.asarray(self.alpha * (column > self.threshold if self.direction > 0 else column <= self.threshold))
 
 
 def _steps(column: AnyArray, threshold: Floats, direction: AnyArray, alpha: Floats) -> Floats:

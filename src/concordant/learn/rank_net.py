@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from concordant.learn._base import GradientRanker, PairProbabilities
+from concordant.learn._gradient import PairProbabilities
 from concordant.losses.ranknet import RankNetLoss
 
 
 @dataclass(eq=False, repr=False)
-class RankNet(PairProbabilities, GradientRanker):
+class RankNet(PairProbabilities):
     """Rank by a logistic model of pairs."""
 
     def _loss(self) -> RankNetLoss:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from concordant.learn._base import GradientRanker
+from concordant.learn._gradient import RidgeRanker
 from concordant.losses.rank_regress import RankRegressLoss
 
 
 @dataclass(eq=False, repr=False)
-class RankRegressor(GradientRanker):
+class RankRegressor(RidgeRanker):
     """Rank by least squares on the differences of pairs."""
 
     def _loss(self) -> RankRegressLoss:

@@ -30,12 +30,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
 from concordant.errors import InputError, NeedError, ParameterError
-from concordant.learn._base import GradientRanker, LearningCurve
+from concordant.learn._gradient import GradientRanker, LearningCurve
 from concordant.losses.base import Loss
 from concordant.losses.hinge import HingeLoss
 from concordant.losses.queries import Pairs
@@ -58,7 +57,6 @@ MOST_PAIRS = 20_000_000  # listed one by one for the dual
 class RankSVM(GradientRanker):
     """Rank by a support vector machine on pairs, linear or with a kernel."""
 
-    alpha: ClassVar[float]  # type: ignore[misc]  # C says it
     C: float = param(10.0, "weight of the mean loss of a pair against |w|^2 / 2", low=0)
     loss: str = param("hinge", "loss of a pair inside the margin", choices=("hinge", "squared-hinge"))
     solver: str = param(

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from concordant.learn._base import GradientRanker, PairProbabilities
+from concordant.learn._gradient import PairProbabilities
 from concordant.losses.rao_kupper import RaoKupperLoss
 
 
 @dataclass(eq=False, repr=False)
-class RaoKupperRanker(PairProbabilities, GradientRanker):
+class RaoKupperRanker(PairProbabilities):
     """Rank by a model of pairs in which close scores tie (Rao and Kupper)."""
 
     def _loss(self) -> RaoKupperLoss:

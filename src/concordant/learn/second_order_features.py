@@ -16,15 +16,15 @@ preferences for ranking and collaborative filtering, Knowledge and Information S
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from concordant.learn import _data
-from concordant.learn._rows import begin_fit, dense, require_labels
+from concordant.learn._base import Learner
 from concordant.params import param
 from concordant.types import AnyArray, Floats
 
@@ -32,8 +32,10 @@ NO_SPREAD = 1e-14  # variance over mean square below which a product is constant
 
 
 @dataclass(eq=False, repr=False)
-class SecondOrderFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SecondOrderFeatures(TransformerMixin, Learner):  # type: ignore[misc]
     """Append the products of two features that correlate with the label."""
+
+    _takes_sparse: ClassVar[bool] = False
 
     threshold: float = param(0.15, "least absolute correlation with the label", low=0, high=1)
     include_first: bool = param(True, "keep the features themselves, before the products")
@@ -42,9 +44,9 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Find the products that correlate with the label."""
-        begin_fit(self)
-        X = dense(self, X, reset=True)
-        label = _data.labels_only(require_labels(self, y), len(X))
+        self._begin_fit()
+        X = self._checked(X, reset=True)
+        label = _data.labels_only(self._labels(y), len(X))
         correlation = _correlations(X, label, self.block)
         first, second = np.triu_indices(X.shape[1])
         found = correlation[first, second]
@@ -59,7 +61,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def transform(self, X: Any) -> AnyArray:
         """Return the features (unless left out) followed by the products kept, in the type of X."""
         check_is_fitted(self, "correlations_")
-        X = dense(self, X, reset=False)
+        X = self._checked(X, reset=False)
         n_first = X.shape[1] if self.include_first else 0
         widened = np.empty((len(X), n_first + len(self.pairs_)), X.dtype)
         for start in range(0, len(X), self.block):
@@ -77,7 +79,6 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

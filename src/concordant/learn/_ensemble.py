@@ -1,0 +1,53 @@
+"""What means of several rankers share: copies with seeds of their own, and scores brought to one scale."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from concordant.errors import NeedError, ParameterError
+from concordant.learn._base import Ranker
+from concordant.scorers.base import Matrix
+from concordant.types import AnyArray, Floats
+
+
+@dataclass(eq=False, repr=False)
+class MeanRanker(Ranker):
+    """The mean of rankers, each one's scores divided by their standard deviation within queries."""
+
+    takes: ClassVar[tuple[str, ...]] = ("valid",)
+
+    def _mean(self, X: Matrix) -> Floats:
+        """Return the mean of the standardised scores of all rankers."""
+        parts = [one.predict(X) / scale for one, scale in zip(self.rankers_, self.scales_.tolist(), strict=True)]
+        return np.asarray(np.mean(parts, axis=0), np.float64)
+
+
+def fresh_copy(estimator: Any, name: str, *methods: str) -> Any:
+    """Return an unfitted copy of an estimator with some methods, given as the parameter ``name``."""
+    if isinstance(estimator, type) or not all(hasattr(estimator, one) for one in ("fit", "get_params", *methods)):
+        raise ParameterError(f"{name}={estimator!r} is no estimator: give an instance of one, unfitted.")
+    return clone(estimator)
+
+
+def refuse_places(ranker: Any, remedy: str) -> None:
+    """Refuse a ranker whose answers are places in a set: they are no scores that could be averaged."""
+    if "qid" in inspect.signature(ranker.predict).parameters:
+        raise NeedError(f"{type(ranker).__name__} orders whole sets and has no scores to average: {remedy}.")
+
+
+def watching(ranker: Any, valid: tuple[Any, ...] | None) -> Mapping[str, Any]:
+    """Return the validation set as an argument of ``fit``, if the ranker takes one."""
+    takes = ranker.takes if hasattr(ranker, "takes") else inspect.signature(ranker.fit).parameters
+    return {"valid": valid} if valid is not None and "valid" in takes else {}
+
+
+def deviation(scores: Floats, query: AnyArray) -> float:
+    """Return the standard deviation of scores within queries; 1 where all are equal."""
+    mean = np.bincount(query, weights=scores) / np.maximum(np.bincount(query), 1)
+    return float(np.sqrt(np.mean((scores - mean[query]) ** 2))) or 1.0

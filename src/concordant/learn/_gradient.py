@@ -1,0 +1,228 @@
+"""Rankers that minimise a loss: any loss with any scorer by any solver. One of the usual kind only names its loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from concordant.errors import InputError, NeedError, ParameterError
+from concordant.learn import _data
+from concordant.learn._base import METRIC, Ranker
+from concordant.learn._data import Patience, Rows
+from concordant.losses.base import Loss
+from concordant.losses.queries import Pairs, Queries
+from concordant.params import param
+from concordant.scorers.base import Matrix, Scorer
+from concordant.scorers.linear import Linear
+from concordant.solvers.lbfgs import Minimum, Watch, minimise
+from concordant.solvers.objective import Objective
+from concordant.types import Floats
+
+STOCHASTIC = ("adam", "sgd")
+BATCH = 32
+
+
+@dataclass(eq=False, repr=False)
+class GradientRanker(Ranker):
+    """A ranker that minimises a loss over the scores of a linear model, a network or a kernel expansion."""
+
+    takes: ClassVar[tuple[str, ...]] = ("pairs", "tied", "valid")
+
+    weighting: str = param(
+        "units",
+        "what counts equally: every unit of the loss (pair or list), or every query",
+        choices=("units", "queries"),
+    )
+    hidden: int = param(0, "units of a hidden layer; 0 for a linear model", low=0)
+    layers: int = param(1, "number of hidden layers", low=1, high=2)
+    kernel: str | None = param(
+        None, "kernel of a non-linear model instead of a network", choices=("linear", "rbf", "polynomial")
+    )
+    gamma: float | None = param(None, "scale of the kernel; 1/(features times variance) if not given", low=0)
+    degree: int = param(3, "degree of the polynomial kernel", low=1)
+    components: int | None = param(
+        None, "rows that carry the kernel expansion, drawn at random; all if not given", low=1
+    )
+    solver: str = param(
+        "auto", "how to minimise; auto picks by loss and model", choices=("auto", "lbfgs", "newton", "adam", "sgd")
+    )
+    max_iter: int = param(100, "most iterations (passes over the data for adam and sgd)", low=1)
+    tol: float = param(1e-5, "relative improvement at which to stop", low=0)
+    learning_rate: float = param(0.01, "step of adam and sgd", low=0)
+    batch: int | None = param(
+        None, "queries (or pairs) per step of adam and sgd; 32, but at least ten steps a pass, if not given", low=1
+    )
+    patience: int = param(10, "iterations without a better validation metric after which to stop", low=1)
+    metric: str = param(METRIC, "metric watched on the validation set")
+    seed: int = param(0, "seed of random starts, batches and samples", low=0)
+
+    def predict(self, X: Any) -> Floats:
+        """Return a score per row, higher for better; only rows of the same query should be compared."""
+        check_is_fitted(self, "coef_")
+        X = self._map(self._checked(X, reset=False))
+        scorer = self._scorer(X.shape[1])
+        if scorer.size != len(self.coef_):
+            raise InputError(f"The parameters of this {type(self).__name__} were changed after fit: fit it again.")
+        return scorer.scores(X, self.coef_)
+
+    def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        rng = np.random.default_rng(self.seed)
+        loss = self._loss()
+        data: Queries | Pairs | None = rows.pairs
+        if data is None:
+            data = self._queries(rows, rng)
+            if self.weighting == "queries":
+                data = data.weighted(data.weight / np.maximum(loss.units(data), 1.0))
+            loss = loss.fitted_to(data)
+        X = self._mapped(rows.X, rng)
+        scorer = self._scorer(X.shape[1])
+        steps = self._batch(data) if self._solver(loss) in STOCHASTIC else None
+        objective = Objective(scorer, loss, X, data, alpha=self._alpha(), queries_per_block=steps)
+        watch = self._watch(scorer, valid)
+        with np.errstate(over="ignore", invalid="ignore"):  # steps too far are taken back, or refused below
+            found = self._minimise(objective, objective.start(rng), watch, rng)
+        self._keep(scorer, found, watch)
+
+    # ---- what a ranker may say otherwise ----
+    def _loss(self) -> Loss:
+        raise NotImplementedError
+
+    def _alpha(self) -> float:
+        """Return the ridge penalty on the weights, beside the mean loss."""
+        raise NotImplementedError
+
+    def _queries(self, rows: Rows, rng: np.random.Generator) -> Queries:
+        """Lay the labelled rows out for the loss."""
+        return rows.queries
+
+    def _minimise(self, objective: Objective, start: Floats, watch: Watch, rng: np.random.Generator) -> Minimum:
+        solver, loss = self._solver(objective.loss), objective.loss
+        if solver in STOCHASTIC:
+            from concordant.solvers.stochastic import minimise_stochastic
+
+            return minimise_stochastic(
+                objective,
+                start,
+                method=solver,
+                learning_rate=self.learning_rate,
+                passes=self.max_iter,
+                rng=rng,
+                watch=watch,
+            )
+        if not loss.is_exact:
+            raise NeedError(f"The gradient of the {loss.name} loss allows no line search: use solver='adam' or 'sgd'.")
+        if solver == "newton":
+            from concordant.solvers.newton import minimise_newton
+
+            return minimise_newton(objective, start, tolerance=self.tol, max_iterations=self.max_iter, watch=watch)
+        return minimise(objective, start, tolerance=self.tol, max_iterations=self.max_iter, watch=watch)
+
+    def _solver(self, loss: Loss) -> str:
+        if self.solver != "auto":
+            return self.solver
+        return "adam" if self.hidden or not loss.is_exact else "lbfgs"
+
+    # ---- the parts of fit ----
+    def _batch(self, data: Queries | Pairs) -> int:
+        return max(1, min(BATCH, len(data) // 10)) if self.batch is None else self.batch
+
+    def _mapped(self, X: Matrix, rng: np.random.Generator) -> Matrix:
+        """Learn the kernel's feature map, if a kernel was asked for, and return the rows under it."""
+        if self.kernel is None:
+            return X
+        if self.hidden:
+            raise ParameterError("Both hidden and kernel were given: choose a network or a kernel expansion.")
+        from concordant.scorers.kernel import KernelMap
+
+        self.kernel_map_ = KernelMap.fit(
+            X, self.kernel, gamma=self.gamma, degree=self.degree, components=self.components, rng=rng
+        )
+        return self.kernel_map_.transform(X)
+
+    def _map(self, X: Matrix) -> Matrix:
+        return self.kernel_map_.transform(X) if hasattr(self, "kernel_map_") else X
+
+    def _scorer(self, n_features: int) -> Scorer:
+        if not self.hidden:
+            return Linear(n_features)
+        from concordant.scorers.network import Network
+
+        return Network(n_features, self.hidden, self.layers)
+
+    def _watch(self, scorer: Scorer, valid: tuple[Any, ...] | None) -> LearningCurve:
+        if valid is None:
+            return LearningCurve(None, self.patience)
+        watched = self._validation(valid, self.metric)
+        mapped = self._map(watched.X)
+
+        def measure(point: Floats) -> float:
+            return watched.measure(scorer.scores(mapped, point[: scorer.size]))
+
+        return LearningCurve(measure, self.patience)
+
+    def _keep(self, scorer: Scorer, found: Minimum, watch: LearningCurve) -> None:
+        """Store what was learnt."""
+        point = found.point if watch.best is None else watch.best
+        if not np.isfinite(point).all():
+            raise InputError(
+                f"{type(self).__name__} diverged, its weights are no numbers any more: lower learning_rate, "
+                "or standardise the features."
+            )
+        self.coef_, self.own_ = point[: scorer.size], point[scorer.size :]
+        self.n_iter_ = found.iterations
+        self.history_ = watch.history
+        if not found.is_converged and watch.best is None:
+            self._warn_of_early_end(found.iterations, "regularise more")
+
+
+@dataclass(eq=False, repr=False)
+class _Penalty:
+    alpha: float = param(1e-4, "ridge penalty on the weights, beside the mean loss", low=0)
+
+
+@dataclass(eq=False, repr=False)
+class RidgeRanker(GradientRanker, _Penalty):
+    """A ranker that minimises a mean loss plus alpha/2 times the squares of its weights."""
+
+    def _alpha(self) -> float:
+        return self.alpha
+
+
+@dataclass(eq=False, repr=False)
+class PairProbabilities(RidgeRanker):
+    """A ranker whose loss is a probability model of pairs."""
+
+    def predict_proba_pair(self, X: Any, first: ArrayLike, second: ArrayLike) -> Floats:
+        """Return the chances that row ``first[k]`` beats row ``second[k]``, ties with it, loses to it: n x 3."""
+        scores = self.predict(X)
+        one, other = _data.named_rows(first, second, len(scores))
+        return self._loss().probabilities(scores[one] - scores[other], self.own_)
+
+
+class LearningCurve:
+    """Looks on while a solver runs: the learning curve, and when to stop."""
+
+    def __init__(self, measure: Callable[[Floats], float] | None, patience: int) -> None:
+        self.measure, self.patience = measure, Patience(patience)
+        self.best: Floats | None = None
+        self.losses: list[float] = []
+
+    @property
+    def history(self) -> dict[str, list[float]]:
+        """The loss after every iteration and, where there is one, the metric on the validation set."""
+        return {"loss": self.losses} | ({} if self.measure is None else {"valid": self.patience.values})
+
+    def __call__(self, iteration: int, point: Floats, value: float) -> bool:
+        """Note the state after an iteration; say whether to go on."""
+        self.losses.append(value)
+        if self.measure is None:
+            return True
+        goes_on = self.patience.add(self.measure(point))
+        if self.patience.best == len(self.patience.values):
+            self.best = point.copy()
+        return goes_on

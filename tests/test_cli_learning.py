@@ -69,7 +69,7 @@ def test_every_ranker_can_be_trained_and_used_again(name: str, run: Run, tmp_pat
         pytest.importorskip("xgboost")
     path, scores = tmp_path / "model.zip", tmp_path / "scores.csv"
     code, out, err = run("train", LETOR / "train.txt", "--method", name, "-o", path, "--test", LETOR / "test.txt")
-    if not issubclass(learn.load(name), learners.rankers()):
+    if not issubclass(learn.load(name), learn.Ranker):
         assert code == 1
         assert "use it from Python" in err
         return
@@ -82,7 +82,7 @@ def test_every_ranker_can_be_trained_and_used_again(name: str, run: Run, tmp_pat
 
 
 def test_no_option_of_a_learner_is_hidden_by_the_command(run: Run) -> None:
-    for name in (one for one in learn.modules() if issubclass(learn.load(one), learners.rankers())):
+    for name in (one for one in learn.modules() if issubclass(learn.load(one), learn.Ranker)):
         text = run("train", "--method", name, "--help")[1]
         for declared in learners.params_of(learn.load(name)):
             assert declared.option in text

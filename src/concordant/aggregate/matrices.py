@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate.stagewise._outcome import notice_on
 from concordant.models.counts import levels
+from concordant.models.notices import notice_on
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.segments import max_by, pointer

@@ -74,15 +74,7 @@ def comparisons(prefs: Preferences, counts: str) -> Comparisons:
     if counts == "binary":
         net = found.wins - back
     else:
-        _, by_pair = kernels.net_pairs(
-            prefs.slot_ptr,
-            prefs.instance_of_ballot,
-            prefs.indptr,
-            prefs.entry_slot,
-            levels(prefs, counts),
-            prefs.weight,
-            False,
-        )
+        _, by_pair = kernels.net_pairs(views.ballots(prefs), levels(prefs, counts), False)
         net = np.where(compared > 0, _square(prefs.slot_ptr, by_pair), 0.0)
     return Comparisons(compared, net, comparable_groups(prefs.slot_ptr, compared))
 

@@ -15,6 +15,7 @@ import numpy as np
 from concordant import kernels, memory, views
 from concordant.errors import InputError, ParameterError
 from concordant.gather import segment_index
+from concordant.kernels.bundles import DuelRows
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int32s, Int64s
 from concordant.vocabulary import shorten
@@ -107,17 +108,10 @@ class Counting:
             matrices = views.win_matrices(prefs, self.missing)
             wins, ties = matrices.wins, matrices.ties
         else:
-            wins = kernels.level_counts(
-                prefs.slot_ptr,
-                prefs.instance_of_ballot,
-                prefs.indptr,
-                prefs.entry_slot,
-                prefs.tier,
-                self.levels(prefs),
-                prefs.weight,
-            )
+            wins = kernels.level_counts(views.ballots(prefs), self.levels(prefs))
             ties = np.zeros(len(wins))
-        return Duels(prefs.slot_ptr, *kernels.matrix_duels(prefs.slot_ptr, wins, ties), np.empty(0))
+        ptr, rows = kernels.matrix_duels(prefs.slot_ptr, wins, ties)
+        return Duels(prefs.slot_ptr, ptr, *rows)
 
     def _listed(self, prefs: Preferences) -> Duels:
         """List all pairs of all ballots, then add up equal ones."""
@@ -146,16 +140,14 @@ class Counting:
         n = prefs.n_slots
         if order is None:
             rows = kernels.group_duels(first, second, won, lost, even, n)
-            order_by_row = np.empty(0)
         else:  # rows with and without somebody first are kept apart by numbering slots twice
             rows = kernels.group_duels(first + n * ~order, second, won, lost, even, 2 * n)
-            order_by_row = (rows[0] < n).astype(np.float64)
-            sorted_rows = np.argsort(rows[0] % n, kind="stable")
-            who, whom, *counted = (column[sorted_rows] for column in rows)
-            rows = (who % n, whom, *counted)  # type: ignore[assignment]
-            order_by_row = order_by_row[sorted_rows]
-        ptr = np.searchsorted(rows[0], prefs.slot_ptr).astype(np.int64)
-        return Duels(prefs.slot_ptr, ptr, *rows, order_by_row)
+            rows = rows._replace(order=(rows.first < n).astype(np.float64))
+            sorted_rows = np.argsort(rows.first % n, kind="stable")
+            rows = DuelRows._make(column[sorted_rows] for column in rows)
+            rows = rows._replace(first=rows.first % n)
+        ptr = np.searchsorted(rows.first, prefs.slot_ptr).astype(np.int64)
+        return Duels(prefs.slot_ptr, ptr, *rows)
 
     def levels(self, prefs: Preferences) -> Floats:
         """Return a number per entry whose differences are the counts of a pair; higher is better."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant import kernels
+from concordant import kernels, views
 from concordant.gather import segment_index
 from concordant.method import Method, Outcome
 from concordant.models.duels import Counting
@@ -50,17 +50,7 @@ class Elo(Method):
         """Return the ratings after all games."""
         shown = np.empty(0) if prefs.shown is None or not self.advantage else prefs.shown.astype(np.float64)
         rating, games, value = kernels.elo_stream(
-            prefs.indptr,
-            prefs.entry_slot,
-            prefs.tier,
-            prefs.weight,
-            np.zeros(prefs.n_ballots, np.uint8) if prefs.open is None else prefs.open.astype(np.uint8),
-            shown,
-            prefs.n_slots,
-            self.start,
-            self.stake,
-            self.scale,
-            self.advantage,
+            views.ballots(prefs), shown, self.start, self.stake, self.scale, self.advantage
         )
         n = prefs.n_instances
         score = snap(rating, segment_index(prefs.slot_ptr), np.full(n, 10 * max(1.0, abs(self.start))))

@@ -1,13 +1,17 @@
 """Write src/concordant/__init__.pyi from the table of public names and the files of the methods.
 
+Functions that take declared options (``concordant.reading``) are spelled out, so that editors complete and check them.
+
 Run it after adding a public name or a method: ``python tools/make_stub.py``. With ``--check`` it only says whether
 the file is up to date.
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
 from pathlib import Path
+from types import FunctionType
 
 import concordant
 from concordant import registry
@@ -16,17 +20,30 @@ TARGET = Path(__file__).resolve().parent.parent / "src" / "concordant" / "__init
 
 
 def stub() -> str:
-    """Return the text of the stub: every public name, imported from where it lives."""
-    homes: dict[str, list[str]] = {}
+    """Return the text of the stub: every public name, imported from where it lives or spelled out."""
+    imports = [("concordant.io", "Paths"), ("concordant.io.features", "Features")]
+    functions: list[str] = []
     for name, module in concordant._HOME.items():
-        homes.setdefault(f"concordant.{module}", []).append(name)
+        if hasattr(function := getattr(concordant, name), "__signature__") and inspect.isfunction(function):
+            functions += spelled(function)
+        else:
+            imports.append((f"concordant.{module}", f"{name} as {name}"))
     for method, module in registry.modules().items():
-        homes.setdefault(module, []).append(registry.load(method).__name__)
+        name = registry.load(method).__name__
+        imports.append((module, f"{name} as {name}"))
     lines = ['"""Public names of concordant. Written by tools/make_stub.py: do not edit."""', ""]
+    lines += ["from collections.abc import Sequence", "from typing import Any", ""]
     lines += [f"from concordant import {name} as {name}" for name in sorted(concordant._MODULES)]
-    for module in sorted(homes):
-        lines += [f"from {module} import {name} as {name}" for name in sorted(homes[module])]
-    return "\n".join([*lines, "", "__version__: str", ""])
+    lines += [f"from {module} import {name}" for module, name in sorted(imports)]
+    return "\n".join([*lines, "", "__version__: str", "", *functions, ""])
+
+
+def spelled(function: FunctionType) -> list[str]:
+    """Return the lines of a function with all the options it takes."""
+    given = list(inspect.signature(function).parameters.values())
+    keywords = [f"    {one.name}: {one.annotation} = ...," for one in given if one.kind is one.KEYWORD_ONLY]
+    first = [f"    {one.name}: {one.annotation}," for one in given if one.kind is not one.KEYWORD_ONLY]
+    return [f"def {function.__name__}(", *first, "    *,", *keywords, f") -> {function.__annotations__['return']}: ..."]
 
 
 def main() -> int:

@@ -1,5 +1,8 @@
 """Public names of concordant. Written by tools/make_stub.py: do not edit."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from concordant import datasets as datasets
 from concordant import kernels as kernels
 from concordant import metrics as metrics
@@ -59,10 +62,9 @@ from concordant.errors import ParameterError as ParameterError
 from concordant.errors import UnknownNameError as UnknownNameError
 from concordant.evaluation import evaluate as evaluate
 from concordant.fusing import fuse as fuse
-from concordant.io import read as read
-from concordant.io import read_features as read_features
-from concordant.io import read_labels as read_labels
+from concordant.io import Paths
 from concordant.io import write as write
+from concordant.io.features import Features
 from concordant.labels import Labels as Labels
 from concordant.method import Method as Method
 from concordant.params import param as param
@@ -73,3 +75,72 @@ from concordant.saving import load as load
 from concordant.saving import save as save
 
 __version__: str
+
+def read(
+    path: Paths,
+    *,
+    format: str | None = ...,
+    form: str | None = ...,
+    winner: str | int | None = ...,
+    loser: str | int | None = ...,
+    tie: str | int | None = ...,
+    left: str | int | None = ...,
+    right: str | int | None = ...,
+    outcome: str | int | None = ...,
+    left_won: str | int | None = ...,
+    right_won: str | int | None = ...,
+    ranking: str | int | None = ...,
+    agent: str | int | None = ...,
+    item: str | int | None = ...,
+    rank: str | int | None = ...,
+    rating: str | int | None = ...,
+    instance: str | int | None = ...,
+    weight: str | int | None = ...,
+    time: str | int | None = ...,
+    ballot: str | int | None = ...,
+    open: str | int | None = ...,
+    places: Sequence[str | int] | str | int | None = ...,
+    encoding: str | None = ...,
+    delimiter: str | None = ...,
+    header: bool | None = ...,
+    categories: Sequence[str] | str | None = ...,
+    merge: bool = ...,
+    skip_bad_rows: bool = ...,
+    strict: bool = ...,
+    max_bytes: int = ...,
+    max_ratio: float = ...,
+) -> Preferences: ...
+def read_labels(
+    path: Paths,
+    *,
+    format: str | None = ...,
+    item: str | int | None = ...,
+    instance: str | int | None = ...,
+    label: str | int | None = ...,
+    encoding: str | None = ...,
+    delimiter: str | None = ...,
+    header: bool | None = ...,
+    skip_bad_rows: bool = ...,
+    strict: bool = ...,
+    max_bytes: int = ...,
+    max_ratio: float = ...,
+) -> Labels: ...
+def read_features(
+    path: Paths | Any,
+    *,
+    format: str | None = ...,
+    label: str | int | bool | None = ...,
+    query: str | int | bool | None = ...,
+    item: str | int | bool | None = ...,
+    weight: str | int | None = ...,
+    features: Sequence[str] | str | None = ...,
+    encoding: str | None = ...,
+    delimiter: str | None = ...,
+    header: bool | None = ...,
+    n_features: int | None = ...,
+    dtype: str = ...,
+    skip_bad_rows: bool = ...,
+    strict: bool = ...,
+    max_bytes: int = ...,
+    max_ratio: float = ...,
+) -> Features: ...

@@ -32,6 +32,10 @@ class UnknownNameError(ConcordantError, LookupError):
     """No method, metric, format, instance or item of that name."""
 
 
+class UnknownColumnError(UnknownNameError, InputError):
+    """A table has no column of that name."""
+
+
 class OneQueryWarning(UserWarning):
     """A ranker was given so many rows of one query that the queries were probably forgotten."""
 

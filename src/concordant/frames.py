@@ -6,32 +6,16 @@ Text that already lies in Arrow memory is numbered there and never becomes Pytho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from concordant.errors import ConcordantError, InputError
-from concordant.gather import Parts
-from concordant.tables import Coded, coded_of_stream, parts_of_table
 from concordant.types import Bools, Floats
-from concordant.vocabulary import encode, read_arrow, shorten, speaks_arrow
+from concordant.vocabulary import Coded, coded_of_stream, encode, read_arrow, shorten, speaks_arrow
 
 T = TypeVar("T")
-
-
-def parts_of_frame(
-    frame: Any,
-    given: Mapping[str, object],
-    *,
-    form: str | None = None,
-    strict: bool = False,
-    skip_bad_rows: bool = False,
-    name: str = "the frame",
-) -> Parts:
-    """Read a DataFrame as preferences: keyword arguments for ``Preferences``."""
-    table = FrameTable(frame, name)
-    return parts_of_table(table, given, form=form, strict=strict, skip_bad_rows=skip_bad_rows)
 
 
 def is_frame(given: object) -> bool:

@@ -321,7 +321,7 @@ def _texts(parts: Any) -> list[str | None]:
     return [None if code < 0 else labels[code] for code in codes.tolist()]
 
 
-def ballot_columns(n: int, weight: object, agent: object, instance: object) -> Parts:
+def ballot_columns(n: int, weight: object = None, agent: object = None, instance: object = None) -> Parts:
     """Return the columns that belong to whole ballots, checked and numbered."""
     parts: Parts = {}
     if weight is not None:

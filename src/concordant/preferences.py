@@ -11,7 +11,7 @@ array promises that nobody writes to its memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 from concordant import gather, kernels
 from concordant.errors import InputError
 from concordant.gather import segment_index
+from concordant.reading import FRAME, Options, takes_options
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
 
@@ -414,24 +415,18 @@ class Preferences:
         return cls(**gather.gather_rank_matrix(ranks, items=items, agents=agents, weight=weight))
 
     @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        *,
-        form: str | None = None,
-        strict: bool = False,
-        skip_bad_rows: bool = False,
-        **roles: object,
-    ) -> Preferences:
+    @takes_options(FRAME)
+    def from_frame(cls, frame: Any, **options: Any) -> Preferences:
         """Make preferences from any DataFrame (pandas, polars, pyarrow, …).
 
         Column roles (winner, loser, tie, item, rank, rating, agent, instance, weight, …) are guessed from the column
         names; ``rating="stars"`` says that the column ``stars`` holds the ratings. ``form`` settles which reading is
         meant when the names allow several.
         """
-        from concordant.frames import parts_of_frame
+        from concordant.frames import FrameTable
+        from concordant.tables import parts_of_table
 
-        return cls(**parts_of_frame(frame, roles, form=form, strict=strict, skip_bad_rows=skip_bad_rows))
+        return cls(**parts_of_table(FrameTable(frame), Options.of(FRAME, options)))
 
     # ---- other views of the same data ----
     def select(
@@ -484,10 +479,6 @@ class Preferences:
         """
         parts = {name: getattr(self, name) for name in _PARTS}
         return Preferences(**{**parts, "form": self.said_form, **changes})
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        parts = {name: getattr(self, name) for name in _PARTS}
-        return partial(Preferences, **{**parts, "form": self.said_form, "meta": dict(self.meta)}), ()
 
     def merge(self, *, agents: bool = True) -> Preferences:
         """Join equal ballots and add their weights; ``agents=False`` forgets who said what.

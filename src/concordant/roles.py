@@ -1,6 +1,6 @@
 """Which column of a table means what: winner, item, rank, agent, … guessed from names or said by the user.
 
-A table becomes preferences in one of six forms:
+A table becomes preferences in one of six forms, or labels, or rows of features:
 
 ========== ============================================== ===========================================
 form       columns it needs                               may also have
@@ -12,50 +12,26 @@ ratings    item, rating                                   agent, ballot, instanc
 places     first, second, third, … (rank1, rank2, …)      agent, instance, weight
 rankings   ranking (text like ``a > b = c > d``)          agent, instance, weight, open
 rank-matrix the first column names items, others agents   (only when asked for)
+labels     item, label                                    instance
+features   label, columns of numbers                      query, item, weight
 ========== ============================================== ===========================================
 
-A column named exactly like its role wins over one named by a synonym, and names over identifiers of the same thing
-(``winner_name`` over ``winner_id``); two synonyms for one role are else an error that says which option settles it.
-Names are compared without case and punctuation (``userId`` is ``user id``). A role said to be ``None`` (or the word
-``none``) is switched off. Pairs are split into instances only where somebody asks for it.
+``reading`` declares the roles and the names that are taken for them. A column named exactly like its role wins over one
+named by a synonym, and names over identifiers of the same thing (``winner_name`` over ``winner_id``); two synonyms for
+one role are else an error that says which option settles it. Names are compared without case and punctuation
+(``userId`` is ``user id``). A role said to be ``None`` (or the word ``none``) is switched off. Pairs are split into
+instances only where somebody asks for it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import NoReturn, Protocol
 
-from concordant.errors import InputError, UnknownNameError, suggest
-
-SYNONYMS: dict[str, tuple[str, ...]] = {
-    "winner": ("winner", "chosen", "won", "better", "preferred"),
-    "loser": ("loser", "rejected", "lost", "worse"),
-    "tie": ("tie", "tied", "draw", "is tie", "is draw"),
-    "left": ("left",),
-    "right": ("right",),
-    "outcome": ("outcome", "result", "choice", "preference", "verdict"),
-    "left_won": ("left won",),
-    "right_won": ("right won",),
-    "item": (
-        *("item", "movie", "doc", "document", "docno", "candidate", "option", "model", "alternative"),
-        *("product", "player", "team", "film", "book", "title", "name"),
-    ),
-    "rank": ("rank", "position", "place"),
-    "rating": ("rating", "stars", "score", "value", "grade"),
-    "agent": (
-        *("agent", "user", "voter", "judge", "worker", "engine", "system", "run", "rater", "annotator"),
-        *("reviewer", "expert", "respondent", "assessor"),
-    ),
-    "ballot": ("ballot",),
-    "instance": ("instance", "query", "topic", "qid", "election", "question", "prompt", "contest"),
-    "weight": ("weight", "count", "votes", "n", "times", "frequency"),
-    "label": ("label", "relevance", "rel", "grade", "gain", "judgment", "judgement", "gold", "rating", "score"),
-    "ranking": ("ranking", "ranked", "preferences"),
-    "open": ("open",),
-    "time": (),  # sorts the rows, so only where somebody asks for it
-}
-ROLES = (*SYNONYMS, "places")
+from concordant.errors import InputError, UnknownColumnError, UnknownNameError, suggest
+from concordant.reading import FEATURES, FORMS, LABELS, PREFERENCES, Options, columns_of, is_optional
 
 COMMON = ("agent", "instance", "weight")
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -65,7 +41,8 @@ NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
     "ranks": (("item", "rank"),),
     "ratings": (("item", "rating"),),
     "rank-matrix": ((),),
-    "labels": (("item", "label"),),
+    LABELS: (("item", "label"),),
+    FEATURES: (("label",),),
 }
 OPTIONAL: dict[str, tuple[str, ...]] = {
     "pairs": ("tie", "time", *COMMON),
@@ -74,16 +51,29 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
     "ranks": ("rating", "ballot", *COMMON),
     "ratings": ("ballot", *COMMON),
     "rank-matrix": ("item",),
-    "labels": ("instance",),
+    LABELS: ("instance",),
+    FEATURES: ("query", "item", "weight"),
 }
-FORMS = tuple(form for form in NEEDED if form != "labels")
+WIDE = {"places": "places", "rank-matrix": "places", FEATURES: "features"}  # roles that many columns play
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d+)(?:st|nd|rd|th)?")
 _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
 _OPPONENTS = (("white", "black"), ("home", "away"), ("home team", "away team"))
-_ITEM_STEMS = {"", *SYNONYMS["item"]}
+_ITEM_STEMS = {"", *columns_of(PREFERENCES)["item"].synonyms}
 _SAID_STEMS = {"response", "answer", "choice"}
+_KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms}
+
+
+class Headed(Protocol):
+    """Something with named columns."""
+
+    name: str
+    columns: list[str]
+    has_header: bool
+
+    def error(self, row: int, message: str) -> InputError:
+        """Make the error that names it; row -1 is the whole."""
 
 
 @dataclass(frozen=True)
@@ -93,62 +83,30 @@ class Plan:
     form: str
     column: Mapping[str, str]
     places: tuple[str, ...] = ()
+    """The columns of places, of agents' ranks or of features."""
     unread: tuple[str, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     guessed: frozenset[str] = frozenset()
 
-    def describe(self) -> str:
-        """Say which column was taken for what."""
+    def describe(self, one: str = "place") -> str:
+        """Say which column was taken for what; ``one`` is what the many columns are called."""
         parts = [f"{role} = {name}" for role, name in self.column.items()]
-        if self.places:
-            parts.append(
-                f"{len(self.places)} places = {self.places[0]} … {self.places[-1]}"
-                if len(self.places) > 1
-                else f"place = {self.places[0]}"
-            )
+        if len(self.places) == 1:
+            parts.append(f"{one} = {self.places[0]}")
+        elif self.places:
+            parts.append(f"{len(self.places)} {one}s = {self.places[0]} … {self.places[-1]}")
         return ", ".join(parts)
 
-    def without(self, role: str, note: str) -> Plan:
+    def without(self, role: str, note: str | None = None) -> Plan:
         """Return the plan that leaves one role out, and says why."""
         column = {own: name for own, name in self.column.items() if own != role}
-        return replace(self, column=column, unread=(*self.unread, self.column[role]), notes=(*self.notes, note))
+        said = () if note is None else (note,)
+        return replace(self, column=column, unread=(*self.unread, self.column[role]), notes=(*self.notes, *said))
 
 
-def plan_columns(
-    columns: Sequence[str],
-    given: Mapping[str, object],
-    *,
-    form: str | None = None,
-    strict: bool = False,
-    has_header: bool = True,
-    where: str = "the table",
-) -> Plan:
-    """Decide the form and the role of every column; ``given`` holds what the user said."""
-    form = _known_form(form)
-    said, places, off = _resolve(columns, given, where)
-    if not has_header:
-        return _plan_without_names(columns, said, places, form, where)
-    free = [name for name in columns if name not in said.values() and name not in places]
-    guesses = _guess(free, {*said, *off}, form)
-    if not places and form in (None, "places") and "places" not in off:
-        places = _place_columns(free)
-    if form is None:
-        form = _choose_form(columns, said, guesses, bool(places), "places" in given, where)
-    column = _fill(form, said, guesses, strict, where)
-    if form == "rank-matrix":
-        column = {"item": said.get("item", columns[0])}
-        places = tuple(name for name in columns if name != column["item"])
-    elif form != "places":
-        places = ()
-    _refuse_no_places(form, places, where)
-    unread = tuple(name for name in columns if name not in column.values() and name not in places)
-    if strict and unread:
-        raise InputError(
-            f"{where}: the column{'s' * (len(unread) > 1)} {_listed(unread)} would not be read: "
-            "remove what is not needed, or read without strict."
-        )
-    guessed = frozenset(role for role, name in column.items() if role not in said and normalise(name) != role)
-    return Plan(form, column, places, unread, guessed=guessed)
+def plan_columns(table: Headed, options: Options, form: str | None = None) -> Plan:
+    """Decide the form of a table, unless it is labels or features, and the role of every column."""
+    return _Planner(table, options, form).plan()
 
 
 def normalise(name: str) -> str:
@@ -162,67 +120,231 @@ def is_known_name(name: str) -> bool:
     plain = normalise(name)
     if plain.isdigit() or len(plain) < 2:
         return False
-    return (
-        plain.split(" ")[0] in _ORDINALS
-        or _PLACE.fullmatch(plain) is not None
-        or any(_stems(plain) & set(words) for words in SYNONYMS.values())
-    )
+    first = plain.split(" ")[0]
+    return first in _ORDINALS or _PLACE.fullmatch(plain) is not None or not _stems(plain).isdisjoint(_KNOWN_WORDS)
+
+
+class _Planner:
+    """What is known of a table while its columns are given their roles."""
+
+    def __init__(self, table: Headed, options: Options, form: str | None) -> None:
+        self.table, self.columns, self.strict = table, table.columns, options.strict
+        self.roles = columns_of(form or PREFERENCES)
+        self.form = form or _known_form(options.form)
+        self.said: dict[str, str] = {}
+        self.places: tuple[str, ...] = ()
+        self.off: set[str] = set()
+        self.dispensable = {role for role, value in options.roles.items() if is_optional(value)}
+        for role, value in options.roles.items():
+            self._take(role, value)
+        self.says_places = bool(self.places)
+
+    def plan(self) -> Plan:
+        """Return the roles of all columns."""
+        has_names = self.table.has_header
+        if not has_names and self.form != FEATURES:
+            self._assume_by_position()
+        free = [name for name in self.columns if name not in self.said.values() and name not in self.places]
+        guesses = self._guess(free) if has_names else {}
+        if has_names and not self.places and self.form in (None, "places") and "places" not in self.off:
+            self.places = _place_columns(free)
+        form = self.form or self._choose_form(guesses)
+        column = self._fill(form, guesses)
+        if form == "rank-matrix":
+            column = {"item": self.said.get("item", self.columns[0])}
+        # A second column that could be the label or the query is not a feature, either.
+        rivals = {name for names in guesses.values() for name in names} if form == FEATURES else set()
+        places = self._wide_columns(form, {*column.values(), *rivals})
+        unread = tuple(name for name in self.columns if name not in column.values() and name not in places)
+        if self.strict and has_names and form != FEATURES:  # which features can be read is known later
+            refuse_unread(self.table, unread)
+        guessed = frozenset(role for role, name in column.items() if role not in self.said and normalise(name) != role)
+        notes = () if has_names or form in ("rank-matrix", FEATURES) else ("there is no header line",)
+        return Plan(form, column, places, unread, notes, guessed)
+
+    # ---- what the user said ----
+    def _take(self, role: str, value: object) -> None:
+        """Note what was said of a role: a name, a position from 1, "?name" where it is there, or that it is off."""
+        text = str(value).strip()
+        if value is None or value is False or (text.lower() == "none" and text not in self.columns):
+            self.off.add(role)
+        elif is_optional(value):
+            if text[1:] in self.columns:
+                self.said[role] = text[1:]
+        elif role in WIDE.values():
+            self.places = tuple(self._find(one, role.removesuffix("s")) for one in _wanted(role, value))
+        else:
+            self.said[role] = self._find(value, role)
+
+    def _find(self, value: object, role: str) -> str:
+        text = str(value).strip()
+        if text in self.columns:
+            return text
+        alike = [name for name in self.columns if normalise(name) == normalise(text)]
+        if len(alike) == 1:
+            return alike[0]
+        if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(self.columns):
+            return self.columns[int(text) - 1]
+        raise UnknownColumnError(
+            f"{self.table.name} has no column {text!r} to be the {role}.{suggest(text, self.columns)} "
+            f"Its columns are {listed(self.columns)}."
+        )
+
+    def _assume_by_position(self) -> None:
+        """Of a table without a header, take two columns for winner and loser, one for rankings."""
+        if self.form == "places" and not self.places:
+            self.places = tuple(name for name in self.columns if name not in self.said.values())
+        if self.said or self.places or self.form == "rank-matrix":
+            return
+        if self.form in (None, "pairs") and len(self.columns) == 2:
+            self.said = {"winner": self.columns[0], "loser": self.columns[1]}
+        elif self.form in (None, "rankings") and len(self.columns) == 1:
+            self.said = {"ranking": self.columns[0]}
+        else:
+            raise InputError(
+                f"{self.table.name} has no header line and {len(self.columns)} columns: say which is which by "
+                "position, for example winner=1 and loser=2, or form='places' for one ballot per row, best first."
+            )
+
+    # ---- what the names say ----
+    def _guess(self, free: Sequence[str]) -> dict[str, list[str]]:
+        """Return the columns that could play each role that is not settled, the likeliest first."""
+        plain = {name: normalise(name) for name in free}
+        words_of = {name: {text} if self.form == FEATURES else _stems(text) for name, text in plain.items()}
+        settled = {*self.said, *self.off}
+        guesses: dict[str, list[str]] = {}
+        for role, declared in self.roles.items():
+            found = [name for name in free if not words_of[name].isdisjoint(declared.synonyms)]
+            if found and role not in settled:
+                surest = declared.synonyms[: declared.sure]
+                place = {name: surest.index(plain[name]) if plain[name] in surest else len(surest) for name in found}
+                guesses[role] = sorted(found, key=place.__getitem__)
+        if "left" in self.roles:
+            self._guess_sides(guesses, plain, settled)
+        return guesses
+
+    def _guess_sides(self, guesses: dict[str, list[str]], plain: Mapping[str, str], settled: set[str]) -> None:
+        """Find the columns of two items, as in files of model comparisons: model_a, model_b, ``winner`` says which."""
+        sides = _side_columns(plain)
+        if sides and not {"left", "right"} & {*settled, *guesses}:
+            guesses["left"], guesses["right"] = [sides[0]], [sides[1]]
+        if {"left", "right"} <= {*guesses, *settled} and not {"loser"} & {*guesses, *settled}:
+            outcome = guesses.pop("winner", [])
+            if "outcome" not in settled and outcome:
+                guesses["outcome"] = outcome
+            if sides and not {"outcome"} & {*guesses, *settled}:
+                guesses |= _outcome_flags(plain, sides, settled)
+
+    def _choose_form(self, guesses: Mapping[str, Sequence[str]]) -> str:
+        have = {*self.said, *guesses, *(("places",) if self.places else ())}
+        stated = {*self.said, *(("places",) if self.says_places else ())}
+        fits = [
+            form
+            for form in FORMS
+            if form != "rank-matrix"
+            and any(set(needed) <= have for needed in NEEDED[form])
+            and all(role in _roles_of(form) for role in stated)
+        ]
+        if "ranks" in fits and "ratings" in fits:
+            fits.remove("ratings")  # ranks order the items, ratings stay as their values
+        if "places" in fits and not self.says_places:
+            fits = [form for form in fits if form == "places" or any(role in stated for role in _core(form))]
+        if "pairs" in fits and len(fits) > 1:  # winner and loser say more than a `name` and a `score` beside them
+            exact = {role for role, names in guesses.items() if normalise(names[0]) == role} | stated
+            fits = [form for form in fits if form == "pairs" or any(set(needed) <= exact for needed in NEEDED[form])]
+        fits = [form for form in fits if any(set(needed) <= stated for needed in NEEDED[form])] or fits
+        if len(fits) == 1:
+            return fits[0]
+        advice = (
+            f"can be read as {' or as '.join(fits)}: say form={fits[0]!r} or another of them."
+            if fits
+            else "do not say what the preferences are: name them, for example winner=… and loser=…, or item=… with "
+            "rank=… or rating=…, or ranking=…."
+        )
+        raise self.table.error(-1, f"the columns {listed(self.columns)} {advice}")
+
+    # ---- the plan ----
+    def _fill(self, form: str, guesses: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """Give every role of the form its column, or say what is missing or ambiguous."""
+        strange = [role for role in self.said if role not in _roles_of(form)]
+        if strange:
+            self._refuse(f"{strange[0]}= has no meaning for {form}: leave it out, or name another form=.")
+        dispensable = {"places", *self.dispensable, *(self.off if form == FEATURES else ())}
+        have = {*self.said, *guesses, *dispensable}
+        needed = next((roles for roles in NEEDED[form] if have.issuperset(roles)), None)
+        if needed is None:
+            self._refuse_lacking(form, min(([r for r in roles if r not in have] for roles in NEEDED[form]), key=len))
+        column: dict[str, str] = {}
+        for role in (*needed, *OPTIONAL[form]):
+            if role in self.said:
+                column[role] = self.said[role]
+                continue
+            found = [name for name in guesses.get(role, ()) if name not in column.values()]
+            if form == "pairs" and role == "instance":  # one ranking of all, unless a column asks for several by name
+                found = [name for name in found if normalise(name) == role]
+            found = found if self.strict else _named(found)
+            surest = self.roles[role].synonyms[: self.roles[role].sure] if found else ()
+            is_sure = bool(found) and normalise(found[0]) in surest and (not self.strict or form == FEATURES)
+            if len(found) > 1 and not is_sure:
+                self._refuse(f"{listed(found)} could each be the {role}: say which with {role}={found[0]!r}.")
+            if found:
+                column[role] = found[0]
+        missing = [role for role in needed if role not in column and role not in dispensable]
+        if missing:
+            self._refuse(f"no column is left to be the {missing[0]}: say {missing[0]}=COLUMN.")
+        return column
+
+    def _refuse_lacking(self, form: str, lacking: Sequence[str]) -> NoReturn:
+        what = f"no column was recognised as the {' or the '.join(lacking)}"
+        if form == FEATURES:
+            self._refuse(
+                f"{what} (columns: {listed(self.columns)}): say {lacking[0]}=COLUMN, or {lacking[0]}=False for rows "
+                "without labels."
+            )
+        self._refuse(f"{what}, which {form} need: say {lacking[0]}=COLUMN.")
+
+    def _wide_columns(self, form: str, taken: set[str]) -> tuple[str, ...]:
+        """Return the columns that together hold places, ranks or features: those named, or all that are left."""
+        if form == "rank-matrix" or (form == FEATURES and not self.says_places):
+            self.places = tuple(name for name in self.columns if name not in taken)
+        if form == "places" and not self.places:
+            self._refuse("no columns are named first, second, …: say places='COLUMN,COLUMN', best first.")
+        if form == "rank-matrix" and not self.places:
+            self._refuse("there is no column of ranks beside the items: a rank matrix has one per agent.")
+        return self.places if form in WIDE else ()
+
+    def _refuse(self, message: str) -> NoReturn:
+        raise self.table.error(-1, message)
+
+
+def refuse_unread(table: Headed, unread: Sequence[str]) -> None:
+    """Refuse columns that would not be read, where the user wants all to be."""
+    if unread:
+        raise table.error(
+            -1,
+            f"the column{'s' * (len(unread) > 1)} {listed(unread)} would not be read: remove what is not needed, "
+            "or read without strict.",
+        )
 
 
 def _known_form(form: str | None) -> str | None:
-    if form is None or form == "labels":
-        return form
+    if form is None:
+        return None
     plain = form.strip().lower().replace("_", "-")
     plain = plain if plain in FORMS else plain + "s" if plain + "s" in FORMS else plain
     if plain not in FORMS:
-        raise UnknownNameError(f"There is no form {form!r}.{suggest(plain, list(FORMS))} Forms are {_listed(FORMS)}.")
+        raise UnknownNameError(f"There is no form {form!r}.{suggest(plain, list(FORMS))} Forms are {listed(FORMS)}.")
     return plain
 
 
-def _resolve(
-    columns: Sequence[str], given: Mapping[str, object], where: str
-) -> tuple[dict[str, str], tuple[str, ...], set[str]]:
-    """Turn what the user said into column names and roles switched off; a number may be a position from 1."""
-    said: dict[str, str] = {}
-    places: tuple[str, ...] = ()
-    off: set[str] = set()
-    for role, value in given.items():
-        if role not in ROLES:
-            raise UnknownNameError(
-                f"There is no role {role!r}.{suggest(role, list(ROLES))} Roles are {_listed(ROLES)}."
-            )
-        if value is None or (value not in columns and str(value).strip().lower() == "none"):
-            off.add(role)
-        elif role == "places":
-            places = tuple(_find(columns, one, role, where) for one in _wanted(value))
-        else:
-            said[role] = _find(columns, value, role, where)
-    return said, places, off
-
-
-def _wanted(places: object) -> Sequence[object]:
-    if isinstance(places, str):
-        return places.split(",")
-    if isinstance(places, int) and not isinstance(places, bool):
-        return [places]
-    if isinstance(places, Iterable) and (wanted := list(places)):
+def _wanted(role: str, columns: object) -> Sequence[object]:
+    if isinstance(columns, str):
+        return columns.split(",")
+    if isinstance(columns, int) and not isinstance(columns, bool):
+        return [columns]
+    if isinstance(columns, Iterable) and (wanted := list(columns)):
         return wanted
-    raise InputError(f"places={places!r} names no columns: give their names or positions, best first.")
-
-
-def _find(columns: Sequence[str], value: object, role: str, where: str) -> str:
-    text = str(value).strip()
-    if text in columns:
-        return text
-    alike = [name for name in columns if normalise(name) == normalise(text)]
-    if len(alike) == 1:
-        return alike[0]
-    if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(columns):
-        return columns[int(text) - 1]
-    raise UnknownNameError(
-        f"{where} has no column {text!r} to be the {role}.{suggest(text, list(columns))} "
-        f"Its columns are {_listed(columns)}."
-    )
+    raise InputError(f"{role}={columns!r} names no columns: give their names or positions, best first.")
 
 
 def _stems(plain: str) -> set[str]:
@@ -234,35 +356,11 @@ def _stems(plain: str) -> set[str]:
     return stems
 
 
-def _guess(free: Sequence[str], said: set[str], form: str | None) -> dict[str, list[str]]:
-    """Return the columns that could play each role that is not settled, the best ones only."""
-    plain = {name: normalise(name) for name in free}
-    guesses: dict[str, list[str]] = {}
-    for role, words in SYNONYMS.items():
-        if role in said or not words or (role == "label" and form != "labels"):
-            continue
-        exact = [name for name in free if plain[name] == role.replace("_", " ")]
-        by_word = [name for name in free if _stems(plain[name]) & set(words)]
-        if exact or by_word:
-            guesses[role] = exact + [name for name in by_word if name not in exact]
-    sides = _side_columns(plain)
-    if sides and not {"left", "right"} & {*said, *guesses}:
-        guesses["left"], guesses["right"] = [sides[0]], [sides[1]]
-    if {"left", "right"} <= {*guesses, *said} and not {"loser"} & {*guesses, *said}:
-        # as in model comparison files: model_a, model_b, and `winner` says which of the two
-        outcome = guesses.pop("winner", [])
-        if "outcome" not in said and outcome:
-            guesses["outcome"] = outcome
-        if sides and not {"outcome"} & {*guesses, *said}:
-            guesses |= _outcome_flags(plain, sides, said)
-    return guesses
-
-
-def _outcome_flags(plain: Mapping[str, str], sides: tuple[str, str], said: set[str]) -> dict[str, list[str]]:
+def _outcome_flags(plain: Mapping[str, str], sides: tuple[str, str], settled: set[str]) -> dict[str, list[str]]:
     """Find one column of 0 and 1 per outcome: ``winner_model_a``, ``winner_model_b`` and perhaps ``winner_tie``."""
     by_plain = {text: name for name, text in plain.items()}
     wanted = {"left_won": plain[sides[0]], "right_won": plain[sides[1]], "tie": "tie"}
-    found = {role: by_plain.get(f"winner {text}") for role, text in wanted.items() if role not in said}
+    found = {role: by_plain.get(f"winner {text}") for role, text in wanted.items() if role not in settled}
     return {role: [name] for role, name in found.items() if name is not None}
 
 
@@ -298,87 +396,12 @@ def _place_columns(free: Sequence[str]) -> tuple[str, ...]:
     return tuple(by_place[number] for number in numbers)
 
 
-def _choose_form(
-    columns: Sequence[str],
-    said: Mapping[str, str],
-    guesses: Mapping[str, Sequence[str]],
-    has_places: bool,
-    said_places: bool,
-    where: str,
-) -> str:
-    have = {*said, *guesses, *(("places",) if has_places else ())}
-    stated = {*said, *(("places",) if said_places else ())}
-    fits = [
-        form
-        for form in FORMS
-        if form != "rank-matrix"
-        and any(set(needed) <= have for needed in NEEDED[form])
-        and all(role in _roles_of(form) for role in stated)
-    ]
-    if "ranks" in fits and "ratings" in fits:
-        fits.remove("ratings")  # ranks order the items, ratings stay as their values
-    if "places" in fits and not said_places:
-        fits = [form for form in fits if form == "places" or any(role in stated for role in _core(form))]
-    if "pairs" in fits and len(fits) > 1:  # winner and loser say more than a `name` and a `score` beside them
-        exact = {role for role, names in guesses.items() if normalise(names[0]) == role} | stated
-        fits = [form for form in fits if form == "pairs" or any(set(needed) <= exact for needed in NEEDED[form])]
-    stated_core = [form for form in fits if any(set(needed) <= stated for needed in NEEDED[form])]
-    fits = stated_core or fits
-    if len(fits) == 1:
-        return fits[0]
-    if fits:
-        raise InputError(
-            f"{where}: the columns {_listed(columns)} can be read as {' or as '.join(fits)}: say form={fits[0]!r} "
-            f"or another of them."
-        )
-    raise InputError(
-        f"{where}: the columns {_listed(columns)} do not say what the preferences are: name them, for example "
-        "winner=… and loser=…, or item=… with rank=… or rating=…, or ranking=…."
-    )
-
-
 def _core(form: str) -> set[str]:
     return {role for needed in NEEDED[form] for role in needed}
 
 
 def _roles_of(form: str) -> set[str]:
     return _core(form) | set(OPTIONAL[form])
-
-
-def _fill(
-    form: str, said: Mapping[str, str], guesses: Mapping[str, Sequence[str]], strict: bool, where: str
-) -> dict[str, str]:
-    """Give every role of the form its column, or say what is missing or ambiguous."""
-    have = {*said, *guesses}
-    strange = [role for role in said if role not in _roles_of(form)]
-    if strange:
-        raise InputError(f"{where}: {strange[0]}= has no meaning for {form}: leave it out, or name another form=.")
-    options = NEEDED[form]
-    needed = next((roles for roles in options if set(roles) - {"places"} <= have), None)
-    if needed is None:
-        lacking = [role for role in min(options, key=lambda roles: len(set(roles) - have)) if role not in have]
-        raise InputError(
-            f"{where}: no column was recognised as the {' or the '.join(lacking)}, which {form} need: "
-            f"say {lacking[0]}=COLUMN."
-        )
-    column: dict[str, str] = {}
-    for role in (*needed, *OPTIONAL[form]):
-        if role in said:
-            column[role] = said[role]
-            continue
-        found = [name for name in guesses.get(role, ()) if name not in column.values()]
-        if form == "pairs" and role == "instance":  # one ranking of all, unless a column asks for several by its name
-            found = [name for name in found if normalise(name) == role]
-        found = found if strict else _named(found)
-        clear = len(found) == 1 or (found and not strict and normalise(found[0]) == role)
-        if len(found) > 1 and not clear:
-            raise InputError(f"{where}: {_listed(found)} could each be the {role}: say which with {role}={found[0]!r}.")
-        if found:
-            column[role] = found[0]
-    missing = [role for role in needed if role not in column and role != "places"]
-    if missing:
-        raise InputError(f"{where}: no column is left to be the {missing[0]}: say {missing[0]}=COLUMN.")
-    return column
 
 
 def _named(found: list[str]) -> list[str]:
@@ -389,41 +412,7 @@ def _named(found: list[str]) -> list[str]:
     return [by_plain[f"{kinds['name']} name"]] if is_one_thing else found
 
 
-def _refuse_no_places(form: str, places: Sequence[str], where: str) -> None:
-    if form == "places" and not places:
-        raise InputError(f"{where}: no columns are named first, second, …: say places='COLUMN,COLUMN', best first.")
-    if form == "rank-matrix" and not places:
-        raise InputError(f"{where}: there is no column of ranks beside the items: a rank matrix has one per agent.")
-
-
-def _plan_without_names(
-    columns: Sequence[str], said: dict[str, str], places: tuple[str, ...], form: str | None, where: str
-) -> Plan:
-    """Read a table without a header: two columns are winner and loser, else the user says which is which."""
-    if form == "rank-matrix":
-        item = said.get("item", columns[0])
-        places = tuple(name for name in columns if name != item)
-        _refuse_no_places(form, places, where)
-        return Plan(form, {"item": item}, places)
-    if form == "places" and not places:
-        places = tuple(name for name in columns if name not in said.values())
-        _refuse_no_places(form, places, where)
-    if not said and not places and form in (None, "pairs") and len(columns) == 2:
-        said = {"winner": columns[0], "loser": columns[1]}
-    elif not said and not places and form in (None, "rankings") and len(columns) == 1:
-        said = {"ranking": columns[0]}
-    if not said and not places:
-        raise InputError(
-            f"{where} has no header line and {len(columns)} columns: say which is which by position, for example "
-            "winner=1 and loser=2, or form='places' for one ballot per row, best first."
-        )
-    if form is None:
-        form = _choose_form(columns, said, {}, bool(places), bool(places), where)
-    column = _fill(form, said, {}, False, where)
-    unread = tuple(name for name in columns if name not in column.values() and name not in places)
-    return Plan(form, column, places if form == "places" else (), unread, ("there is no header line",))
-
-
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Name some columns in a message."""
     shown = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in names[:12])
     return shown + (f", … ({len(names)} in all)" if len(names) > 12 else "")

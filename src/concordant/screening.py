@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from concordant.errors import InputError
-from concordant.types import Bools
+from concordant.reading import Options
+from concordant.types import AnyArray, Bools
 
 SKIP_HINT = "correct the row, or use --skip-bad-rows (skip_bad_rows=True) to leave such rows out"
 
@@ -26,11 +27,11 @@ class Placed(Protocol):
 class Screen:
     """Which rows are still good, and why the others are not."""
 
-    def __init__(self, rows: Placed, count: int, *, strict: bool, skip_bad_rows: bool) -> None:
-        self.rows, self.strict, self.skip = rows, strict, skip_bad_rows
+    def __init__(self, rows: Placed, count: int, options: Options) -> None:
+        self.rows, self.strict, self.skip = rows, options.strict, options.skip_bad_rows
         self.good: Bools = np.ones(count, bool)
         self._reasons: dict[str, tuple[int, int]] = {}
-        self._tolerated: list[str] = []
+        self._notes: list[str] = []
 
     @property
     def count(self) -> int:
@@ -50,18 +51,41 @@ class Screen:
         self._reasons[reason] = (count, first)
         self.good = self.good & ~bad
 
+    def refuse_repeats(self, key: AnyArray, reason: str, explain: Callable[[int, int], str]) -> None:
+        """Refuse good rows whose key an earlier one has; ``explain(row, earlier row)`` says more."""
+        rows = np.flatnonzero(self.good)
+        _, first, inverse = np.unique(key[rows], return_index=True, return_inverse=True)
+        earlier = rows[first[inverse.reshape(-1)]]
+        bad = np.zeros(len(self.good), bool)
+        bad[rows] = earlier != rows
+        self.refuse(bad, reason, lambda row: explain(row, int(earlier[np.searchsorted(rows, row)])))
+
     def tolerate(self, odd: Bools, what: str) -> None:
         """Accept something odd with a note, unless strict."""
         count, first = int(odd.sum()), int(np.argmax(odd)) if len(odd) else 0
         if count and self.strict:
             raise self.rows.error(first, f"{what}, which strict does not allow: correct it, or read without strict.")
         if count:
-            self._tolerated.append(f"{count:,} row{'s' * (count > 1)}: {what} (first: {self.rows.place(first)})")
+            self._notes.append(f"{count:,} row{'s' * (count > 1)}: {what} (first: {self.rows.place(first)})")
 
     def notes(self) -> list[str]:
         """Say what was left out or tolerated, with counts and the first place."""
-        left_out = [
-            f"left out {count:,} row{'s' * (count > 1)}: {reason} (first: {self.rows.place(first)})"
-            for reason, (count, first) in self._reasons.items()
+        return [
+            *(left_out(reason, count, self.rows.place(first)) for reason, (count, first) in self._reasons.items()),
+            *self._notes,
         ]
-        return left_out + self._tolerated
+
+
+def left_out(reason: str, count: int, first: str) -> str:
+    """Say how many rows were left out, why, and where the first of them stands."""
+    return f"left out {count:,} row{'s' * (count > 1)}: {reason} (first: {first})"
+
+
+def refuse_lines(
+    bad: Mapping[str, Sequence[int]], error: Callable[[str, int], InputError], options: Options
+) -> list[str]:
+    """Stop at the first line that could not even be parsed, or say of each reason how many such lines there are."""
+    if bad and not options.skip_bad_rows:
+        reason = min(bad, key=lambda one: min(bad[one]))
+        raise error(f"{reason}: {SKIP_HINT}.", min(bad[reason]))
+    return [left_out(reason, len(lines), f"line {min(lines)}") for reason, lines in bad.items()]

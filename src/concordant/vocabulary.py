@@ -19,23 +19,28 @@ from concordant import kernels
 from concordant.errors import InputError, UnknownNameError, suggest
 from concordant.types import AnyArray, Bytes, Int32s, Int64s
 
+UNSEEN = np.iinfo(np.int64).max // 64  # the first row of a label that no row bears
+
 
 class Vocabulary(Sequence[str]):
     """Distinct labels in a fixed order, with fast look-up both ways."""
 
-    __slots__ = ("_code_of", "_labels", "_make", "_size")
+    __slots__ = ("_code_of", "_labels", "_make", "_size", "spelling")
 
     def __init__(self, labels: Iterable[str]) -> None:
         self._labels: list[str] | None = list(labels)
         self._make: Callable[[], list[str]] | None = None
         self._size = len(self._labels)
         self._code_of: dict[str, int] | None = None
+        self.spelling: tuple[Int64s, Bytes] | None = None
+        """Offsets and UTF-8 text, end to end, where the labels came as that."""
 
     @classmethod
     def lazy(cls, size: int, make: Callable[[], list[str]]) -> Vocabulary:
         """Make a vocabulary whose labels are built when first needed."""
         vocabulary = cls.__new__(cls)
         vocabulary._labels, vocabulary._make, vocabulary._size, vocabulary._code_of = None, make, size, None
+        vocabulary.spelling = None
         return vocabulary
 
     @property
@@ -103,49 +108,14 @@ def shorten(label: str, width: int = 60) -> str:
     return label if len(label) <= width else label[: width - 1] + "…"
 
 
-def encode(column: object, what: str = "item") -> tuple[Int32s, Vocabulary]:
+Coded = tuple[Int32s, Vocabulary]
+"""A column of text: the code of every row (-1 where it is missing) and the labels."""
+
+
+def encode(column: object, what: str = "item") -> Coded:
     """Number the labels of one column: (codes, vocabulary)."""
-    codes, vocabulary, _ = _encode(column, what)
-    return codes, vocabulary
-
-
-def encode_together(columns: Sequence[object], what: str = "item") -> tuple[list[Int32s], Vocabulary]:
-    """Number the labels of several columns with one vocabulary, in order of first appearance row by row."""
-    encoded = [_encode(column, what) for column in columns]
-    if len(encoded) == 1:
-        return [encoded[0][0]], encoded[0][1]
-    if all(vocabulary is encoded[0][1] for _, vocabulary, _ in encoded):
-        return [codes for codes, _, _ in encoded], encoded[0][1]
-    joined = [label for _, vocabulary, _ in encoded for label in vocabulary.labels]
-    shared, first, _ = kernels.encode_objects(joined)
-    labels = [joined[k] for k in first.tolist()]
-    row = np.concatenate([first_row for _, _, first_row in encoded])
-    column_of = np.repeat(np.arange(len(encoded)), [len(vocabulary) for _, vocabulary, _ in encoded])
-    earliest = np.full(len(labels), np.iinfo(np.int64).max)
-    np.minimum.at(earliest, shared, row * len(encoded) + column_of)
-    by_appearance = np.argsort(earliest, kind="stable")
-    new_code = np.empty(len(labels), np.int32)
-    new_code[by_appearance] = np.arange(len(labels), dtype=np.int32)
-    start, out = 0, []
-    for codes, vocabulary, _ in encoded:
-        out.append(new_code[shared[start : start + len(vocabulary)]][codes])
-        start += len(vocabulary)
-    return out, Vocabulary([labels[k] for k in by_appearance.tolist()])
-
-
-def vocabulary_of_bytes(offsets: Int64s, data: Bytes) -> Vocabulary:
-    """Make a vocabulary over UTF-8 text kept end to end, decoded when first needed."""
-
-    def decode() -> list[str]:
-        raw, ends = data.tobytes(), offsets.tolist()
-        return [raw[a:b].decode("utf-8", "replace") for a, b in pairwise(ends)]
-
-    return Vocabulary.lazy(len(offsets) - 1, decode)
-
-
-def _encode(column: object, what: str) -> tuple[Int32s, Vocabulary, Int64s]:
     if isinstance(column, tuple) and len(column) == 2 and isinstance(column[1], Vocabulary):
-        return _encode_coded(*column, what)
+        return _checked(*column, what)
     if speaks_arrow(column):
         return _encode_arrow(column, what)
     if not isinstance(column, (list, np.ndarray)):
@@ -163,26 +133,109 @@ def _encode(column: object, what: str) -> tuple[Int32s, Vocabulary, Int64s]:
     if bad >= 0:
         values = _as_texts(values, what)
         codes, first, _ = kernels.encode_objects(values)
-    return codes, Vocabulary.lazy(len(first), lambda: [str(values[k]) for k in first.tolist()]), first
+    return codes, Vocabulary.lazy(len(first), lambda: [str(values[k]) for k in first.tolist()])
 
 
-def _encode_coded(codes: AnyArray, vocabulary: Vocabulary, what: str) -> tuple[Int32s, Vocabulary, Int64s]:
+def encode_together(columns: Sequence[object], what: str = "item") -> tuple[list[Int32s], Vocabulary]:
+    """Number the labels of several columns with one vocabulary, in order of first appearance row by row."""
+    return join_columns([encode(column, what) for column in columns])
+
+
+def join_columns(columns: Sequence[Coded]) -> tuple[list[Int32s], Vocabulary]:
+    """Bring columns under one vocabulary, in order of first appearance row by row; each label is compared once."""
+    if all(vocabulary is columns[0][1] for _, vocabulary in columns):
+        return [codes for codes, _ in columns], columns[0][1]
+    tables, vocabulary = join_vocabularies([vocabulary for _, vocabulary in columns])
+    earliest = np.full(len(vocabulary), UNSEEN)
+    for k, ((codes, _), table) in enumerate(zip(columns, tables, strict=True)):
+        first = _first_rows(codes, len(table) - 1) * len(columns) + k
+        earliest[table[:-1]] = np.minimum(earliest[table[:-1]], first)
+    by_appearance = np.argsort(earliest, kind="stable")
+    code = np.full(len(vocabulary) + 1, -1, np.int32)
+    code[by_appearance] = np.arange(len(vocabulary), dtype=np.int32)
+    renumbered = [code[table][codes] for (codes, _), table in zip(columns, tables, strict=True)]
+    return renumbered, Vocabulary.lazy(len(vocabulary), lambda: vocabulary.take(by_appearance))
+
+
+def _first_rows(codes: Int32s, size: int) -> Int64s:
+    """Return the first row of every code; few labels are seen in a few rows, and the others need not be looked at."""
+    first = np.full(size, UNSEEN)
+    step = max(4 * size, 4096)
+    for at in range(0, len(codes), step):
+        part = codes[at : at + step]
+        seen = np.full(size + 1, UNSEEN)  # the last one is of -1, missing
+        seen[part[::-1]] = np.arange(at + len(part) - 1, at - 1, -1)  # of equal codes the last is kept
+        np.minimum(first, seen[:-1], out=first)
+        if first.max(initial=0) < UNSEEN:
+            break
+    return first
+
+
+def join_vocabularies(vocabularies: Sequence[Vocabulary]) -> tuple[list[Int32s], Vocabulary]:
+    """Bring vocabularies into one; return the new code of every label of each, and last that of a missing one, -1.
+
+    Labels that came as bytes are compared as such, without making Python text of them.
+    """
+    spelled = [vocabulary.spelling for vocabulary in vocabularies if vocabulary.spelling is not None]
+    if len(spelled) < len(vocabularies):
+        labels = [label for vocabulary in vocabularies for label in vocabulary.labels]
+        codes, first, _ = kernels.encode_objects(labels)
+        joined = Vocabulary([labels[k] for k in first.tolist()])
+    else:
+        shift = np.cumsum([0, *(len(data) for _, data in spelled[:-1])])
+        start = np.concatenate([offsets[:-1] + at for (offsets, _), at in zip(spelled, shift, strict=True)])
+        end = np.concatenate([offsets[1:] + at for (offsets, _), at in zip(spelled, shift, strict=True)])
+        codes, offsets, data, _ = kernels.encode_spans(np.concatenate([data for _, data in spelled]), start, end)
+        joined = vocabulary_of_bytes(offsets, data)
+    bounds = np.cumsum([len(vocabulary) for vocabulary in vocabularies[:-1]])
+    return [np.append(own, np.int32(-1)) for own in np.split(codes, bounds)], joined
+
+
+def renumber(codes: AnyArray, vocabulary: Vocabulary) -> Coded:
+    """Number only the labels in use, in order of appearance."""
+    fresh, first = kernels.encode_ints(np.ascontiguousarray(codes, np.int64))
+    used = np.asarray(codes)[first]
+    if len(used) == len(vocabulary) and np.array_equal(used, np.arange(len(used))):
+        return np.ascontiguousarray(codes, np.int32), vocabulary
+    return fresh, Vocabulary.lazy(len(used), lambda: vocabulary.take(used))
+
+
+def vocabulary_of_bytes(offsets: Int64s, data: Bytes) -> Vocabulary:
+    """Make a vocabulary over UTF-8 text kept end to end, decoded when first needed."""
+
+    def decode() -> list[str]:
+        raw, ends = data.tobytes(), offsets.tolist()
+        return [raw[a:b].decode("utf-8", "replace") for a, b in pairwise(ends)]
+
+    vocabulary = Vocabulary.lazy(len(offsets) - 1, decode)
+    vocabulary.spelling = offsets, data
+    return vocabulary
+
+
+def coded_of_stream(parts: Any) -> Coded:
+    """Take a text column of ``kernels.read_stream``; an empty text is a missing one."""
+    codes, offsets, data, _ = parts
+    empty = np.flatnonzero(np.diff(offsets) == 0)
+    if len(empty):
+        codes = np.where(codes == empty[0], np.int32(-1), codes)
+    return codes, vocabulary_of_bytes(offsets, data)
+
+
+def _checked(codes: AnyArray, vocabulary: Vocabulary, what: str) -> Coded:
     codes = np.ascontiguousarray(codes, np.int32)
     if len(codes) and (codes.min() < 0 or codes.max() >= len(vocabulary)):
         raise InputError(f"A code of the {what} column lies outside its vocabulary of {len(vocabulary)} labels.")
-    first = np.full(len(vocabulary), np.iinfo(np.int64).max // 64)
-    np.minimum.at(first, codes, np.arange(len(codes)))
-    return codes, vocabulary, first
+    return codes, vocabulary
 
 
-def _encode_ints(column: AnyArray) -> tuple[Int32s, Vocabulary, Int64s]:
+def _encode_ints(column: AnyArray) -> Coded:
     values = np.ascontiguousarray(column, np.int64)
     codes, first = kernels.encode_ints(values)
     distinct = values[first]
-    return codes, Vocabulary.lazy(len(first), lambda: [str(value) for value in distinct.tolist()]), first
+    return codes, Vocabulary.lazy(len(first), lambda: [str(value) for value in distinct.tolist()])
 
 
-def _encode_floats(column: AnyArray, what: str) -> tuple[Int32s, Vocabulary, Int64s]:
+def _encode_floats(column: AnyArray, what: str) -> Coded:
     missing = np.flatnonzero(~np.isfinite(column))
     if len(missing):
         raise InputError(f"The {what} in row {missing[0] + 1} is missing: drop the row or name the {what}.")
@@ -194,15 +247,15 @@ def _encode_floats(column: AnyArray, what: str) -> tuple[Int32s, Vocabulary, Int
     return _encode_ints(column.astype(np.int64))
 
 
-def _encode_arrow(column: Any, what: str) -> tuple[Int32s, Vocabulary, Int64s]:
+def _encode_arrow(column: Any, what: str) -> Coded:
     kind, parts = read_arrow(column, what)
     if kind == "number":
         return _encode_floats(np.asarray(parts), what)
-    codes, offsets, data, first = parts
+    codes, offsets, data, _ = parts
     if len(codes) and int(codes.min()) < 0:
         row = int(np.flatnonzero(codes < 0)[0])
         raise InputError(f"The {what} in row {row + 1} is missing: drop the row or name the {what}.")
-    return codes, vocabulary_of_bytes(offsets, data), first
+    return codes, vocabulary_of_bytes(offsets, data)
 
 
 def speaks_arrow(column: object) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,14 +14,6 @@ from concordant.params import Param
 if TYPE_CHECKING:
     from concordant.io.features import Features
     from concordant.types import Floats
-
-F = TypeVar("F", bound=Callable[..., Any])
-ROLES = {
-    "label": "column of the label (high is good)",
-    "query": "column of the query",
-    "item": "column of the document's name",
-    "weight": "column of the weight of every row, equal within a query",
-}
 
 
 class LearnerCommand(shared.MethodCommand):
@@ -71,39 +63,6 @@ def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str
 
 
 # ---- reading ----
-def feature_options(command: F) -> F:
-    """Add the options that say how to read feature rows."""
-    options: list[Callable[[F], F]] = [
-        click.option(f"--{role}", f"role_{role}", metavar="COLUMN", help=f"The {text}.") for role, text in ROLES.items()
-    ]
-    options += [
-        click.option(
-            "--feature-columns",
-            "role_features",
-            metavar="A,B,…",
-            help="The columns to learn from; by default all others that hold numbers.",
-        ),
-        click.option("--format", "-f", "format", metavar="NAME", help="File format; recognised if not given."),
-        click.option("--encoding", metavar="NAME", help="Encoding of the text, if not UTF-8."),
-        click.option("--delimiter", metavar="CHAR", help="What separates the columns; recognised if not given."),
-        click.option("--header/--no-header", default=None, help="Whether the first line names the columns."),
-        click.option("--float32", is_flag=True, help="Keep features in single precision: half the memory."),
-        click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and say how many."),
-        click.option("--strict", is_flag=True, help="Refuse whatever had to be guessed or repaired."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def reading(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the reading options out of ``options``, as arguments of ``read_features``."""
-    given = {role: options.pop(f"role_{role}") for role in (*ROLES, "features")}
-    given |= {key: options.pop(key) for key in ("format", "encoding", "delimiter", "header", "strict", "skip_bad_rows")}
-    given["dtype"] = "float32" if options.pop("float32") else "float64"
-    return {key: value for key, value in given.items() if value is not None}
-
-
 def read(path: Sequence[str], how: Mapping[str, Any], like: Sequence[str] | None = None) -> Features:
     """Read feature files; ``like`` are the names of the features of the training set, if this is another one."""
     from concordant.io import read_features

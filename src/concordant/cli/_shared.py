@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from concordant.params import Param
+from concordant.reading import Option, options_of
 from concordant.writing import visible
 
 if TYPE_CHECKING:
@@ -17,69 +18,50 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-ROLES = {
-    "winner": "column of the preferred item",
-    "loser": "column of the other item",
-    "tie": "column that is true where the two drew",
-    "left": "column of the first item compared",
-    "right": "column of the second item compared",
-    "outcome": "column that says which of left and right won",
-    "left_won": "column that is true where the left item won",
-    "right_won": "column that is true where the right item won",
-    "ranking": "column of whole rankings, written like 'a > b = c'",
-    "agent": "column of the voter, judge, user or engine",
-    "item": "column of the item ranked or rated",
-    "rank": "column of the rank (1 is best)",
-    "rating": "column of the rating (high is good)",
-    "instance": "column of the query, topic or election",
-    "weight": "column of the number of times a row counts",
-    "time": "column of dates or numbers to sort pairs by, oldest first",
-}
-FORMS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix")
+
+def reading_options(what: str) -> Callable[[F], F]:
+    """Add the options that say how to read preferences, labels or features."""
+
+    def add(command: F) -> F:
+        for declared in reversed(options_of(what)):
+            if declared.flag is not None:
+                command = _reading_option(declared)(command)
+        return command
+
+    return add
 
 
-def reading_options(command: F) -> F:
-    """Add the options that say how to read preferences."""
-    options: list[Callable[[F], F]] = [
-        click.option("--format", "-f", "format", metavar="NAME", help="File format; recognised if not given."),
-        click.option("--form", type=click.Choice(FORMS), help="What the rows of a table are; guessed if not given."),
-    ]
-    options += [
-        click.option(f"--{role.replace('_', '-')}", f"role_{role}", metavar="COLUMN", help=f"The {text}.")
-        for role, text in ROLES.items()
-    ]
-    options += [
-        click.option("--encoding", metavar="NAME", help="Encoding of the text, if not UTF-8."),
-        click.option("--delimiter", metavar="CHAR", help="What separates the columns; recognised if not given."),
-        click.option("--header/--no-header", default=None, help="Whether the first line names the columns."),
-        click.option("--categories", metavar="A,B,…", help="Categories of a PrefLib cat file, best first."),
-        click.option("--merge", is_flag=True, help="Join equal ballots and add their weights while reading."),
-        click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and say how many."),
-        click.option("--strict", is_flag=True, help="Refuse whatever had to be guessed or repaired."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+def _reading_option(declared: Option) -> Callable[[F], F]:
+    names = [declared.flag or declared.option, f"read_{declared.name}"]
+    text = declared.doc[:1].upper() + declared.doc[1:] + "."
+    if declared.name == "format":
+        names.insert(1, "-f")
+    if declared.flag_value is not None:
+        return click.option(*names, flag_value=declared.flag_value, help=text)
+    if declared.kind is bool and declared.optional:
+        names[0] = f"{names[0]}/--no-{declared.name}"
+        return click.option(*names, default=None, help=text)
+    if declared.kind is bool:
+        return click.option(*names, is_flag=True, help=text)
+    kind = click.Choice(declared.choices) if declared.choices else None
+    return click.option(*names, type=kind, metavar=declared.metavar, help=text)
 
 
-def read_preferences(path: str | Sequence[str], options: dict[str, Any]) -> Preferences:
+def taken_reading(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the reading options that were given out of ``options``."""
+    return _taken(options, "read_")
+
+
+def _taken(options: dict[str, Any], prefix: str) -> dict[str, Any]:
+    given = {key: options.pop(key) for key in list(options) if key.startswith(prefix)}
+    return {key.removeprefix(prefix): value for key, value in given.items() if value is not None}
+
+
+def read_preferences(path: Sequence[str], options: dict[str, Any]) -> Preferences:
     """Read preferences as the reading options say; takes those options out of ``options``."""
     from concordant.io import read
 
-    roles = {role: options.pop(f"role_{role}") for role in ROLES}
-    return read(
-        path,
-        format=options.pop("format"),
-        form=options.pop("form"),
-        strict=options.pop("strict"),
-        skip_bad_rows=options.pop("skip_bad_rows"),
-        encoding=options.pop("encoding"),
-        delimiter=options.pop("delimiter"),
-        header=options.pop("header"),
-        categories=options.pop("categories"),
-        merge=options.pop("merge"),
-        **{role: column for role, column in roles.items() if column is not None},
-    )
+    return read(path[0] if len(path) == 1 else path, **taken_reading(options))
 
 
 def output_options(command: F) -> F:
@@ -174,8 +156,7 @@ def named_method(args: Sequence[str]) -> str | None:
 
 def taken_params(options: dict[str, Any]) -> dict[str, Any]:
     """Take the method's hyper-parameters that were given out of ``options``."""
-    given = {key: options.pop(key) for key in list(options) if key.startswith("param_")}
-    return {key.removeprefix("param_"): value for key, value in given.items() if value is not None}
+    return _taken(options, "param_")
 
 
 def complete_methods(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:

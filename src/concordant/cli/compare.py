@@ -25,7 +25,7 @@ Examples:
 )
 @click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
 @shared.output_options
-@shared.reading_options
+@shared.reading_options("preferences")
 def command(
     file: tuple[str, ...], methods: str | None, folds: int | None, min_ballots: float | None, **options: Any
 ) -> None:
@@ -38,7 +38,7 @@ def command(
     from concordant.comparing import compare
 
     output, as_json, as_csv = options.pop("output"), options.pop("as_json"), options.pop("as_csv")
-    prefs = shared.read_preferences(file[0] if len(file) == 1 else file, options)
+    prefs = shared.read_preferences(file, options)
     if min_ballots is not None:
         prefs = prefs.min_ballots(min_ballots)
     names = [name.strip() for name in methods.split(",") if name.strip()] if methods else _fitting(prefs)

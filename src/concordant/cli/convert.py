@@ -43,11 +43,11 @@ def _show_formats(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     help="List the formats.",
 )
 @click.option("--spreadsheet", is_flag=True, help="In csv, keep cells a spreadsheet would run as formulas as text.")
-@shared.reading_options
+@shared.reading_options("preferences")
 def command(source: tuple[str, ...], target: str, to: str | None, spreadsheet: bool, **options: Any) -> None:
     """Convert preferences from one format to another; "-" is standard input or output."""
     from concordant.io import write
 
-    prefs = shared.read_preferences(source[0] if len(source) == 1 else source, options)
+    prefs = shared.read_preferences(source, options)
     lost = write(prefs, target, format=to, spreadsheet=spreadsheet)
     shared.tell([*prefs.notes, *lost], "note: ")

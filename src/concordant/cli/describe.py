@@ -18,13 +18,13 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@shared.reading_options
+@shared.reading_options("preferences")
 def command(file: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Say what a data set is, what to watch out for, and which methods fit.
 
     Findings in plain words: are all items linked by comparisons, is any item unbeaten, do majorities go in a circle,
     does any agent differ from all others, is there enough data to tell the first two items apart?
     """
-    prefs = shared.read_preferences(file[0] if len(file) == 1 else file, options)
+    prefs = shared.read_preferences(file, options)
     found = prefs.describe()
     shared.write_text(shared.to_json(found.to_dict()) if as_json else str(found), "-")

@@ -34,7 +34,7 @@ FORMS = ("csv", "json", "jsonl", "parquet", "run")
 @click.option("--output", "-o", default="-", metavar="FILE", help="Write here; the name says the form.")
 @click.option("--to", type=click.Choice(FORMS), help="Form of the scores; by default from the file's name, else csv.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@learners.feature_options
+@shared.reading_options("features")
 def command(
     model: str,
     file: tuple[str, ...],
@@ -55,7 +55,7 @@ def command(
     ranker, about = _loaded(model), saving.read_about(model)
     columns = about.get("columns") or {}
     roles = {role: f"?{columns.get(role, '')}" for role in ("label", "query", "item")}
-    how = {**roles, **learners.reading(options)}
+    how = {**roles, **shared.taken_reading(options)}
     found = learners.read(file, how, about.get("features") or [str(k + 1) for k in range(ranker.n_features_in_)])
     shared.tell([] if as_json else found.notes, "note: ")
     with learners.explained() as told:
@@ -124,11 +124,11 @@ def _write(columns: dict[str, Any], scores: Floats, found: Features, output: str
         _write_run(scores, found, output, tag)
     elif form == "parquet":
         from concordant.errors import InputError
-        from concordant.io._duckdb import write_parquet
+        from concordant.io import write_table
 
         if output == "-":
             raise InputError("A parquet file cannot go to the terminal: say --output FILE.")
-        write_parquet(columns, output)
+        write_table(columns, output, "parquet")
     elif form in ("json", "jsonl"):
         plain = [column.tolist() if hasattr(column, "tolist") else column for column in columns.values()]
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*plain, strict=True)]

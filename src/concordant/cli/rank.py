@@ -53,7 +53,7 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
 @click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents (mpm --adherence).")
 @click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
 @shared.output_options
-@shared.reading_options
+@shared.reading_options("preferences")
 def command(
     file: tuple[str, ...],
     method: str | None,
@@ -75,7 +75,7 @@ def command(
     output, as_json, as_csv = options.pop("output"), options.pop("as_json"), options.pop("as_csv")
     pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
     params = shared.taken_params(options)
-    prefs = shared.read_preferences(file[0] if len(file) == 1 else file, options)
+    prefs = shared.read_preferences(file, options)
     choice = api.default_choice(prefs)
     name = method or choice.method
     if method is None:

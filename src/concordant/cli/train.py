@@ -63,7 +63,7 @@ class Trained:
 @click.option("--output", "-o", metavar="FILE", help="Save the model here (.zip).")
 @click.option("--plot", metavar="FILE", help="Draw the learning curve (svg, png or pdf).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@learners.feature_options
+@shared.reading_options("features")
 def command(
     train: tuple[str, ...], method: str, metrics: list[str], output: str | None, plot: str | None, **options: Any
 ) -> None:
@@ -73,7 +73,7 @@ def command(
     columns of numbers, compressed or not. The model is saved without pickle and read by "concordant predict".
     """
     _refuse_early(output, plot)
-    params, how, as_json = shared.taken_params(options), learners.reading(options), options.pop("as_json")
+    params, how, as_json = shared.taken_params(options), shared.taken_reading(options), options.pop("as_json")
     sets = {"train": learners.read(train, how)}
     names = sets["train"].names
     for part in ("valid", "test"):

@@ -14,7 +14,7 @@ from typing import Any
 
 from concordant.datasets._known import Dataset
 from concordant.errors import InputError
-from concordant.io import Source, read, read_features, read_labels
+from concordant.io import Options, Source, read, read_features, read_labels
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 
@@ -112,7 +112,7 @@ def _gifgif(_: Dataset, files: Files, __: str | None) -> Preferences:
 
 # ---- crowdsourcing ----
 def _lines(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
-    with Source(path, encoding=encoding) as source:
+    with Source(path, Options(encoding=encoding)) as source:
         for _, line in source.lines():
             if line.strip():
                 yield [field.strip() for field in line.split("\t")]

@@ -1,20 +1,23 @@
 """Readers and writers: files of any known form in, preferences, labels or features out, and back.
 
 The format is recognised by name and content, compression (gz, xz, bz2, zst, zip) by content; column roles are guessed
-from names. What was understood is said in the ``notes`` of the result.
+from names. What was understood is said in the ``notes`` of the result. Every file of this folder that does not begin
+with an underscore may declare formats and hold their readers and writers.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
 from concordant.errors import ConcordantError, FormatError, InputError
-from concordant.io._formats import FORMATS, Format, named, plugin_formats, recognise
-from concordant.io._options import Options
-from concordant.io._source import MAX_BYTES, MAX_RATIO, PathLike, Source
+from concordant.io._formats import FUNCTIONS, Format, all_formats, named, recognise
+from concordant.io._source import PathLike, Source
+from concordant.reading import FEATURES, LABELS, PREFERENCES, Options, takes_options
 
 if TYPE_CHECKING:
     from concordant.io.features import Features
@@ -22,30 +25,16 @@ if TYPE_CHECKING:
     from concordant.preferences import Preferences
     from concordant.ranking import Ranking
 
-__all__ = ["Format", "Options", "Source", "formats", "read", "read_features", "read_labels", "write"]
+__all__ = ["Format", "Options", "Source", "formats", "read", "read_features", "read_labels", "write", "write_table"]
 
 Paths = PathLike | IO[Any] | Sequence[PathLike]
 
 
-def read(
-    path: Paths,
-    *,
-    format: str | None = None,
-    form: str | None = None,
-    strict: bool = False,
-    skip_bad_rows: bool = False,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    categories: Sequence[str] | str | None = None,
-    merge: bool = False,
-    max_bytes: int = MAX_BYTES,
-    max_ratio: float = MAX_RATIO,
-    **roles: object,
-) -> Preferences:
+@takes_options(PREFERENCES)
+def read(path: Paths, **options: Any) -> Preferences:
     """Read preferences from a file (``"-"`` is standard input); several tables, TREC runs or LETOR files are one.
 
-    ``roles`` name columns of a table: ``winner="chosen"``, ``item=2`` (a position), ``places=["c1", "c2"]``;
+    Roles name columns of a table: ``winner="chosen"``, ``item=2`` (a position), ``places=["c1", "c2"]``;
     ``instance=None`` says that no column is the instance, whatever its name, and likewise for every other role.
     ``form`` says how the table is meant where its columns allow several readings. The first row that cannot be used
     is an error with its line; ``skip_bad_rows`` leaves such rows out and counts them in the notes, ``strict`` refuses
@@ -56,48 +45,19 @@ def read(
     ``categories`` orders the categories of a PrefLib cat file, best first. ``max_bytes`` and ``max_ratio`` bound what
     a compressed file may unpack into.
     """
-    named_categories = categories.split(",") if isinstance(categories, str) else categories
-    options = Options(form, strict, skip_bad_rows, delimiter, header, roles, named_categories, merge)
-    return _read("preferences", path, format, options, encoding, max_bytes, max_ratio)  # type: ignore[no-any-return]
+    prefs: Preferences = _read(PREFERENCES, path, options)
+    return prefs
 
 
-def read_labels(
-    path: Paths,
-    *,
-    format: str | None = None,
-    strict: bool = False,
-    skip_bad_rows: bool = False,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    max_bytes: int = MAX_BYTES,
-    max_ratio: float = MAX_RATIO,
-    **roles: object,
-) -> Labels:
+@takes_options(LABELS)
+def read_labels(path: Paths, **options: Any) -> Labels:
     """Read known relevance: qrels, the labels of LETOR files, or a table with item, label and perhaps instance."""
-    options = Options(None, strict, skip_bad_rows, delimiter, header, roles)
-    return _read("labels", path, format, options, encoding, max_bytes, max_ratio)  # type: ignore[no-any-return]
+    labels: Labels = _read(LABELS, path, options)
+    return labels
 
 
-def read_features(
-    path: Paths | Any,
-    *,
-    label: str | int | bool | None = None,
-    query: str | int | bool | None = None,
-    item: str | int | bool | None = None,
-    weight: str | int | None = None,
-    features: Sequence[str] | str | None = None,
-    format: str | None = None,
-    n_features: int | None = None,
-    dtype: str = "float64",
-    strict: bool = False,
-    skip_bad_rows: bool = False,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    max_bytes: int = MAX_BYTES,
-    max_ratio: float = MAX_RATIO,
-) -> Features:
+@takes_options(FEATURES)
+def read_features(path: Paths | Any, **options: Any) -> Features:
     """Read feature rows: the tuple (X dense, y, query code of every row in order of appearance), with names and notes.
 
     LETOR and svmlight files are read as they are: absent features are 0, ``NULL`` is NaN, several files are one set.
@@ -107,28 +67,13 @@ def read_features(
     without labels, ``label="?"`` takes them where there are any. ``n_features`` fixes the width, so that parts of a
     set agree.
     """
-    from concordant.io.features import features_of_table, refuse_bad_type
+    if isinstance(path, (str, os.PathLike, list, tuple)) or hasattr(path, "read"):
+        features: Features = _read(FEATURES, path, options)
+        return features
+    from concordant.frames import FrameTable
+    from concordant.io.features import features_of_table
 
-    refuse_bad_type(dtype)
-    roles = {"label": label, "query": query, "item": item, "weight": weight, "features": features}
-    options = Options(None, strict, skip_bad_rows, delimiter, header, {k: v for k, v in roles.items() if v is not None})
-    if _is_frame(path):
-        from concordant.frames import FrameTable
-
-        return features_of_table(
-            FrameTable(path),
-            options.roles,
-            strict=strict,
-            skip_bad_rows=skip_bad_rows,
-            n_features=n_features,
-            dtype=dtype,
-        )
-    more = {"n_features": n_features, "dtype": dtype}
-    return _read("features", path, format, options, encoding, max_bytes, max_ratio, **more)  # type: ignore[no-any-return]
-
-
-def _is_frame(path: object) -> bool:
-    return not isinstance(path, (str, os.PathLike, list, tuple)) and not hasattr(path, "read")
+    return features_of_table(FrameTable(path), Options.of(FEATURES, options))
 
 
 def write(
@@ -149,35 +94,30 @@ def write(
     """
     from concordant.io._write import write as write_data
 
-    return write_data(data, path, format=format, form=form, tag=tag, spreadsheet=spreadsheet)
+    return write_data(data, path, format, form=form, tag=tag, spreadsheet=spreadsheet)
+
+
+def write_table(columns: Mapping[str, Any], path: PathLike, format: str | None = None) -> None:
+    """Write columns of text and numbers as a table; the file appears whole or not at all."""
+    from concordant.io._write import write as write_data
+
+    write_data(columns, path, format)
 
 
 def formats() -> list[Format]:
     """List the formats, also those other packages read: name, endings, doc, can_read, can_write."""
-    return [*FORMATS, *plugin_formats()]
+    return all_formats()
 
 
-def _read(
-    what: str,
-    path: Paths,
-    format: str | None,
-    options: Options,
-    encoding: str | None,
-    max_bytes: int,
-    max_ratio: float,
-    **more: object,
-) -> Any:
+def _read(what: str, path: Paths, given: Mapping[str, Any]) -> Any:
+    options = Options.of(what, given)
     paths: list[Any] = list(path) if isinstance(path, (list, tuple)) else [path]
     if not paths:
         raise InputError("No file was named: give at least one path.")
     try:
         with ExitStack() as stack:
-            sources = [
-                stack.enter_context(Source(one, encoding=encoding, max_bytes=max_bytes, max_ratio=max_ratio))
-                for one in paths
-            ]
-            kind = _common_kind(sources, format)
-            return _read_as(what, kind, sources, options, more)
+            sources = [stack.enter_context(Source(one, options)) for one in paths]
+            return _read_as(what, _common_kind(sources, options.format), sources, options)
     except (ConcordantError, OSError):
         raise
     except MemoryError:
@@ -205,22 +145,22 @@ def _common_kind(sources: Sequence[Source], format: str | None) -> Format:
     return kinds[0]
 
 
-def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Options, more: dict[str, object]) -> Any:
+def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Options) -> Any:
+    if not kind.reads:
+        raise sources[0].error(f"the format {kind.name} cannot be read: write another one.")
     if what not in kind.reads:
-        raise sources[0].error(_redirect(what, kind))
+        found = f"this looks like {kind.name} ({kind.doc}), which holds no {what}"
+        raise sources[0].error(f"{found}: read it with {FUNCTIONS[kind.reads[0]]}, or say format=.")
     if options.categories is not None and kind.name != "preflib":
         raise sources[0].error(f"categories= is for PrefLib's cat files, this is {kind.name}: leave it out.")
-    module = kind.load()
-    if kind.module == "table" and kind.package:
-        more["kind"] = kind.name
-    reader = getattr(module, {"preferences": "read"}.get(what, f"read_{what}"))
-    found = reader(sources, options, **more)
+    read_them = kind.function(FUNCTIONS[what])
+    result = read_them(sources, replace(options, format=kind.name))
     # Tables merge while they are read; what another format holds is in memory already.
-    return found.merge() if options.merge and not found.is_merged else found
+    return result.merge() if options.merge and not result.is_merged else result
 
 
-def _redirect(what: str, kind: Format) -> str:
-    if not kind.reads:
-        return f"the format {kind.name} cannot be read: write another one."
-    other = {"preferences": "read", "labels": "read_labels", "features": "read_features"}[kind.reads[0]]
-    return f"this looks like {kind.name} ({kind.doc}), which holds no {what}: read it with {other}, or say format=."
+# Readers declare their formats when they are imported; tables, the most common ones, come first.
+_files = sorted(entry.name.removesuffix(".py") for entry in os.scandir(os.path.dirname(__file__)))
+for _name in ["table", *_files]:
+    if not _name.startswith(("_", ".")):
+        importlib.import_module(f"concordant.io.{_name}")

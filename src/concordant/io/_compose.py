@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -28,13 +28,13 @@ def columns(data: Preferences | Ranking | Labels, form: str | None) -> tuple[Col
     if isinstance(data, Ranking):
         return data.columns(), []
     if isinstance(data, Labels):
-        return _label_columns(data), []
+        return label_columns(data), []
     if not isinstance(data, Preferences):
         raise InputError(f"A {type(data).__name__} cannot be written: give preferences, a ranking or labels.")
     _refuse_bad_labels(data)
     form = _form(data) if form is None else _asked(form)
     made = _MAKERS[form](data)
-    return made, _left_behind(data, form)
+    return made, left_behind(data, form)
 
 
 # ---- preferences as tables ----
@@ -65,7 +65,7 @@ def _values_order(prefs: Preferences, sign: float) -> bool:
     return bool(np.array_equal(np.sign(np.diff(tier))[same], np.sign(np.diff(value))[same]))
 
 
-def _ballot_columns(prefs: Preferences, rows: AnyArray | slice) -> Columns:
+def ballot_columns(prefs: Preferences, rows: AnyArray | slice) -> Columns:
     made: Columns = {}
     if prefs.agents is not None and prefs.agent is not None:
         made["agent"] = prefs.agents.take(prefs.agent[rows])
@@ -90,7 +90,7 @@ def _pairs(prefs: Preferences) -> Columns:
     tie = prefs.tier[0::2] == prefs.tier[1::2]
     if tie.any():
         made["tie"] = tie.astype(np.int64)
-    return _with_weight(prefs, made | _ballot_columns(prefs, slice(None)), slice(None))
+    return _with_weight(prefs, made | ballot_columns(prefs, slice(None)), slice(None))
 
 
 def _ranks(prefs: Preferences) -> Columns:
@@ -98,7 +98,7 @@ def _ranks(prefs: Preferences) -> Columns:
         if not _values_order(prefs, 1.0):
             raise InputError("The ranks do not follow the order of the ballots: say form='rankings' to leave them out.")
         return _long(prefs, {"rank": prefs.value})
-    ranks: Columns = {"rank": _rank_in_ballot(prefs)}
+    ranks: Columns = {"rank": rank_in_ballot(prefs)}
     return _long(prefs, ranks if prefs.value is None else ranks | {"rating": prefs.value})
 
 
@@ -117,7 +117,7 @@ def _long(prefs: Preferences, values: Columns) -> Columns:
     key = speaker * prefs.n_instances + prefs.instance_of_ballot
     if len(np.unique(key)) != prefs.n_ballots:  # agent and instance do not tell the ballots apart
         made["ballot"] = owner + 1
-    made |= _ballot_columns(prefs, owner)
+    made |= ballot_columns(prefs, owner)
     made["item"] = prefs.items.take(prefs.item)
     return _with_weight(prefs, made | values, owner)
 
@@ -129,12 +129,12 @@ def _places(prefs: Preferences) -> Columns:
     width = int(np.diff(prefs.indptr).max())
     table = np.full((prefs.n_ballots, width), "", object)
     table[owner, tier] = prefs.items.take(prefs.item)
-    made = _with_weight(prefs, _ballot_columns(prefs, slice(None)), slice(None))
+    made = _with_weight(prefs, ballot_columns(prefs, slice(None)), slice(None))
     return made | {f"rank{k + 1}": table[:, k].tolist() for k in range(width)}
 
 
 def _rankings(prefs: Preferences) -> Columns:
-    made = _ballot_columns(prefs, slice(None))
+    made = ballot_columns(prefs, slice(None))
     made["ranking"] = write_rankings(_ballots(prefs), prefs.items.labels)
     if prefs.open is not None and prefs.open.any():
         made["open"] = prefs.open.astype(np.int64)
@@ -155,7 +155,7 @@ def _ballots(prefs: Preferences) -> Iterator[list[list[str]]]:
 _MAKERS = {"pairs": _pairs, "ranks": _ranks, "ratings": _ratings, "places": _places, "rankings": _rankings}
 
 
-def _left_behind(prefs: Preferences, form: str) -> list[str]:
+def left_behind(prefs: Preferences, form: str) -> list[str]:
     notes = []
     ranked = np.zeros(prefs.n_slots, bool)
     ranked[prefs.entry_slot] = True
@@ -182,88 +182,17 @@ def _refuse_bad_labels(prefs: Preferences) -> None:
 
 
 # ---- labels ----
-def _label_columns(labels: Labels) -> Columns:
+def label_columns(labels: Labels) -> Columns:
     made: Columns = {}
     if labels.instances is not None:
         made["instance"] = labels.instances.take(segment_index(labels.ptr))
     return made | {"item": labels.items.take(labels.item), "label": labels.label}
 
 
-def qrels_lines(data: object) -> tuple[list[str], list[str]]:
-    """Return the lines of a qrels file."""
-    if not isinstance(data, Labels):
-        raise InputError(f"Only labels can be written as qrels, not a {type(data).__name__}: choose another format.")
-    made = _label_columns(data)
-    notes = [] if "instance" in made else ["the only instance has no name, its topic is written as 1"]
-    topics = made.get("instance", ["1"] * len(data))
-    _refuse_spaces({"topic": topics, "document": made["item"]})
-    if (data.label != np.floor(data.label)).any():
-        raise InputError("A label is no whole number, which qrels need: write a table instead (csv, jsonl, parquet).")
-    rows = zip(topics, made["item"], data.label.astype(np.int64).tolist(), strict=True)
-    return [f"{topic} 0 {document} {label}\n" for topic, document, label in rows], notes
-
-
-# ---- runs ----
-def run_lines(data: object, tag: str | None) -> tuple[list[str], list[str]]:
-    """Return the lines of TREC runs: one run of a ranking, or one per agent of preferences."""
-    if isinstance(data, Ranking):
-        return _lines_of_ranking(data, tag)
-    if isinstance(data, Preferences):
-        return _lines_of_preferences(data, tag)
-    raise InputError(f"A {type(data).__name__} cannot be written as a run: give a ranking or preferences.")
-
-
-def _lines_of_ranking(ranking: Ranking, tag: str | None) -> tuple[list[str], list[str]]:
-    made = ranking.columns()
-    notes = [] if "instance" in made else ["the only instance has no name, its topic is written as 1"]
-    topics = made.get("instance", ["1"] * len(made["item"]))
-    name = tag or re.sub(r"\s+", "-", ranking.method) or "concordant"
-    return _run(topics, made["item"], made["rank"], made["score"], [name] * len(topics)), notes
-
-
-def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str], list[str]]:
-    if prefs.open is not None and prefs.open.any():
-        raise InputError("Open ballots cannot be written as a run: say format='csv' instead.")
-    owner, notes = segment_index(prefs.indptr), _left_behind(prefs, "ratings")
-    speaker = np.zeros(prefs.n_ballots, np.int64) if prefs.agent is None else prefs.agent.astype(np.int64)
-    if len(np.unique(speaker * prefs.n_instances + prefs.instance_of_ballot)) != prefs.n_ballots:
-        raise InputError("A run holds one ballot per agent and instance, here are more: name the agents, or write csv.")
-    if (prefs.weight != 1).any():
-        raise InputError("A run has no weights, these ballots have: write a table instead (csv, jsonl, parquet).")
-    rank = _rank_in_ballot(prefs)
-    score: AnyArray | None = prefs.value
-    if score is None or prefs.scale == "rank":
-        score = np.repeat(np.diff(prefs.indptr), np.diff(prefs.indptr)) - rank + 1.0
-        notes.append("a run needs scores: ballot length + 1 - rank is written")
-    made = _ballot_columns(prefs, owner)
-    if "instance" not in made:
-        notes.append("the only instance has no name, its topic is written as 1")
-    tags = made.get("agent", [tag or "concordant"] * len(owner))
-    return _run(made.get("instance", ["1"] * len(owner)), prefs.items.take(prefs.item), rank, score, tags), notes
-
-
-def _run(
-    topics: Sequence[str], documents: Sequence[str], rank: AnyArray, score: AnyArray, tags: Sequence[str]
-) -> list[str]:
-    _refuse_spaces({"topic": topics, "document": documents, "tag": tags})
-    rows = zip(topics, documents, rank.tolist(), score.tolist(), tags, strict=True)
-    return [f"{topic} Q0 {document} {r} {s!r} {tag}\n" for topic, document, r, s, tag in rows]
-
-
-def _rank_in_ballot(prefs: Preferences) -> Int64s:
+def rank_in_ballot(prefs: Preferences) -> Int64s:
     """Return one plus the number of items in better tiers."""
     owner = segment_index(prefs.indptr)
     starts = np.ones(len(owner), bool)
     starts[1:] = (prefs.tier[1:] != prefs.tier[:-1]) | (owner[1:] != owner[:-1])
     first = np.maximum.accumulate(np.where(starts, np.arange(len(owner)), 0))
     return first - prefs.indptr[:-1][owner] + 1
-
-
-def _refuse_spaces(fields: Mapping[str, Sequence[str]]) -> None:
-    for what, labels in fields.items():
-        for label in set(labels):
-            if label == "" or re.search(r"\s|\0|[\ud800-\udfff]", label):
-                raise InputError(
-                    f"The {what} {shorten(label)!r} is empty or holds white space, which this format cannot carry: "
-                    "rename it, or write a table (csv, jsonl, parquet)."
-                )

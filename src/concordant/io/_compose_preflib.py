@@ -10,6 +10,8 @@ import numpy as np
 
 from concordant.errors import InputError
 from concordant.gather import segment_index
+from concordant.io._formats import Writing
+from concordant.io._source import COMPRESSIONS
 from concordant.io.preflib import AS_LISTED, CATEGORIES, COUNTED_FROM, COUNTS, NEVER_CAST, NUMBERS, TYPES
 from concordant.merging import dense_tiers
 from concordant.preferences import Preferences
@@ -21,11 +23,11 @@ _WHAT = {"soc": "complete orders without ties", "soi": "orders without ties", "t
 Tiers = list[list[int]]
 
 
-def lines(data: object, name: str | None, format: str | None) -> tuple[list[str], list[str]]:
-    """Return the lines of a PrefLib file and what they leave behind; the name or the format may ask for a type."""
+def write(data: object, how: Writing) -> tuple[bytes, list[str]]:
+    """Return a PrefLib file and what it leaves behind; the name or the format may ask for a type."""
     if not isinstance(data, Preferences):
         raise InputError(f"Only preferences can be written as PrefLib, not a {type(data).__name__}: use csv.")
-    kind = _asked(name, format) or _fitting(data)
+    kind = _asked(how) or _fitting(data)
     _refuse_what_no_file_holds(data, kind)
     labels = data.items.labels
     number = _numbers(data)
@@ -33,21 +35,18 @@ def lines(data: object, name: str | None, format: str | None) -> tuple[list[str]
         counts, body = _edges(data, number)
     else:
         counts, body = _orders(data, kind, number)
-    header = _header(data.meta, kind, name)
+    header = _header(data.meta, kind, how.name)
     names = [f"# ALTERNATIVE NAME {number[label]}: {label}" for label in labels]
     written = [*header, *(f"# {key}: {value}" for key, value in counts.items()), *names, *body]
-    return [line + "\n" for line in written], _left_behind(data, kind)
+    return "".join(line + "\n" for line in written).encode("utf-8"), _left_behind(data, kind)
 
 
-def _asked(name: str | None, format: str | None) -> str | None:
-    said = (format or "").strip().lower().removeprefix(".")
-    if said in TYPES:
-        return said
-    stem = (name or "").lower()
-    for packing in (".gz", ".bz2", ".xz", ".zst"):
+def _asked(how: Writing) -> str | None:
+    stem = (how.name or "").lower()
+    for packing in COMPRESSIONS:
         stem = stem.removesuffix(packing)
-    ending = os.path.splitext(stem)[1].removeprefix(".")
-    return ending if ending in TYPES else None
+    asked = ((how.asked or "").strip().lower(), os.path.splitext(stem)[1])
+    return next((kind for kind in (text.removeprefix(".") for text in asked) if kind in TYPES), None)
 
 
 def _is_strict(prefs: Preferences) -> bool:

@@ -15,6 +15,7 @@ from itertools import islice
 
 from concordant.errors import InputError
 from concordant.io._source import HEAD, Source
+from concordant.reading import Options
 from concordant.roles import is_known_name, normalise
 
 DELIMITERS = ",\t;|"
@@ -31,8 +32,9 @@ class Dialect:
     spaces_after_delimiter: bool = False
 
 
-def sniff(source: Source, *, delimiter: str | None, header: bool | None, wanted: Collection[str]) -> Dialect:
-    """Look at the head of a csv file; ``wanted`` are column names the user spoke of."""
+def sniff(source: Source, options: Options) -> Dialect:
+    """Look at the head of a csv file, in the light of what the user said."""
+    delimiter = options.delimiter or ("\t" if options.format == "tsv" else None)
     text = _head_text(source)
     lines = [line for line in re.split("\r?\n|\r", text) if line.strip()]
     if not lines:
@@ -51,7 +53,8 @@ def sniff(source: Source, *, delimiter: str | None, header: bool | None, wanted:
         raise source.error("its first rows are empty: there is nothing to read.")
     if len(source.head) >= HEAD and len(rows) > 1:
         rows.pop()  # the head may cut the last line
-    has_header = _has_header(rows, wanted) if header is None else header
+    wanted = [value for value in options.roles.values() if isinstance(value, str)]
+    has_header = _has_header(rows, wanted) if options.header is None else options.header
     width = len(rows[0]) if has_header else max(map(len, rows))
     spaced = has_header and len(rows[0]) > 1 and all(cell[:1] == " " for cell in rows[0][1:])
     names = [cell.strip() for cell in rows[0]] if has_header else [f"column {k + 1}" for k in range(width)]

@@ -20,8 +20,10 @@ from concordant import kernels, memory
 from concordant.errors import FormatError, InputError
 from concordant.io import _csv
 from concordant.io._source import Source
-from concordant.tables import Coded, coded_of_stream
+from concordant.reading import Options
+from concordant.screening import SKIP_HINT, left_out
 from concordant.types import Floats
+from concordant.vocabulary import Coded, coded_of_stream
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -71,8 +73,8 @@ class DuckTable:
 
     has_header = True
 
-    def __init__(self, source: Source, *, skip_bad_rows: bool = False) -> None:
-        self.source, self.name, self.skip = source, source.name, skip_bad_rows
+    def __init__(self, source: Source, options: Options) -> None:
+        self.source, self.name, self.skip = source, source.name, options.skip_bad_rows
         self.notes: list[str] = []
         self.columns: list[str] = []
 
@@ -147,13 +149,11 @@ class DuckTable:
 class CsvTable(DuckTable):
     """A csv or tsv file."""
 
-    def __init__(
-        self, source: Source, dialect: _csv.Dialect, *, skip_bad_rows: bool = False, pad_short_rows: bool = False
-    ) -> None:
-        super().__init__(source, skip_bad_rows=skip_bad_rows)
+    def __init__(self, source: Source, dialect: _csv.Dialect, options: Options) -> None:
+        super().__init__(source, options)
         self.dialect, self.has_header = dialect, dialect.has_header
         self.columns = list(dialect.columns)
-        self._pad = pad_short_rows
+        self._pad = options.form == "places"
         self._tolerant = False
         self._rejected: set[int] = set()
         self._position = {name: f"c{k}" for k, name in enumerate(self.columns)}
@@ -222,10 +222,7 @@ class CsvTable(DuckTable):
             reasons: dict[str, list[int]] = {}
             for line, kind, message in found:
                 reasons.setdefault(_rejection(kind, message), []).append(line)
-            self.notes += [
-                f"left out {len(lines):,} row{'s' * (len(lines) > 1)}: {reason} (first: line {lines[0]})"
-                for reason, lines in reasons.items()
-            ]
+            self.notes += [left_out(reason, len(lines), f"line {lines[0]}") for reason, lines in reasons.items()]
 
     def _rejects(self, connection: DuckDBPyConnection) -> list[tuple[int, str, str]]:
         """Return (line, kind, message) of the rows DuckDB could not use; it counts records, people count lines."""
@@ -263,8 +260,7 @@ class CsvTable(DuckTable):
         line, kind, message = found[0]
         if "UNICODE" in kind:
             return self.source.not_utf_8(line)
-        hint = "use --skip-bad-rows (skip_bad_rows=True) to leave such rows out"
-        return self.source.error(f"{_rejection(kind, message)}: correct the row, or {hint}.", line)
+        return self.source.error(f"{_rejection(kind, message)}: {SKIP_HINT}.", line)
 
     def line(self, row: int) -> int | None:
         """Return the line on which a record begins."""
@@ -276,8 +272,8 @@ class CsvTable(DuckTable):
 class JsonTable(DuckTable):
     """Objects, one per line (jsonl) or in one list (json)."""
 
-    def __init__(self, source: Source, *, skip_bad_rows: bool = False) -> None:
-        super().__init__(source, skip_bad_rows=skip_bad_rows)
+    def __init__(self, source: Source, options: Options) -> None:
+        super().__init__(source, options)
         start = source.head.lstrip()[:1]
         if start not in (b"{", b"["):
             raise source.error("this is no JSON: a file holds one object per line, or one list of objects.")
@@ -349,8 +345,8 @@ class JsonTable(DuckTable):
 class ParquetTable(DuckTable):
     """A parquet file: columns have types of their own."""
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
+    def __init__(self, source: Source, options: Options) -> None:
+        super().__init__(source, options)
         import duckdb
 
         with connect(_scannable(source), small=True) as connection:

@@ -1,17 +1,22 @@
-"""The formats there are, and how one is recognised: by its first bytes, by the ending of its name, by its content.
+"""What a reader declares of its format, and how a format is recognised: by its name, or by its content.
 
-One entry here and one module beside this one add a format. Modules are imported when their format is met.
+A reader is a file of this folder (or a module of another package) that declares a ``Format`` and holds the functions
+``read``, ``read_labels``, ``read_features`` and ``write`` the format promises.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
 from concordant.io._source import Source
+from concordant.reading import FEATURES, LABELS, PREFERENCES
 from concordant.registry import READERS
+
+FUNCTIONS = {PREFERENCES: "read", LABELS: "read_labels", FEATURES: "read_features"}
 
 
 @dataclass(frozen=True)
@@ -22,9 +27,16 @@ class Format:
     endings: tuple[str, ...]
     doc: str
     reads: tuple[str, ...]
+    """What its files hold: preferences, labels, features."""
     can_write: bool = False
     module: str = ""
-    package: str = "concordant.io"
+    """The module that reads it."""
+    magic: bytes = b""
+    """How its files begin, and no others."""
+    sniff: Callable[[bytes], bool] | None = None
+    """Says whether files of no known ending are of this format, from their first bytes."""
+    borrows: tuple[str, ...] = ()
+    """Endings of other formats that its files bear, too, where ``sniff`` says so."""
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -41,60 +53,34 @@ class Format:
         """Whether some reader takes it."""
         return bool(self.reads)
 
-    def load(self) -> Any:
-        """Import the module that knows the format."""
-        return importlib.import_module(f"{self.package}.{self.module}" if self.package else self.module)
+    @property
+    def is_table(self) -> bool:
+        """Whether its files are tables."""
+        return self.module == "concordant.io.table"
+
+    def function(self, name: str) -> Any:
+        """Return a function of the module that knows the format."""
+        return getattr(importlib.import_module(self.module), name)
 
 
-_TABLE = ("preferences", "labels", "features")
-FORMATS = (
-    Format("csv", (".csv",), "a table of text with commas (or ; | tab)", _TABLE, True, "table"),
-    Format("tsv", (".tsv", ".tab"), "a table of text with tabs", _TABLE, True, "table"),
-    Format("jsonl", (".jsonl", ".ndjson"), "a table, one JSON object per line", _TABLE, True, "table"),
-    Format("json", (".json",), "a table, one JSON list of objects", _TABLE, True, "table"),
-    Format("parquet", (".parquet", ".pq"), "a table in columns", _TABLE, True, "table"),
-    Format(
-        "arrow",
-        (".arrow", ".feather", ".ipc"),
-        "a table in Arrow memory layout (needs pyarrow)",
-        _TABLE,
-        False,
-        "table",
-    ),
-    Format("trec", (".run", ".trec"), "TREC runs: topic Q0 document rank score tag", ("preferences",), True, "trec"),
-    Format("qrels", (".qrels", ".qrel"), "TREC judgements: topic 0 document relevance", ("labels",), True, "trec"),
-    Format(
-        "preflib",
-        (".soc", ".soi", ".toc", ".toi", ".cat", ".wmd"),
-        "PrefLib elections: orders, categories, weighted matching data",
-        ("preferences",),
-        True,
-        "preflib",
-    ),
-    Format(
-        "movielens",
-        (),
-        "MovieLens ratings without a header: u.data, ratings.dat",
-        ("preferences",),
-        False,
-        "movielens",
-    ),
-    Format(
-        "jester", (), "Jester ratings: a count, then one rating per joke, 99 = none", ("preferences",), False, "jester"
-    ),
-    Format("sushi", (".order", ".score"), "Sushi orders and scores", ("preferences",), False, "sushi"),
-    Format(
-        "letor",
-        (".letor", ".svm", ".svmlight", ".libsvm"),
-        "LETOR and svmlight: label qid:q index:value … # docid = d",
-        ("preferences", "labels", "features"),
-        False,
-        "letor",
-    ),
-)
-_BY_NAME = {one.name: READERS.add(one) for one in FORMATS}
-_BY_ENDING = {ending: one for one in FORMATS for ending in one.endings}
-_PLAIN_ENDINGS = (".txt", ".dat", ".data")  # these say nothing: the content decides
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """What the caller of ``write`` said; a reader's ``write(data, how)`` returns the content and what it leaves out."""
+
+    kind: Format
+    name: str | None
+    """Of the file, None for an open one."""
+    asked: str | None = None
+    """The format in the caller's words."""
+    form: str | None = None
+    tag: str | None = None
+    spreadsheet: bool = False
+
+
+def declare(*formats: Format) -> None:
+    """Make built-in formats known."""
+    for one in formats:
+        READERS.add(one)
 
 
 def named(name: str) -> Format:
@@ -102,17 +88,14 @@ def named(name: str) -> Format:
     return READERS.find(name.strip().removeprefix("."))
 
 
-def by_ending(ending: str) -> Format | None:
-    """Return the format files of this ending have, of concordant or else of another package."""
-    found = _BY_ENDING.get(ending)
-    if found is None and ending and ending not in _PLAIN_ENDINGS:
-        found = next((one for one in plugin_formats() if ending in one.endings), None)
-    return found
+def built_in() -> list[Format]:
+    """List the formats of this package."""
+    return [READERS.load(name) for name in READERS.modules()]
 
 
-def plugin_formats() -> list[Format]:
-    """Return the formats other packages read; one that cannot be loaded says so and reads nothing."""
-    return [one.entry or Format(one.name, (), one.summary, ()) for one in READERS.listing() if one.name not in _BY_NAME]
+def all_formats() -> list[Format]:
+    """List the formats, also those other packages read; one that cannot be loaded says so and reads nothing."""
+    return [one.entry or Format(one.name, (), one.summary, ()) for one in READERS.listing()]
 
 
 def of_package(name: str, module: Any) -> Format:
@@ -120,48 +103,26 @@ def of_package(name: str, module: Any) -> Format:
     declared = getattr(module, "FORMAT", None)
     if not isinstance(module, ModuleType) or not isinstance(declared, Format) or declared.name != name:
         raise ValueError(f"is no module with FORMAT = Format({name!r}, …)")
-    return replace(declared, package="", module=module.__name__, can_write=False)
+    return replace(declared, module=module.__name__, can_write=False)
 
 
-def _is_jester(head: bytes) -> bool:
-    """Whether a csv file is a Jester table; looked at closely only where it is wide and begins with a number."""
-    if not head[:1].isdigit() or head.split(b"\n", 1)[0].count(b",") < 20:
-        return False
-    from concordant.io import jester
-
-    return jester.looks_like_jester(head)
+def by_ending(ending: str) -> Format | None:
+    """Return the format files of this ending have, of concordant or else of another package."""
+    found = next((one for one in built_in() if ending in one.endings), None)
+    if found is None and ending not in ("", ".txt", ".dat", ".data"):  # these say nothing: the content decides
+        found = next((one for one in all_formats() if ending in one.endings), None)
+    return found
 
 
 def recognise(source: Source) -> Format:
-    """Return the format of an input."""
-    head = source.head
-    if head.startswith(b"PAR1"):
-        return _BY_NAME["parquet"]
-    if head.startswith(b"ARROW1") or (source.ending in _BY_NAME["arrow"].endings and head[:4] == b"\xff\xff\xff\xff"):
-        return _BY_NAME["arrow"]
+    """Return the format of an input: what its first bytes leave no doubt of, what its name says, what it looks like."""
+    head, known = source.head, built_in()
+    if sure := next((one for one in known if one.magic and head.startswith(one.magic)), None):
+        return sure
     by_name = by_ending(source.ending)
-    if by_name is not None and by_name.name not in ("json", "jsonl"):
-        return _BY_NAME["jester"] if by_name.name == "csv" and _is_jester(head) else by_name
-    if head.lstrip()[:1] in (b"{", b"["):
-        return _BY_NAME["json" if head.lstrip()[:1] == b"[" else "jsonl"]
-    if by_name is not None:
-        return by_name
-    from concordant.io import jester, letor, movielens, preflib, sushi, trec
-
-    if head[257:262] == b"ustar":
+    if by_name is None and head[257:262] == b"ustar":
         raise source.error("this is a tar archive, which may hold many files: unpack it and name the file to read.")
-    if preflib.looks_like_preflib(head):
-        return _BY_NAME["preflib"]
-    if trec.looks_like_run(head):
-        return _BY_NAME["trec"]
-    if trec.looks_like_qrels(head):
-        return _BY_NAME["qrels"]
-    if letor.looks_like_letor(head):
-        return _BY_NAME["letor"]
-    if movielens.looks_like_movielens(head):
-        return _BY_NAME["movielens"]
-    if sushi.looks_like_sushi(head):
-        return _BY_NAME["sushi"]
-    if head.startswith(jester.WORKBOOK) or jester.looks_like_jester(head):
-        return _BY_NAME["jester"]
-    return _BY_NAME["csv"]
+    for one in known:
+        if one.sniff is not None and (by_name is None or source.ending in one.borrows) and one.sniff(head):
+            return one
+    return by_name or named("csv")

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from concordant.errors import InputError
-from concordant.tables import Coded, Table, one_vocabulary
+from concordant.tables import Table
 from concordant.types import Floats
+from concordant.vocabulary import Coded, join_vocabularies
 
 
 class JoinedTable:
@@ -37,8 +38,12 @@ class JoinedTable:
         self._start = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
         joined = {}
         for name in texts:
-            codes, vocabulary = one_vocabulary([own[name] for own, _ in fetched])
-            joined[name] = np.concatenate(codes), vocabulary
+            columns = [own[name] for own, _ in fetched]
+            code_of, vocabulary = join_vocabularies([labels for _, labels in columns])
+            joined[name] = (
+                np.concatenate([new[codes] for new, (codes, _) in zip(code_of, columns, strict=True)]),
+                vocabulary,
+            )
         return joined, {name: np.concatenate([more[name] for _, more in fetched]) for name in numbers}
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:

@@ -9,9 +9,9 @@ import numpy as np
 from concordant import kernels
 from concordant.errors import FormatError, InputError
 from concordant.io._source import Source
-from concordant.tables import Coded
+from concordant.screening import Screen
 from concordant.types import AnyArray, Bytes, Floats, Int64s
-from concordant.vocabulary import vocabulary_of_bytes
+from concordant.vocabulary import Coded, shorten, vocabulary_of_bytes
 
 
 class Lines:
@@ -37,7 +37,7 @@ class Lines:
         """Return the position of the file every row stands in."""
         return np.searchsorted(self._first_line, self.line - 1, side="right") - 1
 
-    def at_line(self, line: int, message: str) -> FormatError:
+    def at_line(self, message: str, line: int) -> FormatError:
         """Make the error that names a line of the joined text."""
         file = int(np.searchsorted(self._first_line, line - 1, side="right")) - 1
         return self.sources[file].error(message, line - int(self._first_line[file]))
@@ -46,7 +46,7 @@ class Lines:
         """Make the error that names this row's file and line."""
         if row < 0:
             return FormatError(message, path=self.name)
-        return self.at_line(int(self.line[row]), message)
+        return self.at_line(message, int(self.line[row]))
 
     def place(self, row: int) -> str:
         """Say where a row stands."""
@@ -67,12 +67,18 @@ class Lines:
             self.data, np.ascontiguousarray(start, np.int64), np.ascontiguousarray(end, np.int64)
         )
 
+    def refuse_repeats(self, rows: Screen, key: Sequence[Coded], what: str) -> None:
+        """Refuse rows whose document, the last part of the key, stands in an earlier row with an equal key."""
+        codes, documents = key[-1]
+        joined = np.zeros(len(codes), np.int64)
+        for own, vocabulary in key:
+            joined = joined * len(vocabulary) + own
+
+        def explain(row: int, earlier: int) -> str:
+            return f"the document {shorten(documents[int(codes[row])])!r} {what} (first in {self.place(earlier)})"
+
+        rows.refuse_repeats(joined, f"the document {what}", explain)
+
     def cell(self, start: int, end: int) -> str:
         """Return the text of one span."""
         return self.data[start:end].tobytes().decode("utf-8", "replace")
-
-
-def earlier_equal(key: AnyArray) -> Int64s:
-    """Return for every row the first row with the same key."""
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return first[inverse.reshape(-1)].astype(np.int64)

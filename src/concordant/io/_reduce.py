@@ -8,15 +8,18 @@ table. Where a row stands is looked up only for a message.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from concordant.errors import InputError
 from concordant.io._duckdb import CsvTable, DuckTable, connect
+from concordant.reading import Options
 from concordant.roles import Plan
-from concordant.tables import Coded, coded_of_stream
+from concordant.screening import SKIP_HINT
 from concordant.types import Floats, Int64s
+from concordant.vocabulary import Coded, coded_of_stream
 
 WEIGHT = "weight of equal rows"
 LONGEST_LINE = 2_000_000  # room for a line; a larger one costs memory in every thread
@@ -27,19 +30,17 @@ class ReducedTable:
 
     has_header = True
 
-    def __init__(self, table: DuckTable, plan: Plan, *, skip_bad_rows: bool) -> None:
+    def __init__(self, table: DuckTable, plan: Plan, options: Options) -> None:
         self.table, self.name, self.notes = table, table.name, table.notes
-        self._skip = skip_bad_rows
-        self._keys = [name for role, name in plan.column.items() if role != "weight"]
+        self._skip = options.skip_bad_rows
+        keys = {role: name for role, name in plan.column.items() if role != "weight"}
+        self.plan = replace(plan, column=keys | {"weight": WEIGHT}, unread=(), guessed=frozenset())
+        self._keys = list(keys.values())
         self._weight = plan.column.get("weight")
         self.columns = [*self._keys, WEIGHT]
         self.rows = 0
         self._texts: dict[str, Coded] = {}
         self._groups = self._reduce()
-
-    def roles(self, plan: Plan) -> dict[str, str]:
-        """Return the role of every column."""
-        return {role: name for role, name in plan.column.items() if role != "weight"} | {"weight": WEIGHT}
 
     def _reduce(self, only_good: bool = False) -> list[Any]:
         import duckdb
@@ -96,8 +97,7 @@ class ReducedTable:
         if not self._skip:
             cell = self.table.cells(self._weight or "", [row := self._first_odd_weight()])[0]
             what = "missing" if cell is None else f"{cell!r}, not a finite number from 0 up"
-            hint = "correct the row, or use --skip-bad-rows (skip_bad_rows=True) to leave such rows out"
-            raise self.table.error(row, f"the weight is {what}: {hint}.")
+            raise self.table.error(row, f"the weight is {what}: {SKIP_HINT}.")
         groups = self._reduce(only_good=True)
         count = rows - self._counted(groups)
         self.notes.append(f"left out {count:,} row{'s' * (count > 1)}: the weight does not count repetitions")

@@ -16,11 +16,10 @@ from types import TracebackType
 from typing import IO, Any
 
 from concordant.errors import FormatError, InputError
+from concordant.reading import Options
 
 HEAD = 1 << 16
 CHUNK = 1 << 20
-MAX_BYTES = 16 << 30
-MAX_RATIO = 200.0
 RATIO_FROM = 64 << 20  # below this much output any ratio is harmless
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
@@ -33,11 +32,13 @@ _MAGIC = (
     (b"PK\x05\x06", "zip"),
 )
 
+ZSTD = ("compression.zstd", "backports.zstd", "zstandard")  # Python's own from 3.14 on, or packages for it
 RATINGS = ("ratings.csv", "ratings.dat", "u.data")
 
 _ANY_MAGIC = tuple(magic for magic, _ in _MAGIC)
 
 PathLike = str | os.PathLike[str]
+AS_IT_IS = Options()
 
 
 class Source(AbstractContextManager["Source"]):
@@ -46,14 +47,11 @@ class Source(AbstractContextManager["Source"]):
     def __init__(
         self,
         path: PathLike | IO[Any],
-        *,
-        encoding: str | None = None,
-        max_bytes: int = MAX_BYTES,
-        max_ratio: float = MAX_RATIO,
+        options: Options = AS_IT_IS,
     ) -> None:
-        if encoding is not None:
-            _refuse_unknown_encoding(encoding)
-        self.encoding, self.max_bytes, self.max_ratio = encoding, max_bytes, max_ratio
+        if options.encoding is not None:
+            _refuse_unknown_encoding(options.encoding)
+        self.encoding, self.options = options.encoding, options
         self._temporary: list[str] = []
         self._plain: str | None = None
         self._content: bytes | None = None
@@ -65,7 +63,7 @@ class Source(AbstractContextManager["Source"]):
             self.compression: str | None = None
             if start.startswith(_ANY_MAGIC):
                 self.compression = next(kind for magic, kind in _MAGIC if start.startswith(magic))
-            if self.compression is None and self.encoding is None and len(start) < min(HEAD, self.max_bytes):
+            if self.compression is None and self.encoding is None and len(start) < min(HEAD, self.options.max_bytes):
                 self._whole = start  # the head of a small file is all there is
             self.head = start if self.compression is None else _first(self._unpacked())
             if self.encoding is None:
@@ -203,15 +201,17 @@ class Source(AbstractContextManager["Source"]):
             raise self.error(f"the {self.compression} data are damaged ({problem}): fetch the file again.") from None
 
     def _check_limits(self, total: int, packed: int) -> None:
-        if total > self.max_bytes:
+        if total > self.options.max_bytes:
+            raise self._too_large()
+        if self.compression is not None and total > RATIO_FROM and total > self.options.max_ratio * packed:
             raise self.error(
-                f"it holds more than max_bytes = {self.max_bytes:,} bytes: raise max_bytes= if you trust the file."
-            )
-        if self.compression is not None and total > RATIO_FROM and total > self.max_ratio * packed:
-            raise self.error(
-                f"{packed:,} bytes unpack into more than {self.max_ratio:g} times as many: "
+                f"{packed:,} bytes unpack into more than {self.options.max_ratio:g} times as many: "
                 "raise max_ratio= if you trust the file."
             )
+
+    def _too_large(self) -> FormatError:
+        what = f"it holds more than max_bytes = {self.options.max_bytes:,} bytes"
+        return self.error(f"{what}: raise max_bytes= if you trust the file.")
 
     def _open(self) -> IO[bytes]:
         if self.compression is None:
@@ -249,8 +249,8 @@ class Source(AbstractContextManager["Source"]):
             while chunk := file.read(CHUNK):
                 raw = chunk.encode("utf-8") if isinstance(chunk, str) else chunk
                 total += len(raw)
-                if total > self.max_bytes:
-                    raise self.error(f"it holds more than max_bytes = {self.max_bytes:,} bytes: raise max_bytes=.")
+                if total > self.options.max_bytes:
+                    raise self._too_large()
                 yield raw
 
         return self._temporary_file(chunks())
@@ -289,7 +289,7 @@ def _open_zstd(source: Source) -> IO[bytes]:
     import importlib
     from importlib.util import find_spec
 
-    for module in ("compression.zstd", "backports.zstd", "zstandard"):
+    for module in ZSTD:
         try:
             opened: IO[bytes] = importlib.import_module(module).open(source._path, "rb")
             return opened

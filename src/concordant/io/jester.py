@@ -14,9 +14,11 @@ import numpy as np
 
 from concordant import gather
 from concordant.io._csv import Dialect
-from concordant.io._options import Options
+from concordant.io._duckdb import CsvTable
+from concordant.io._formats import Format, declare
 from concordant.io._source import Source
 from concordant.preferences import Preferences
+from concordant.reading import PREFERENCES, Options
 from concordant.screening import Screen
 from concordant.types import Bools, Floats
 from concordant.vocabulary import Vocabulary
@@ -26,8 +28,10 @@ WORKBOOK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 FEWEST_JOKES = 20  # fewer columns could be anybody's table
 
 
-def looks_like_jester(head: bytes) -> bool:
-    """Whether the first lines count their own ratings."""
+def _looks_like(head: bytes) -> bool:
+    """Whether this is a workbook, or the first lines count their own ratings."""
+    if head.startswith(WORKBOOK):
+        return True
     lines = head.split(b"\n")[:4]
     return all(_counts_itself(line) for line in (lines[:-1] or lines))
 
@@ -45,6 +49,19 @@ def _delimiter(line: bytes) -> bytes:
     return max((b",", b";", b"\t"), key=line.count)
 
 
+declare(
+    Format(
+        "jester",
+        (),
+        "Jester ratings: a count, then one rating per joke, 99 = none",
+        (PREFERENCES,),
+        module=__name__,
+        sniff=_looks_like,
+        borrows=(".csv",),
+    )
+)
+
+
 def read(sources: Sequence[Source], options: Options) -> Preferences:
     """Read the ratings of one file."""
     options.refuse_roles("Jester files")
@@ -54,7 +71,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     is_workbook = source.head.startswith(WORKBOOK)
     rows: Any = _Workbook(source) if is_workbook else _table(source, options)
     matrix = rows.matrix if is_workbook else _matrix(rows)
-    screen = Screen(rows, len(matrix), strict=options.strict, skip_bad_rows=options.skip_bad_rows)
+    screen = Screen(rows, len(matrix), options)
     odd: Bools = np.any(~np.isfinite(matrix), axis=1)
     screen.refuse(odd, "a rating is not a number")
     rated = matrix[:, 1:] != NOT_RATED
@@ -77,12 +94,10 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
 
 
 def _table(source: Source, options: Options) -> Any:
-    from concordant.io._duckdb import CsvTable
-
     first = source.head.split(b"\n", 1)[0]
     delimiter = _delimiter(first)
     names = tuple(f"column {k}" for k in range(1, first.count(delimiter) + 2))
-    return CsvTable(source, Dialect(delimiter.decode(), False, names), skip_bad_rows=options.skip_bad_rows)
+    return CsvTable(source, Dialect(delimiter.decode(), False, names), options)
 
 
 def _matrix(table: Any) -> Floats:

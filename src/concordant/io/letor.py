@@ -12,21 +12,21 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from concordant import gather, kernels, memory
-from concordant.io._lines import Lines, earlier_equal
-from concordant.io._options import Options
+from concordant.io._formats import Format, declare
+from concordant.io._lines import Lines
 from concordant.io._source import COMPRESSIONS, Source
-from concordant.io.features import Features, is_optional
+from concordant.io.features import Features
 from concordant.labels import Labels
 from concordant.preferences import Preferences
-from concordant.screening import Screen
-from concordant.tables import Coded, renumber
+from concordant.reading import FEATURES, LABELS, PREFERENCES, Options
+from concordant.screening import Screen, refuse_lines
 from concordant.types import Floats, Int32s, Int64s
-from concordant.vocabulary import Vocabulary, shorten
+from concordant.vocabulary import Coded, Vocabulary, renumber
 
 _ROW = re.compile(rb"[-+.\deE]+\s+(?:qid:\S+\s+)?\d+:\S+(?:\s|$)")
 _TROUBLES = {
@@ -38,11 +38,39 @@ _TROUBLES = {
 MOST_LISTS = 1_000_000  # one index may name a list beyond all memory
 
 
-def looks_like_letor(head: bytes) -> bool:
+def _looks_like(head: bytes) -> bool:
     """Whether the first row is of the form ``label qid:q index:value``."""
     lines = (line.strip() for line in head.split(b"\n"))
     first = next((line for line in lines if line and not line.startswith(b"#")), b"")
     return _ROW.match(first) is not None
+
+
+declare(
+    Format(
+        "letor",
+        (".letor", ".svm", ".svmlight", ".libsvm"),
+        "LETOR and svmlight: label qid:q index:value … # docid = d",
+        (PREFERENCES, LABELS, FEATURES),
+        module=__name__,
+        sniff=_looks_like,
+    )
+)
+
+
+class LetorRows(NamedTuple):
+    """Rows as the kernel parses them; a span of -1 is absent."""
+
+    label: Floats
+    query_start: Int64s
+    query_end: Int64s
+    document_start: Int64s
+    document_end: Int64s
+    ptr: Int64s
+    field: Int32s
+    value: Floats
+    line: Int64s
+    bad_line: Int64s
+    bad_kind: Int32s
 
 
 def read(sources: Sequence[Source], options: Options) -> Preferences:
@@ -51,7 +79,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     rows = _Letor(sources, options)
     rows.refuse_what_is_no_rank()
     query, document = rows.queries(), rows.documents()
-    rows.refuse_repeats(query, document)
+    rows.lines.refuse_repeats(rows, (query, document), "stands twice in its query")
     good = rows.good
     instance, item = renumber(query[0][good], query[1]), renumber(document[0][good], document[1])
     kept = np.flatnonzero(np.repeat(good, np.diff(rows.ptr)) & ~np.isnan(rows.value))
@@ -84,17 +112,16 @@ def read_labels(sources: Sequence[Source], options: Options) -> Labels:
     options.refuse_roles("LETOR files")
     rows = _Letor(sources, options)
     query, document = rows.queries(), rows.documents()
-    rows.refuse_repeats(query, document)
+    rows.lines.refuse_repeats(rows, (query, document), "stands twice in its query")
     return Labels(
         renumber(query[0][rows.good], query[1]), renumber(document[0][rows.good], document[1]), rows.label[rows.good]
     )
 
 
-def read_features(sources: Sequence[Source], options: Options, *, n_features: int | None, dtype: str) -> Features:
+def read_features(sources: Sequence[Source], options: Options) -> Features:
     """Read feature rows; absent features are 0, NULL is NaN."""
-    has_labels = options.roles.get("label") is not False
-    said = {role: value for role, value in options.roles.items() if value is not False and not is_optional(value)}
-    replace(options, roles=said).refuse_roles("LETOR files")
+    options.refuse_roles("LETOR files")
+    has_labels, n_features, dtype = options.roles.get("label") is not False, options.n_features, options.dtype
     rows = _Letor(sources, options)
     good = rows.good
     base = 0 if (rows.index == 0).any() else 1  # svmlight counts from 1; a file that has an index 0 does not
@@ -142,7 +169,7 @@ def sizes_beside(source: Source) -> Int64s | None:
 
 
 def _sizes(path: str, beside: Source) -> Int64s:
-    with Source(path, max_bytes=beside.max_bytes, max_ratio=beside.max_ratio) as source:
+    with Source(path, replace(beside.options, encoding=None)) as source:
         sizes = []
         for line, text in source.lines():
             if text.strip():
@@ -157,31 +184,19 @@ class _Letor(Screen):
 
     def __init__(self, sources: Sequence[Source], options: Options) -> None:
         self.lines = Lines(sources)
-        parsed = kernels.parse_letor(self.lines.data)
-        self.label: Floats = parsed[0]
-        self._query, self._document = (parsed[1], parsed[2]), (parsed[3], parsed[4])
-        self.ptr: Int64s = parsed[5]
-        self.index: Int32s = parsed[6]
-        self.value: Floats = parsed[7]
-        self.lines.line = parsed[8]
-        super().__init__(self.lines, len(self.label), strict=options.strict, skip_bad_rows=options.skip_bad_rows)
-        self._bad_line: Int64s = parsed[9]
-        self._bad = self._report(parsed[9], parsed[10])
+        parsed = LetorRows(*kernels.parse_letor(self.lines.data))
+        self.label, self.ptr, self.index, self.value = parsed.label, parsed.ptr, parsed.field, parsed.value
+        self._query = parsed.query_start, parsed.query_end
+        self._document = parsed.document_start, parsed.document_end
+        self.lines.line, self._bad_line = parsed.line, parsed.bad_line
+        super().__init__(self.lines, len(self.label), options)
+        bad = {
+            _TROUBLES[k]: parsed.bad_line[parsed.bad_kind == k].tolist() for k in np.unique(parsed.bad_kind).tolist()
+        }
+        self._bad = refuse_lines(bad, self.lines.at_line, options)
         if not len(self.label):
             raise self.lines.error(-1, "there are no rows of data: check that this is the right file.")
         self.refuse(~np.isfinite(self.label), "the label is not a finite number")
-
-    def _report(self, line: Int64s, kind: Int32s) -> list[str]:
-        """Stop at the first line that could not be parsed, or count such lines by reason."""
-        if len(line) and not self.skip:
-            raise self.lines.at_line(
-                int(line[0]),
-                f"{_TROUBLES[int(kind[0])]}: correct the row, or use --skip-bad-rows (skip_bad_rows=True).",
-            )
-        return [
-            f"left out {int((kind == k).sum()):,} rows: {_TROUBLES[k]} (first: line {line[kind == k][0]})"
-            for k in np.unique(kind).tolist()
-        ]
 
     def notes(self) -> list[str]:
         return self._bad + super().notes()
@@ -252,19 +267,6 @@ class _Letor(Screen):
             )
 
         self.refuse(bad, "a value is no rank", explain)
-
-    def refuse_repeats(self, query: Coded, document: Coded) -> None:
-        rows = np.flatnonzero(self.good)
-        earlier = earlier_equal((query[0].astype(np.int64) * len(document[1]) + document[0])[rows])
-        bad = np.zeros(len(self.good), bool)
-        bad[rows[earlier != np.arange(len(rows))]] = True
-
-        def explain(row: int) -> str:
-            first = int(rows[earlier[np.searchsorted(rows, row)]])
-            label = shorten(document[1][int(document[0][row])])
-            return f"the document {label!r} stands twice in its query (first in {self.lines.place(first)})"
-
-        self.refuse(bad, "a document stands twice in its query", explain)
 
     def refuse_repeated_features(self, row: Int64s) -> None:
         falls = np.flatnonzero((np.diff(self.index) <= 0) & (np.diff(row) == 0))

@@ -10,10 +10,11 @@ import re
 from collections.abc import Sequence
 
 from concordant.io._csv import Dialect
-from concordant.io._options import Options
+from concordant.io._formats import Format, declare
 from concordant.io._source import Source
 from concordant.io.table import read_as
 from concordant.preferences import Preferences
+from concordant.reading import PREFERENCES, Options
 
 COLUMNS = ("user", "movie", "rating", "timestamp")
 ROLES = {"agent": "user", "item": "movie", "rating": "rating"}
@@ -21,11 +22,23 @@ _COLONS = re.compile(rb"\d+::\d+::[\d.]+(?:::\d+)?")
 _TABS = re.compile(rb"\d+\t\d+\t[0-5](?:\.\d)?\t\d{8,10}")
 
 
-def looks_like_movielens(head: bytes) -> bool:
+def _looks_like(head: bytes) -> bool:
     """Whether the first lines are ratings by numbered users of numbered movies."""
     lines = [line.rstrip(b"\r") for line in head.split(b"\n")[:3]]
     whole = lines[:-1] or lines
     return bool(_COLONS.fullmatch(lines[0])) or all(_TABS.fullmatch(line) for line in whole)
+
+
+declare(
+    Format(
+        "movielens",
+        (),
+        "MovieLens ratings without a header: u.data, ratings.dat",
+        (PREFERENCES,),
+        module=__name__,
+        sniff=_looks_like,
+    )
+)
 
 
 def read(sources: Sequence[Source], options: Options) -> Preferences:

@@ -29,10 +29,11 @@ import numpy as np
 
 from concordant import gather, kernels
 from concordant.errors import FormatError
-from concordant.io._options import Options
+from concordant.io._formats import Format, Writing, declare
 from concordant.io._source import Source
 from concordant.preferences import Preferences
-from concordant.screening import Screen
+from concordant.reading import PREFERENCES, Options
+from concordant.screening import Screen, refuse_lines
 from concordant.types import Bytes, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, encode, encode_together, shorten
 
@@ -55,9 +56,17 @@ _YES = {"yes", "approved", "approve", "for", "agree", "like", "good", "accept", 
 _NO = {"no", "disapproved", "disapprove", "not approved", "against", "disagree", "dislike", "bad", "reject"}
 
 
-def looks_like_preflib(head: bytes) -> bool:
-    """Whether the text begins with a PrefLib header."""
-    return head.startswith((b"# FILE NAME", b"# TITLE", b"# DATA TYPE"))
+declare(
+    Format(
+        "preflib",
+        tuple(f".{kind}" for kind in TYPES),
+        "PrefLib elections: orders, categories, weighted matching data",
+        (PREFERENCES,),
+        True,
+        __name__,
+        sniff=lambda head: head.startswith((b"# FILE NAME", b"# TITLE", b"# DATA TYPE")),
+    )
+)
 
 
 def read(sources: Sequence[Source], options: Options) -> Preferences:
@@ -67,6 +76,13 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     if len(files) == 1:
         return _edges(files[0]) if files[0].type == "wmd" else files[0].preferences()
     return Preferences(**_joined(files))
+
+
+def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
+    """Return the content of a file, and what it leaves behind."""
+    from concordant.io import _compose_preflib
+
+    return _compose_preflib.write(data, how)
 
 
 class _Summary(NamedTuple):
@@ -119,7 +135,7 @@ class _File(Screen):
         self.count_of_order, self.tiers, self.line = orders.T
         self.summary = _Summary(*summary.tolist())
         places = _Places(source, self.line, self._shift)  # apart: a cycle would keep the arrays alive
-        super().__init__(places, len(self.line), strict=options.strict, skip_bad_rows=options.skip_bad_rows)
+        super().__init__(places, len(self.line), options)
         self.type = self.header.get("data type", source.ending.removeprefix(".")).strip().lower()
         if self.type not in TYPES:
             raise source.error(_refusal(self.type))
@@ -144,14 +160,8 @@ class _File(Screen):
 
     def _report(self, line: Int64s, kind: Int64s) -> None:
         """Stop at the first line that could not be parsed, or count such lines by reason."""
-        if not len(line) and len(self.line):
-            return
-        if len(line) and not self.skip:
-            hint = "correct the row, or use --skip-bad-rows (skip_bad_rows=True) to leave such rows out"
-            raise self.source.error(f"{_TROUBLES[int(kind[0])]}: {hint}.", int(line[0]) - self._shift)
-        for k in np.unique(kind).tolist():
-            first = int(line[kind == k][0]) - self._shift
-            self.said.append(f"left out {int((kind == k).sum()):,} rows: {_TROUBLES[k]} (first: line {first})")
+        bad = {_TROUBLES[k]: (line[kind == k] - self._shift).tolist() for k in np.unique(kind).tolist()}
+        self.said += refuse_lines(bad, self.source.error, self.options)
         if not len(self.line):
             raise self.source.error("there are no orders in it: check that this is the right file.")
 

@@ -12,16 +12,18 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from concordant import gather
-from concordant.io._options import Options
+from concordant.io._formats import Format, declare
 from concordant.io._source import Source
 from concordant.preferences import Preferences
+from concordant.reading import PREFERENCES, Options
+from concordant.screening import refuse_lines
 from concordant.vocabulary import Vocabulary
 
 NOT_RATED = -1.0
 MOST_ITEMS = 10_000_000  # a header of twenty bytes may speak of more than fits into memory
 
 
-def looks_like_sushi(head: bytes) -> bool:
+def _looks_like(head: bytes) -> bool:
     """Whether the first lines are orders that say their own length."""
     lines = [line.split() for line in head.split(b"\n")[:5] if line.strip()]
     orders = lines[1:] if lines and _is_size(lines[0]) else lines
@@ -41,6 +43,15 @@ def _is_order(fields: Sequence[bytes]) -> bool:
     )
 
 
+declare(
+    Format(
+        *("sushi", (".order", ".score"), "Sushi orders and scores", (PREFERENCES,)),
+        module=__name__,
+        sniff=_looks_like,
+    )
+)
+
+
 def read(sources: Sequence[Source], options: Options) -> Preferences:
     """Read one file of orders or scores."""
     options.refuse_roles("sushi files")
@@ -49,28 +60,8 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     return _scores(sources[0], options) if sources[0].ending == ".score" else _orders(sources[0], options)
 
 
-class _Refusals:
-    """Bad lines: an error at the first one, or left out and counted."""
-
-    def __init__(self, source: Source, skip: bool) -> None:
-        self.source, self.skip = source, skip
-        self.lines: dict[str, list[int]] = {}
-
-    def add(self, line: int, reason: str) -> None:
-        if not self.skip:
-            hint = "correct the row, or use --skip-bad-rows (skip_bad_rows=True) to leave such rows out"
-            raise self.source.error(f"{reason}: {hint}.", line)
-        self.lines.setdefault(reason, []).append(line)
-
-    def notes(self) -> list[str]:
-        return [
-            f"left out {len(lines):,} row{'s' * (len(lines) > 1)}: {reason} (first: line {lines[0]})"
-            for reason, lines in self.lines.items()
-        ]
-
-
 def _orders(source: Source, options: Options) -> Preferences:
-    refused = _Refusals(source, options.skip_bad_rows)
+    bad: dict[str, list[int]] = {}
     orders, respondents, size = list[list[int]](), list[str](), None
     for position, (line, fields) in enumerate(_filled_lines(source)):
         if position == 0 and _is_size(fields):
@@ -80,16 +71,18 @@ def _orders(source: Source, options: Options) -> Preferences:
             continue
         respondent = str(position + (size is None))
         if not _is_order(fields):
-            refused.add(line, "the line is not '0 length item item …'")
+            bad.setdefault("the line is not '0 length item item …'", []).append(line)
             continue
         order = [int(field) for field in fields[2:]]
         if len(set(order)) < len(order):
-            refused.add(line, "an item stands twice in the order")
+            bad.setdefault("an item stands twice in the order", []).append(line)
         elif size is not None and max(order) >= size:
-            refused.add(line, f"the file speaks of {size} items, numbered from 0, the order of another")
+            what = f"the file speaks of {size} items, numbered from 0, the order of another"
+            bad.setdefault(what, []).append(line)
         else:
             orders.append(order)
             respondents.append(respondent)
+    left_out = refuse_lines(bad, source.error, options)
     if not orders:
         raise source.error("there are no orders in it: check that this is the right file.")
     flat = np.array([item for order in orders for item in order])
@@ -103,24 +96,25 @@ def _orders(source: Source, options: Options) -> Preferences:
         np.concatenate([np.arange(size) for size in sizes]),
         agents=Vocabulary(respondents),
         agent=np.arange(len(orders)),
-        notes=[note, *refused.notes()],
+        notes=[note, *left_out],
     )
 
 
 def _scores(source: Source, options: Options) -> Preferences:
-    refused = _Refusals(source, options.skip_bad_rows)
+    bad: dict[str, list[int]] = {}
     rows, respondents = list[list[float]](), list[str]()
     for position, (line, fields) in enumerate(_filled_lines(source), 1):
         try:
             row = [float(field) for field in fields]
         except ValueError:
-            refused.add(line, "a score is not a number")
+            bad.setdefault("a score is not a number", []).append(line)
             continue
         if rows and len(row) != len(rows[0]):
-            refused.add(line, f"the line has {len(row)} scores, the first one {len(rows[0])}")
+            bad.setdefault(f"the line has {len(row)} scores, the first one {len(rows[0])}", []).append(line)
         else:
             rows.append(row)
             respondents.append(str(position))
+    left_out = refuse_lines(bad, source.error, options)
     if not rows:
         raise source.error("there are no scores in it: check that this is the right file.")
     matrix = np.array(rows, np.float64)
@@ -128,7 +122,7 @@ def _scores(source: Source, options: Options) -> Preferences:
     items = Vocabulary([str(k) for k in range(matrix.shape[1])])
     parts = gather.gather_rows((item, items), matrix[who, item], scale="rating", agent=(who, Vocabulary(respondents)))
     note = f"{source.name}: {len(who):,} scores of {len(items)} items by {len(rows):,} respondents (sushi)"
-    return Preferences(**parts, notes=[note, *refused.notes()])
+    return Preferences(**parts, notes=[note, *left_out])
 
 
 def _filled_lines(source: Source) -> Iterator[tuple[int, list[bytes]]]:

@@ -2,105 +2,96 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from concordant.errors import InputError
-from concordant.io._options import Options
+from concordant.frames import FrameTable
+from concordant.io._compose import Columns, columns
+from concordant.io._csv import Dialect, sniff
+from concordant.io._duckdb import CsvTable, DuckTable, JsonTable, ParquetTable, write_parquet
+from concordant.io._formats import Format, Writing, declare
+from concordant.io._joined import JoinedTable
+from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
 from concordant.io.features import Features, features_of_table
 from concordant.labels import Labels
 from concordant.preferences import Preferences
+from concordant.reading import FEATURES, LABELS, PREFERENCES, Options
 from concordant.roles import plan_columns
 from concordant.tables import Table, labels_of_table, parts_of_table
 
-if TYPE_CHECKING:
-    from concordant.io._csv import Dialect
+_HOLDS = (PREFERENCES, LABELS, FEATURES)
+declare(
+    Format("csv", (".csv",), "a table of text with commas (or ; | tab)", _HOLDS, True, __name__),
+    Format("tsv", (".tsv", ".tab"), "a table of text with tabs", _HOLDS, True, __name__),
+    Format(
+        *("jsonl", (".jsonl", ".ndjson"), "a table, one JSON object per line", _HOLDS, True, __name__),
+        sniff=lambda head: head.lstrip()[:1] == b"{",
+        borrows=(".json",),
+    ),
+    Format(
+        *("json", (".json",), "a table, one JSON list of objects", _HOLDS, True, __name__),
+        sniff=lambda head: head.lstrip()[:1] == b"[",
+        borrows=(".jsonl", ".ndjson"),
+    ),
+    Format("parquet", (".parquet", ".pq"), "a table in columns", _HOLDS, True, __name__, b"PAR1"),
+    Format(
+        *("arrow", (".arrow", ".feather", ".ipc"), "a table in Arrow memory layout (needs pyarrow)", _HOLDS, False),
+        module=__name__,
+        magic=b"ARROW1",
+    ),
+)
 
 
-def read(sources: Sequence[Source], options: Options, kind: str) -> Preferences:
+def read(sources: Sequence[Source], options: Options) -> Preferences:
     """Read a table as preferences; several are read as one."""
-    table = _open_all(sources, options, kind)
-    if options.merge:
-        return _read_merged(table, options)
-    parts = parts_of_table(
-        table,
-        options.roles,
-        form=options.form,
-        strict=options.strict,
-        skip_bad_rows=options.skip_bad_rows,
-    )
-    return Preferences(**parts)
+    table = _open_all(sources, options)
+    return _read_merged(table, options) if options.merge else Preferences(**parts_of_table(table, options))
 
 
 def _read_merged(table: Table, options: Options) -> Preferences:
     """Read a table and join equal ballots; pairs are counted by DuckDB before anything else is made of them."""
-    from concordant.io._duckdb import CsvTable, DuckTable
-    from concordant.io._reduce import LONGEST_LINE, ReducedTable
-
-    plan = plan_columns(
-        table.columns,
-        options.roles,
-        form=options.form,
-        strict=options.strict,
-        has_header=table.has_header,
-        where=table.name,
-    )
+    plan = plan_columns(table, options)
     if "time" in plan.column:
         raise InputError("merge forgets the order of events: leave out time=, or merge.")
-    says_agent = options.roles.get("agent") is not None
     if plan.form != "pairs" or not isinstance(table, DuckTable):
-        parts = parts_of_table(
-            table, options.roles, form=options.form, strict=options.strict, skip_bad_rows=options.skip_bad_rows
-        )
-        prefs = Preferences(**parts)
-        says_agent = True  # only of pairs may the agents be forgotten
-    else:
-        if "agent" in plan.column and not says_agent:
-            table.notes.append(f"agents ({plan.column['agent']}) are forgotten: say agent= to keep them apart")
-            plan = replace(plan, column={role: name for role, name in plan.column.items() if role != "agent"})
-        if isinstance(table, CsvTable):
-            table.longest_line = LONGEST_LINE
-        reduced = ReducedTable(table, plan, skip_bad_rows=options.skip_bad_rows)
-        parts = parts_of_table(reduced, reduced.roles(plan), form="pairs", skip_bad_rows=options.skip_bad_rows)
-        parts["notes"][0] = f"{table.name}: {reduced.rows:,} pairs; {plan.describe()}; merged while reading"
-        prefs = Preferences(**parts)
-    merged = prefs.merge(agents=says_agent)
+        return _merged(Preferences(**parts_of_table(table, options, plan)), agents=True)
+    keeps_agents = options.roles.get("agent") is not None
+    if "agent" in plan.column and not keeps_agents:
+        table.notes.append(f"agents ({plan.column['agent']}) are forgotten: say agent= to keep them apart")
+        plan = plan.without("agent")
+    if isinstance(table, CsvTable):
+        table.longest_line = LONGEST_LINE
+    reduced = ReducedTable(table, plan, options)
+    parts = parts_of_table(reduced, options, reduced.plan)
+    parts["notes"][0] = f"{table.name}: {reduced.rows:,} pairs; {plan.describe()}; merged while reading"
+    return _merged(Preferences(**parts), agents=keeps_agents)
+
+
+def _merged(prefs: Preferences, *, agents: bool) -> Preferences:
+    merged = prefs.merge(agents=agents)
     merged.notes = (*prefs.notes, *merged.notes)
     return merged
 
 
 def read_as(sources: Sequence[Source], options: Options, dialect: Dialect, roles: Mapping[str, object]) -> Preferences:
     """Read a csv file whose layout is known: its columns have these roles where the user names no others."""
-    from concordant.io._duckdb import CsvTable
-
-    table = CsvTable(_only(sources), dialect, skip_bad_rows=options.skip_bad_rows)
     said = {role: column for role, column in options.roles.items() if column is not None}
-    parts = parts_of_table(
-        table, {**roles, **said}, form=options.form, strict=False, skip_bad_rows=options.skip_bad_rows
-    )
-    return Preferences(**parts)
+    options = replace(options, roles={**roles, **said}, strict=False)
+    return Preferences(**parts_of_table(CsvTable(_only(sources), dialect, options), options))
 
 
-def read_labels(sources: Sequence[Source], options: Options, kind: str) -> Labels:
+def read_labels(sources: Sequence[Source], options: Options) -> Labels:
     """Read a table as labels; several are read as one."""
-    table = _open_all(sources, options, kind)
-    return Labels(*labels_of_table(table, options.roles, strict=options.strict, skip_bad_rows=options.skip_bad_rows))
+    return Labels(*labels_of_table(_open_all(sources, options), options))
 
 
-def read_features(
-    sources: Sequence[Source], options: Options, kind: str, *, n_features: int | None, dtype: str
-) -> Features:
+def read_features(sources: Sequence[Source], options: Options) -> Features:
     """Read one table as feature rows."""
-    return features_of_table(
-        _open(_only(sources), options, kind),
-        options.roles,
-        strict=options.strict,
-        skip_bad_rows=options.skip_bad_rows,
-        n_features=n_features,
-        dtype=dtype,
-    )
+    return features_of_table(_open(_only(sources), options), options)
 
 
 def _only(sources: Sequence[Source]) -> Source:
@@ -109,38 +100,19 @@ def _only(sources: Sequence[Source]) -> Source:
     return sources[0]
 
 
-def _open_all(sources: Sequence[Source], options: Options, kind: str) -> Table:
-    tables = [_open(source, options, kind) for source in sources]
-    if len(tables) == 1:
-        return tables[0]
-    from concordant.io._joined import JoinedTable
-
-    return JoinedTable(tables)
+def _open_all(sources: Sequence[Source], options: Options) -> Table:
+    tables = [_open(source, options) for source in sources]
+    return tables[0] if len(tables) == 1 else JoinedTable(tables)
 
 
-def _open(source: Source, options: Options, kind: str) -> Table:
+def _open(source: Source, options: Options) -> Table:
     if not source.head.strip():
         raise source.error("the file is empty: there is nothing to read.")
-    if kind in ("csv", "tsv"):
-        from concordant.io import _csv
-        from concordant.io._duckdb import CsvTable
-
-        dialect = _csv.sniff(
-            source,
-            delimiter=options.delimiter or ("\t" if kind == "tsv" else None),
-            header=options.header,
-            wanted=[value for value in options.roles.values() if isinstance(value, str)],
-        )
-        return CsvTable(source, dialect, skip_bad_rows=options.skip_bad_rows, pad_short_rows=options.form == "places")
-    if kind in ("json", "jsonl"):
-        from concordant.io._duckdb import JsonTable
-
-        return JsonTable(source, skip_bad_rows=options.skip_bad_rows)
-    if kind == "parquet":
-        from concordant.io._duckdb import ParquetTable
-
-        return ParquetTable(source)
-    return _arrow(source)
+    if options.format == "arrow":
+        return _arrow(source)
+    if options.format in ("csv", "tsv"):
+        return CsvTable(source, sniff(source, options), options)
+    return (ParquetTable if options.format == "parquet" else JsonTable)(source, options)
 
 
 def _arrow(source: Source) -> Table:
@@ -149,8 +121,6 @@ def _arrow(source: Source) -> Table:
     polars reads Arrow files too, but a damaged one can end the process.
     """
     from importlib.util import find_spec
-
-    from concordant.frames import FrameTable
 
     if not find_spec("pyarrow"):
         raise source.error("Arrow files need pyarrow: pip install pyarrow, or give the DataFrame you read it into.")
@@ -165,3 +135,77 @@ def _arrow(source: Source) -> Table:
     except Exception as problem:
         why = (str(problem).splitlines() or [type(problem).__name__])[0][:100]
         raise source.error(f"the Arrow data cannot be read ({why}): check the file.") from None
+
+
+# ---- writing ----
+def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
+    """Return the content of a table, and what it leaves behind."""
+    table, notes = (dict(data), []) if isinstance(data, Mapping) else columns(data, how.form)
+    if how.spreadsheet:
+        table = {_text_cell(name): list(map(_text_cell, _cells(column))) for name, column in table.items()}
+    return _ENCODERS[how.kind.name](table), notes
+
+
+def _text_cell(cell: Any) -> Any:
+    """Return a cell that a spreadsheet takes for text, not for a formula to run: with an apostrophe before it."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+
+
+def _csv(columns: Columns, delimiter: str = ",") -> bytes:
+    import csv
+    import io
+
+    cells = [_cells(column) for column in columns.values()]
+    # The csv module leaves a lone carriage return unquoted, which readers take for the end of a line.
+    has_return = any(isinstance(cell, str) and "\r" in cell for column in cells for cell in column)
+    text = io.StringIO(newline="")
+    writer = csv.writer(
+        text,
+        delimiter=delimiter,
+        lineterminator="\n",
+        quoting=csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL,
+    )
+    writer.writerow(columns)
+    writer.writerows(zip(*cells, strict=True))
+    return text.getvalue().encode("utf-8")
+
+
+def _tsv(columns: Columns) -> bytes:
+    return _csv(columns, "\t")
+
+
+def _json_objects(columns: Columns) -> list[str]:
+    import json
+
+    names = list(columns)
+    rows = zip(*map(_cells, columns.values()), strict=True)
+    return [json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows]
+
+
+def _jsonl(columns: Columns) -> bytes:
+    return "".join(line + "\n" for line in _json_objects(columns)).encode("utf-8")
+
+
+def _json(columns: Columns) -> bytes:
+    return ("[\n" + ",\n".join(_json_objects(columns)) + "\n]\n").encode("utf-8")
+
+
+def _parquet(columns: Columns) -> bytes:
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory(prefix="concordant-") as folder:
+        path = os.path.join(folder, "table")
+        write_parquet(columns, path)
+        return Path(path).read_bytes()
+
+
+_ENCODERS = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "json": _json, "parquet": _parquet}
+
+
+def _cells(column: Any) -> list[Any]:
+    """Return plain Python values, whole numbers without a point."""
+    values = column.tolist() if hasattr(column, "tolist") else column
+    if values and isinstance(values[0], float):
+        return [int(value) if value.is_integer() and abs(value) < 2**53 else value for value in values]
+    return values  # type: ignore[no-any-return]

@@ -8,35 +8,49 @@ kept as value.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from concordant import gather, kernels
 from concordant.errors import InputError
-from concordant.io._lines import Lines, earlier_equal
-from concordant.io._options import Options
+from concordant.io._compose import ballot_columns, label_columns, left_behind, rank_in_ballot
+from concordant.io._formats import Format, Writing, declare
+from concordant.io._lines import Lines
 from concordant.io._source import Source
 from concordant.labels import Labels
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.reading import LABELS, PREFERENCES, Options
 from concordant.screening import Screen
-from concordant.tables import Coded, renumber
-from concordant.types import Int64s
-from concordant.vocabulary import Vocabulary, shorten
+from concordant.types import AnyArray, Int64s
+from concordant.vocabulary import Coded, Vocabulary, renumber, shorten
 
 RUN = "topic Q0 document rank score tag"
 QRELS = "topic 0 document relevance"
 
 
-def looks_like_run(head: bytes) -> bool:
-    """Whether the first line is that of a run."""
-    return _looks(head, 6, (3, 4))
+def _looks_like(width: int, numeric: Sequence[int], head: bytes) -> bool:
+    fields = head.lstrip().split(b"\n", 1)[0].split()
+    return (
+        len(fields) == width
+        and fields[1] in (b"Q0", b"q0", b"0")
+        and all(re.fullmatch(rb"[-+]?[\d.]+(?:[eE][-+]?\d+)?", fields[k]) for k in numeric)
+    )
 
 
-def looks_like_qrels(head: bytes) -> bool:
-    """Whether the first line is that of qrels."""
-    return _looks(head, 4, (3,))
+declare(
+    Format(
+        *("trec", (".run", ".trec"), f"TREC runs: {RUN}", (PREFERENCES,), True, __name__),
+        sniff=partial(_looks_like, 6, (3, 4)),
+    ),
+    Format(
+        *("qrels", (".qrels", ".qrel"), f"TREC judgements: {QRELS}", (LABELS,), True, __name__),
+        sniff=partial(_looks_like, 4, (3,)),
+    ),
+)
 
 
 def read(sources: Sequence[Source], options: Options) -> Preferences:
@@ -47,10 +61,9 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     rows.refuse_not_finite(rank, 3, "rank")
     rows.refuse_not_finite(score, 4, "score")
     topic, document, agent = rows.text(0), rows.text(2), _agents(rows)
-    key = (topic[0].astype(np.int64) * len(agent[1]) + agent[0]) * len(document[1]) + document[0]
     parts = _gather(rows, topic, document, agent, rank, score)
     if kernels.find_repeated(parts["indptr"], parts["item"], len(parts["items"]))[0] >= 0:
-        rows.refuse_repeats(key, document, "stands twice in one topic of a run")
+        rows.lines.refuse_repeats(rows, (topic, agent, document), "stands twice in one topic of a run")
         parts = _gather(rows, topic, document, agent, rank, score)
     count = f"{rows.lines.name}: {rows.count:,} lines of TREC runs, {len(parts['agents'])} agents"
     return Preferences(**parts, notes=[count, *rows.notes()])
@@ -63,9 +76,7 @@ def read_labels(sources: Sequence[Source], options: Options) -> Labels:
     relevance = rows.number(3)
     rows.refuse_not_finite(relevance, 3, "relevance")
     topic, document = rows.text(0), rows.text(2)
-    rows.refuse_repeats(
-        topic[0].astype(np.int64) * len(document[1]) + document[0], document, "is judged twice for one topic"
-    )
+    rows.lines.refuse_repeats(rows, (topic, document), "is judged twice for one topic")
     return Labels(
         renumber(topic[0][rows.good], topic[1]), renumber(document[0][rows.good], document[1]), relevance[rows.good]
     )
@@ -88,7 +99,7 @@ class _Fields(Screen):
         self.lines.line = line
         self._start: Int64s = start.reshape(-1, width)
         self._end: Int64s = end.reshape(-1, width)
-        super().__init__(self.lines, len(line), strict=options.strict, skip_bad_rows=options.skip_bad_rows)
+        super().__init__(self.lines, len(line), options)
         self.refuse(
             count != width,
             f"the line does not have the {width} fields of {layout!r}",
@@ -109,19 +120,6 @@ class _Fields(Screen):
             return f"the {what} is {shorten(cell)!r}, not a finite number"
 
         self.refuse(~np.isfinite(values), f"the {what} is not a number", explain)
-
-    def refuse_repeats(self, key: Any, document: Coded, what: str) -> None:
-        rows = np.flatnonzero(self.good)
-        earlier = earlier_equal(key[rows])
-        bad = np.zeros(len(self.good), bool)
-        bad[rows[earlier != np.arange(len(rows))]] = True
-
-        def explain(row: int) -> str:
-            first = int(rows[earlier[np.searchsorted(rows, row)]])
-            label = shorten(document[1][int(document[0][row])])
-            return f"the document {label!r} {what} (first in {self.lines.place(first)})"
-
-        self.refuse(bad, f"the document {what}", explain)
 
 
 def _agents(rows: _Fields) -> Coded:
@@ -151,10 +149,80 @@ def _file_names(sources: Sequence[Source]) -> list[str]:
     return names
 
 
-def _looks(head: bytes, width: int, numeric: tuple[int, ...]) -> bool:
-    fields = head.lstrip().split(b"\n", 1)[0].split()
-    return (
-        len(fields) == width
-        and fields[1] in (b"Q0", b"q0", b"0")
-        and all(re.fullmatch(rb"[-+]?[\d.]+(?:[eE][-+]?\d+)?", fields[k]) for k in numeric)
-    )
+# ---- writing ----
+def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
+    """Return the content of qrels, or of runs: one of a ranking, or one per agent of preferences."""
+    if how.kind.name == "qrels":
+        lines, notes = _qrels_lines(data)
+    elif isinstance(data, Ranking):
+        lines, notes = _lines_of_ranking(data, how.tag)
+    elif isinstance(data, Preferences):
+        lines, notes = _lines_of_preferences(data, how.tag)
+    else:
+        raise InputError(f"A {type(data).__name__} cannot be written as a run: give a ranking or preferences.")
+    return "".join(lines).encode("utf-8"), notes
+
+
+def _topics(made: Mapping[str, Any], n: int) -> tuple[list[str], list[str]]:
+    """Return the topic of every row, and a note where there is none to tell."""
+    if "instance" in made:
+        return made["instance"], []
+    return ["1"] * n, ["the only instance has no name, its topic is written as 1"]
+
+
+def _qrels_lines(data: object) -> tuple[list[str], list[str]]:
+    """Return the lines of a qrels file."""
+    if not isinstance(data, Labels):
+        raise InputError(f"Only labels can be written as qrels, not a {type(data).__name__}: choose another format.")
+    made = label_columns(data)
+    topics, notes = _topics(made, len(data))
+    _refuse_spaces({"topic": topics, "document": made["item"]})
+    if (data.label != np.floor(data.label)).any():
+        raise InputError("A label is no whole number, which qrels need: write a table instead (csv, jsonl, parquet).")
+    rows = zip(topics, made["item"], data.label.astype(np.int64).tolist(), strict=True)
+    return [f"{topic} 0 {document} {label}\n" for topic, document, label in rows], notes
+
+
+def _lines_of_ranking(ranking: Ranking, tag: str | None) -> tuple[list[str], list[str]]:
+    made = ranking.columns()
+    topics, notes = _topics(made, len(made["item"]))
+    name = tag or re.sub(r"\s+", "-", ranking.method) or "concordant"
+    return _run(topics, made["item"], made["rank"], made["score"], [name] * len(topics)), notes
+
+
+def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str], list[str]]:
+    if prefs.open is not None and prefs.open.any():
+        raise InputError("Open ballots cannot be written as a run: say format='csv' instead.")
+    owner, notes = gather.segment_index(prefs.indptr), left_behind(prefs, "ratings")
+    speaker = np.zeros(prefs.n_ballots, np.int64) if prefs.agent is None else prefs.agent.astype(np.int64)
+    if len(np.unique(speaker * prefs.n_instances + prefs.instance_of_ballot)) != prefs.n_ballots:
+        raise InputError("A run holds one ballot per agent and instance, here are more: name the agents, or write csv.")
+    if (prefs.weight != 1).any():
+        raise InputError("A run has no weights, these ballots have: write a table instead (csv, jsonl, parquet).")
+    rank = rank_in_ballot(prefs)
+    score: AnyArray | None = prefs.value
+    if score is None or prefs.scale == "rank":
+        score = np.repeat(np.diff(prefs.indptr), np.diff(prefs.indptr)) - rank + 1.0
+        notes.append("a run needs scores: ballot length + 1 - rank is written")
+    made = ballot_columns(prefs, owner)
+    topics, unnamed = _topics(made, len(owner))
+    tags = made.get("agent", [tag or "concordant"] * len(owner))
+    return _run(topics, prefs.items.take(prefs.item), rank, score, tags), [*notes, *unnamed]
+
+
+def _run(
+    topics: Sequence[str], documents: Sequence[str], rank: AnyArray, score: AnyArray, tags: Sequence[str]
+) -> list[str]:
+    _refuse_spaces({"topic": topics, "document": documents, "tag": tags})
+    rows = zip(topics, documents, rank.tolist(), score.tolist(), tags, strict=True)
+    return [f"{topic} Q0 {document} {r} {s!r} {tag}\n" for topic, document, r, s, tag in rows]
+
+
+def _refuse_spaces(fields: Mapping[str, Sequence[str]]) -> None:
+    for what, labels in fields.items():
+        for label in set(labels):
+            if label == "" or re.search(r"\s|\0|[\ud800-\udfff]", label):
+                raise InputError(
+                    f"The {what} {shorten(label)!r} is empty or holds white space, which this format cannot carry: "
+                    "rename it, or write a table (csv, jsonl, parquet)."
+                )

@@ -193,8 +193,9 @@ struct Letor {
     }
 };
 
-// LETOR / svmlight rows. NULL becomes NaN; a span of -1 is absent.
-nb::object parse_letor(In<uint8_t> data) {
+// LETOR / svmlight rows: (label, qid start, qid end, document start, document end, ptr, index, value, line,
+// bad line, bad kind). NULL becomes NaN; a span of -1 is absent.
+nb::tuple parse_letor(In<uint8_t> data) {
     const uint8_t *text = data.data();
     size_t size = data.shape(0);
     Letor rows;
@@ -221,9 +222,10 @@ nb::object parse_letor(In<uint8_t> data) {
             rows.line.push_back(number);
         }
     }
-    return named("LetorRows", to_numpy(rows.label), to_numpy(rows.qid_start), to_numpy(rows.qid_end),
-                 to_numpy(rows.doc_start), to_numpy(rows.doc_end), to_numpy(rows.ptr), to_numpy(rows.index),
-                 to_numpy(rows.value), to_numpy(rows.line), to_numpy(rows.bad_line), to_numpy(rows.bad_kind));
+    return nb::make_tuple(to_numpy(rows.label), to_numpy(rows.qid_start), to_numpy(rows.qid_end),
+                          to_numpy(rows.doc_start), to_numpy(rows.doc_end), to_numpy(rows.ptr), to_numpy(rows.index),
+                          to_numpy(rows.value), to_numpy(rows.line), to_numpy(rows.bad_line),
+                          to_numpy(rows.bad_kind));
 }
 
 } // namespace

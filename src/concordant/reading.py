@@ -1,0 +1,254 @@
+"""How to read: every option of the readers, declared once.
+
+From these declarations come the keywords of ``cc.read``, ``cc.read_labels``, ``cc.read_features`` and
+``Preferences.from_frame``, the options of the command line, their checks and the table in the documentation. To add an
+option, add a field to ``Options`` (or a column to ``COLUMNS``) and use it where it matters: nothing else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeVar
+
+from concordant.errors import InputError, UnknownNameError, suggest
+from concordant.params import Param, params_of
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+PREFERENCES, LABELS, FEATURES, FRAME = "preferences", "labels", "features", "frame"
+FILES = (PREFERENCES, LABELS, FEATURES)
+BALLOTS = (PREFERENCES, FRAME)
+FORMS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix")
+MAX_BYTES, MAX_RATIO = 16 << 30, 200.0
+IF_ANY = "?"  # "?": the column, if one is named like its role; "?name": that column, if it is there
+
+
+@dataclass(frozen=True)
+class Option(Param):
+    """One option of reading, for Python, the command line and the documentation."""
+
+    reads: tuple[str, ...] = FILES
+    """What is read with it: preferences, labels, features, a DataFrame."""
+    typed: str = "str | int | None"
+    """Its type as Python writes it."""
+    flag: str | None = ""
+    """Its name on the command line: "" for the usual one, None for none."""
+    metavar: str | None = None
+    flag_value: str | None = None
+    """What the name on the command line, which takes no value then, stands for."""
+    synonyms: tuple[str, ...] = ()
+    """Of a column: the names that are taken for it."""
+    sure: int = 1
+    """Of a column: how many of the synonyms settle the matter where another column bears one, too."""
+
+
+def option(default: T, doc: str, *, low: float | None = None, choices: Sequence[str] = (), **more: Any) -> T:
+    """Declare an option as a field of ``Options``; ``more`` are fields of ``Option``."""
+    checked = {"doc": doc, "choices": tuple(choices), "low": low, "high": None, "words": ()}
+    return dataclasses.field(default=default, metadata={"param": checked, "option": more})
+
+
+def column(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
+    """Declare the role a column may play, with the names that are taken for it."""
+    more = {"reads": BALLOTS, "metavar": "COLUMN", **more}
+    return Option(name, str, None, doc, synonyms=tuple(filter(None, synonyms.split(", "))), **more)
+
+
+# The columns of a table. A column named exactly like its role wins over one named by a synonym.
+COLUMNS = (
+    column("winner", "the column of the preferred item", "winner, chosen, won, better, preferred"),
+    column("loser", "the column of the other item", "loser, rejected, lost, worse"),
+    column("tie", "the column that is true where the two drew", "tie, tied, draw, is tie, is draw"),
+    column("left", "the column of the first item compared", "left"),
+    column("right", "the column of the second item compared", "right"),
+    column(
+        "outcome",
+        "the column that says which of left and right won",
+        "outcome, result, choice, preference, verdict",
+    ),
+    column("left_won", "the column that is true where the left item won", "left won"),
+    column("right_won", "the column that is true where the right item won", "right won"),
+    column(
+        "ranking",
+        "the column of whole rankings, written like 'a > b = c'",
+        "ranking, ranked, preferences",
+    ),
+    column(
+        "agent",
+        "the column of the voter, judge, user or engine",
+        "agent, user, voter, judge, worker, engine, system, run, rater, annotator, reviewer, expert, respondent, "
+        "assessor",
+    ),
+    column(
+        "item",
+        "the column of the item ranked or rated",
+        "item, movie, doc, document, docno, candidate, option, model, alternative, product, player, team, film, book, "
+        "title, name",
+        reads=(*BALLOTS, LABELS),
+    ),
+    column("rank", "the column of the rank (1 is best)", "rank, position, place"),
+    column("rating", "the column of the rating (high is good)", "rating, stars, score, value, grade"),
+    column(
+        "instance",
+        "the column of the query, topic or election",
+        "instance, query, topic, qid, election, question, prompt, contest",
+        reads=(*BALLOTS, LABELS),
+    ),
+    column("weight", "the column of the number of times a row counts", "weight, count, votes, n, times, frequency"),
+    column("time", "the column of dates or numbers to sort pairs by, oldest first"),  # only where somebody asks for it
+    column("ballot", "the column that tells the ballots of one agent apart", "ballot", flag=None),
+    column("open", "the column that is true where the order of the last items is unsaid", "open", flag=None),
+    column(
+        "places",
+        "the columns of the first, second, … place, best first",
+        flag=None,
+        typed="Sequence[str | int] | str | int | None",
+    ),
+    column(
+        "label",
+        "the column of the label (high is good)",
+        "label, relevance, rel, grade, gain, judgment, judgement, gold, rating, score",
+        reads=(LABELS,),
+    ),
+    column(
+        "label",
+        "the column of the label (high is good)",
+        "label, relevance, rel, y, target, grade, judgment, judgement",
+        reads=(FEATURES,),
+        sure=2,
+        typed="str | int | bool | None",
+    ),
+    column(
+        "query",
+        "the column of the query",
+        "query, qid, query id, group, group id, topic, topic id, instance, search id",
+        reads=(FEATURES,),
+        sure=2,
+        typed="str | int | bool | None",
+    ),
+    column(
+        "item",
+        "the column of the document's name",
+        "item, docid, doc, doc id, document, document id, item id, product id",
+        reads=(FEATURES,),
+        sure=2,
+        typed="str | int | bool | None",
+    ),
+    column("weight", "the column of the weight of every row, equal within a query", reads=(FEATURES,)),
+    column(
+        "features",
+        "the columns to learn from; by default all others that hold numbers",
+        reads=(FEATURES,),
+        flag="--feature-columns",
+        metavar="A,B,…",
+        typed="Sequence[str] | str | None",
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the caller of a reader said."""
+
+    format: str | None = option(None, "file format; recognised if not given", metavar="NAME")
+    form: str | None = option(None, "what the rows of a table are; guessed if not given", choices=FORMS, reads=BALLOTS)
+    roles: Mapping[str, Any] = field(default_factory=dict)
+    """Columns by role: a name, a position from 1, or None for a role that no column plays."""
+    encoding: str | None = option(None, "encoding of the text, if not UTF-8", metavar="NAME")
+    delimiter: str | None = option(None, "what separates the columns; recognised if not given", metavar="CHAR")
+    header: bool | None = option(None, "whether the first line names the columns")
+    categories: Sequence[str] | str | None = option(
+        None, "categories of a PrefLib cat file, best first", metavar="A,B,…", reads=(PREFERENCES,)
+    )
+    merge: bool = option(False, "join equal ballots and add their weights while reading", reads=(PREFERENCES,))
+    n_features: int | None = option(None, "how many features there are", reads=(FEATURES,), flag=None)
+    dtype: str = option(
+        "float64",
+        "keep features in single precision: half the memory",
+        reads=(FEATURES,),
+        flag="--float32",
+        flag_value="float32",
+    )
+    skip_bad_rows: bool = option(False, "leave out rows that cannot be read, and say how many", reads=(*FILES, FRAME))
+    strict: bool = option(False, "refuse whatever had to be guessed or repaired", reads=(*FILES, FRAME))
+    max_bytes: int = option(MAX_BYTES, "how many bytes a compressed file may unpack into", flag=None)
+    max_ratio: float = option(MAX_RATIO, "how many times as large a compressed file may get", flag=None)
+
+    @classmethod
+    def of(cls, what: str, given: Mapping[str, Any]) -> Options:
+        """Check what somebody said of how to read preferences, labels, features or a frame."""
+        known = {one.name: one for one in options_of(what)}
+        fields, roles = {}, {}
+        for name, value in given.items():
+            if name not in known:
+                columns = [one.name for one in known.values() if is_column(one)]
+                raise UnknownNameError(
+                    f"There is no role {name!r}.{suggest(name, list(known))} Roles are {', '.join(columns)}."
+                )
+            if not is_column(known[name]):
+                if known[name].kind is not str:  # texts have checks of their own, with better advice
+                    known[name].check(value)
+                fields[name] = value
+            elif value is not None or what != FEATURES:
+                roles[name] = value
+        if fields.get("dtype", "float64") not in ("float64", "float32"):
+            raise InputError(f"dtype={fields['dtype']!r} is no type of features: use 'float64' or 'float32'.")
+        if isinstance(fields.get("categories"), str):
+            fields["categories"] = fields["categories"].split(",")
+        return cls(**fields, roles=roles)
+
+    def refuse_roles(self, what: str) -> None:
+        """Say that column roles, form, delimiter and header belong to tables only."""
+        said = [role for role, value in self.roles.items() if value not in (None, False) and not is_optional(value)]
+        said += [name for name in ("form", "delimiter", "header") if getattr(self, name) is not None]
+        if said:
+            raise InputError(f"{said[0]}= has no meaning for {what}, whose layout is fixed: leave it out.")
+
+
+@cache
+def options_of(what: str) -> tuple[Option, ...]:
+    """List the options of reading preferences, labels, features or a frame, in the order of help texts."""
+    checked = {declared.name: vars(declared) for declared in params_of(Options)}
+    found: list[Option] = []
+    for one in dataclasses.fields(Options):
+        if one.name == "roles":
+            found += COLUMNS
+        else:
+            found.append(Option(**checked[one.name], **{"typed": str(one.type), **one.metadata["option"]}))
+    return tuple(one for one in found if what in one.reads)
+
+
+def is_column(one: Option) -> bool:
+    """Say whether an option names a column."""
+    return one in COLUMNS
+
+
+def columns_of(what: str) -> dict[str, Option]:
+    """Return the roles columns may play in what is read."""
+    return {one.name: one for one in COLUMNS if what in one.reads}
+
+
+def is_optional(said: object) -> bool:
+    """Say whether a role may stay without a column."""
+    return isinstance(said, str) and said.startswith(IF_ANY)
+
+
+def takes_options(what: str) -> Callable[[F], F]:
+    """Show the options a function takes in its signature, for ``help`` and for editors."""
+
+    def mark(function: F) -> F:
+        signature = inspect.signature(function)
+        first = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        more = [
+            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.typed)
+            for one in options_of(what)
+        ]
+        function.__signature__ = signature.replace(parameters=[*first, *more])  # type: ignore[attr-defined]
+        return function
+
+    return mark

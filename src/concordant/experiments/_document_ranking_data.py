@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from concordant.errors import InputError
-from concordant.experiments import data_folder
+from concordant.experiments._frame import DataFolder, data_folder
 from concordant.io import read_features
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
@@ -65,7 +65,7 @@ class DataSet(NamedTuple):
     read: Callable[[Sequence[str]], Iterator[Fold]]
 
 
-def find(data: str | os.PathLike[str] | None) -> DataSet:
+def find(data: DataFolder) -> DataSet:
     """Find a data set: MQ2008 below a folder of public data, or whatever stands in the folder or file given."""
     root = data or os.environ.get("CONCORDANT_DATA")
     if not root:
@@ -105,19 +105,13 @@ def _of_folder(name: str, folder: Path) -> Fold:
     train_path, test_path, valid_path = (_containing(folder, word) for word in ("train", "test", "vali"))
     if train_path is None or test_path is None:
         raise InputError(f"{folder} needs a file named train and one named test: put them there.")
-    if valid_path is None:
-        every, test = _read(train_path, test_path)
-        train, valid = _split(every)
-        return Fold(name, train, valid, test)
-    train, valid, test = _read(train_path, valid_path, test_path)
-    return Fold(name, train, valid, test)
+    train, test, *valid = _read(*filter(None, (train_path, test_path, valid_path)))
+    return Fold(name, train, valid[0], test) if valid else Fold(name, *_split(train), test)
 
 
 def _of_file(path: Path) -> Iterator[Fold]:
-    (every,) = _read(path)
-    rest, test = _split(every)
-    train, valid = _split(rest)
-    yield Fold("split", train, valid, test)
+    rest, test = _split(*_read(path))
+    yield Fold("split", *_split(rest), test)
 
 
 def _file(folder: Path, stem: str) -> Path | None:

@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import os
 import re
 import tarfile
 import zipfile
-from pathlib import Path
 
 import numpy as np
 
-from concordant.errors import InputError
-from concordant.experiments import data_folder
+from concordant.experiments._frame import DataFolder, data_folder, existing
 from concordant.io import read
 from concordant.preferences import Preferences
-from concordant.types import Floats
+from concordant.types import Floats, Int64s
 
 NOT_RATED = 99.0
 N_FILMS, N_USERS = 50, 500
 
-DataFolder = str | os.PathLike[str] | None
-
 
 def sushi(data: DataFolder) -> Preferences:
     """Return the 5,000 orders of ten kinds of sushi, one ballot each."""
-    path = _existing(data_folder(data, "sushi"), "sushi.txt.gz", "sushi.txt")
-    rows = np.loadtxt(io.StringIO(_text(path)), delimiter=",", dtype=np.int64)
-    orders = np.repeat(rows[:, 1:] - 1, rows[:, 0], axis=0)
-    ranks = np.empty(orders.shape)
-    np.put_along_axis(ranks, orders, np.arange(orders.shape[1])[None, :] * 1.0, axis=1)
-    return from_ranks(ranks)
+    path = existing(data_folder(data, "sushi"), "sushi.txt.gz", "sushi.txt")
+    rows = np.loadtxt(path, delimiter=",", dtype=np.int64)
+    return _from_orders(np.repeat(rows[:, 1:] - 1, rows[:, 0], axis=0))
 
 
 def jester_permutations(data: DataFolder) -> Preferences:
     """Return the users who rated all 100 jokes, each an order of the jokes (equal ratings in the jokes' order)."""
     ratings = _jester(data)
     ratings = ratings[(ratings != NOT_RATED).all(axis=1)]
-    orders = np.argsort(-ratings, axis=1, kind="stable")
-    ranks = np.empty(ratings.shape)
-    np.put_along_axis(ranks, orders, np.arange(ratings.shape[1])[None, :] * 1.0, axis=1)
-    return from_ranks(ranks)
+    return _from_orders(np.argsort(-ratings, axis=1, kind="stable"))
 
 
 def jester_weak(data: DataFolder) -> Preferences:
@@ -52,8 +40,8 @@ def jester_weak(data: DataFolder) -> Preferences:
 
 def movielens(data: DataFolder) -> Preferences:
     """Return the 500 users who rated most of the 50 most rated films of MovieLens 100K; others are left out."""
-    path = _existing(data_folder(data, "ml-100k"), "u.data.gz", "u.data")
-    user, film, rating = np.loadtxt(io.StringIO(_text(path)), dtype=np.int64)[:, :3].T
+    path = existing(data_folder(data, "ml-100k"), "u.data.gz", "u.data")
+    user, film, rating = np.loadtxt(path, dtype=np.int64)[:, :3].T
     matrix = np.full((user.max() + 1, film.max() + 1), np.nan)
     matrix[user, film] = -rating
     films = np.argsort(-(~np.isnan(matrix)).sum(axis=0), kind="stable")[:N_FILMS]
@@ -65,7 +53,7 @@ def movielens(data: DataFolder) -> Preferences:
 def preflib(data: DataFolder) -> list[Preferences]:
     """Return the elections with complete orders (soc, toc) over 10 to 100 candidates that are not unanimous."""
     found = []
-    with tarfile.open(_existing(data_folder(data, "preflib"), "preflib.tar.xz")) as archive:
+    with tarfile.open(existing(data_folder(data, "preflib"), "preflib.tar.xz")) as archive:
         for member in archive:
             stream = archive.extractfile(member) if member.name.endswith((".soc", ".toc")) else None
             if stream is None:
@@ -91,22 +79,12 @@ def from_ranks(ranks: Floats) -> Preferences:
     return Preferences([f"item {k + 1}" for k in range(m)], indptr, order[named], np.rint(tier))
 
 
+def _from_orders(orders: Int64s) -> Preferences:
+    """Return one ballot per row of items, best first."""
+    return from_ranks(np.argsort(orders, axis=1).astype(np.float64))
+
+
 def _jester(data: DataFolder) -> Floats:
-    path = _existing(data_folder(data, "jester"), "jester-data-1.zip")
-    with zipfile.ZipFile(path) as archive:
-        text = archive.read(archive.namelist()[0]).decode("utf-8")
-    return np.loadtxt(io.StringIO(text), delimiter=",")[:, 1:]
-
-
-def _existing(folder: Path, *names: str) -> Path:
-    for name in names:
-        if (folder / name).is_file():
-            return folder / name
-    raise InputError(f"{folder / names[0]} is not there: put it in, or give another --data DIR.")
-
-
-def _text(path: Path) -> str:
-    if path.suffix == ".gz":
-        with gzip.open(path, "rt", encoding="utf-8") as stream:
-            return stream.read()
-    return path.read_text(encoding="utf-8")
+    path = existing(data_folder(data, "jester"), "jester-data-1.zip")
+    with zipfile.ZipFile(path) as archive, archive.open(archive.namelist()[0]) as table:
+        return np.loadtxt(table, delimiter=",")[:, 1:]

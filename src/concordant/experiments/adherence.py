@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 
 from concordant import registry
-from concordant.errors import InputError
-from concordant.experiments._report import figure, markdown_page, markdown_table, save_figure
+from concordant.experiments._frame import DataFolder, Table, check_sets, figure, markdown_page, save_figure
 from concordant.experiments.metasearch import SETS, find_folds
 
 
-def run(data: str | os.PathLike[str] | None, dataset: str = "MQ2007-agg") -> dict[str, Any]:
+def run(data: DataFolder, dataset: str = "MQ2007-agg") -> dict[str, Any]:
     """Return both adherences of every agent and how far they agree."""
     from scipy.stats import pearsonr, spearmanr
 
-    if dataset not in SETS:
-        raise InputError(f"There is no set {dataset!r}: use {' or '.join(SETS)}.")
+    check_sets([dataset], SETS)
     prefs, labels = find_folds(data, dataset)[0].train
     method: Any = registry.make("mpm")
     supervised: dict[str, float] = method.fit(prefs, labels).learnt["theta"]
@@ -41,26 +39,21 @@ def run(data: str | os.PathLike[str] | None, dataset: str = "MQ2007-agg") -> dic
     }
 
 
-def tables(result: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Return (title, header, rows) of the one table."""
+def tables(result: Mapping[str, Any]) -> list[Table]:
+    """Return the one table."""
     rows = [
         [agent, f"{one:.3f}", f"{other:.3f}"]
         for agent, one, other in zip(result["agents"], result["supervised"], result["learnt"], strict=True)
     ]
     rows.append(["correlation (Pearson, Spearman)", f"{result['pearson']:.3f}", f"{result['spearman']:.3f}"])
-    return [(f"Adherence on training fold 1 of {result['dataset']}", ["agent", "from labels", "learnt"], rows)]
+    return [Table(f"Adherence on training fold 1 of {result['dataset']}", ["agent", "from labels", "learnt"], rows)]
 
 
 def to_markdown(result: Mapping[str, Any]) -> str:
     """Return the table as a page."""
-    title, header, rows = tables(result)[0]
+    (table,) = tables(result)
     note = "The paper prints this as a picture without numbers; it calls the two rows similar with some differences."
-    return markdown_page(title, markdown_table(header, rows), note)
-
-
-def plain(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result as plain data for JSON."""
-    return dict(result)
+    return markdown_page(table.title, [], table.to_markdown(), note)
 
 
 def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:

@@ -10,8 +10,7 @@ NDCG is in LETOR's convention. Nothing was published on this: the method is of t
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,31 +18,28 @@ import numpy as np
 from concordant import registry
 from concordant.errors import InputError
 from concordant.evaluation import evaluate
-from concordant.experiments import data_folder, metasearch
-from concordant.experiments._report import markdown_page, markdown_table
+from concordant.experiments import _frame as frame
+from concordant.experiments import metasearch
+from concordant.experiments._frame import DataFolder, Progress, Row, Table, silent
 from concordant.io import read, read_labels
 from concordant.labels import Labels
 from concordant.metrics.significance import paired_t_test
 from concordant.preferences import Preferences
 from concordant.types import Floats
+from concordant.writing import format_p
 
 SETS = (*metasearch.SETS, "robust03")
 METRICS = ("ndcg@5:letor", "map")
 COLUMNS = ("N@5", "MAP")
 SIZES = (5, 10, 20, 50, 100, 200)
-Table = tuple[str, list[str], list[list[str]]]
+TITLE = "Calibrated reciprocal rank fusion"
 
 
 def run(
-    data: str | os.PathLike[str] | None,
-    sets: Sequence[str] = SETS,
-    sizes: Sequence[int] = SIZES,
-    progress: Callable[[str], None] = lambda _: None,
+    data: DataFolder, sets: Sequence[str] = SETS, sizes: Sequence[int] = SIZES, progress: Progress = silent
 ) -> dict[str, Any]:
     """Return a row per set, and a row per set and size of the groups that are calibrated on their own."""
-    for name in sets:
-        if name not in SETS:
-            raise InputError(f"There is no set {name!r}: use {', '.join(SETS)}.")
+    frame.check_sets(sets, SETS)
     rows, groups = [], []
     for name in sets:
         prefs, labels = _read(data, name)
@@ -70,11 +66,11 @@ def n_steps(sets: Sequence[str]) -> int:
     return 2 * len(sets)
 
 
-def _read(data: str | os.PathLike[str] | None, name: str) -> tuple[Preferences, Labels]:
+def _read(data: DataFolder, name: str) -> tuple[Preferences, Labels]:
     if name in metasearch.SETS:
         paths = sorted(fold.test_path for fold in metasearch.find_folds(data, name))
         return read(paths), read_labels(paths)
-    folder = data_folder(data, "trec-robust03")
+    folder = frame.data_folder(data, "trec-robust03")
     judged = [path for path in sorted(folder.iterdir()) if "qrels" in path.name]
     if not judged:
         raise InputError(f"{folder} holds no file of judgements: put robust03_qrels.txt in it, beside runs.")
@@ -90,7 +86,7 @@ def _measure(prefs: Preferences, labels: Labels, method: str, **settings: int) -
     return np.stack(list(found.per_instance.values()))[:, kept]
 
 
-def _by_groups(prefs: Preferences, labels: Labels, name: str, size: int) -> dict[str, Any]:
+def _by_groups(prefs: Preferences, labels: Labels, name: str, size: int) -> Row:
     """Fuse groups of queries on their own, however few: the mean gain over all of them."""
     assert prefs.instances is not None
     queries = np.random.default_rng(0).permutation(np.array(prefs.instances.labels))
@@ -116,7 +112,7 @@ NOTES = """
 
 
 def tables(result: Mapping[str, Any]) -> list[Table]:
-    """Return (title, header, rows) of both tables."""
+    """Return both tables."""
     first = [
         [
             row["dataset"],
@@ -124,7 +120,7 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
             str(row["lists"]),
             *(f"{value:.2f}" for value in row["rrf"]),
             *(f"{value:+.2f}" for value in row["difference"]),
-            *("<0.0001" if p < 1e-4 else f"{p:.4f}" for p in row["p"]),
+            *map(format_p, row["p"]),
         ]
         for row in result["rows"]
     ]
@@ -134,19 +130,11 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
     ]
     header = ["set", "queries", "lists", *(f"{what}{c}" for what in ("rrf ", "gain ", "p of ") for c in COLUMNS)]
     return [
-        ("Calibrated against plain reciprocal rank fusion", header, first),
-        ("Gain in groups of queries", ["set", "queries", *(f"gain {c}" for c in COLUMNS)], second),
+        Table("Calibrated against plain reciprocal rank fusion", header, first),
+        Table("Gain in groups of queries", ["set", "queries", *(f"gain {c}" for c in COLUMNS)], second),
     ]
 
 
 def to_markdown(result: Mapping[str, Any]) -> str:
     """Return both tables as a page."""
-    parts = []
-    for title, header, rows in tables(result):
-        parts += [f"## {title}", markdown_table(header, rows)]
-    return markdown_page("Calibrated reciprocal rank fusion", *parts, "## Notes", NOTES)
-
-
-def plain(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result as plain data for JSON."""
-    return dict(result)
+    return frame.markdown_page(TITLE, tables(result), "## Notes", NOTES)

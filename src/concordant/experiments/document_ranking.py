@@ -12,21 +12,22 @@ pairwise loss as queries grow, is measured in CPU seconds on simulated queries o
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from concordant import learn, metrics
 from concordant.errors import InputError, UnknownNameError, suggest
+from concordant.experiments import _frame as frame
 from concordant.experiments._document_ranking_data import DataSet, Fold, Rows, find
 from concordant.experiments._document_ranking_models import MODELS, standardiser
-from concordant.experiments._report import markdown_page, markdown_table
+from concordant.experiments._frame import LEVEL, DataFolder, Progress, Row, Table, silent
 from concordant.metrics import holm, paired_t_test
 from concordant.types import AnyArray, Floats
 
+TITLE = "Document ranking from features"
 ORDERS = ("first", "second")
 THRESHOLD = 0.15  # least correlation of a product of two features with the label
 LETOR = tuple(f"N@{k}" for k in range(1, 11))
@@ -37,32 +38,36 @@ METRICS = {
     "ERR": "err",
     "MAP": "map",
 }
-LEVEL = 0.05
-Row = dict[str, Any]
 
 # N@1 … N@5, MAP on MQ2008's five folds of models fitted with other programs: SciPy's L-BFGS, LightGBM.
-LINES = {
-    "ranknet": (36.78, 40.20, 43.09, 45.61, 47.45, 47.40),
-    "squared-hinge": (37.37, 39.85, 43.16, 45.57, 47.38, 47.46),
-    "lambdamart": (35.80, 40.41, 42.86, 45.37, 47.06, 47.05),
-}
+LINES = frame.published(
+    6,
+    """
+    ranknet       36.78 40.20 43.09 45.61 47.45 47.40
+    squared-hinge 37.37 39.85 43.16 45.57 47.38 47.46
+    lambdamart    35.80 40.41 42.86 45.37 47.06 47.05
+    """,
+)
 LINE_COLUMNS = ("N@1", "N@2", "N@3", "N@4", "N@5", "MAP")
 
 # Table 2 of Tran, Phung and Venkatesh, on the Yahoo! data: ERR, NDCG@1, NDCG@5; first- and second-order features.
-PUBLISHED = {
-    "rank-regress": ((0.4882, 0.683, 0.6672), (0.4971, 0.7021, 0.6752)),
-    "ranknet": ((0.4919, 0.6903, 0.6698), (0.5049, 0.7183, 0.6836)),
-    "ranking-svm": ((0.4868, 0.6797, 0.6662), (0.4970, 0.7009, 0.6733)),
-    "listmle": ((0.4955, 0.6993, 0.6705), (0.5030, 0.7172, 0.6810)),
-    "davidson": ((0.4941, 0.6944, 0.6725), (0.5013, 0.7131, 0.6786)),
-    "rao-kupper": ((0.4946, 0.6970, 0.6716), (0.5030, 0.7136, 0.6793)),
-    "pmop-arithmetic": ((0.5038, 0.7137, 0.6762), (0.5086, 0.7272, 0.6858)),
-    "pmop-arithmetic-weighted": ((0.5054, 0.7115, 0.6763), (0.5099, 0.7243, 0.6835)),
-    "pmop-maximum": ((0.5034, 0.7118, 0.6707), (0.5037, 0.7143, 0.6704)),
-    "pmop-harmonic-gibbs": ((0.5018, 0.7029, 0.6663), (0.5013, 0.7026, 0.6749)),
-    "pmop-geometric-gibbs": ((0.5037, 0.7105, 0.6792), (0.5040, 0.7124, 0.6706)),
-    "pmop-geometric-mh": ((0.5045, 0.7139, 0.6790), (0.5053, 0.7122, 0.6713)),
-}
+PUBLISHED = frame.published(
+    6,
+    """
+    rank-regress             0.4882 0.6830 0.6672 0.4971 0.7021 0.6752
+    ranknet                  0.4919 0.6903 0.6698 0.5049 0.7183 0.6836
+    ranking-svm              0.4868 0.6797 0.6662 0.4970 0.7009 0.6733
+    listmle                  0.4955 0.6993 0.6705 0.5030 0.7172 0.6810
+    davidson                 0.4941 0.6944 0.6725 0.5013 0.7131 0.6786
+    rao-kupper               0.4946 0.6970 0.6716 0.5030 0.7136 0.6793
+    pmop-arithmetic          0.5038 0.7137 0.6762 0.5086 0.7272 0.6858
+    pmop-arithmetic-weighted 0.5054 0.7115 0.6763 0.5099 0.7243 0.6835
+    pmop-maximum             0.5034 0.7118 0.6707 0.5037 0.7143 0.6704
+    pmop-harmonic-gibbs      0.5018 0.7029 0.6663 0.5013 0.7026 0.6749
+    pmop-geometric-gibbs     0.5037 0.7105 0.6792 0.5040 0.7124 0.6706
+    pmop-geometric-mh        0.5045 0.7139 0.6790 0.5053 0.7122 0.6713
+    """,
+)
 PUBLISHED_COLUMNS = ("ERR", "NDCG@1", "NDCG@5")
 
 # Who is compared with whom: the claim, the model without ties, the models with them.
@@ -80,13 +85,13 @@ PAIRWISE = ("ranknet", "davidson", "rao-kupper", "rank-regress", "squared-hinge"
 
 
 def run(
-    data: str | os.PathLike[str] | None = None,
+    data: DataFolder = None,
     models: Sequence[str] | None = None,
     orders: Sequence[str] = ORDERS,
     folds: Sequence[str] | None = None,
     *,
     speed: bool = True,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = silent,
 ) -> dict[str, Any]:
     """Run the models: rows of figures, tests of the claims, and (with ``speed``) CPU seconds by query size."""
     names = check_models(models)
@@ -110,7 +115,7 @@ def run(
     }
 
 
-def n_steps(data: str | os.PathLike[str] | None, models: Any, orders: Any, folds: Any, speed: bool) -> int:
+def n_steps(data: DataFolder, models: Any, orders: Any, folds: Any, speed: bool) -> int:
     """Return how many times ``run`` reports progress."""
     names, wanted = check_models(models), check_folds(find(data), folds)
     return len(wanted) * sum(len(_models_of(order, names)) for order in orders) + (len(SIZES) if speed else 0)
@@ -178,21 +183,23 @@ class _Kept:
         }
 
     def rows(self, dataset: str) -> list[Row]:
-        return [
-            {
-                "dataset": dataset,
-                "features": order,
-                "model": name,
-                **dict(
-                    zip(METRICS, np.mean([100 * part.mean(axis=1) for part in parts], axis=0).tolist(), strict=True)
-                ),
-                "seconds": self.seconds[order, name],
-                "settings": self.chosen[order, name],
-                "line": _line(dataset, order, name),
-                "published": _published(order, name),
-            }
-            for (order, name), parts in self.by_fold.items()
-        ]
+        """Return the means over queries and then folds, and what they are compared with."""
+        rows = []
+        for (order, name), parts in self.by_fold.items():
+            means = np.mean([100 * part.mean(axis=1) for part in parts], axis=0).tolist()
+            rows.append(
+                {
+                    "dataset": dataset,
+                    "features": order,
+                    "model": name,
+                    **dict(zip(METRICS, means, strict=True)),
+                    "seconds": self.seconds[order, name],
+                    "settings": self.chosen[order, name],
+                    "line": _line(dataset, order, name),
+                    "published": _published(order, name),
+                }
+            )
+        return rows
 
 
 def _measure(kept: _Kept, fold: Fold, order: str, name: str) -> None:
@@ -214,7 +221,7 @@ def _line(dataset: str, order: str, name: str) -> dict[str, float] | None:
 def _published(order: str, name: str) -> dict[str, float] | None:
     if name not in PUBLISHED:
         return None
-    figures = PUBLISHED[name][ORDERS.index(order)]
+    figures = PUBLISHED[name][:3] if order == "first" else PUBLISHED[name][3:]
     return {column: 100 * value for column, value in zip(PUBLISHED_COLUMNS, figures, strict=True)}
 
 
@@ -279,9 +286,7 @@ def verdict(tests: Sequence[Mapping[str, float]]) -> str:
 
 
 # ---- training time by query size ----
-def run_speed(
-    progress: Callable[[str], None] = lambda _: None, sizes: Sequence[int] = SIZES, n_rows: int = N_ROWS
-) -> list[Row]:
+def run_speed(progress: Progress = silent, sizes: Sequence[int] = SIZES, n_rows: int = N_ROWS) -> list[Row]:
     """Return CPU seconds to train every exact and pairwise model on as many rows in queries of growing size."""
     table: dict[str, Row] = {name: {"model": name} for name in (*EXACT, *PAIRWISE)}
     for size in sizes:
@@ -327,11 +332,10 @@ NOTES = f"""
   and sums over levels make the hinge losses, rank regress and the exponential loss nearly linear here; the paper
   compares with quadratic versions of them.
 """
-Table = tuple[str, list[str], list[list[str]]]
 
 
 def tables(result: Mapping[str, Any]) -> list[Table]:
-    """Return (title, header, rows) of every table."""
+    """Return every table."""
     found: list[Table] = []
     for order in ORDERS:
         rows = [row for row in result["rows"] if row["features"] == order]
@@ -341,7 +345,7 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
             found.append(_figures(f"{title}: log2 convention", rows, (*LOG2, "ERR"), "published", "Yahoo, published"))
     if result["claims"]:
         header = ["claim", "features", "model", "against", *CLAIM_COLUMNS, "verdict"]
-        found.append(("Claims", header, [_claim_cells(row) for row in result["claims"]]))
+        found.append(Table("Claims", header, [_claim_cells(row) for row in result["claims"]]))
     if result["speed"]:
         sizes = [column for column in result["speed"][0] if column != "model"]
         least = max(result["speed"][0][sizes[-1]], 1e-9)
@@ -350,25 +354,17 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
             for row in result["speed"]
         ]
         header = ["model", *sizes, f"over {EXACT[0]}"]
-        found.append(("CPU seconds to train, by rows per query", header, lines))
+        found.append(Table("CPU seconds to train, by rows per query", header, lines))
     return found
 
 
 def _figures(title: str, rows: Sequence[Row], columns: Sequence[str], beside: str, called: str) -> Table:
+    has_seconds = beside == "line"
     lines = []
     for row in rows:
-        seconds = [f"{row['seconds']:.1f}"] if beside == "line" else []
-        lines.append([row["model"], *(f"{row[column]:.2f}" for column in columns), *seconds])
-        if row[beside]:
-            given = row[beside]
-            lines.append(
-                [
-                    f"  {called}",
-                    *(f"{given[column]:.2f}" if column in given else "" for column in columns),
-                    *(s[:0] for s in seconds),
-                ]
-            )
-    return title, ["model", *columns, *(["seconds"] if beside == "line" else [])], lines
+        own, *given = frame.with_published([row], columns, "model", beside, called)
+        lines += [[*own, f"{row['seconds']:.1f}"], *([*line, ""] for line in given)] if has_seconds else [own, *given]
+    return Table(title, ["model", *columns, *(["seconds"] if has_seconds else [])], lines)
 
 
 def _claim_cells(row: Row) -> list[str]:
@@ -378,11 +374,13 @@ def _claim_cells(row: Row) -> list[str]:
 
 def to_markdown(result: Mapping[str, Any]) -> str:
     """Return the tables and notes as a page."""
-    parts = []
-    for title, header, rows in tables(result):
-        n_text = 4 if title == "Claims" else 1
-        parts += [f"## {title}", markdown_table(header, [[cell.strip() for cell in row] for row in rows], n_text)]
-    return markdown_page("Document ranking from features", *parts, "## Notes", NOTES)
+    shown = [
+        table._replace(
+            rows=[[cell.strip() for cell in row] for row in table.rows], n_text=4 if table.title == "Claims" else 1
+        )
+        for table in tables(result)
+    ]
+    return frame.markdown_page(TITLE, shown, "## Notes", NOTES)
 
 
 def plain(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,15 +25,15 @@ keep their best. The figures of the paper's tables are not in the text at hand, 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from concordant import kernels, registry, simulate
+from concordant.experiments import _frame as frame
 from concordant.experiments import _lehmer_data as source
-from concordant.experiments._report import COLOURS, figure, markdown_page, markdown_table, save_figure
+from concordant.experiments._frame import DataFolder, Progress, Row, Settings, Table, silent
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -41,8 +41,17 @@ from concordant.simulate.mallows_weak import distances, weak_orders
 from concordant.solvers.ordering.costs import PairCosts, pair_costs
 from concordant.types import Floats, Int64s
 
-PARTS = ("simulation", "recovery", "sushi", "jester", "jester-weak", "movielens", "preflib")
-METHODS: Mapping[str, tuple[str, Mapping[str, object]]] = {
+TITLE = "Rank aggregation by Lehmer codes"
+PARTS = {
+    "simulation": "Simulation: total distance over FASLP-Pivot's, by lambda (M = 10, N = 50)",
+    "recovery": "Share of runs that find the centre, by number of rankings",
+    "sushi": "Sushi: mean Kendall distance to the rankings, by sample size",
+    "jester": "Jester, fully rated: mean Kendall distance, by sample size",
+    "jester-weak": "Jester with ties, unrated last: mean Kemeny distance, by sample size",
+    "movielens": "MovieLens: mean Kemeny distance, by sample size",
+    "preflib": "PrefLib, 10 to 100 candidates: total distance over the best known",
+}
+METHODS: Mapping[str, tuple[str, Settings]] = {
     "lehmer-mode": ("lehmer", {"statistic": "mode", "reference": "input"}),
     "lehmer-median": ("lehmer", {"statistic": "median", "reference": "input"}),
     "lehmer-mode-borda": ("lehmer", {"statistic": "mode", "reference": "borda"}),
@@ -57,14 +66,15 @@ METHODS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "pick-a-perm": ("pick-a-perm", {"choice": "random", "output": "permutation"}),
     "local-search": ("local-search", {}),
 }
-DATASETS: Mapping[str, tuple[Callable[[source.DataFolder], Preferences], bool]] = {
-    "sushi": (source.sushi, False),
-    "jester": (source.jester_permutations, False),
-    "jester-weak": (source.jester_weak, True),
-    "movielens": (source.movielens, True),
+DATASETS: Mapping[str, Callable[[DataFolder], Preferences]] = {
+    "sushi": source.sushi,
+    "jester": source.jester_permutations,
+    "jester-weak": source.jester_weak,
+    "movielens": source.movielens,
 }
+WEAK = ("jester-weak", "movielens")  # rankings with ties
 # These search among rankings with ties themselves, without the greedy pass.
-WITH_TIES: Mapping[str, tuple[str, Mapping[str, object]]] = {
+WITH_TIES: Mapping[str, tuple[str, Settings]] = {
     "local-search-weak": ("local-search", {"output": "weak"}),
     "kemeny-weak": ("kemeny", {"output": "weak", "time_limit": 20.0}),
 }
@@ -75,16 +85,16 @@ GROWTH = (10, 30, 100, 300, 1000, 3000)
 RECOVERY_LAMBDAS = (0.3, 0.5, 0.7, 1.0)
 M_RECOVERY = 7
 PAIRS_RECOVERY = 3  # tied pairs of the centre with ties
+SEEDED = ("fas-pivot", "faslp-pivot", "insertion-sort", "pick-a-perm")
 PREFLIB_METHODS = (*(name for name in METHODS if name.startswith("lehmer")), "borda", "footrule", "local-search")
-Row = dict[str, Any]
 
 
 def run(
-    parts: Sequence[str] = PARTS,
-    data: source.DataFolder = None,
+    parts: Iterable[str] = tuple(PARTS),
+    data: DataFolder = None,
     repeats: int = 50,
     seed: int = 0,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = silent,
 ) -> dict[str, list[Row]]:
     """Run the parts asked for: rows by part."""
     results: dict[str, list[Row]] = {}
@@ -92,7 +102,7 @@ def run(
         if part == "simulation":
             results[part] = run_simulation(repeats, seed, progress)
         elif part == "recovery":
-            results[part] = [*run_recovery(repeats, seed, progress), *run_tied_recovery(repeats, seed, progress)]
+            results[part] = run_recovery(repeats, seed, progress)
         elif part == "preflib":
             results[part] = run_preflib(data, progress)
         else:
@@ -100,18 +110,14 @@ def run(
     return results
 
 
-def n_steps(parts: Sequence[str]) -> int:
+def n_steps(parts: Iterable[str]) -> int:
     """Return how many times ``run`` reports progress, at most."""
-    per_part = {
-        "simulation": len(LAMBDAS),
-        "recovery": 2 * len(RECOVERY_LAMBDAS),
-        "preflib": PREFLIB_STEPS,
-    }
+    per_part = {"simulation": len(LAMBDAS), "recovery": 2 * len(RECOVERY_LAMBDAS), "preflib": PREFLIB_STEPS}
     return sum(per_part.get(part, len(SAMPLES) + 1) for part in parts)
 
 
 # ---- the simulation and the theorems ----
-def run_simulation(repeats: int, seed: int, progress: Callable[[str], None]) -> list[Row]:
+def run_simulation(repeats: int, seed: int, progress: Progress) -> list[Row]:
     """Return a row per method: mean total distance over FASLP-Pivot's, by lambda."""
     ratios: dict[str, dict[str, float]] = {name: {} for name in [*METHODS, "kemeny"]}
     for lam in LAMBDAS:
@@ -128,50 +134,43 @@ def run_simulation(repeats: int, seed: int, progress: Callable[[str], None]) -> 
     return [{"method": name, **values} for name, values in ratios.items()]
 
 
-def run_recovery(repeats: int, seed: int, progress: Callable[[str], None]) -> list[Row]:
-    """Return a row per lambda and statistic: how often the centre is found, by number of rankings."""
+def run_recovery(repeats: int, seed: int, progress: Progress) -> list[Row]:
+    """Return a row per lambda and statistic: how often the centre is found, without ties and with them."""
     rows = []
-    for lam in RECOVERY_LAMBDAS:
-        phi = float(np.exp(-lam))
-        within = {"mode": phi + phi**2 < 1 + phi**M_RECOVERY, "median": phi < 0.5}
-        found = {statistic: dict.fromkeys(map(str, GROWTH), 0.0) for statistic in within}
-        for n in GROWTH:
-            for repeat in range(repeats):
-                drawn = simulate.mallows(M_RECOVERY, n, phi=phi, centre="random", seed=_seed(seed, lam, repeat))
-                for statistic in within:
-                    ranking = registry.make("lehmer", statistic=statistic, reference="input").rank(drawn)
-                    found[statistic][str(n)] += (ranking.items == drawn.meta["centre"]) / repeats
-        for statistic, is_within in within.items():
-            rows.append(_recovered("no", lam, statistic, is_within, found[statistic]))
-        progress(f"recovery at lambda {lam}")
+    cases = {"no": (_around_order, _is_in_theorem), "yes": (_around_tied_pairs, is_recovered_in_the_end)}
+    for ties, (draw, is_in_range) in cases.items():
+        for lam in RECOVERY_LAMBDAS:
+            phi = float(np.exp(-lam))
+            found = {statistic: dict.fromkeys(map(str, GROWTH), 0.0) for statistic in ("mode", "median")}
+            for n in GROWTH:
+                for repeat in range(repeats):
+                    drawn, is_centre = draw(n, phi, _seed(seed, lam, repeat))
+                    for statistic, shares in found.items():
+                        items = registry.make("lehmer", statistic=statistic, reference="input").rank(drawn).items
+                        shares[str(n)] += is_centre(items) / repeats
+            for statistic, shares in found.items():
+                within = is_in_range(phi, statistic)
+                rows.append({"ties": ties, "lambda": lam, "statistic": statistic, "in range": within, **shares})
+            progress(f"recovery {'with ties ' if ties == 'yes' else ''}at lambda {lam}")
     return rows
 
 
-def _recovered(ties: str, lam: float, statistic: str, is_within: bool, found: Mapping[str, float]) -> Row:
-    return {"ties": ties, "lambda": lam, "statistic": statistic, "in range": is_within, **found}
+def _around_order(n: int, phi: float, rng: np.random.Generator) -> tuple[Preferences, Callable[[list[str]], bool]]:
+    """Draw rankings around a random order, which alone counts as found."""
+    drawn = simulate.mallows(M_RECOVERY, n, phi=phi, centre="random", seed=rng)
+    return drawn, lambda items: items == drawn.meta["centre"]
 
 
-def run_tied_recovery(repeats: int, seed: int, progress: Callable[[str], None]) -> list[Row]:
-    """The same around a centre of tied pairs: how often the order found contradicts none of its tiers."""
-    rows = []
-    m = 2 * PAIRS_RECOVERY
-    for lam in RECOVERY_LAMBDAS:
-        phi = float(np.exp(-lam))
-        found = {statistic: dict.fromkeys(map(str, GROWTH), 0.0) for statistic in ("mode", "median")}
-        for n in GROWTH:
-            for repeat in range(repeats):
-                rng = _seed(seed, lam, repeat)
-                tier = rng.permutation(np.arange(m) // 2)
-                centre = [[str(k) for k in np.flatnonzero(tier == level)] for level in range(PAIRS_RECOVERY)]
-                drawn = simulate.mallows_weak(range(m), n, phi=phi, centre=centre, seed=rng)
-                for statistic in found:
-                    items = registry.make("lehmer", statistic=statistic, reference="input").rank(drawn).items
-                    is_found = bool((np.diff(tier[[int(item) for item in items]]) >= 0).all())
-                    found[statistic][str(n)] += is_found / repeats
-        for statistic, shares in found.items():
-            rows.append(_recovered("yes", lam, statistic, is_recovered_in_the_end(phi, statistic), shares))
-        progress(f"recovery with ties at lambda {lam}")
-    return rows
+def _around_tied_pairs(n: int, phi: float, rng: np.random.Generator) -> tuple[Preferences, Callable[[list[str]], bool]]:
+    """Draw rankings around tied pairs; every order that contradicts none of the tiers counts as found."""
+    tier = rng.permutation(np.arange(2 * PAIRS_RECOVERY) // 2)
+    centre = [[str(k) for k in np.flatnonzero(tier == level)] for level in range(PAIRS_RECOVERY)]
+    drawn = simulate.mallows_weak(range(len(tier)), n, phi=phi, centre=centre, seed=rng)
+    return drawn, lambda items: bool((np.diff(tier[[int(item) for item in items]]) >= 0).all())
+
+
+def _is_in_theorem(phi: float, statistic: str) -> bool:
+    return phi + phi**2 < 1 + phi**M_RECOVERY if statistic == "mode" else phi < 0.5
 
 
 def is_recovered_in_the_end(phi: float, statistic: str) -> bool:
@@ -208,30 +207,28 @@ def _seed(seed: int, lam: float, repeat: int) -> np.random.Generator:
 
 
 # ---- real data ----
-def run_data(part: str, data: source.DataFolder, repeats: int, seed: int, progress: Callable[[str], None]) -> list[Row]:
+def run_data(part: str, data: DataFolder, repeats: int, seed: int, progress: Progress) -> list[Row]:
     """Return a row per method: mean total distance per ranking by sample size, mean seconds, and on the whole set."""
-    load, is_weak = DATASETS[part]
-    whole = load(data)
-    missing = "last-free" if is_weak else "last"
-    sizes = [n for n in SAMPLES if n < whole.n_ballots]
+    whole, is_weak = DATASETS[part](data), part in WEAK
     names = [*METHODS, *(WITH_TIES if is_weak else ["kemeny"])]
-    table = {name: Results() for name in names}
-    for n in sizes:
+    rows: dict[str, Row] = {name: {"method": name} for name in names}
+    for n in (n for n in SAMPLES if n < whole.n_ballots):
         for repeat in range(repeats):
             rng = np.random.default_rng([seed, n, repeat])
             sample = whole.take(np.sort(rng.permutation(whole.n_ballots)[:n]))
-            _measure(table, sample, missing, is_weak, repeat, str(n), repeats)
+            for name, (distance, _) in _measured(names, sample, is_weak, repeat).items():
+                rows[name][str(n)] = rows[name].get(str(n), 0.0) + distance / repeats
         progress(f"{part}: {n} rankings")
-    _measure(table, whole, missing, is_weak, seed, "all", 1)
+    on_all = _measured(names, whole, is_weak, seed)
     progress(f"{part}: all rankings")
-    best = min(result.distance["all"] for result in table.values())
+    best = min(distance for distance, _ in on_all.values())
     return [
-        {"method": name, **result.distance, "ratio": result.distance["all"] / best, "seconds": result.seconds}
-        for name, result in table.items()
+        {**rows[name], "all": distance, "ratio": distance / best, "seconds": seconds}
+        for name, (distance, seconds) in on_all.items()
     ]
 
 
-def run_preflib(data: source.DataFolder, progress: Callable[[str], None]) -> list[Row]:
+def run_preflib(data: DataFolder, progress: Progress) -> list[Row]:
     """Return a row per method: its total distance over the best known, summed up over elections."""
     ratios: dict[str, list[float]] = {name: [] for name in PREFLIB_METHODS}
     elections = source.preflib(data)
@@ -256,39 +253,28 @@ def run_preflib(data: source.DataFolder, progress: Callable[[str], None]) -> lis
     ]
 
 
-class Results:
-    """Mean distances per ranking of one method by sample size, and seconds on the whole set."""
-
-    def __init__(self) -> None:
-        self.distance: dict[str, float] = {}
-        self.seconds = 0.0
-
-
-def _measure(
-    table: Mapping[str, Results], prefs: Preferences, missing: str, is_weak: bool, seed: int, column: str, repeats: int
-) -> None:
+def _measured(names: Sequence[str], prefs: Preferences, is_weak: bool, seed: int) -> dict[str, tuple[float, float]]:
+    """Return the distance per ranking and the seconds of every method."""
+    missing = "last-free" if is_weak else "last"
     costs = pair_costs(prefs, missing)
-    for name, result in table.items():
+    found = {}
+    for name in names:
         start = time.perf_counter()
         ranking = _method(name, missing, seed).rank(prefs)
-        result.seconds = time.perf_counter() - start
+        seconds = time.perf_counter() - start
         tier = _levels(ranking)
         if name not in WITH_TIES:
             tier = costs.places(costs.orders(tier))
-        if is_weak and name not in WITH_TIES:
-            order = costs.orders(tier)
-            tier = kernels.bucket_orders(costs.slot_ptr, costs.before, costs.tied, order, True)
-        total = float(costs.totals(tier)[0] @ costs.unit) / float(prefs.weight.sum())
-        result.distance[column] = result.distance.get(column, 0.0) + total / repeats
+            if is_weak:
+                tier = kernels.bucket_orders(costs.slot_ptr, costs.before, costs.tied, costs.orders(tier), True)
+        found[name] = float(costs.totals(tier)[0] @ costs.unit) / float(prefs.weight.sum()), seconds
+    return found
 
 
 def _method(name: str, missing: str, seed: int) -> Method:
     known, params = {**METHODS, **WITH_TIES}.get(name, (name, {"time_limit": 20.0}))
-    extra: dict[str, object] = (
-        {"seed": seed} if name in ("fas-pivot", "faslp-pivot", "insertion-sort", "pick-a-perm") else {}
-    )
-    simple = known in ("borda", "footrule")
-    return registry.make(known, **params, **extra, missing="last" if simple else missing)
+    extra = {"seed": seed} if name in SEEDED else {}
+    return registry.make(known, **params, **extra, missing="last" if known in ("borda", "footrule") else missing)
 
 
 def tiers(method: Method, prefs: Preferences, costs: PairCosts) -> Int64s:
@@ -301,14 +287,9 @@ def _levels(ranking: Ranking) -> Int64s:
 
 
 # ---- showing ----
-def columns_of(rows: Sequence[Row]) -> list[str]:
-    """Return the columns of a table."""
-    return list(rows[0]) if rows else []
-
-
-def cells(row: Row) -> list[str]:
-    """Write a row as people read it."""
-    return [_cell(value) for value in row.values()]
+def tables(results: Mapping[str, Sequence[Row]]) -> list[Table]:
+    """Return a table per part."""
+    return [Table(part, list(rows[0]), [[*map(_cell, row.values())] for row in rows]) for part, rows in results.items()]
 
 
 def _cell(value: object) -> str:
@@ -319,53 +300,34 @@ def _cell(value: object) -> str:
 
 def to_markdown(results: Mapping[str, Sequence[Row]]) -> str:
     """Return all tables as a page."""
-    titles = {
-        "simulation": "Simulation: total distance over FASLP-Pivot's, by lambda (M = 10, N = 50)",
-        "recovery": "Share of runs that find the centre, by number of rankings",
-        "sushi": "Sushi: mean Kendall distance to the rankings, by sample size",
-        "jester": "Jester, fully rated: mean Kendall distance, by sample size",
-        "jester-weak": "Jester with ties, unrated last: mean Kemeny distance, by sample size",
-        "movielens": "MovieLens: mean Kemeny distance, by sample size",
-        "preflib": "PrefLib, 10 to 100 candidates: total distance over the best known",
-    }
-    parts = []
-    for part, rows in results.items():
-        parts += [f"## {titles[part]}", markdown_table(columns_of(rows), [cells(row) for row in rows])]
-    return markdown_page("Rank aggregation by Lehmer codes", (__doc__ or "").split("\n\n", 1)[1], *parts)
-
-
-def _of(rows: Sequence[Row], statistic: str) -> list[Row]:
-    return [row for row in rows if row["statistic"] == statistic and row["ties"] == "no"]
+    titled = [table._replace(title=f"## {PARTS[table.title]}") for table in tables(results)]
+    parts = [text for table in titled for text in (table.title, table.to_markdown())]
+    return frame.markdown_page(TITLE, [], (__doc__ or "").split("\n\n", 1)[1], *parts)
 
 
 def draw(results: Mapping[str, Sequence[Row]], folder: str) -> list[str]:
     """Draw the simulation and the recovery curves as svg; return the paths."""
     paths = []
     if "simulation" in results:
-        drawn, (axes,) = figure(1, 6, 4)
+        drawn, (axes,) = frame.figure(1, 6, 4)
         shown = ("lehmer-mode", "lehmer-median", "fas-pivot", "insertion-sort", "footrule")
         for k, row in enumerate(row for row in results["simulation"] if row["method"] in shown):
-            axes.plot(
-                LAMBDAS,
-                [row[f"{lam:.1f}"] for lam in LAMBDAS],
-                label=row["method"],
-                color=COLOURS[k % 4],
-                lw=1 + k // 4,
-            )
+            shares = [row[f"{lam:.1f}"] for lam in LAMBDAS]
+            axes.plot(LAMBDAS, shares, label=row["method"], color=frame.COLOURS[k % 4], lw=1 + k // 4)
         axes.set(xlabel="lambda", ylabel="total distance / FASLP-Pivot's")
         axes.legend(fontsize=8, frameon=False)
-        paths.append(save_figure(drawn, folder, "lehmer-simulation"))
+        paths.append(frame.save_figure(drawn, folder, "lehmer-simulation"))
     if "recovery" in results:
-        drawn, panels = figure(2, 9, 3.6)
+        drawn, panels = frame.figure(2, 9, 3.6)
+        rows = [row for row in results["recovery"] if row["ties"] == "no"]
+        without_ties = {one: [row for row in rows if row["statistic"] == one] for one in ("mode", "median")}
         for axes, statistic in zip(panels, ("mode", "median"), strict=True):
-            for k, row in enumerate(_of(results["recovery"], statistic)):
+            for k, row in enumerate(without_ties[statistic]):
                 style = "-" if row["in range"] else "--"
-                axes.plot(
-                    GROWTH, [row[str(n)] for n in GROWTH], style, color=COLOURS[k % 4], label=f"lambda {row['lambda']}"
-                )
-            axes.set(
-                xscale="log", xlabel="rankings", ylabel="centre found", title=f"{statistic} (dashed: out of range)"
-            )
+                shares = [row[str(n)] for n in GROWTH]
+                axes.plot(GROWTH, shares, style, color=frame.COLOURS[k % 4], label=f"lambda {row['lambda']}")
+            title = f"{statistic} (dashed: out of range)"
+            axes.set(xscale="log", xlabel="rankings", ylabel="centre found", title=title)
             axes.legend(fontsize=8, frameon=False)
-        paths.append(save_figure(drawn, folder, "lehmer-recovery"))
+        paths.append(frame.save_figure(drawn, folder, "lehmer-recovery"))
     return paths

@@ -18,7 +18,6 @@ method beats the best baseline, all of them the right way up, by a paired t-test
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -28,31 +27,27 @@ from typing import Any
 import numpy as np
 
 from concordant import registry
-from concordant.errors import InputError
 from concordant.evaluation import evaluate
-from concordant.experiments import data_folder
+from concordant.experiments import _frame as frame
+from concordant.experiments._frame import DataFolder, Progress, Row, Settings, Table, silent
 from concordant.experiments._metasearch_methods import (
     BASELINES,
+    COLUMNS,
     CONTESTANTS,
     PUBLISHED,
     PUBLISHED_BASELINES,
     Contestant,
-    Settings,
 )
-from concordant.experiments._report import markdown_page, markdown_table
 from concordant.io import read, read_labels
 from concordant.labels import Labels
 from concordant.method import Method
-from concordant.metrics.significance import paired_t_test
 from concordant.preferences import Preferences
 from concordant.types import Floats
 
+TITLE = "Metasearch on the LETOR 4.0 aggregation sets"
 SETS = ("MQ2008-agg", "MQ2007-agg")
 PARTS = tuple(f"A{k}" for k in range(1, 6))
-COLUMNS = (*(f"{letter}@{k}" for letter in "NP" for k in range(1, 6)), "MAP")
 METRICS = (*(f"ndcg@{k}:letor" for k in range(1, 6)), *(f"p@{k}" for k in range(1, 6)), "map")
-
-LEVEL = 0.05
 TOLERANCE = 0.5  # a published figure further off needs a reason
 CHOSEN_BY = COLUMNS.index("N@5")
 
@@ -63,23 +58,18 @@ def default_methods() -> tuple[str, ...]:
 
 
 def run(
-    data: str | os.PathLike[str] | None,
-    sets: Sequence[str] = SETS,
-    methods: Sequence[str] | None = None,
-    progress: Callable[[str], None] = lambda _: None,
-) -> list[dict[str, Any]]:
+    data: DataFolder, sets: Sequence[str] = SETS, methods: Sequence[str] | None = None, progress: Progress = silent
+) -> list[Row]:
     """Return one row per set and method: dataset, method, the columns in percent, what was published.
 
     ``significant`` lists the columns where the method beats the best baseline of the run and ``baseline`` names that
     one; ``significant_as_published`` does the same with the baselines as they were published. ``chosen`` holds the
     settings of each fold, ``reason`` why published figures are off by more than 0.5.
     """
-    for name in sets:
-        if name not in SETS:
-            raise InputError(f"There is no set {name!r}: use {' or '.join(SETS)}.")
+    frame.check_sets(sets, SETS)
     contestants = {name: contestant(name) for name in (default_methods() if methods is None else methods)}
     made = {name: [_make(one, choice) for choice in one.choices or ({},)] for name, one in contestants.items()}
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for dataset in sets:
         folds = find_folds(data, dataset)
         by_method: dict[str, Floats] = {}
@@ -121,15 +111,11 @@ class Fold:
         return read(self.test_path), read_labels(self.test_path)
 
 
-def find_folds(data: str | os.PathLike[str] | None, dataset: str) -> list[Fold]:
+def find_folds(data: DataFolder, dataset: str) -> list[Fold]:
     """Find the five folds of a set: fold f trains on A(f) to A(f+2) and tests on A(f+4), cyclically."""
-    folder = data_folder(data, "letor4-agg", dataset)
-    paths = []
-    for part in PARTS:
-        path = next((p for p in (folder / f"{part}.txt", folder / f"{part}.txt.gz") if p.is_file()), None)
-        if path is None:
-            raise InputError(f"{folder / part}.txt is not there: this experiment needs the parts A1 to A5.")
-        paths.append(path)
+    folder = frame.data_folder(data, "letor4-agg", dataset)
+    needed = "this experiment needs the parts A1 to A5"
+    paths = [frame.existing(folder, f"{part}.txt", f"{part}.txt.gz", otherwise=needed) for part in PARTS]
     return [Fold(tuple(paths[(f + k) % 5] for k in range(3)), paths[(f + 4) % 5]) for f in range(5)]
 
 
@@ -171,7 +157,7 @@ def _evaluate(method: Method, one: Contestant, fold: Fold) -> Floats:
     return np.stack(list(evaluate(method.rank(turn(test)), labels, METRICS).per_instance.values()))
 
 
-def _row(dataset: str, name: str, means: Sequence[float], chosen: Sequence[Settings]) -> dict[str, Any]:
+def _row(dataset: str, name: str, means: Sequence[float], chosen: Sequence[Settings]) -> Row:
     published = PUBLISHED[dataset].get(name)
     off = {} if published is None else dict(zip(COLUMNS, np.subtract(means, published).tolist(), strict=True))
     off = {column: difference for column, difference in off.items() if abs(difference) > TOLERANCE}
@@ -199,10 +185,8 @@ def _beaten(name: str, by_method: Mapping[str, Floats], baselines: Sequence[str]
     others = [other for other in baselines if other in by_method and other != name]
     better, best_of = [], {}
     for c, column in enumerate(COLUMNS if others else ()):
-        best = max(others, key=lambda other: float(by_method[other][c].mean()))
-        difference = by_method[name][c] - by_method[best][c]
-        best_of[column] = best
-        if difference.mean() > 0 and paired_t_test(difference) < LEVEL:
+        best = best_of[column] = frame.best_baseline(by_method, others, c)
+        if frame.is_better(by_method[name][c] - by_method[best][c]):
             better.append(column)
     return better, best_of
 
@@ -210,12 +194,6 @@ def _beaten(name: str, by_method: Mapping[str, Floats], baselines: Sequence[str]
 def n_steps(sets: Sequence[str], methods: Sequence[str]) -> int:
     """Return how many times ``run`` reports progress."""
     return len(sets) * len(PARTS) * len(methods)
-
-
-def cells(row: Mapping[str, Any]) -> list[str]:
-    """Return the columns of a row as text, a star after what beats the best baseline."""
-    better = row.get("significant", ())
-    return [f"{row[column]:.2f}{'*' if column in better else ''}" for column in COLUMNS]
 
 
 NOTES = """
@@ -268,18 +246,32 @@ def differences(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def to_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
+def tables(rows: Sequence[Row]) -> list[Table]:
+    """Return the one table of all sets, published rows under the obtained ones."""
+    lines = [
+        [row["dataset"] if k == 0 else "", *line]
+        for row in rows
+        for k, line in enumerate(frame.with_published([row], COLUMNS))
+    ]
+    return [Table("", ["set", "method", *COLUMNS], lines, n_text=2)]
+
+
+def told(rows: Sequence[Row]) -> dict[str, list[str]]:
+    """Return what the tables show in words, by title."""
+    found = {"More than half a point off": differences(rows), "Claims": claims(rows)}
+    return {title: lines for title, lines in found.items() if lines}
+
+
+def plain(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows for JSON, figures to four places."""
+    return [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
+
+
+def to_markdown(rows: Sequence[Row]) -> str:
     """Return the tables of all sets, published rows under the obtained ones, and what differs."""
-    parts = []
+    by_set = []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
-        lines = []
-        for row in rows:
-            if row["dataset"] != dataset:
-                continue
-            lines.append([row["method"], *cells(row)])
-            if row["published"]:
-                lines.append(["*published*", *cells(row["published"])])
-        parts += [f"## {dataset}", markdown_table(["method", *COLUMNS], lines)]
-    for title, told in (("More than half a point off", differences(rows)), ("Claims", claims(rows))):
-        parts += [f"## {title}", "\n".join(f"- {line}" for line in told)] if told else []
-    return markdown_page("Metasearch on the LETOR 4.0 aggregation sets", *parts, "## Notes", NOTES)
+        lines = frame.with_published((row for row in rows if row["dataset"] == dataset), COLUMNS, called="*published*")
+        by_set.append(Table(dataset, ["method", *COLUMNS], [[cell.strip() for cell in line] for line in lines]))
+    said = [text for title, lines in told(rows).items() for text in (f"## {title}", "\n".join(f"- {x}" for x in lines))]
+    return frame.markdown_page(TITLE, by_set, *said, "## Notes", NOTES)

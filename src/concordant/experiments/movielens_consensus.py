@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,17 +24,16 @@ from typing import Any
 import numpy as np
 
 from concordant import registry, views
-from concordant.errors import InputError
-from concordant.experiments import data_folder
+from concordant.experiments import _frame as frame
+from concordant.experiments._frame import DataFolder, Progress, Table, silent
 from concordant.experiments._movielens_descent import descend, net_shares
-from concordant.experiments._report import COLOURS, figure, markdown_page, markdown_table, save_figure
 from concordant.io import read
-from concordant.metrics.significance import paired_t_test
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.recommend.pmf import PMF
 from concordant.types import Floats, Int64s
 
+TITLE = "Consensus of the MovieLens 100K users"
 # Name here -> method and settings. Bradley-Terry and MPM see rating differences, Plackett-Luce sorted ratings.
 METHODS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "bradley-terry": ("bradley-terry", {"counts": "difference", "errors": "none", "prior": 55.0}),
@@ -56,44 +55,50 @@ READINGS = {
 }
 N_STEPS = len(METHODS) + 4
 
-PUBLISHED_NDCG = {
-    "bradley-terry": (40.09, 36.00, 35.20, 34.96, 34.49, 34.40, 31.63, 32.08, 32.46, 32.35),
-    "plackett-luce": (69.56, 54.17, 48.97, 46.58, 44.89, 43.44, 42.50, 41.25, 40.64, 40.03),
-    "mpm": (69.15, 54.29, 49.72, 46.98, 45.52, 44.13, 43.25, 42.62, 42.04, 41.57),
-}
+PUBLISHED_NDCG = frame.published(
+    len(DEPTHS),
+    """
+    bradley-terry 40.09 36.00 35.20 34.96 34.49 34.40 31.63 32.08 32.46 32.35
+    plackett-luce 69.56 54.17 48.97 46.58 44.89 43.44 42.50 41.25 40.64 40.03
+    mpm           69.15 54.29 49.72 46.98 45.52 44.13 43.25 42.62 42.04 41.57
+    """,
+)
 # Films of table 3 and of the text: users, contests won, contests lost.
-PUBLISHED_COUNTS = {
-    "Pather Panchali": (8, 1431, 89),
-    "Wallace & Gromit: The Best of Aardman Animation": (67, 7448, 962),
-    "Casablanca": (243, 26837, 4633),
-    "Close Shave, A": (112, 11219, 1963),
-    "Rear Window": (209, 22590, 4513),
-    "Children of the Corn: The Gathering": (19, 62, 3161),
-    "Lawnmower Man 2: Beyond Cyberspace": (21, 129, 3868),
-    "Free Willy 3: The Rescue": (27, 171, 3912),
-    "Kazaam": (10, 128, 2041),
-    "Best of the Best 3: No Turning Back": (6, 33, 1445),
-    "Shawshank Redemption, The": (283, 32592, 5943),
-    "Usual Suspects, The": (267, 30779, 6666),
-    "Star Wars": (583, 49290, 10112),
-    "Wrong Trousers, The": (118, 13531, 2291),
-    "Barb Wire": (30, 462, 5507),
-    "Robocop 3": (11, 125, 2535),
-    "Gone Fishin'": (11, 123, 1098),
-    "Highlander III: The Sorcerer": (16, 881, 2826),
-    "Ready to Wear (Pret-A-Porter)": (18, 289, 3785),
-    "Raiders of the Lost Ark": (420, 40057, 10644),
-    "Godfather, The": (413, 36531, 8040),
-    "Silence of the Lambs, The": (390, 38192, 9125),
-    "Cable Guy, The": (106, 3469, 14377),
-    "Striptease": (67, 1347, 9909),
-    "Very Brady Sequel, A": (93, 3353, 12509),
-    "Jungle2Jungle": (132, 2375, 11086),
-    "Island of Dr. Moreau, The": (57, 1176, 9415),
-    "Sabrina": (190, 10190, 12347),
-    "Mrs. Doubtfire": (192, 13251, 17551),
-    "Ghost": (170, 11785, 14452),
-}
+PUBLISHED_COUNTS = frame.published(
+    3,
+    """
+    Pather Panchali                                 8 1431 89
+    Wallace & Gromit: The Best of Aardman Animation 67 7448 962
+    Casablanca                                      243 26837 4633
+    Close Shave, A                                  112 11219 1963
+    Rear Window                                     209 22590 4513
+    Children of the Corn: The Gathering             19 62 3161
+    Lawnmower Man 2: Beyond Cyberspace              21 129 3868
+    Free Willy 3: The Rescue                        27 171 3912
+    Kazaam                                          10 128 2041
+    Best of the Best 3: No Turning Back             6 33 1445
+    Shawshank Redemption, The                       283 32592 5943
+    Usual Suspects, The                             267 30779 6666
+    Star Wars                                       583 49290 10112
+    Wrong Trousers, The                             118 13531 2291
+    Barb Wire                                       30 462 5507
+    Robocop 3                                       11 125 2535
+    Gone Fishin'                                    11 123 1098
+    Highlander III: The Sorcerer                    16 881 2826
+    Ready to Wear (Pret-A-Porter)                   18 289 3785
+    Raiders of the Lost Ark                         420 40057 10644
+    Godfather, The                                  413 36531 8040
+    Silence of the Lambs, The                       390 38192 9125
+    Cable Guy, The                                  106 3469 14377
+    Striptease                                      67 1347 9909
+    Very Brady Sequel, A                            93 3353 12509
+    Jungle2Jungle                                   132 2375 11086
+    Island of Dr. Moreau, The                       57 1176 9415
+    Sabrina                                         190 10190 12347
+    Mrs. Doubtfire                                  192 13251 17551
+    Ghost                                           170 11785 14452
+    """,
+)
 PUBLISHED_ENDS = {
     "bradley-terry": (
         ("Pather Panchali", "Wallace & Gromit", "Casablanca", "Close Shave", "Rear Window"),
@@ -110,11 +115,9 @@ PUBLISHED_ENDS = {
 }
 
 
-def run(
-    data: str | os.PathLike[str] | None, progress: Callable[[str], None] = lambda _: None, pmf: PMF | None = None
-) -> dict[str, Any]:
+def run(data: DataFolder, progress: Progress = silent, pmf: PMF | None = None) -> dict[str, Any]:
     """Return the counts, the ends of every ranking, the NDCG tables and the variances."""
-    folder = data_folder(data, "ml-100k")
+    folder = frame.data_folder(data, "ml-100k")
     prefs, titles = read_ratings(folder), read_titles(folder)
     progress("read")
     rankings = {}
@@ -172,10 +175,7 @@ def read_titles(folder: Path) -> dict[str, str]:
 
 
 def _find(folder: Path, name: str) -> Path:
-    path = next((p for p in (folder / name, folder / f"{name}.gz") if p.is_file()), None)
-    if path is None:
-        raise InputError(f"{folder / name} is not there: this experiment needs the files of ml-100k.")
-    return path
+    return frame.existing(folder, name, f"{name}.gz", otherwise="this experiment needs the files of ml-100k")
 
 
 def sorted_by_number(prefs: Preferences) -> Preferences:
@@ -248,17 +248,13 @@ def ndcg(ratings: Floats, order: Any, depths: Sequence[int], later: float = 1.0)
 
 def _significance(values: Mapping[str, Floats]) -> dict[str, list[int]]:
     """Return, for each MPM, the depths at which it beats the better of the two baselines (paired t-test, 0.05)."""
-    found: dict[str, list[int]] = {}
-    for name in values:
-        if name in BASELINES:
-            continue
-        found[name] = []
-        for c, depth in enumerate(DEPTHS):
-            best = max(BASELINES, key=lambda other: float(values[other][:, c].mean()))
-            difference = values[name][:, c] - values[best][:, c]
-            if difference.mean() > 0 and paired_t_test(difference) < 0.05:
-                found[name].append(depth)
-    return found
+    by_depth = {name: found.T for name, found in values.items()}
+    best = [frame.best_baseline(by_depth, BASELINES, c) for c in range(len(DEPTHS))]
+    return {
+        name: [depth for c, depth in enumerate(DEPTHS) if frame.is_better(found[c] - by_depth[best[c]][c])]
+        for name, found in by_depth.items()
+        if name not in BASELINES
+    }
 
 
 def _variances(prefs: Preferences, ranking: Ranking) -> dict[str, Any]:
@@ -277,50 +273,46 @@ def _variances(prefs: Preferences, ranking: Ranking) -> dict[str, Any]:
 
 
 # ---- report ----
-def tables(result: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Return (title, header, rows) of every table."""
-    out = []
-    rows = [
-        [title, *(f"{n:,}" for n in found), *(f"{n:,}" for n in PUBLISHED_COUNTS[title]), _verdict(title, found)]
-        for title, found in result["counts"].items()
-    ]
+def tables(result: Mapping[str, Any]) -> list[Table]:
+    """Return every table."""
+    rows = []
+    for film, found in result["counts"].items():
+        verdict = "equal" if tuple(found) == PUBLISHED_COUNTS[film] else "differs"
+        rows.append([film, *(f"{n:,}" for n in (*found, *PUBLISHED_COUNTS[film])), verdict])
     header = ["film", "users", "won", "lost", "published: users", "won", "lost", ""]
-    out.append(("Table 3: counts of the published films", header, rows))
+    out = [Table("Table 3: counts of the published films", header, rows)]
     for name, ends in result["ends"].items():
-        published = PUBLISHED_ENDS[name if name in BASELINES else "mpm"]
         rows = [
-            [f"{end} {k + 1}", film, f"{users:,}", f"{won:,}", f"{lost:,}", printed[k] if printed else ""]
-            for end, printed in zip(("top", "bottom"), published, strict=True)
+            [f"{end} {k + 1}", film, f"{users:,}", f"{won:,}", f"{lost:,}", printed[k]]
+            for end, printed in zip(
+                ("top", "bottom"), PUBLISHED_ENDS[name if name in BASELINES else "mpm"], strict=True
+            )
             for k, (film, users, won, lost) in enumerate(ends[end])
         ]
-        out.append((f"Table 3: ends of {name}", ["", "film", "users", "won", "lost", "published"], rows))
+        out.append(Table(f"Table 3: ends of {name}", ["", "film", "users", "won", "lost", "published"], rows))
+    columns = [f"N@{depth}" for depth in DEPTHS]
     for reading, found in result["ndcg"].items():
+        better = result["significant"][reading]
+        figures = [
+            {
+                "method": name,
+                **dict(zip(columns, values, strict=True)),
+                "significant": [f"N@{depth}" for depth in better.get(name, ())],
+                "published": dict(zip(columns, PUBLISHED_NDCG.get(name, ()), strict=False)),
+            }
+            for name, values in found.items()
+        ]
         title = f"Table 2: NDCG, missing ratings completed, {reading}"
-        out.append((title, ["method", *(f"N@{d}" for d in DEPTHS)], _ndcg_rows(found, result["significant"][reading])))
+        out.append(Table(title, ["method", *columns], frame.with_published(figures, columns)))
     rows = [
         [name, f"N@{depth}", *(f"{values[c][k]:.2f}" for c in CONSTANTS)]
         for k, depth in enumerate((1, 5, 10))
         for name, values in result["constants"].items()
     ]
     header = ["method", "", *(f"{c:g}" for c in CONSTANTS)]
-    out.append(("Figure 4: NDCG, missing ratings set to a constant", header, rows))
+    out.append(Table("Figure 4: NDCG, missing ratings set to a constant", header, rows))
     spearman = [["Spearman(variance, number of ratings)", f"{result['variances']['spearman']:.3f}"]]
-    out.append(("Figure 5: learnt variances", ["", ""], spearman))
-    return out
-
-
-def _ndcg_rows(found: Mapping[str, Sequence[float]], significant: Mapping[str, Sequence[int]]) -> list[list[str]]:
-    rows = []
-    for name, values in found.items():
-        better = significant.get(name, ())
-        rows.append([name, *(f"{v:.2f}{'*' if d in better else ''}" for d, v in zip(DEPTHS, values, strict=True))])
-        if name in PUBLISHED_NDCG:
-            rows.append(["  published", *(f"{value:.2f}" for value in PUBLISHED_NDCG[name])])
-    return rows
-
-
-def _verdict(title: str, found: Sequence[int]) -> str:
-    return "equal" if tuple(found) == PUBLISHED_COUNTS[title] else "differs"
+    return [*out, Table("Figure 5: learnt variances", ["", ""], spearman)]
 
 
 NOTES = """
@@ -347,10 +339,7 @@ NOTES = """
 
 def to_markdown(result: Mapping[str, Any]) -> str:
     """Return all tables, published and obtained side by side."""
-    parts = []
-    for title, header, rows in tables(result):
-        parts += [f"## {title}", markdown_table(header, rows)]
-    return markdown_page("Consensus of the MovieLens 100K users", *parts, "## Notes", NOTES)
+    return frame.markdown_page(TITLE, tables(result), "## Notes", NOTES)
 
 
 def plain(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -362,20 +351,20 @@ def plain(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
     """Draw figures 4 and 5; return the files."""
-    drawn, axes = figure(3, 10, 3.2)
+    drawn, axes = frame.figure(3, 10, 3.2)
     for k, (depth, one) in enumerate(zip((1, 5, 10), axes, strict=True)):
-        for colour, (name, values) in zip(COLOURS, result["constants"].items(), strict=False):
+        for colour, (name, values) in zip(frame.COLOURS, result["constants"].items(), strict=False):
             one.plot(CONSTANTS, [values[c][k] for c in CONSTANTS], "o-", color=colour, label=name, markersize=3)
         one.set_xlabel("value of missing ratings")
         one.set_title(f"NDCG@{depth}", fontsize=10)
     axes[0].set_ylabel("NDCG, percent")
     axes[0].legend(fontsize=7, frameon=False)
-    files = [save_figure(drawn, folder, "movielens-figure-4")]
+    files = [frame.save_figure(drawn, folder, "movielens-figure-4")]
     found = result["variances"]
-    drawn, axes = figure(2, 8, 3.4)
+    drawn, axes = frame.figure(2, 8, 3.4)
     for one, column, name in zip(axes, ("ratings", "rank"), ("number of ratings", "rank of the film"), strict=True):
-        one.scatter(found[column], found["variance"], s=6, color=COLOURS[0], alpha=0.5, linewidths=0)
+        one.scatter(found[column], found["variance"], s=6, color=frame.COLOURS[0], alpha=0.5, linewidths=0)
         one.set_xlabel(name)
     axes[0].set_ylabel("learnt variance")
     axes[0].set_title(f"Spearman {found['spearman']:.3f}", fontsize=10)
-    return [*files, save_figure(drawn, folder, "movielens-figure-5")]
+    return [*files, frame.save_figure(drawn, folder, "movielens-figure-5")]

@@ -1,0 +1,132 @@
+"""The frame of all experiments: where the data are, tables and pages of what came out, pictures, tests of claims."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from concordant.errors import ConcordantError, InputError
+from concordant.metrics.significance import paired_t_test
+from concordant.types import Floats
+
+INK, COLOURS = "#24303c", ("#1f6f8b", "#d1793b", "#6b7f3f", "#8a5a9e")
+LEVEL = 0.05
+DataFolder = str | os.PathLike[str] | None
+Progress = Callable[[str], None]
+Settings = Mapping[str, object]
+Row = dict[str, Any]
+
+
+def silent(_: str) -> None:
+    """Report no progress."""
+
+
+# ---- what to run ----
+def data_folder(given: DataFolder, *parts: str) -> Path:
+    """Return the folder of a public data set below ``given`` or ``CONCORDANT_DATA``, or say where to get it."""
+    root = given or os.environ.get("CONCORDANT_DATA")
+    name = "/".join(parts)
+    if not root:
+        raise InputError(
+            f"This experiment reads the public data set {name}: say where it is with --data DIR or CONCORDANT_DATA."
+        )
+    folder = Path(root).joinpath(*parts)
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not there: put the files of {name} in it, or give another --data DIR.")
+    return folder
+
+
+def existing(folder: Path, *names: str, otherwise: str = "put it in, or give another --data DIR") -> Path:
+    """Return the first of these files that is there, or say what to do."""
+    for name in names:
+        if (folder / name).is_file():
+            return folder / name
+    raise InputError(f"{folder / names[0]} is not there: {otherwise}.")
+
+
+def check_sets(names: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse a data set that is not one of the experiment's."""
+    for name in names:
+        if name not in known:
+            raise InputError(f"There is no set {name!r}: use {(' or ' if len(known) == 2 else ', ').join(known)}.")
+
+
+# ---- what was published ----
+def published(n_figures: int, text: str) -> dict[str, tuple[float, ...]]:
+    """Read figures as a paper prints them, a line each: a name, which may have blanks, and so many numbers."""
+    rows = {}
+    for line in text.strip().splitlines():
+        name, *figures = line.strip().rsplit(maxsplit=n_figures)
+        rows[name] = tuple(float(figure) if "." in figure else int(figure) for figure in figures)
+    return rows
+
+
+# ---- what came out ----
+class Table(NamedTuple):
+    """A table to show: the first ``n_text`` columns are words, the others figures, flush right."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    n_text: int = 1
+
+    def to_markdown(self) -> str:
+        """Return the table in Markdown, without its title."""
+        rule = ["---" if c < self.n_text else "---:" for c in range(len(self.header))]
+        lines = [self.header, rule, *self.rows]
+        return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def with_published(
+    rows: Iterable[Row], columns: Sequence[str], name: str = "method", published: str = "published", called: str = ""
+) -> list[list[str]]:
+    """Write figures to two places, a row each, what was published below; starred are those ``significant`` names."""
+    lines = []
+    for row in rows:
+        starred = row.get("significant", ())
+        lines.append([row[name], *(f"{row[c]:.2f}{'*' if c in starred else ''}" for c in columns)])
+        if given := row[published]:
+            figures = (f"{given[c]:.2f}" if c in given else "" for c in columns)
+            lines.append([f"  {called or published}", *figures])
+    return lines
+
+
+def markdown_page(title: str, tables: Iterable[Table], *more: str) -> str:
+    """Join a title, tables below theirs and further texts into a page."""
+    parts = [text for table in tables for text in (f"## {table.title}", table.to_markdown())]
+    return "\n\n".join([f"# {title}", *(part.strip() for part in (*parts, *more) if part.strip())]) + "\n"
+
+
+def best_baseline(by_method: Mapping[str, Floats], others: Sequence[str], column: int) -> str:
+    """Return which of the other methods has the largest mean over queries in a column; values are metric x query."""
+    return max(others, key=lambda other: float(by_method[other][column].mean()))
+
+
+def is_better(difference: Floats) -> bool:
+    """Say whether a mean difference over queries is above 0 and significant by a paired t-test."""
+    return bool(difference.mean() > 0 and paired_t_test(difference) < LEVEL)
+
+
+# ---- pictures ----
+def figure(columns: int, width: float, height: float) -> tuple[Any, Any]:
+    """Return a Matplotlib figure with this many axes side by side (always a list of axes)."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ConcordantError("Pictures need Matplotlib: pip install concordant[plots].") from None
+    drawn = Figure(figsize=(width, height), layout="constrained")
+    axes = drawn.subplots(1, columns, squeeze=False)[0]
+    for one in axes:
+        one.spines[["top", "right"]].set_visible(False)
+        one.tick_params(colors=INK, labelsize=8)
+    return drawn, list(axes)
+
+
+def save_figure(drawn: Any, folder: str | os.PathLike[str], name: str) -> str:
+    """Save a figure as svg in a folder (made if need be) and return its path."""
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(os.fspath(folder), f"{name}.svg")
+    drawn.savefig(path, metadata={"Date": None})
+    return path

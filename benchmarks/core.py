@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,13 +38,21 @@ class Work:
     """The parameters of make: ``tiny`` for tests, ``small`` for seconds, ``full`` for published figures."""
     make: Callable[[Size, int], Inputs]
     ours: Callable[[Inputs], Task]
-    rivals: tuple[str, ...] = ()
-    """Adapter files of rivals/ that have a function of this work's name (dashes as underscores)."""
+    rivals: Mapping[str, float | None] = field(default_factory=dict)
+    """Adapter files of rivals/ that have a function of this work's name (dashes as underscores), each with the goal:
+    how many times our CPU time theirs should be, at full size."""
     agree: Callable[[Answer, Answer], bool] | None = None
-    goals: Mapping[str, float] = field(default_factory=dict)
-    """By rival: how many times our CPU time theirs should be, at full size."""
     budget: float | None = None
     """CPU seconds this may take at full size, whatever others need."""
+
+    def but(self, name: str, doc: str, **changes: Any) -> Work:
+        """Return a sibling that differs in these fields."""
+        return replace(self, name=name, doc=doc, **changes)
+
+
+def sizes(axes: str, **numbers: tuple[int, ...]) -> dict[str, Size]:
+    """Name the numbers of every size: ``sizes("rankings items", tiny=(6, 10), small=(50, 100), full=(200, 100))``."""
+    return {name: dict(zip(axes.split(), given, strict=True)) for name, given in numbers.items()}
 
 
 def families() -> dict[str, tuple[Work, ...]]:

@@ -73,7 +73,7 @@ def rows(work: Work, size_name: str, rivals: tuple[str, ...]) -> Iterator[Row]:
         agree = None
         if work.agree and ours.answer is not None and theirs.answer is not None:
             agree = work.agree(ours.answer, theirs.answer)
-        goal = work.goals.get(rival) if size_name == "full" else None
+        goal = work.rivals.get(rival) if size_name == "full" else None
         yield _row(work, size_name, ours, rival, theirs, goal, agree)
     if work.budget is not None:
         yield _row(work, size_name, ours, "budget", Side(work.budget), 1.0, None)

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.core import Answer, Inputs, Size, Task, Work
+from benchmarks.core import Answer, Inputs, Size, Task, Work, sizes
 
 if TYPE_CHECKING:
     from concordant.ranking import Ranking
 
-SIZES = {
-    "tiny": {"votes": 4000, "items": 8},
-    "small": {"votes": 200_000, "items": 200},
-    "full": {"votes": 10_000_000, "items": 1000},
-}
+SIZES = sizes("votes items", tiny=(4000, 8), small=(200_000, 200), full=(10_000_000, 1000))
 INTERVALS = {**SIZES, "full": {"votes": 100_000, "items": 100}}
 
 
@@ -63,45 +59,20 @@ def is_near(ours: Answer, theirs: Answer) -> bool:
     return bool(np.abs(ours["score"] - theirs["score"]).max() < 0.01)
 
 
+VOTES = Work(
+    name="bradley-terry",
+    doc="Bradley-Terry with standard errors from integer votes",
+    sizes=SIZES,
+    make=make,
+    ours=ours,
+    rivals={"plain_numpy": 1 / 1.2, "evalica": 10},
+    agree=is_near,
+)
+LSR = "the same from integer votes, against Luce spectral ranking"
+CI = "intervals, against a bootstrap of 100 resamples"
 WORKS = (
-    Work(
-        name="bradley-terry",
-        doc="Bradley-Terry with standard errors from integer votes",
-        sizes=SIZES,
-        make=make,
-        ours=ours,
-        rivals=("plain_numpy", "evalica"),
-        agree=is_near,
-        goals={"plain_numpy": 1 / 1.2, "evalica": 10},
-    ),
-    Work(
-        name="bradley-terry-str",
-        doc="the same from columns of str objects",
-        sizes=SIZES,
-        make=make_strings,
-        ours=ours,
-        rivals=("evalica",),
-        agree=is_near,
-        goals={"evalica": 5},
-    ),
-    Work(
-        name="bradley-terry-lsr",
-        doc="the same from integer votes, against Luce spectral ranking",
-        sizes=SIZES,
-        make=make,
-        ours=ours,
-        rivals=("choix",),
-        agree=is_near,
-        goals={"choix": 50},
-    ),
-    Work(
-        name="bradley-terry-ci",
-        doc="intervals, against a bootstrap of 100 resamples",
-        sizes=INTERVALS,
-        make=make,
-        ours=ours,
-        rivals=("evalica",),
-        agree=is_near,
-        goals={"evalica": 100},
-    ),
+    VOTES,
+    VOTES.but("bradley-terry-str", "the same from columns of str objects", make=make_strings, rivals={"evalica": 5}),
+    VOTES.but("bradley-terry-lsr", LSR, rivals={"choix": 50}),
+    VOTES.but("bradley-terry-ci", CI, sizes=INTERVALS, rivals={"evalica": 100}),
 )

@@ -10,18 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.core import Answer, Inputs, Size, Task, Work, is_close
+from benchmarks.core import Answer, Inputs, Size, Task, Work, is_close, sizes
 
-ELECTIONS = {
-    "tiny": {"files": 3, "orders": 5, "alternatives": 4},
-    "small": {"files": 40, "orders": 100, "alternatives": 12},
-    "full": {"files": 400, "orders": 250, "alternatives": 25},
-}
-VOTES = {
-    "tiny": {"votes": 1000, "items": 5},
-    "small": {"votes": 200_000, "items": 50},
-    "full": {"votes": 10_000_000, "items": 220},
-}
+ELECTIONS = sizes("files orders alternatives", tiny=(3, 5, 4), small=(40, 100, 12), full=(400, 250, 25))
+VOTES = sizes("votes items", tiny=(1000, 5), small=(200_000, 50), full=(10_000_000, 220))
 
 
 def _folder() -> Path:
@@ -94,24 +86,14 @@ def reduce_votes(inputs: Inputs) -> Task:
 
 
 WORKS = (
-    Work(
-        "preflib",
-        "read PrefLib files",
-        ELECTIONS,
-        make_elections,
-        read_elections,
-        ("preflibtools",),
-        agree=is_close,
-        goals={"preflibtools": 5.0},
-    ),
+    Work("preflib", "read PrefLib files", ELECTIONS, make_elections, read_elections, {"preflibtools": 5.0}, is_close),
     Work(
         "merge-csv",
         "read a csv of votes, joining equal ones",
         VOTES,
         make_votes,
         reduce_votes,
-        ("duckdb_sql",),
-        agree=is_close,
-        goals={"duckdb_sql": 1 / 1.3},
+        {"duckdb_sql": 1 / 1.3},
+        is_close,
     ),
 )

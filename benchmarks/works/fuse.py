@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.core import Answer, Inputs, Size, Task, Work, is_same_ranking
+from benchmarks.core import Answer, Inputs, Size, Task, Work, is_same_ranking, sizes
 
 if TYPE_CHECKING:
     from concordant.ranking import Ranking
@@ -37,47 +37,19 @@ def answer(ranking: Ranking) -> Answer:
     return {"instance": np.zeros(len(item)), "item": item, "score": np.asarray(ranking.scores)}
 
 
+ONE = Work(
+    name="fuse",
+    doc="reciprocal rank fusion of one query",
+    sizes=sizes("lists length", tiny=(3, 5), small=(10, 100), full=(10, 100)),
+    make=make,
+    ours=ours,
+    rivals={"plain_python": 1.0},
+    agree=is_same_ranking,
+)
+TEN = sizes("lists length", tiny=(3, 3), small=(10, 10), full=(10, 10))
+THREE = sizes("lists length", tiny=(2, 3), small=(3, 10), full=(3, 10))
 WORKS = (
-    Work(
-        name="fuse",
-        doc="reciprocal rank fusion of one query",
-        sizes={
-            "tiny": {"lists": 3, "length": 5},
-            "small": {"lists": 10, "length": 100},
-            "full": {"lists": 10, "length": 100},
-        },
-        make=make,
-        ours=ours,
-        rivals=("plain_python",),
-        agree=is_same_ranking,
-        goals={"plain_python": 1.0},
-    ),
-    Work(
-        name="fuse-many",
-        doc="the same for ten short lists",
-        sizes={
-            "tiny": {"lists": 3, "length": 3},
-            "small": {"lists": 10, "length": 10},
-            "full": {"lists": 10, "length": 10},
-        },
-        make=make,
-        ours=ours,
-        rivals=("plain_python",),
-        agree=is_same_ranking,
-        goals={"plain_python": 1 / 1.5},
-    ),
-    Work(
-        name="fuse-short",
-        doc="the same for three short lists",
-        sizes={
-            "tiny": {"lists": 2, "length": 3},
-            "small": {"lists": 3, "length": 10},
-            "full": {"lists": 3, "length": 10},
-        },
-        make=make,
-        ours=ours,
-        rivals=("plain_python",),
-        agree=is_same_ranking,
-        budget=30e-6,
-    ),
+    ONE,
+    ONE.but("fuse-many", "the same for ten short lists", sizes=TEN, rivals={"plain_python": 1 / 1.5}),
+    ONE.but("fuse-short", "the same for three short lists", sizes=THREE, rivals={"plain_python": None}, budget=30e-6),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.core import Answer, Inputs, Size, Task, Work
+from benchmarks.core import Answer, Inputs, Size, Task, Work, sizes
 
 if TYPE_CHECKING:
     from concordant.ranking import Ranking
@@ -55,33 +55,23 @@ def is_no_worse(ours: Answer, theirs: Answer) -> bool:
     return bool((ours["total"] <= theirs["total"] + 1e-9).all())
 
 
+EXACT = Work(
+    name="kemeny",
+    doc="exact Kemeny consensus of Mallows rankings (phi in hundredths)",
+    sizes=sizes("items rankings phi", tiny=(6, 5, 90), small=(20, 10, 95), full=(40, 10, 95)),
+    make=make,
+    ours=partial(ours, "kemeny"),
+    rivals={"corankco": 200},
+    agree=is_equal,
+)
 WORKS = (
-    Work(
-        name="kemeny",
-        doc="exact Kemeny consensus of Mallows rankings (phi in hundredths)",
-        sizes={
-            "tiny": {"items": 6, "rankings": 5, "phi": 90},
-            "small": {"items": 20, "rankings": 10, "phi": 95},
-            "full": {"items": 40, "rankings": 10, "phi": 95},
-        },
-        make=make,
-        ours=partial(ours, "kemeny"),
-        rivals=("corankco",),
-        agree=is_equal,
-        goals={"corankco": 200},
-    ),
-    Work(
-        name="local-search",
-        doc="local search for the Kemeny consensus; ours must not cost more",
-        sizes={
-            "tiny": {"items": 6, "rankings": 5, "phi": 90},
-            "small": {"items": 30, "rankings": 100, "phi": 98},
-            "full": {"items": 100, "rankings": 1000, "phi": 99},
-        },
-        make=make,
+    EXACT,
+    EXACT.but(
+        "local-search",
+        "local search for the Kemeny consensus; ours must not cost more",
+        sizes=sizes("items rankings phi", tiny=(6, 5, 90), small=(30, 100, 98), full=(100, 1000, 99)),
         ours=partial(ours, "local-search"),
-        rivals=("corankco",),
+        rivals={"corankco": 1},
         agree=is_no_worse,
-        goals={"corankco": 1},
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.core import Inputs, Size, Task, Work, is_close
+from benchmarks.core import Inputs, Size, Task, Work, is_close, sizes
 
 
 def make(size: Size, seed: int) -> Inputs:
@@ -23,30 +23,21 @@ def ours(inputs: Inputs) -> Task:
     return Task(lambda: metrics.kendall_matrix(ranks), lambda matrix: {"distance": np.asarray(matrix, float)})
 
 
+SHORT = Work(
+    name="kendall",
+    doc="the matrix of Kendall distances",
+    sizes=sizes("rankings items", tiny=(6, 10), small=(50, 100), full=(200, 100)),
+    make=make,
+    ours=ours,
+    rivals={"scipy_loop": 300},
+    agree=is_close,
+)
 WORKS = (
-    Work(
-        name="kendall",
-        doc="the matrix of Kendall distances",
-        sizes={
-            "tiny": {"rankings": 6, "items": 10},
-            "small": {"rankings": 50, "items": 100},
-            "full": {"rankings": 200, "items": 100},
-        },
-        make=make,
-        ours=ours,
-        rivals=("scipy_loop",),
-        agree=is_close,
-        goals={"scipy_loop": 300},
-    ),
-    Work(
-        name="kendall-long",
-        doc="the same for long rankings, where a loop over SciPy takes minutes",
-        sizes={
-            "tiny": {"rankings": 4, "items": 200},
-            "small": {"rankings": 20, "items": 2000},
-            "full": {"rankings": 200, "items": 10_000},
-        },
-        make=make,
-        ours=ours,
+    SHORT,
+    SHORT.but(
+        "kendall-long",
+        "the same for long rankings, where a loop over SciPy takes minutes",
+        sizes=sizes("rankings items", tiny=(4, 200), small=(20, 2000), full=(200, 10_000)),
+        rivals={},
     ),
 )

@@ -11,19 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.core import Answer, Inputs, Size, Task, Work
+from benchmarks.core import Answer, Inputs, Size, Task, Work, sizes
 
-YAHOO = {
-    "tiny": {"queries": 20, "documents": 8, "features": 5},
-    "small": {"queries": 2000, "documents": 24, "features": 519},
-    "full": {"queries": 19944, "documents": 24, "features": 519},
-}
+YAHOO = sizes("queries documents features", tiny=(20, 8, 5), small=(2000, 24, 519), full=(19944, 24, 519))
 TWO_THOUSAND = {**YAHOO, "full": YAHOO["small"]}
-LONG = {
-    "tiny": {"queries": 1, "documents": 300, "features": 5},
-    "small": {"queries": 1, "documents": 10_000, "features": 20},
-    "full": {"queries": 1, "documents": 100_000, "features": 20},
-}
+LONG = sizes("queries documents features", tiny=(1, 300, 5), small=(1, 10_000, 20), full=(1, 100_000, 20))
 EXACT = (
     "ranknet", "hinge", "squared_hinge", "rank_regress", "exponential", "davidson", "rao_kupper",
     "list_mle", "list_net", "pmop_arithmetic", "pmop_maximum", "pmop_minimum", "lambdarank",
@@ -112,16 +104,15 @@ def is_no_worse(ours: Answer, theirs: Answer) -> bool:
 
 
 def _loss_work(loss: str) -> Work:
-    torch = ("torch",) if loss in ("ranknet", "list_mle") else ()
+    torch = {"torch": 1.0} if loss in ("ranknet", "list_mle") else {}
     return Work(
         name=f"loss-{loss.replace('_', '-')}",
         doc=f"one evaluation of the {loss.replace('_', ' ')} loss with gradient, linear, float32",
         sizes=YAHOO,
         make=make,
         ours=partial(evaluate_once, loss=loss),
-        rivals=("two_products", *torch),
+        rivals={"two_products": 1 / 1.25, **torch},
         agree=is_near,
-        goals={"two_products": 1 / 1.25, "torch": 1.0},
     )
 
 
@@ -148,9 +139,8 @@ WORKS = (
             sizes=TWO_THOUSAND,
             make=_MADE_TO_TEST,
             ours=partial(fit, name=name),
-            rivals=("lightgbm",),
+            rivals={"lightgbm": 50},
             agree=is_no_worse,
-            goals={"lightgbm": 50},
         )
         for name in ("rank-net", "list-mle", "ordered-partition-ranker", "rank-svm")
     ),

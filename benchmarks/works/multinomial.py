@@ -11,21 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.core import Answer, Inputs, Size, Task, Work
+from benchmarks.core import Answer, Inputs, Size, Task, Work, sizes
 
 if TYPE_CHECKING:
     from concordant.ranking import Ranking
 
-QUERIES = {
-    "tiny": {"queries": 3, "documents": 8, "lists": 4},
-    "small": {"queries": 50, "documents": 40, "lists": 21},
-    "full": {"queries": 336, "documents": 41, "lists": 21},
-}
-RATINGS = {
-    "tiny": {"items": 30, "users": 20, "ratings": 10},
-    "small": {"items": 10_000, "users": 10_000, "ratings": 100},
-    "full": {"items": 100_000, "users": 100_000, "ratings": 100},
-}
+QUERIES = sizes("queries documents lists", tiny=(3, 8, 4), small=(50, 40, 21), full=(336, 41, 21))
+RATINGS = sizes("items users ratings", tiny=(30, 20, 10), small=(10_000, 10_000, 100), full=(100_000, 100_000, 100))
 
 
 def make_queries(size: Size, seed: int) -> Inputs:
@@ -86,29 +78,12 @@ def answer(ranking: Ranking) -> Answer:
     return {"score": ranking.score}
 
 
+SCORES = Work(
+    "mpm-queries", "theta-MPM over many queries: scores", QUERIES, make_queries, partial(ours, "equal"), budget=0.1
+)
+BOTH = "theta-MPM over many queries: scores and variances"
 WORKS = (
-    Work(
-        name="mpm-queries",
-        doc="theta-MPM over many queries: scores",
-        sizes=QUERIES,
-        make=make_queries,
-        ours=partial(ours, "equal"),
-        budget=0.1,
-    ),
-    Work(
-        name="mpm-variances",
-        doc="theta-MPM over many queries: scores and variances",
-        sizes=QUERIES,
-        make=make_queries,
-        ours=partial(ours, "learnt"),
-        budget=0.4,
-    ),
-    Work(
-        name="mpm-ratings",
-        doc="MPM of one large table of ratings",
-        sizes=RATINGS,
-        make=make_ratings,
-        ours=partial(ours, "equal"),
-        budget=2.0,
-    ),
+    SCORES,
+    SCORES.but("mpm-variances", BOTH, ours=partial(ours, "learnt"), budget=0.4),
+    SCORES.but("mpm-ratings", "MPM of one large table of ratings", sizes=RATINGS, make=make_ratings, budget=2.0),
 )

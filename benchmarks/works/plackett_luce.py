@@ -6,16 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.core import Answer, Inputs, Size, Task, Work
+from benchmarks.core import Answer, Inputs, Size, Task, Work, sizes
 
 if TYPE_CHECKING:
     from concordant.ranking import Ranking
 
-SIZES = {
-    "tiny": {"rankings": 400, "length": 5, "items": 8},
-    "small": {"rankings": 2000, "length": 10, "items": 300},
-    "full": {"rankings": 10_000, "length": 10, "items": 1000},
-}
+SIZES = sizes("rankings length items", tiny=(400, 5, 8), small=(2000, 10, 300), full=(10_000, 10, 1000))
 MANY = {**SIZES, "full": {"rankings": 1_000_000, "length": 10, "items": 1000}}
 
 
@@ -64,23 +60,16 @@ def is_near(ours: Answer, theirs: Answer) -> bool:
     return bool(np.abs(ours["score"] - theirs["score"]).max() < 0.01)
 
 
+FEW = Work(
+    name="plackett-luce",
+    doc="Plackett-Luce scores from rankings",
+    sizes=SIZES,
+    make=make,
+    ours=ours,
+    rivals={"choix": 100},
+    agree=is_near,
+)
 WORKS = (
-    Work(
-        name="plackett-luce",
-        doc="Plackett-Luce scores from rankings",
-        sizes=SIZES,
-        make=make,
-        ours=ours,
-        rivals=("choix",),
-        agree=is_near,
-        goals={"choix": 100},
-    ),
-    Work(
-        name="plackett-luce-many",
-        doc="the same from a hundred times as many",
-        sizes=MANY,
-        make=make,
-        ours=ours,
-        budget=1.5,
-    ),
+    FEW,
+    FEW.but("plackett-luce-many", "the same from a hundred times as many", sizes=MANY, rivals={}, budget=1.5),
 )

@@ -6,16 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.core import Answer, Inputs, Size, Task, Work, is_same_ranking
+from benchmarks.core import Answer, Inputs, Size, Task, Work, is_same_ranking, sizes
 
 if TYPE_CHECKING:
     from concordant.ranking import Ranking
 
-SIZES = {
-    "tiny": {"runs": 3, "queries": 4, "documents": 20},
-    "small": {"runs": 5, "queries": 200, "documents": 200},
-    "full": {"runs": 10, "queries": 1000, "documents": 1000},
-}
+SIZES = sizes("runs queries documents", tiny=(3, 4, 20), small=(5, 200, 200), full=(10, 1000, 1000))
 
 
 def codes(size: Size, seed: int) -> dict[str, np.ndarray]:
@@ -87,25 +83,14 @@ def answer(ranking: Ranking) -> Answer:
     }
 
 
-WORKS = (
-    Work(
-        name="rrf",
-        doc="reciprocal rank fusion from columns of str objects",
-        sizes=SIZES,
-        make=make,
-        ours=ours,
-        rivals=("plain_python",),
-        agree=is_same_ranking,
-        goals={"plain_python": 5},
-    ),
-    Work(
-        name="rrf-arrow",
-        doc="the same from Arrow columns (the loop gets str objects)",
-        sizes=SIZES,
-        make=make_arrow,
-        ours=ours,
-        rivals=("plain_python",),
-        agree=is_same_ranking,
-        goals={"plain_python": 8},
-    ),
+TEXT = Work(
+    name="rrf",
+    doc="reciprocal rank fusion from columns of str objects",
+    sizes=SIZES,
+    make=make,
+    ours=ours,
+    rivals={"plain_python": 5},
+    agree=is_same_ranking,
 )
+ARROW = "the same from Arrow columns (the loop gets str objects)"
+WORKS = (TEXT, TEXT.but("rrf-arrow", ARROW, make=make_arrow, rivals={"plain_python": 8}))

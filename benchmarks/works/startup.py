@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.core import Inputs, Size, Task, Work
+from benchmarks.core import Inputs, Size, Task, Work, sizes
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 PYTHON = [sys.executable]
@@ -24,8 +24,7 @@ def work(name: str, doc: str, command: list[str], budget: float) -> Work:
     def ours(_inputs: Inputs) -> Task:
         return Task(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))
 
-    once = {"processes": 1}
-    return Work(name, doc, {"tiny": once, "small": once, "full": once}, make, ours, budget=budget)
+    return Work(name, doc, sizes("processes", tiny=(1,), small=(1,), full=(1,)), make, ours, budget=budget)
 
 
 WORKS = (

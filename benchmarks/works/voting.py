@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.core import Answer, Inputs, Size, Task, Work, is_same_ranking
+from benchmarks.core import Answer, Inputs, Size, Task, Work, is_same_ranking, sizes
 
 if TYPE_CHECKING:
     from concordant.ranking import Ranking
 
-SIZES = {
-    "tiny": {"rankings": 7, "items": 6},
-    "small": {"rankings": 200, "items": 100},
-    "full": {"rankings": 1000, "items": 1000},
-}
+SIZES = sizes("rankings items", tiny=(7, 6), small=(200, 100), full=(1000, 1000))
 
 
 def make(size: Size, seed: int) -> Inputs:
@@ -53,9 +49,8 @@ WORKS = tuple(
         sizes=SIZES,
         make=make,
         ours=partial(ours, method),
-        rivals=("plain_python", "pyflagr"),
+        rivals={"plain_python": None, "pyflagr": 5},
         agree=is_same_ranking,
-        goals={"pyflagr": 5},
     )
     for method, doc in (
         ("borda", "Borda points of every item"),

@@ -8,7 +8,6 @@ console block. A line of three dots stands for any lines.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import re
 import shlex
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.cases import load_file
 from tests.conftest import ROOT
 
 import concordant as cc
@@ -133,11 +133,7 @@ def matches(printed: str, promised: str) -> bool:
 
 
 def test_the_command_reference_shows_the_help_as_it_is() -> None:
-    spec = importlib.util.spec_from_file_location("make_cli_reference", ROOT / "tools" / "make_cli_reference.py")
-    assert spec is not None
-    assert spec.loader is not None
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    tool = load_file(ROOT / "tools" / "make_cli_reference.py")
     assert tool.TARGET.read_text(encoding="utf-8") == tool.page(), "run python tools/make_cli_reference.py"
 
 
@@ -169,12 +165,7 @@ def test_public_members_say_what_they_are() -> None:
 
 
 def test_every_method_metric_and_format_has_a_page() -> None:
-    spec = importlib.util.spec_from_file_location("registry_pages", DOCS / "_ext" / "registry_pages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    pages = module.pages()
+    pages = load_file(DOCS / "_ext" / "registry_pages.py").pages()
     for name in registry.names():
         page = pages[f"methods/{name}.md"]
         assert registry.load(name).summary() in pages["methods/index.md"]

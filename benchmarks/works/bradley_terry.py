@@ -60,13 +60,13 @@ def is_near(ours: Answer, theirs: Answer) -> bool:
 
 
 VOTES = Work(
-    name="bradley-terry",
-    doc="Bradley-Terry with standard errors from integer votes",
-    sizes=SIZES,
-    make=make,
-    ours=ours,
-    rivals={"plain_numpy": 1 / 1.2, "evalica": 10},
-    agree=is_near,
+    "bradley-terry",
+    "Bradley-Terry with standard errors from integer votes",
+    SIZES,
+    make,
+    ours,
+    {"plain_numpy": 1 / 1.2, "evalica": 10},
+    is_near,
 )
 LSR = "the same from integer votes, against Luce spectral ranking"
 CI = "intervals, against a bootstrap of 100 resamples"

@@ -38,13 +38,13 @@ def answer(ranking: Ranking) -> Answer:
 
 
 ONE = Work(
-    name="fuse",
-    doc="reciprocal rank fusion of one query",
-    sizes=sizes("lists length", tiny=(3, 5), small=(10, 100), full=(10, 100)),
-    make=make,
-    ours=ours,
-    rivals={"plain_python": 1.0},
-    agree=is_same_ranking,
+    "fuse",
+    "reciprocal rank fusion of one query",
+    sizes("lists length", tiny=(3, 5), small=(10, 100), full=(10, 100)),
+    make,
+    ours,
+    {"plain_python": 1.0},
+    is_same_ranking,
 )
 TEN = sizes("lists length", tiny=(3, 3), small=(10, 10), full=(10, 10))
 THREE = sizes("lists length", tiny=(2, 3), small=(3, 10), full=(3, 10))

@@ -56,13 +56,13 @@ def is_no_worse(ours: Answer, theirs: Answer) -> bool:
 
 
 EXACT = Work(
-    name="kemeny",
-    doc="exact Kemeny consensus of Mallows rankings (phi in hundredths)",
-    sizes=sizes("items rankings phi", tiny=(6, 5, 90), small=(20, 10, 95), full=(40, 10, 95)),
-    make=make,
-    ours=partial(ours, "kemeny"),
-    rivals={"corankco": 200},
-    agree=is_equal,
+    "kemeny",
+    "exact Kemeny consensus of Mallows rankings (phi in hundredths)",
+    sizes("items rankings phi", tiny=(6, 5, 90), small=(20, 10, 95), full=(40, 10, 95)),
+    make,
+    partial(ours, "kemeny"),
+    {"corankco": 200},
+    is_equal,
 )
 WORKS = (
     EXACT,

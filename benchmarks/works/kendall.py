@@ -24,13 +24,13 @@ def ours(inputs: Inputs) -> Task:
 
 
 SHORT = Work(
-    name="kendall",
-    doc="the matrix of Kendall distances",
-    sizes=sizes("rankings items", tiny=(6, 10), small=(50, 100), full=(200, 100)),
-    make=make,
-    ours=ours,
-    rivals={"scipy_loop": 300},
-    agree=is_close,
+    "kendall",
+    "the matrix of Kendall distances",
+    sizes("rankings items", tiny=(6, 10), small=(50, 100), full=(200, 100)),
+    make,
+    ours,
+    {"scipy_loop": 300},
+    is_close,
 )
 WORKS = (
     SHORT,

@@ -60,15 +60,7 @@ def is_near(ours: Answer, theirs: Answer) -> bool:
     return bool(np.abs(ours["score"] - theirs["score"]).max() < 0.01)
 
 
-FEW = Work(
-    name="plackett-luce",
-    doc="Plackett-Luce scores from rankings",
-    sizes=SIZES,
-    make=make,
-    ours=ours,
-    rivals={"choix": 100},
-    agree=is_near,
-)
+FEW = Work("plackett-luce", "Plackett-Luce scores from rankings", SIZES, make, ours, {"choix": 100}, is_near)
 WORKS = (
     FEW,
     FEW.but("plackett-luce-many", "the same from a hundred times as many", sizes=MANY, rivals={}, budget=1.5),

@@ -73,13 +73,13 @@ def ours_arrays(inputs: Inputs) -> Task:
 
 
 OBJECTS = Work(
-    name="retrieval",
-    doc="NDCG@10 and MAP of built objects",
-    sizes=SIZES,
-    make=make,
-    ours=ours,
-    rivals={"plain_python": None, "ranx": 20, "pytrec_eval": 20},
-    agree=is_close,
+    "retrieval",
+    "NDCG@10 and MAP of built objects",
+    SIZES,
+    make,
+    ours,
+    {"plain_python": None, "ranx": 20, "pytrec_eval": 20},
+    is_close,
 )
 WORKS = (
     OBJECTS,

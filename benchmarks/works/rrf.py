@@ -84,13 +84,7 @@ def answer(ranking: Ranking) -> Answer:
 
 
 TEXT = Work(
-    name="rrf",
-    doc="reciprocal rank fusion from columns of str objects",
-    sizes=SIZES,
-    make=make,
-    ours=ours,
-    rivals={"plain_python": 5},
-    agree=is_same_ranking,
+    "rrf", "reciprocal rank fusion from columns of str objects", SIZES, make, ours, {"plain_python": 5}, is_same_ranking
 )
 ARROW = "the same from Arrow columns (the loop gets str objects)"
 WORKS = (TEXT, TEXT.but("rrf-arrow", ARROW, make=make_arrow, rivals={"plain_python": 8}))

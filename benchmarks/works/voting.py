@@ -43,15 +43,7 @@ def answer(ranking: Ranking) -> Answer:
 
 
 WORKS = tuple(
-    Work(
-        name=method,
-        doc=doc,
-        sizes=SIZES,
-        make=make,
-        ours=partial(ours, method),
-        rivals={"plain_python": None, "pyflagr": 5},
-        agree=is_same_ranking,
-    )
+    Work(method, doc, SIZES, make, partial(ours, method), {"plain_python": None, "pyflagr": 5}, is_same_ranking)
     for method, doc in (
         ("borda", "Borda points of every item"),
         ("copeland", "duels won by every item, ties half"),

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.cases import one_silent_instance
 
 from concordant import laws, views
 from concordant.preferences import Preferences
@@ -99,14 +100,5 @@ def test_fractions_that_cancel_leave_nothing():
 
 
 def test_an_instance_without_ballots_has_an_empty_count():
-    prefs = Preferences(
-        ["a", "b"],
-        [0, 2],
-        [0, 1],
-        [0, 1],
-        instances=["q1", "q2"],
-        instance=[0],
-        slot_ptr=[0, 2, 4],
-        slot_item=[0, 1, 0, 1],
-    )
+    prefs = one_silent_instance()
     assert not views.win_matrices(prefs).matrix(1).any()

@@ -7,6 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from tests.cases import EDGES
 
 import concordant as cc
 from concordant import simulate
@@ -365,16 +366,6 @@ def test_learning_needs_agents():
 
 
 # ---- edge cases ----
-EDGES = {
-    "undefeated": [["a", "b", "c"], ["a", "c", "b"]],
-    "winless": [["a", "b", "c"], ["b", "a", "c"]],
-    "two components": [["a", "b"], ["b", "a"], ["c", "d"], ["d", "c"]],
-    "compared once": [["a", "b"], ["b", "a"], ["a", "z"]],
-    "all ties": [[["a", "b", "c"]], [["a", "b", "c"]]],
-    "a single ballot": [["a", "b", "c"]],
-    "two items": [["a", "b"]],
-    "one item": [["a"]],
-}
 
 
 @pytest.mark.parametrize("method", [*METHODS, "cps-footrule", "cps-spearman"])

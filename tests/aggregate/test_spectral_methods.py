@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.cases import EDGES
 
 import concordant as cc
 
@@ -134,16 +135,6 @@ def test_the_chains_are_those_of_the_paper(variant):
 
 
 # ---- edge cases ----
-EDGES = {
-    "undefeated": [["a", "b", "c"], ["a", "c", "b"]],
-    "winless": [["a", "b", "c"], ["b", "a", "c"]],
-    "two components": [["a", "b"], ["b", "a"], ["c", "d"], ["d", "c"]],
-    "compared once": [["a", "b"], ["b", "a"], ["a", "z"]],
-    "all ties": [[["a", "b", "c"]], [["a", "b", "c"]]],
-    "a single ballot": [["a", "b", "c"]],
-    "two items": [["a", "b"]],
-    "one item": [["a"]],
-}
 
 
 @pytest.mark.parametrize("method", METHODS)

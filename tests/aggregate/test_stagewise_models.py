@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from tests.cases import EDGES
 
 import concordant as cc
 from concordant import kernels, laws
@@ -294,16 +295,6 @@ def test_intervals_cover_the_truth_as_often_as_they_say(backend):
 
 
 # ---- edge cases ----
-EDGES = {
-    "undefeated": [["a", "b", "c"], ["a", "c", "b"]],
-    "winless": [["a", "b", "c"], ["b", "a", "c"]],
-    "two components": [["a", "b"], ["b", "a"], ["c", "d"], ["d", "c"]],
-    "compared once": [["a", "b"], ["b", "a"], ["a", "z"]],
-    "all ties": [[["a", "b", "c"]], [["a", "b", "c"]]],
-    "a single ballot": [["a", "b", "c"]],
-    "two items": [["a", "b"]],
-    "one item": [["a"]],
-}
 TOLD = {
     "undefeated": ("never-lost", {"a"}),
     "winless": ("never-won", {"c"}),

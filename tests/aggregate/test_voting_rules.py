@@ -6,6 +6,7 @@ from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
 import pytest
+from tests.cases import one_silent_instance
 
 import concordant as cc
 from concordant import laws, views
@@ -408,16 +409,7 @@ def test_candidates_nobody_ranks_come_last(name):
 
 @pytest.mark.parametrize("name", VOTING)
 def test_an_instance_nobody_voted_in_is_all_tied(name):
-    prefs = cc.Preferences(
-        ["a", "b"],
-        [0, 2],
-        [0, 1],
-        [0, 1],
-        instances=["q1", "q2"],
-        instance=[0],
-        slot_ptr=[0, 2, 4],
-        slot_item=[0, 1, 0, 1],
-    )
+    prefs = one_silent_instance()
     ranking = cc.rank(prefs, name)
     assert ranking["q1"].tiers == [["a"], ["b"]]
     assert ranking["q2"].tiers == [["a", "b"]]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cases import output_of as run
 
 import concordant as cc
 from concordant.cli.__main__ import main
@@ -38,13 +39,6 @@ def letor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for part in range(1, 6):
         write_rows(root / "letor4-mq2008" / f"S{part}.txt", 12, part, 100 * part)
     return root
-
-
-def run(capsys: pytest.CaptureFixture[str], *args: object) -> str:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(arg) for arg in args])
-    assert stopped.value.code == 0
-    return capsys.readouterr().out
 
 
 # ---- data ----

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cases import output_of as run
 
 import concordant as cc
-from concordant.cli.__main__ import main
 from concordant.experiments import _movielens_descent, adherence, calibrated_fusion, metasearch, movielens_consensus
 
 EXACT = ("rrf", "borda-upside-down", "copeland-difference")
@@ -39,13 +39,6 @@ def letor(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     )
             (folder / f"A{part}.txt").write_text("\n".join(lines) + "\n")
     return root
-
-
-def run(capsys: pytest.CaptureFixture[str], *args: object) -> str:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(arg) for arg in args])
-    assert stopped.value.code == 0
-    return capsys.readouterr().out
 
 
 def test_a_method_that_learns_sees_the_training_parts_only(letor):

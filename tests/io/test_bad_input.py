@@ -34,7 +34,7 @@ def test_an_empty_file(make: Any) -> None:
     assert complaint(make("\n \n")) == "votes.csv: the file is empty: there is nothing to read."
 
 
-def test_a_header_only(make: Any, both_back_ends: str) -> None:
+def test_a_header_only(make: Any, backend: str) -> None:
     assert complaint(make("winner,loser\n")).startswith("votes.csv: there are no rows of data")
 
 
@@ -43,7 +43,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
     assert "this is a folder" in complaint(tmp_path)
 
 
-def test_a_duplicate_item_in_a_wide_ballot(make: Any, both_back_ends: str) -> None:
+def test_a_duplicate_item_in_a_wide_ballot(make: Any, backend: str) -> None:
     path = make("first,second,third\na,b,c\nb,c,b\n")
     assert complaint(path).startswith("votes.csv, line 3: the item 'b' stands twice in the ballot: correct the row")
     prefs = cc.read(path, skip_bad_rows=True)
@@ -51,7 +51,7 @@ def test_a_duplicate_item_in_a_wide_ballot(make: Any, both_back_ends: str) -> No
     assert prefs.notes[1] == "left out 1 row: an item stands twice in the ballot (first: line 3)"
 
 
-def test_a_duplicate_item_in_rows_names_both_lines(make: Any, both_back_ends: str) -> None:
+def test_a_duplicate_item_in_rows_names_both_lines(make: Any, backend: str) -> None:
     path = make("user,item,rating\nu,x,1\nv,x,2\nu,x,3\n")
     assert complaint(path).startswith(
         "votes.csv, line 4: the item 'x' is given twice for agent 'u' (first in line 2), keep one of them"
@@ -74,7 +74,7 @@ def test_ratings_without_agents_say_what_may_be_missing(make: Any) -> None:
 
 
 @pytest.mark.parametrize("weight", ["nan", "inf", "-1", "-inf", "many", ""])
-def test_a_weight_that_is_no_count(make: Any, weight: str, both_back_ends: str) -> None:
+def test_a_weight_that_is_no_count(make: Any, weight: str, backend: str) -> None:
     path = make(f"winner,loser,weight\na,b,2\nb,c,{weight}\n")
     said = "the weight is missing" if weight == "" else f"the weight is '{weight}', not a finite number from 0 up"
     assert complaint(path).startswith(f"votes.csv, line 3: {said}: correct the row")
@@ -86,7 +86,7 @@ def test_weights_that_differ_within_a_ballot(make: Any) -> None:
     assert "line 3: the weight differs" in complaint(make("user,item,rank,weight\nu,x,1,2\nu,y,2,3\n"))
 
 
-def test_a_rating_that_is_no_number(make: Any, both_back_ends: str) -> None:
+def test_a_rating_that_is_no_number(make: Any, backend: str) -> None:
     path = make("user,item,rating\nu,x,4\nu,y,abc\nu,z,\n")
     assert complaint(path).startswith("votes.csv, line 3: the rating is 'abc', not a finite number: correct")
     prefs = cc.read(path, skip_bad_rows=True)
@@ -130,7 +130,7 @@ def test_a_quotation_mark_that_is_not_closed(make: Any) -> None:
     assert complaint(make('winner,loser\na,b\n"c,d\ne,f\n')).startswith("votes.csv, line 3: a quotation mark")
 
 
-def test_a_missing_item(make: Any, both_back_ends: str) -> None:
+def test_a_missing_item(make: Any, backend: str) -> None:
     assert complaint(make("winner,loser\na,b\n,c\n")).startswith("votes.csv, line 3: the winner is missing")
 
 
@@ -181,7 +181,7 @@ def test_a_zip_archive_of_one_file_is_read_and_of_several_refused(tmp_path: Path
     )
 
 
-def test_a_label_of_a_million_characters(make: Any, both_back_ends: str) -> None:
+def test_a_label_of_a_million_characters(make: Any, backend: str) -> None:
     label = "é" * 1_000_000
     prefs = cc.read(make(f"winner,loser\n{label},b\nb,c\n"))
     assert prefs.items[0] == label

@@ -61,7 +61,7 @@ DAMAGED: dict[str, Callable[[], Damage]] = {
 
 @pytest.mark.parametrize("what", DAMAGED)
 @pytest.mark.parametrize("library", ["pyarrow", "pandas"])
-def test_a_damaged_column_is_refused(what: str, library: str, both_back_ends: str) -> None:
+def test_a_damaged_column_is_refused(what: str, library: str, backend: str) -> None:
     array, memory, damage = DAMAGED[what]()
     frame: Any = pa.table({"winner": array, "loser": ["ann", "bob", "cid"]})
     if library == "pandas":
@@ -74,7 +74,7 @@ def test_a_damaged_column_is_refused(what: str, library: str, both_back_ends: st
         cc.Preferences.from_pairs(frame["winner"], frame["loser"])
 
 
-def test_a_view_of_a_frame_is_its_rows(both_back_ends: str) -> None:
+def test_a_view_of_a_frame_is_its_rows(backend: str) -> None:
     table = pa.table({"winner": ["ann", "bob", "cid"], "loser": ["bob", "cid", "dan"]})
     assert cc.Preferences.from_frame(table.slice(1, 2)).items.labels == ["bob", "cid", "dan"]
 

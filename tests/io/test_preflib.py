@@ -42,7 +42,7 @@ def ballots(prefs: cc.Preferences) -> list[list[list[str]]]:
 
 
 # ---- reading ----
-@pytest.mark.usefixtures("both_back_ends")
+@pytest.mark.usefixtures("backend")
 def test_orders_become_ballots_with_counts_as_weights(make: MakeFile) -> None:
     prefs = cc.read(make(text("toi", "5: 3,{1,2}", "2: 2", "1:1, 3 , 2"), "vote.toi"))
     assert ballots(prefs) == [[["Cy"], ["Ada", "Ben"]], [["Ben"]], [["Ada"], ["Cy"], ["Ben"]]]
@@ -174,7 +174,7 @@ def test_edges_are_ratings_of_vertices_by_vertices(make: MakeFile) -> None:
 
 
 # ---- what is refused ----
-@pytest.mark.usefixtures("both_back_ends")
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize(
     ("order", "said"),
     [

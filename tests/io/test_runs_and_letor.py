@@ -18,7 +18,7 @@ from concordant.kernels import twins
 RUN = "7 Q0 d2 0 9.5 alpha\n7\tQ0  d1 1 9.0 alpha\n7 Q0 d3 1 8 alpha\n8 Q0 d1 0 1e-3 alpha\r\n"
 
 
-def test_a_run_is_ordered_by_rank_and_keeps_scores(make: Any, both_back_ends: str) -> None:
+def test_a_run_is_ordered_by_rank_and_keeps_scores(make: Any, backend: str) -> None:
     prefs = cc.read(make(RUN, "alpha.run"))
     assert prefs.instances is not None
     assert prefs.agents is not None
@@ -61,7 +61,7 @@ def test_a_file_may_hold_several_runs(make: Any) -> None:
         ("7 Q0 d1 2 7.0 alpha", r"the document 'd1' stands twice in one topic of a run \(first in .*a.run, line 2\)"),
     ],
 )
-def test_an_odd_line_is_refused_with_its_file_and_number(make: Any, line: str, said: str, both_back_ends: str) -> None:
+def test_an_odd_line_is_refused_with_its_file_and_number(make: Any, line: str, said: str, backend: str) -> None:
     paths = [
         make(RUN, "a.run"),
         make(RUN.replace("alpha", "beta") + "\n" + line.replace("alpha", "beta") + "\n", "b.run"),
@@ -95,7 +95,7 @@ LETOR = (
 )
 
 
-def test_every_document_of_an_aggregation_file_is_a_candidate(make: Any, both_back_ends: str) -> None:
+def test_every_document_of_an_aggregation_file_is_a_candidate(make: Any, backend: str) -> None:
     prefs = cc.read(make(LETOR, "A1.txt"))
     assert prefs.agents is not None
     assert prefs.instances is not None
@@ -128,7 +128,7 @@ def test_documents_without_names_are_numbered_in_their_query(make: Any) -> None:
         ("1 qid:11 1:3 #docid = GX-3", r"'GX-3' stands twice in its query \(first in line 5\)"),
     ],
 )
-def test_an_odd_letor_row_is_refused_with_its_line(make: Any, line: str, said: str, both_back_ends: str) -> None:
+def test_an_odd_letor_row_is_refused_with_its_line(make: Any, line: str, said: str, backend: str) -> None:
     named = line if "#" in line else f"{line} #docid = GX-9"
     with pytest.raises(FormatError, match=f"A1.txt, line 6: .*{said}"):
         cc.read(make(f"{LETOR}{named}\n", "A1.txt"))
@@ -137,7 +137,7 @@ def test_an_odd_letor_row_is_refused_with_its_line(make: Any, line: str, said: s
     assert "left out 1 row" in prefs.notes[-1]
 
 
-def test_feature_rows_become_a_dense_matrix(make: Any, both_back_ends: str) -> None:
+def test_feature_rows_become_a_dense_matrix(make: Any, backend: str) -> None:
     X, y, query = cc.read_features(make("1 qid:b 1:0.5 3:-2e1 # x\n0 qid:b 2:1\n\n2 qid:a 4:NULL\n", "train.txt"))
     np.testing.assert_array_equal(X, [[0.5, 0, -20, 0], [0, 1, 0, 0], [0, 0, 0, np.nan]])
     assert (y.tolist(), query.tolist()) == ([1, 0, 2], [0, 0, 1])

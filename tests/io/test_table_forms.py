@@ -25,7 +25,7 @@ def ballots(prefs: cc.Preferences) -> list[list[list[str]]]:
     return out
 
 
-def test_winner_and_loser_columns_are_pairs(make: Any, both_back_ends: str) -> None:
+def test_winner_and_loser_columns_are_pairs(make: Any, backend: str) -> None:
     prefs = cc.read(make("winner,loser\nada,ben\nben,cleo\n"))
     assert ballots(prefs) == [[["ada"], ["ben"]], [["ben"], ["cleo"]]]
     assert prefs.items.labels == ["ada", "ben", "cleo"]
@@ -37,7 +37,7 @@ def test_what_was_understood_is_said(make: Any) -> None:
     assert prefs.notes == (f"{path}: 1 pair; winner = winner, loser = loser, agent = judge; not read: date",)
 
 
-def test_a_tie_column_makes_draws(make: Any, both_back_ends: str) -> None:
+def test_a_tie_column_makes_draws(make: Any, backend: str) -> None:
     prefs = cc.read(make("winner,loser,tie\na,b,false\nb,c,TRUE\nc,a,\na,d,1\n"))
     assert ballots(prefs) == [[["a"], ["b"]], [["b", "c"]], [["c"], ["a"]], [["a", "d"]]]
 
@@ -62,7 +62,7 @@ def test_zero_is_a_tie_where_minus_one_is_a_loss(make: Any) -> None:
     assert ballots(prefs) == [[["x"], ["y"]], [["y"], ["x"]], [["x", "y"]]]
 
 
-def test_ratings_of_users_in_camel_case(make: Any, both_back_ends: str) -> None:
+def test_ratings_of_users_in_camel_case(make: Any, backend: str) -> None:
     prefs = cc.read(make("userId,movieId,rating,timestamp\n1,10,5,7\n1,20,3.5,7\n2,20,4,7\n"))
     assert ballots(prefs) == [[["10"], ["20"]], [["20"]]]
     assert (prefs.scale, prefs.agents and prefs.agents.labels) == ("rating", ["1", "2"])
@@ -201,7 +201,7 @@ FRAMES = [pd.DataFrame, pl.DataFrame, pa.table]
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_a_frame_says_the_same_as_its_file(make: Any, frame: Any, both_back_ends: str) -> None:
+def test_a_frame_says_the_same_as_its_file(make: Any, frame: Any, backend: str) -> None:
     columns = {"model_a": ["x", "y"], "model_b": ["y", "z"], "winner": ["model_b", "tie"], "judge": ["j", "k"]}
     text = "\n".join([",".join(columns), *(",".join(row) for row in zip(*columns.values(), strict=True))])
     assert cc.Preferences.from_frame(frame(columns)) == cc.read(make(text + "\n"))

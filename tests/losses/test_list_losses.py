@@ -6,6 +6,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from tests.cases import assert_gradient_is_the_slope
 
 from concordant.losses.base import Loss
 from concordant.losses.list_mle import ListMLELoss
@@ -38,12 +39,7 @@ class TestBothLosses:
     @pytest.mark.parametrize("loss", LOSSES, ids=repr)
     def test_the_gradient_is_the_slope(self, loss: Loss) -> None:
         scores, queries = some_queries()
-        gradient = loss.evaluate(scores, queries).gradient
-        for k in range(len(scores)):
-            step = np.zeros(len(scores))
-            step[k] = 1e-6
-            rise = loss.evaluate(scores + step, queries).value - loss.evaluate(scores - step, queries).value
-            assert gradient[k] == pytest.approx(rise / 2e-6, abs=1e-7)
+        assert_gradient_is_the_slope(loss, scores, queries)
 
     @pytest.mark.parametrize("loss", LOSSES, ids=repr)
     def test_the_curvature_is_the_slope_of_the_gradient(self, loss: Loss) -> None:

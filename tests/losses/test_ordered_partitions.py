@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.cases import assert_gradient_is_the_slope
 from tests.losses.enumeration import (
     EXACT,
     MEANS,
@@ -138,12 +139,7 @@ class TestGradients:
     def test_the_gradient_is_the_slope(self, mean: str, rank_weighting: bool, backward: bool) -> None:
         loss = loss_of(mean, rank_weighting=rank_weighting, backward=backward, bias=TieOdds(0.7))
         scores, queries = some_queries()
-        gradient = loss.evaluate(scores, queries).gradient
-        for k in range(len(scores)):
-            step = np.zeros(len(scores))
-            step[k] = 1e-6
-            rise = loss.evaluate(scores + step, queries).value - loss.evaluate(scores - step, queries).value
-            assert gradient[k] == pytest.approx(rise / 2e-6, abs=1e-7)
+        assert_gradient_is_the_slope(loss, scores, queries)
 
     @pytest.mark.parametrize("backward", [False, True])
     @pytest.mark.parametrize("rank_weighting", [False, True])

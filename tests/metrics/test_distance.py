@@ -113,12 +113,17 @@ def test_nothing_to_compare_is_no_distance():
     np.testing.assert_array_equal(metrics.kendall_matrix([[1], [1]], normalised=True), np.zeros((2, 2)))
 
 
+def named_by_both(pair):
+    a, b = np.array(pair)
+    both = ~np.isnan(a) & ~np.isnan(b)
+    return a[both], b[both]
+
+
 @settings(max_examples=50)
 @given(two_rankings)
 def test_correlations_are_scipys_over_common_items(pair):
     a, b = np.array(pair)
-    both = ~np.isnan(a) & ~np.isnan(b)
-    x, y = a[both], b[both]
+    x, y = named_by_both(pair)
     if len(set(x)) > 1 and len(set(y)) > 1:
         assert metrics.tau_b(a, b) == pytest.approx(stats.kendalltau(x, y).statistic)
         assert metrics.spearman(a, b) == pytest.approx(stats.spearmanr(x, y).statistic)
@@ -172,9 +177,7 @@ def test_agree_sums_the_preferences_kept():
 @settings(max_examples=50)
 @given(two_rankings)
 def test_agree_with_a_ranking_counts_kept_pairs(pair):
-    a, b = np.array(pair)
-    kept = ~np.isnan(a) & ~np.isnan(b)
-    a, b = a[kept], b[kept]
+    a, b = named_by_both(pair)
     preferences = (a[:, None] < a) + 0.5 * (a[:, None] == a)
     assert metrics.compare_ranks(*pair, "agree")["agree"] == pytest.approx(metrics.agree(preferences, b))
 

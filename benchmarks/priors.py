@@ -18,10 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import concordant as cc
-from concordant import kernels
 from concordant.datasets._loaders import _tennis_files
-from concordant.models.fitted import PairModel
-from concordant.models.stages import known_stages, worths
 from concordant.preferences import Preferences
 from concordant.types import Floats
 
@@ -79,16 +76,6 @@ CASES = (
 )
 
 
-def held_out(model: object, prefs: Preferences) -> float:
-    """Return the log-likelihood of other ballots over the same candidates."""
-    if isinstance(model, PairModel):
-        return model.log_likelihood(prefs)
-    stages = known_stages(prefs, "ignore", "shuffle")
-    score: Floats = model.score  # type: ignore[attr-defined]
-    value, _, _ = kernels.stage_sums(*stages.arrays, worths(score))
-    return value + float(stages.wins @ (score - score.max()))
-
-
 def folds(prefs: Preferences, n: int) -> Iterator[tuple[Preferences, Preferences]]:
     """Deal the ballots into folds: (all but one, that one)."""
     fold = np.random.default_rng(0).permutation(prefs.n_ballots) % n
@@ -102,7 +89,7 @@ def measure(method: str, prefs: Preferences, n_folds: int) -> tuple[Floats, list
     for k, (train, test) in enumerate(folds(prefs, n_folds)):
         for p, prior in enumerate(PRIORS):
             ranking = cc.rank(train, method, prior=prior, errors="none")
-            found[p, k] = held_out(ranking.model, test) / test.n_ballots
+            found[p, k] = ranking.model.log_likelihood(test) / test.n_ballots
             if prior == "auto":
                 chosen.append((ranking.fit or {})["prior"])
     return found, chosen

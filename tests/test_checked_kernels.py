@@ -6,25 +6,32 @@ import inspect
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from concordant.kernels import checked, twins
+from concordant.kernels import bundles, checked, twins
 
 KERNELS = sorted(name for name in vars(twins) if not name.startswith("_") and callable(getattr(twins, name)))
 LENGTHS_ONLY = {"like", "across"}
 
 
-def parameters(name: str) -> dict[str, str]:
-    return {one.name: str(one.annotation) for one in inspect.signature(getattr(twins, name)).parameters.values()}
+def call(name: str, kernel: Callable[..., Any], fields: dict[str, Any]) -> Any:
+    """Call the verified kernel, fields of bundles gathered into them."""
+    given = dict(fields)
+    for one in inspect.signature(getattr(twins, name)).parameters.values():
+        bundle = getattr(bundles, one.annotation, None)
+        if hasattr(bundle, "_fields"):
+            given[one.name] = bundle(**{field: given.pop(field) for field in bundle._fields})
+    return checked.verifying(name, kernel)(**given)
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_array_of_every_kernel_has_a_rule(name: str) -> None:
     """A new kernel with arguments of new names needs a line in ``RULES`` or ``OWN``."""
-    kinds = parameters(name)
+    kinds = checked.arguments_of(name)
     ruled, valued = set[str](), set[str]()
     for rule in checked.rules_of(name, tuple(kinds)):
         subject, verb, *others = (word.rstrip("?") for word in rule.split())
@@ -79,7 +86,7 @@ GOOD = {
 
 @pytest.mark.parametrize("name", GOOD)
 def test_right_arguments_pass(name: str) -> None:
-    assert checked.verifying(name, lambda **_: "called")(**GOOD[name]) == "called"
+    assert call(name, lambda **_: "called", GOOD[name]) == "called"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +113,7 @@ def test_wrong_arguments_never_reach_the_kernel(name: str, wrong: dict[str, Any]
         raise AssertionError("the kernel was called")
 
     with pytest.raises(checked.KernelError, match=said):
-        checked.verifying(name, kernel)(**{**GOOD[name], **wrong})
+        call(name, kernel, {**GOOD[name], **wrong})
 
 
 def test_the_environment_switches_the_checks_on() -> None:

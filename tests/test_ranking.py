@@ -87,7 +87,7 @@ def test_it_prints_well() -> None:
     assert "rank  item  score" in repr(ranking["q1"])
     assert "<td>a</td>" in ranking["q1"]._repr_html_()
     noticed = Ranking(
-        Vocabulary("a"), np.array([0, 1]), np.zeros(1, np.int32), np.zeros(1), warnings=(Notice("alone", "one item"),)
+        Vocabulary("a"), np.array([0, 1]), np.zeros(1, np.int32), np.zeros(1), notices=(Notice("alone", "one item"),)
     )
     assert "warning: alone: one item" in repr(noticed)
 

@@ -100,4 +100,4 @@ def rank(
 
     kept = prefs.min_ballots(min_ballots)
     ranking = method.rank(kept)
-    return replace(ranking, warnings=(Notice("few-ballots", kept.notes[-1]), *ranking.warnings))
+    return replace(ranking, notices=(Notice("few-ballots", kept.notes[-1]), *ranking.notices))

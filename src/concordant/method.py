@@ -19,7 +19,7 @@ from concordant import memory
 from concordant.errors import InputError, NeedError, ParameterError
 from concordant.params import check_params, values_of
 from concordant.preferences import Preferences
-from concordant.ranking import Notice, Ranking
+from concordant.ranking import Notice, Ranking, Uncertain, Uncertainty
 from concordant.registry import summary_of
 from concordant.types import AnyArray, Floats
 
@@ -37,6 +37,7 @@ class Outcome:
     """What a method computes: a score per slot, and what else it knows.
 
     ``details`` holds further arrays with one value per slot (``stderr``, ``rank_low``, ``rank_high``, ``p_best``);
+    where these and the intervals take time, ``uncertainty`` stands in their place and finds them when first asked for;
     ``model`` is the fitted model for questions a table cannot answer (the chance that a beats b).
     """
 
@@ -47,6 +48,7 @@ class Outcome:
     fit: Mapping[str, float] | None = None
     warnings: tuple[Notice, ...] = ()
     details: Mapping[str, AnyArray] = field(default_factory=dict)
+    uncertainty: Uncertain | None = None
     model: object = None
 
 
@@ -110,15 +112,13 @@ class Method:
             slot_item=prefs.slot_item,
             score=score,
             instances=prefs.instances,
-            slot_low=outcome.low,
-            slot_high=outcome.high,
             agents=outcome.agents,
             fit=outcome.fit,
-            warnings=outcome.warnings,
+            notices=outcome.warnings,
             method=self.name,
             params=values_of(self),
             seconds=time.perf_counter() - start,
-            details=outcome.details,
+            uncertainty=outcome.uncertainty or Uncertainty(outcome.low, outcome.high, outcome.details),
             model=outcome.model,
         )
 

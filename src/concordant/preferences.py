@@ -11,7 +11,7 @@ array promises that nobody writes to its memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -479,6 +479,10 @@ class Preferences:
         """
         parts = {name: getattr(self, name) for name in _PARTS}
         return Preferences(**{**parts, "form": self.said_form, **changes})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = {name: getattr(self, name) for name in _PARTS}
+        return partial(Preferences, **{**parts, "form": self.said_form, "meta": dict(self.meta)}), ()
 
     def merge(self, *, agents: bool = True) -> Preferences:
         """Join equal ballots and add their weights; ``agents=False`` forgets who said what.

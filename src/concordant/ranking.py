@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,11 +32,53 @@ class Notice:
 
 
 @dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """How sure a result is, in slot order: ends of the score intervals, further columns, and trouble in finding them.
+
+    What takes time is found when first asked for: any object with such a function ``known`` can stand in its place.
+    """
+
+    low: Floats | None = None
+    high: Floats | None = None
+    details: Mapping[str, AnyArray] = field(default_factory=dict)
+    warnings: tuple[Notice, ...] = ()
+
+    def known(self) -> Uncertainty:
+        """Return what there is to know."""
+        return self
+
+
+class Uncertain(Protocol):
+    """What can say how sure a result is."""
+
+    def known(self) -> Uncertainty:
+        """Find it out, or return what was found before."""
+
+
+@dataclass(frozen=True, eq=False)
+class _OfSome:
+    """The uncertainty of some slots of a ranking."""
+
+    whole: Uncertain
+    slots: Int64s | slice
+
+    def known(self) -> Uncertainty:
+        whole = self.whole.known()
+        low, high = (None if ends is None else ends[self.slots] for ends in (whole.low, whole.high))
+        details = {name: values[self.slots] for name, values in whole.details.items()}
+        return Uncertainty(low, high, details, whole.warnings)
+
+
+_UNKNOWN = Uncertainty()
+
+
+@dataclass(frozen=True, eq=False)
 class Ranking:
     """Items in order, best first, for one instance or many.
 
     For a single instance ``items``, ``scores``, ``ranks``, ``tiers``, ``low`` and ``high`` are aligned, best first.
     ``details`` holds further arrays with one value per slot, in slot order; ``detail(name)`` aligns one with ``items``.
+    Intervals, details and warnings are found when first asked for; order and scores do not wait for them.
     With several instances, ``ranking["q7"]`` is the ranking of one and iteration goes through all of them.
     """
 
@@ -45,15 +87,13 @@ class Ranking:
     slot_item: Int32s
     score: Floats
     instances: Vocabulary | None = None
-    slot_low: Floats | None = None
-    slot_high: Floats | None = None
     agents: Mapping[str, float] | None = None
     fit: Mapping[str, float] | None = None
-    warnings: tuple[Notice, ...] = ()
+    notices: tuple[Notice, ...] = ()
     method: str = ""
     params: Mapping[str, object] = field(default_factory=dict)
     seconds: float = 0.0
-    details: Mapping[str, AnyArray] = field(default_factory=dict)
+    uncertainty: Uncertain = _UNKNOWN
     model: object = None
     sorted_by: str = "score"
 
@@ -66,14 +106,37 @@ class Ranking:
         slot_ptr, slot_item = _plain_slots(len(labels))
         self.__dict__.update(
             vocabulary=Vocabulary(labels), slot_ptr=slot_ptr, slot_item=slot_item, score=score,
-            method=method, params=params, seconds=seconds, details={},
+            method=method, params=params, seconds=seconds,
         )  # fmt: skip
         return self
 
     @cached_property
+    def _known(self) -> Uncertainty:
+        return self.uncertainty.known()
+
+    @property
+    def slot_low(self) -> Floats | None:
+        """Lower ends of the score intervals in slot order, where the method has them."""
+        return self._known.low
+
+    @property
+    def slot_high(self) -> Floats | None:
+        """Upper ends of the score intervals in slot order, where the method has them."""
+        return self._known.high
+
+    @property
+    def details(self) -> Mapping[str, AnyArray]:
+        """Further arrays with one value per slot, in slot order: ``stderr``, ``rank_low``, …"""
+        return self._known.details
+
+    @property
+    def warnings(self) -> tuple[Notice, ...]:
+        """What a reader must know: trouble with the data, and with finding how sure the scores are."""
+        return (*self.notices, *self._known.warnings)
+
+    @cached_property
     def _sorted(self) -> tuple[Int64s, Int32s]:
-        key = {"score": self.score, "low": self.slot_low, "high": self.slot_high}[self.sorted_by]
-        assert key is not None
+        key = self.score if self.sorted_by == "score" else getattr(self._known, self.sorted_by)
         return kernels.order_segments(key, self.slot_ptr, TIE_TOLERANCE)
 
     def by(self, end: str) -> Ranking:
@@ -189,9 +252,7 @@ class Ranking:
             slot_item=self.slot_item[span],
             score=self.score[span],
             instances=None if self.instances is None else Vocabulary([self.instances[q]]),
-            slot_low=None if self.slot_low is None else self.slot_low[span],
-            slot_high=None if self.slot_high is None else self.slot_high[span],
-            details={name: values[span] for name, values in self.details.items()},
+            uncertainty=_OfSome(self.uncertainty, span),
         )
 
     def head(self, n: int) -> Ranking:
@@ -203,9 +264,7 @@ class Ranking:
             slot_ptr=np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.slot_ptr), n))]).astype(np.int64),
             slot_item=self.slot_item[kept],
             score=self.score[kept],
-            slot_low=None if self.slot_low is None else self.slot_low[kept],
-            slot_high=None if self.slot_high is None else self.slot_high[kept],
-            details={name: values[kept] for name, values in self.details.items()},
+            uncertainty=_OfSome(self.uncertainty, kept),
         )
 
     @property

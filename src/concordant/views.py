@@ -19,11 +19,25 @@ import numpy as np
 from concordant import kernels, memory
 from concordant.errors import ParameterError
 from concordant.gather import segment_index, sum_by
+from concordant.kernels.bundles import Ballots
 from concordant.preferences import Preferences
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 MISSING = ("ignore", "last", "last-free")
 COUNTED = 2  # matrices that pair counts take: wins and ties
+
+
+def ballots(prefs: Preferences) -> Ballots:
+    """Return the arrays of all ballots as the kernels take them."""
+    return Ballots(
+        prefs.slot_ptr,
+        prefs.instance_of_ballot,
+        prefs.indptr,
+        prefs.entry_slot,
+        prefs.tier,
+        prefs.weight,
+        np.zeros(prefs.n_ballots, np.uint8) if prefs.open is None else prefs.open.view(np.uint8),
+    )
 
 
 def instance_of_slot(prefs: Preferences) -> Int64s:
@@ -225,18 +239,7 @@ class WinMatrices:
 def win_matrices(prefs: Preferences, missing: str = "ignore") -> WinMatrices:
     """Count, for every pair of candidates of every instance, the weight of ballots that prefer one to the other."""
     check_matrix_size(prefs)
-    is_open = np.zeros(prefs.n_ballots, np.uint8) if prefs.open is None else prefs.open.astype(np.uint8)
-    mode = MISSING.index(resolve_missing(prefs, missing))
-    ptr, wins, ties = kernels.pair_counts(
-        prefs.slot_ptr,
-        prefs.instance_of_ballot,
-        prefs.indptr,
-        prefs.entry_slot,
-        prefs.tier,
-        prefs.weight,
-        is_open,
-        mode,
-    )
+    ptr, wins, ties = kernels.pair_counts(ballots(prefs), MISSING.index(resolve_missing(prefs, missing)))
     return WinMatrices(ptr, np.diff(prefs.slot_ptr), wins, ties)
 
 

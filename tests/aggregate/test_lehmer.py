@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import concordant as cc
-from concordant import kernels, simulate
+from concordant import kernels, simulate, views
 from concordant.aggregate.distance.lehmer import Lehmer, decode, encode
 from concordant.preferences import Preferences
 
@@ -125,10 +125,11 @@ def test_votes_of_parts_add_up():
 def test_blocks_of_coordinates_and_chunks_of_ballots_do_not_change_the_answer(backend):
     rng = np.random.default_rng(1)
     prefs = ballots(np.array([rng.permutation(40) for _ in range(30)], np.int32))
-    arrays = (prefs.slot_ptr, prefs.instance_of_ballot, prefs.indptr, prefs.entry_slot, prefs.tier)
+    arrays = views.ballots(prefs)
     place = np.arange(40, dtype=np.int32)
     for weight in (prefs.weight, prefs.weight * 0.3):
-        codes = [kernels.lehmer_consensus(*arrays, weight, place, False, True, most) for most in (1, 50, 10**6)]
+        own = arrays._replace(weight=weight)
+        codes = [kernels.lehmer_consensus(own, place, False, True, most) for most in (1, 50, 10**6)]
         assert all((code == codes[0]).all() for code in codes)
 
 

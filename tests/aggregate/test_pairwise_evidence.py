@@ -88,10 +88,9 @@ def test_all_three_solvers_weigh_a_prior_alike(model):
     rng = np.random.default_rng(1)
     duels = Counting().duels(simulate(rng, rng.normal(size=30), 900, tie=0.2))
     penalty = objective.Penalty(np.full(1, 0.5), np.full(1, 0.01))
-    problem, at, slots = objective.Problem(duels, model, penalty), np.array([0]), np.arange(30)
-    small = log_evidence([solve._fit_small(duels, model, penalty, at, with_errors=False)], 1.0)
-    assert log_evidence([solve._fit_dense(problem, at, slots, False)], 1.0) == pytest.approx(small, abs=1e-6)
-    assert log_evidence([solve._fit_sparse(problem, at, slots, False)], 1.0) == pytest.approx(small, abs=2.0)
+    small = log_evidence(solve.fit(duels, model, penalty, way="batch"), 1.0)
+    assert log_evidence(solve.fit(duels, model, penalty, way="matrix"), 1.0) == pytest.approx(small, abs=1e-6)
+    assert log_evidence(solve.fit(duels, model, penalty, way="products"), 1.0) == pytest.approx(small, abs=2.0)
 
 
 def test_the_evidence_of_two_items_is_near_the_integral():
@@ -103,7 +102,7 @@ def test_the_evidence_of_two_items_is_near_the_integral():
     found, exact = [], []
     for ridge in (0.1, 1.0, 10.0):
         penalty = objective.Penalty(np.full(1, ridge), np.full(1, 0.01))
-        found.append(log_evidence([solve._fit_small(duels, 0, penalty, np.array([0]))], 1.0))
+        found.append(log_evidence(solve.fit(duels, 0, penalty, way="batch"), 1.0))
         prior = np.exp(-ridge * lead**2 / 4) * np.sqrt(ridge / (4 * np.pi))
         exact.append(np.log((likelihood * prior).sum() * (lead[1] - lead[0])))
     assert np.diff(found) == pytest.approx(np.diff(exact), abs=0.1)

@@ -12,7 +12,7 @@ from concordant import kernels, laws
 from concordant.models import problem as objective
 from concordant.models import solve
 from concordant.models.duels import Counting
-from concordant.models.uncertainty import resample, simultaneous, upper_quantile
+from concordant.models.uncertainty import resample, simultaneous
 
 MODELS = ("bradley-terry", "thurstone", "davidson", "rao-kupper")
 JOURNALS = ("Biometrika", "Comm. Statist.", "JASA", "JRSS-B")
@@ -107,7 +107,7 @@ def test_gradients_and_curvature_agree_with_finite_differences(model, is_gamma):
         assert hessian[k] == pytest.approx(-bend, rel=1e-5, abs=1e-5)
 
 
-@pytest.mark.parametrize("way", ["kernel", "dense", "sparse"])
+@pytest.mark.parametrize("way", ["batch", "matrix", "products"])
 @pytest.mark.parametrize("model", [objective.DAVIDSON, objective.RAO_KUPPER])
 def test_errors_of_ties_and_order_come_from_the_whole_matrix_of_second_derivatives(model, way):
     """Inverse of finite differences of the gradient over all parameters, with weak and strong priors."""
@@ -117,13 +117,9 @@ def test_errors_of_ties_and_order_come_from_the_whole_matrix_of_second_derivativ
         prefs = prefs.replace(shown=rng.permutation(len(prefs.item)).astype(np.int32))
         duels = Counting(order_effect=True).duels(prefs)
         ridge = np.full(1, 10.0 ** rng.integers(-2, 3))
-        penalty, at, slots = objective.Penalty(ridge, ridge), np.array([0]), np.arange(duels.n_slots)
+        penalty = objective.Penalty(ridge, ridge)
         problem = objective.Problem(duels, model, penalty)
-        fitted = {
-            "kernel": lambda p=penalty, d=duels, at=at: solve._fit_small(d, model, p, at),
-            "dense": lambda p=problem, at=at, slots=slots: solve._fit_dense(p, at, slots, True),
-            "sparse": lambda p=problem, at=at, slots=slots: solve._fit_sparse(p, at, slots, True),
-        }[way]()
+        fitted = solve.with_errors(*solve.fit(duels, model, penalty, way=way))
         point = np.concatenate([fitted.score, fitted.advantage, fitted.tie])
         bend = np.empty((problem.size, problem.size))
         for k, step in enumerate(1e-5 * np.eye(problem.size)):
@@ -141,10 +137,8 @@ def test_all_three_solvers_find_the_same_optimum(model, is_gamma):
     prefs = simulate(rng, rng.normal(size=30), 900, tie=0.2)
     duels = Counting().duels(prefs)
     penalty = objective.Penalty(np.full(1, 0.1), np.full(1, 0.1), is_gamma)
-    problem = objective.Problem(duels, model, penalty)
-    at, slots = np.array([0]), np.arange(30)
-    small = solve._fit_small(duels, model, penalty, at)
-    others = [solve._fit_dense(problem, at, slots, True), solve._fit_sparse(problem, at, slots, True)]
+    ways = ("batch", "matrix", "products")
+    small, *others = (solve.with_errors(*solve.fit(duels, model, penalty, way=way)) for way in ways)
     for part in (small, *others):
         assert part.slack[0] < 1e-6 * duels.total.sum()
         assert part.score == pytest.approx(small.score, abs=1e-6)
@@ -308,7 +302,6 @@ def test_large_instances_get_the_same_answer_without_a_matrix(monkeypatch):
 
 
 def test_critical_values_are_those_of_the_normal_distribution():
-    assert upper_quantile(0.025) == pytest.approx(1.959963984540054, abs=1e-12)
     assert simultaneous(0.95, 1) == pytest.approx(1.959963984540054, abs=1e-12)
     assert simultaneous(0.95, 499500) == pytest.approx(5.2, abs=0.15)
 

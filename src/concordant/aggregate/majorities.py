@@ -84,15 +84,7 @@ def weighed_majorities(prefs: Preferences, missing: str, counts: str) -> Majorit
         raise ParameterError(f"counts={counts!r} knows no missing={missing!r}: use missing='ignore'.")
     views.check_matrix_size(prefs)
     level = levels(prefs, counts)
-    support = kernels.level_counts(
-        prefs.slot_ptr,
-        prefs.instance_of_ballot,
-        prefs.indptr,
-        prefs.entry_slot,
-        prefs.tier,
-        level,
-        prefs.weight,
-    )
+    support = kernels.level_counts(views.ballots(prefs), level)
     is_exact = views.has_whole_weights(prefs) and bool((level == np.floor(level)).all())
     total = None
     if not is_exact:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate.stagewise._outcome import notice_on
 from concordant.models.counts import levels
+from concordant.models.notices import notice_on
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.segments import max_by, pointer
@@ -74,15 +74,7 @@ def comparisons(prefs: Preferences, counts: str) -> Comparisons:
     if counts == "binary":
         net = found.wins - back
     else:
-        _, by_pair = kernels.net_pairs(
-            prefs.slot_ptr,
-            prefs.instance_of_ballot,
-            prefs.indptr,
-            prefs.entry_slot,
-            levels(prefs, counts),
-            prefs.weight,
-            False,
-        )
+        _, by_pair = kernels.net_pairs(views.ballots(prefs), levels(prefs, counts), False)
         net = np.where(compared > 0, _square(prefs.slot_ptr, by_pair), 0.0)
     return Comparisons(compared, net, comparable_groups(prefs.slot_ptr, compared))
 

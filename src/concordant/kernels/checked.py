@@ -2,8 +2,9 @@
 
 Kernels trust their callers. Here each call is first held against ``RULES``: pointer arrays begin at 0, never fall and
 end where the arrays they cut end; codes lie inside what they index; arrays that go together have the same length. A
-rule is written in the names of arguments and holds for every kernel that has them. ``OWN`` adds or replaces rules of
-single kernels. A broken rule is a ``KernelError`` that names kernel and rule; nothing is read or written then.
+rule is written in the names of arguments (and of the fields of bundles) and holds for every kernel that has them.
+``OWN`` adds or replaces rules of single kernels. A broken rule is a ``KernelError`` that names kernel and rule; nothing
+is read or written then.
 
 ====================  ====================================================================================
 ``p cuts a b``        p is a pointer array; a and b have as many rows as it ends at
@@ -48,7 +49,7 @@ from concordant.types import AnyArray, Int64s
 RULES = (
     *(
         "indptr cuts item entry_slot tier level slot mark draw",
-        "indptr counts instance_of_ballot weight? is_open? factor",
+        "indptr counts instance_of_ballot weight? is_open?",
     ),
     "slot_ptr cuts slot_item place fallback score start? start_log?",
     "slot_ptr squares before covariance strength opposition margin wins ties matrix is_above",
@@ -82,7 +83,7 @@ OWN: dict[str, tuple[str, ...]] = {
     ),
     "best_chances": ("draws is free",),
     "best_stump": ("code like cuts", "code across potential", "code grades cuts", "cuts is free"),
-    "elo_stream": ("indptr cuts order?",),
+    "elo_stream": ("indptr cuts order?", "start is free"),
     "encode_ints": ("values is free",),
     "evaluate_lists": ("table is free",),
     "evaluate_scores": ("table is free",),
@@ -148,17 +149,31 @@ def verifying(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     from concordant.kernels import twins
 
     signature = inspect.signature(getattr(twins, name))
-    rules = rules_of(name, tuple(signature.parameters))
+    rules = rules_of(name, tuple(arguments_of(name)))
 
     @wraps(function)
     def checked(*args: Any, **named: Any) -> Any:
-        given = signature.bind(*args, **named).arguments
+        given: dict[str, Any] = {}
+        for argument, value in signature.bind(*args, **named).arguments.items():
+            given |= value._asdict() if hasattr(value, "_fields") else {argument: value}
         for rule in rules:
             if trouble := broken(rule, given):
                 raise KernelError(f"{name}: {rule}: {trouble}")
         return function(*args, **named)
 
     return checked
+
+
+def arguments_of(name: str) -> dict[str, str]:
+    """Return the arguments of a kernel with their types; a bundle is replaced by its fields."""
+    from concordant.kernels import bundles, twins
+
+    found: dict[str, str] = {}
+    for argument in inspect.signature(getattr(twins, name)).parameters.values():
+        bundle: Any = getattr(bundles, argument.annotation, None)
+        fields = bundle.__annotations__ if hasattr(bundle, "_fields") else {argument.name: argument.annotation}
+        found |= {field: str(getattr(kind, "__forward_arg__", kind)) for field, kind in fields.items()}
+    return found
 
 
 def rules_of(name: str, parameters: tuple[str, ...]) -> list[str]:

@@ -2,6 +2,7 @@
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -78,6 +79,11 @@ template <typename T> struct Buffer {
                        nb::capsule(raw, [](void *p) noexcept { std::free(p); }));
     }
 };
+
+// A result of several values by name: the NamedTuple of this name in kernels/bundles.py. Needs the GIL.
+template <typename... Parts> nb::object named(const char *bundle, Parts &&...parts) {
+    return nb::module_::import_("concordant.kernels.bundles").attr(bundle)(std::forward<Parts>(parts)...);
+}
 
 // The compiler makes one copy of the function per instruction set and the loader picks the best one.
 // A sanitizer is not ready yet when the loader picks: it gets plain functions.

@@ -1,5 +1,5 @@
 // Preferences as counts: how strongly a ballot prefers each item, without listing pairs a formula does not need.
-#include "common.hpp"
+#include "ballots.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -62,29 +62,28 @@ nb::tuple preference_counts(In<int64_t> indptr, In<double> level, bool draws, bo
     return nb::make_tuple(net.give(), total.give(), role.give());
 }
 
-nb::tuple net_pairs(In<int64_t> slot_ptr, In<int32_t> instance_of_ballot, In<int64_t> indptr, In<int64_t> entry_slot,
-                    In<double> level, In<double> factor, bool binary) {
-    size_t instances = slot_ptr.size() - 1, ballots = indptr.size() - 1;
-    Buffer<int64_t> ptr(instances + 1);
+nb::tuple net_pairs(BallotArrays ballots, In<double> level, bool binary) {
+    Ballots all(ballots);
+    Buffer<int64_t> ptr(all.instances + 1);
     ptr[0] = 0;
-    for (size_t q = 0; q < instances; ++q) {
-        int64_t m = slot_ptr.data()[q + 1] - slot_ptr.data()[q];
+    for (size_t q = 0; q < all.instances; ++q) {
+        int64_t m = static_cast<int64_t>(all.candidates(q));
         ptr[q + 1] = ptr[q] + m * (m - 1) / 2;
     }
-    Buffer<double> net(static_cast<size_t>(ptr[instances]), 0.0);
+    Buffer<double> net(static_cast<size_t>(ptr[all.instances]), 0.0);
     {
         nb::gil_scoped_release release;
         std::vector<int64_t> order, slot;
         std::vector<double> own;
-        for (size_t b = 0; b < ballots; ++b) {
-            double weight = factor.data()[b];
+        for (size_t b = 0; b < all.n; ++b) {
+            double weight = all.weight[b];
             if (weight == 0) continue;
-            int32_t q = instance_of_ballot.data()[b];
-            int64_t from = indptr.data()[b], base = slot_ptr.data()[q], m = slot_ptr.data()[q + 1] - base;
-            size_t n = static_cast<size_t>(indptr.data()[b + 1] - from);
+            int32_t q = all.instance[b];
+            int64_t from = all.indptr[b], base = all.slot_ptr[q], m = all.slot_ptr[q + 1] - base;
+            size_t n = static_cast<size_t>(all.indptr[b + 1] - from);
             order.resize(n);
             std::iota(order.begin(), order.end(), from);
-            const int64_t *slots = entry_slot.data();
+            const int64_t *slots = all.slot;
             std::sort(order.begin(), order.end(), [slots](int64_t i, int64_t j) { return slots[i] < slots[j]; });
             slot.resize(n);
             own.resize(n);
@@ -203,9 +202,7 @@ Out<double> ballot_gains(In<int64_t> indptr, In<int64_t> entry_slot, In<double> 
 void bind_counts(nb::module_ &m) {
     m.def("preference_counts", &preference_counts, "indptr"_a.noconvert(), "level"_a.noconvert(),
           "draws"_a, "binary"_a);
-    m.def("net_pairs", &net_pairs, "slot_ptr"_a.noconvert(), "instance_of_ballot"_a.noconvert(),
-          "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "level"_a.noconvert(), "factor"_a.noconvert(),
-          "binary"_a);
+    m.def("net_pairs", &net_pairs, "ballots"_a.noconvert(), "level"_a.noconvert(), "binary"_a);
     m.def("link_slots", &link_slots, "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "slots"_a);
     m.def("ballot_gains", &ballot_gains, "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "level"_a.noconvert(),
           "score"_a.noconvert(), "variance"_a.noconvert(), "binary"_a);

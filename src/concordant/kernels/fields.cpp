@@ -193,9 +193,8 @@ struct Letor {
     }
 };
 
-// LETOR / svmlight rows: (label, qid start, qid end, document start, document end, ptr, index, value, line,
-// bad line, bad kind). NULL becomes NaN; a span of -1 is absent.
-nb::tuple parse_letor(In<uint8_t> data) {
+// LETOR / svmlight rows. NULL becomes NaN; a span of -1 is absent.
+nb::object parse_letor(In<uint8_t> data) {
     const uint8_t *text = data.data();
     size_t size = data.shape(0);
     Letor rows;
@@ -222,10 +221,9 @@ nb::tuple parse_letor(In<uint8_t> data) {
             rows.line.push_back(number);
         }
     }
-    return nb::make_tuple(to_numpy(rows.label), to_numpy(rows.qid_start), to_numpy(rows.qid_end),
-                          to_numpy(rows.doc_start), to_numpy(rows.doc_end), to_numpy(rows.ptr), to_numpy(rows.index),
-                          to_numpy(rows.value), to_numpy(rows.line), to_numpy(rows.bad_line),
-                          to_numpy(rows.bad_kind));
+    return named("LetorRows", to_numpy(rows.label), to_numpy(rows.qid_start), to_numpy(rows.qid_end),
+                 to_numpy(rows.doc_start), to_numpy(rows.doc_end), to_numpy(rows.ptr), to_numpy(rows.index),
+                 to_numpy(rows.value), to_numpy(rows.line), to_numpy(rows.bad_line), to_numpy(rows.bad_kind));
 }
 
 } // namespace

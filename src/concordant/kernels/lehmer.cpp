@@ -5,6 +5,7 @@
 // of bits. With ties and missing items a ballot votes for a range of values; ranges are added as differences, so that a
 // vote costs the same however wide it is. Chunks of ballots have votes of their own, which are added up in order: the
 // result does not depend on the number of threads.
+#include "ballots.hpp"
 #include "search.hpp"
 
 #include <cstring>
@@ -170,9 +171,7 @@ SIMD_CLONES bool has_ties(const int32_t *tier, size_t m) {
 }
 
 struct Election {
-    const int64_t *indptr, *slot;
-    const int32_t *tier;
-    const double *weight;
+    const Ballots &all;
     const int64_t *ballot; // which ballots
     size_t n;
     int64_t base;
@@ -181,8 +180,8 @@ struct Election {
     bool ignores_missing;
 
     Ballot operator[](size_t b) const {
-        int64_t from = indptr[ballot[b]], to = indptr[ballot[b] + 1];
-        return {slot + from, tier + from, static_cast<size_t>(to - from)};
+        int64_t from = all.indptr[ballot[b]], to = all.indptr[ballot[b] + 1];
+        return {all.slot + from, all.tier + from, static_cast<size_t>(to - from)};
     }
     bool is_plain() const { // complete rankings without ties that count once
         std::atomic<bool> plain{true};
@@ -190,7 +189,7 @@ struct Election {
         for_each_task(chunks, [&](size_t c) {
             for (size_t b = c * per_chunk; b < std::min(n, (c + 1) * per_chunk) && plain; ++b) {
                 Ballot own = (*this)[b];
-                if (own.size != m || weight[ballot[b]] != 1.0 || has_ties(own.tier, m)) plain = false;
+                if (own.size != m || all.weight[ballot[b]] != 1.0 || has_ties(own.tier, m)) plain = false;
             }
         });
         return plain;
@@ -240,7 +239,7 @@ void count_votes(const Election &e, bool is_plain, size_t from, size_t to, doubl
         parts[c].assign(row_start(to) - row_start(from), 0.0);
         Spread spread(e.m, from, to, e.ignores_missing, parts[c].data());
         for (size_t b = c * per_chunk; b < std::min(e.n, (c + 1) * per_chunk); ++b)
-            spread.add(e[b], e.base, e.place, e.weight[e.ballot[b]]);
+            spread.add(e[b], e.base, e.place, e.all.weight[e.ballot[b]]);
     });
     for (size_t c = 1; c < chunks; ++c)
         for (size_t k = 0; k < parts[0].size(); ++k) parts[0][k] += parts[c][k];
@@ -306,67 +305,52 @@ void pick_from_codes(const Election &e, bool is_median, int64_t *code) {
     });
 }
 
-template <typename Use>
-void for_each_election(In<int64_t> &slot_ptr, In<int32_t> &instance_of_ballot, In<int64_t> &indptr,
-                       In<int64_t> &entry_slot, In<int32_t> &tier, In<double> &weight, In<int32_t> &place,
-                       bool ignores_missing, Use use) {
-    size_t instances = slot_ptr.size() - 1, ballots = indptr.size() - 1;
-    std::vector<int64_t> from(instances + 1, 0), ballot(ballots);
-    for (size_t b = 0; b < ballots; ++b) ++from[static_cast<size_t>(instance_of_ballot.data()[b]) + 1];
-    for (size_t q = 0; q < instances; ++q) from[q + 1] += from[q];
-    std::vector<int64_t> next(from.begin(), from.end());
-    for (size_t b = 0; b < ballots; ++b)
-        ballot[static_cast<size_t>(next[static_cast<size_t>(instance_of_ballot.data()[b])]++)] = static_cast<int64_t>(b);
-    for (size_t q = 0; q < instances; ++q) {
-        int64_t base = slot_ptr.data()[q];
-        Election e{indptr.data(),  entry_slot.data(), tier.data(), weight.data(), ballot.data() + from[q],
-                   static_cast<size_t>(from[q + 1] - from[q]), base,
-                   static_cast<size_t>(slot_ptr.data()[q + 1] - base), place.data() + base, ignores_missing};
-        use(e, static_cast<size_t>(base));
+template <typename Use> void for_each_election(const Ballots &all, In<int32_t> &place, bool ignores_missing, Use use) {
+    Instances by_instance(all);
+    for (size_t q = 0; q < all.instances; ++q) {
+        int64_t base = all.slot_ptr[q], first = by_instance.from[q];
+        use(Election{all, by_instance.ballot.data() + first, static_cast<size_t>(by_instance.from[q + 1] - first), base,
+                     all.candidates(q), place.data() + base, ignores_missing});
     }
 }
 
-Out<double> lehmer_votes(In<int64_t> slot_ptr, In<int32_t> instance_of_ballot, In<int64_t> indptr,
-                         In<int64_t> entry_slot, In<int32_t> tier, In<double> weight, In<int32_t> place,
-                         bool ignores_missing) {
+Out<double> lehmer_votes(BallotArrays ballots, In<int32_t> place, bool ignores_missing) {
+    Ballots all(ballots);
     size_t total = 0;
-    for (size_t q = 0; q + 1 < slot_ptr.size(); ++q)
-        total += triangle(static_cast<size_t>(slot_ptr.data()[q + 1] - slot_ptr.data()[q]));
+    for (size_t q = 0; q < all.instances; ++q) total += triangle(all.candidates(q));
     Buffer<double> votes(total);
     {
         nb::gil_scoped_release release;
         double *out = votes.get();
-        for_each_election(slot_ptr, instance_of_ballot, indptr, entry_slot, tier, weight, place, ignores_missing,
-                          [&](const Election &e, size_t) {
-                              count_votes(e, e.is_plain(), 0, e.m, out);
-                              out += triangle(e.m);
-                          });
+        for_each_election(all, place, ignores_missing, [&](const Election &e) {
+            count_votes(e, e.is_plain(), 0, e.m, out);
+            out += triangle(e.m);
+        });
     }
     return votes.give();
 }
 
 // The votes of a block of coordinates are counted, looked at and forgotten, so memory stays bounded for many items.
-Out<int64_t> lehmer_consensus(In<int64_t> slot_ptr, In<int32_t> instance_of_ballot, In<int64_t> indptr,
-                              In<int64_t> entry_slot, In<int32_t> tier, In<double> weight, In<int32_t> place,
-                              bool ignores_missing, bool is_median, int64_t most_values) {
+Out<int64_t> lehmer_consensus(BallotArrays ballots, In<int32_t> place, bool ignores_missing, bool is_median,
+                              int64_t most_values) {
+    Ballots all(ballots);
     Buffer<int64_t> code(place.size());
     {
         nb::gil_scoped_release release;
         std::vector<double> votes;
-        for_each_election(
-            slot_ptr, instance_of_ballot, indptr, entry_slot, tier, weight, place, ignores_missing,
-            [&](const Election &e, size_t base) {
-                bool is_plain = e.is_plain();
-                if (is_plain && e.n && e.n < 2 * e.m) return pick_from_codes(e, is_median, code.get() + base);
-                for (size_t from = 0, to = 0; from < e.m; from = to) {
-                    while (to < e.m && (to == from || triangle(to + 1) - triangle(from) <= static_cast<size_t>(most_values)))
-                        ++to;
-                    votes.resize(triangle(to) - triangle(from));
-                    count_votes(e, is_plain, from, to, votes.data());
-                    for (size_t x = from; x < to; ++x)
-                        code[base + x] = pick_value(votes.data() + triangle(x) - triangle(from), x + 1, is_median);
-                }
-            });
+        for_each_election(all, place, ignores_missing, [&](const Election &e) {
+            bool is_plain = e.is_plain();
+            int64_t *own = code.get() + e.base;
+            if (is_plain && e.n && e.n < 2 * e.m) return pick_from_codes(e, is_median, own);
+            size_t most = static_cast<size_t>(most_values);
+            for (size_t from = 0, to = 0; from < e.m; from = to) {
+                while (to < e.m && (to == from || triangle(to + 1) - triangle(from) <= most)) ++to;
+                votes.resize(triangle(to) - triangle(from));
+                count_votes(e, is_plain, from, to, votes.data());
+                for (size_t x = from; x < to; ++x)
+                    own[x] = pick_value(votes.data() + triangle(x) - triangle(from), x + 1, is_median);
+            }
+        });
     }
     return code.give();
 }
@@ -454,12 +438,9 @@ Out<int64_t> lehmer_decode(In<int64_t> ptr, In<int64_t> code) {
 } // namespace
 
 void bind_lehmer(nb::module_ &m) {
-    m.def("lehmer_votes", &lehmer_votes, "slot_ptr"_a.noconvert(), "instance_of_ballot"_a.noconvert(),
-          "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "tier"_a.noconvert(), "weight"_a.noconvert(),
-          "place"_a.noconvert(), "ignores_missing"_a);
-    m.def("lehmer_consensus", &lehmer_consensus, "slot_ptr"_a.noconvert(), "instance_of_ballot"_a.noconvert(),
-          "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "tier"_a.noconvert(), "weight"_a.noconvert(),
-          "place"_a.noconvert(), "ignores_missing"_a, "is_median"_a, "most_values"_a);
+    m.def("lehmer_votes", &lehmer_votes, "ballots"_a.noconvert(), "place"_a.noconvert(), "ignores_missing"_a);
+    m.def("lehmer_consensus", &lehmer_consensus, "ballots"_a.noconvert(), "place"_a.noconvert(), "ignores_missing"_a,
+          "is_median"_a, "most_values"_a);
     m.def("pick_codes", &pick_codes, "ptr"_a.noconvert(), "votes"_a.noconvert(), "is_median"_a);
     m.def("lehmer_encode", &lehmer_encode, "order"_a.noconvert());
     m.def("lehmer_decode", &lehmer_decode, "ptr"_a.noconvert(), "code"_a.noconvert());

@@ -149,11 +149,10 @@ struct Orders {
     }
 };
 
-// (headers: start, end; names: number, start, end; orders: count, tiers, line; ptr; alternative and tier of every
-// entry; bad: line, kind; summary). The summary holds: whether alternatives are numbered 1, 2, …; whether all have
+// The summary holds: whether alternatives are numbered 1, 2, …; whether all have
 // names of their own; whether an order names one twice; whether no order has ties; whether every count is positive;
 // the sum of counts, at most 2^63 - 1; the shortest order; the most tiers; the lowest and the highest alternative named.
-nb::tuple parse_orders(In<uint8_t> data, int32_t separator) {
+nb::object parse_orders(In<uint8_t> data, int32_t separator) {
     const char *text = reinterpret_cast<const char *>(data.data());
     const char *end = text + data.shape(0);
     Orders out(text);
@@ -177,8 +176,9 @@ nb::tuple parse_orders(In<uint8_t> data, int32_t separator) {
             at = next;
         }
     }
-    return nb::make_tuple(to_rows(out.heads, 2), to_rows(out.names, 3), to_rows(out.orders, 3), to_numpy(out.ptr),
-                          to_numpy(out.item), to_numpy(out.tier), to_rows(out.bad, 2), to_numpy(out.summary()));
+    return named("PrefLibOrders", to_rows(out.heads, 2), to_rows(out.names, 3), to_rows(out.orders, 3),
+                 to_numpy(out.ptr), to_numpy(out.item), to_numpy(out.tier), to_rows(out.bad, 2),
+                 to_numpy(out.summary()));
 }
 
 } // namespace

@@ -9,15 +9,6 @@
 
 namespace {
 
-std::vector<int64_t> matrix_starts(const int64_t *slot_ptr, size_t instances) {
-    std::vector<int64_t> start(instances + 1, 0);
-    for (size_t q = 0; q < instances; ++q) {
-        int64_t size = slot_ptr[q + 1] - slot_ptr[q];
-        start[q + 1] = start[q] + size * size;
-    }
-    return start;
-}
-
 // One instance: its ballots, its candidates, its two blocks of the result.
 struct Task {
     const Ballots &all;
@@ -289,25 +280,21 @@ void count_instance(const Task &task) {
             if (std::fabs(block[k]) <= WEIGHT_TOLERANCE * total) block[k] = 0;
 }
 
-nb::tuple pair_counts(In<int64_t> slot_ptr, In<int32_t> instance_of_ballot, In<int64_t> indptr,
-                      In<int64_t> entry_slot, In<int32_t> tier, In<double> weight, In<uint8_t> is_open, int missing) {
-    size_t instances = slot_ptr.size() - 1;
-    std::vector<int64_t> start = matrix_starts(slot_ptr.data(), instances);
-    size_t size = static_cast<size_t>(start[instances]);
-    Buffer<int64_t> ptr(instances + 1);
-    Buffer<double> wins(size, 0.0), ties(size, 0.0);
+nb::tuple pair_counts(BallotArrays ballots, int missing) {
+    Ballots all(ballots);
+    std::vector<size_t> start = matrix_starts(all);
+    Buffer<int64_t> ptr(start.size());
+    Buffer<double> wins(start.back(), 0.0), ties(start.back(), 0.0);
     {
         nb::gil_scoped_release release;
-        Instances by_instance(instance_of_ballot.data(), instance_of_ballot.size(), instances);
-        Ballots all{indptr.data(), entry_slot.data(), tier.data(), weight.data(), is_open.data()};
+        Instances by_instance(all);
         std::copy(start.begin(), start.end(), ptr.get());
-        for (size_t q = 0; q < instances; ++q) {
-            int64_t base = slot_ptr.data()[q], first = by_instance.from[q];
+        for (size_t q = 0; q < all.instances; ++q) {
+            int64_t first = by_instance.from[q];
             size_t n = static_cast<size_t>(by_instance.from[q + 1] - first);
             if (n)
-                count_instance({all, static_cast<Missing>(missing), by_instance.ballot.data() + first, n, base,
-                                static_cast<size_t>(slot_ptr.data()[q + 1] - base), wins.get() + start[q],
-                                ties.get() + start[q]});
+                count_instance({all, static_cast<Missing>(missing), by_instance.ballot.data() + first, n, all.slot_ptr[q],
+                                all.candidates(q), wins.get() + start[q], ties.get() + start[q]});
         }
     }
     return nb::make_tuple(ptr.give(), wins.give(), ties.give());
@@ -337,8 +324,6 @@ Out<double> transpose_matrices(In<int64_t> slot_ptr, In<double> matrix) {
 } // namespace
 
 void bind_pairs(nb::module_ &m) {
-    m.def("pair_counts", &pair_counts, "slot_ptr"_a.noconvert(), "instance_of_ballot"_a.noconvert(),
-          "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "tier"_a.noconvert(), "weight"_a.noconvert(),
-          "is_open"_a.noconvert(), "missing"_a);
+    m.def("pair_counts", &pair_counts, "ballots"_a.noconvert(), "missing"_a);
     m.def("transpose_matrices", &transpose_matrices, "slot_ptr"_a.noconvert(), "matrix"_a.noconvert());
 }

@@ -2,7 +2,7 @@
 //
 // The order of events is the order of ballots, so instances and ballots are walked in input order. A ballot of weight
 // 2.5 is played three times, the last one counting half.
-#include "common.hpp"
+#include "ballots.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,36 +10,28 @@
 
 namespace {
 
-struct Games {
-    const int64_t *indptr, *slot;
-    const int32_t *tier;
-    const uint8_t *is_open;
-};
-
 // Whether two entries of a ballot say nothing of each other: both in "the rest" of an open ballot.
-inline bool is_unsaid(const Games &g, size_t ballot, int64_t i, int64_t j) {
+inline bool is_unsaid(const Ballots &g, size_t ballot, int64_t i, int64_t j) {
     return g.is_open[ballot] && g.tier[i] == g.tier[j] && g.tier[i] == g.tier[g.indptr[ballot + 1] - 1];
 }
 
 // Elo: every pair of a ballot is a game, all with the ratings before the ballot, the stake shared over the opponents.
-nb::tuple elo_stream(In<int64_t> indptr, In<int64_t> entry_slot, In<int32_t> tier, In<double> weight,
-                     In<uint8_t> is_open, In<double> order, int64_t n_slots, double start, double stake, double scale,
+nb::tuple elo_stream(BallotArrays ballots, In<double> order, double start, double stake, double scale,
                      double advantage) {
-    size_t n = static_cast<size_t>(n_slots);
-    Buffer<double> rating(n, start), games(n, 0.0);
+    Ballots g(ballots);
+    Buffer<double> rating(g.slots, start), games(g.slots, 0.0);
     double surprise = 0;
     {
         nb::gil_scoped_release unlocked;
-        Games g{indptr.data(), entry_slot.data(), tier.data(), is_open.data()};
         const double *shown = order.size() ? order.data() : nullptr;
         std::vector<double> change;
         double rate = std::log(10.0) / scale;
-        for (size_t b = 0; b + 1 < indptr.size(); ++b) {
+        for (size_t b = 0; b < g.n; ++b) {
             int64_t from = g.indptr[b], to = g.indptr[b + 1];
             size_t m = static_cast<size_t>(to - from);
             if (m < 2) continue;
             double opponents = static_cast<double>(m - 1);
-            for (double left = weight.data()[b]; left > 1e-12; left -= 1) {
+            for (double left = g.weight[b]; left > 1e-12; left -= 1) {
                 double part = std::min(left, 1.0);
                 change.assign(m, 0.0);
                 for (int64_t i = from; i < to; ++i)
@@ -146,7 +138,7 @@ struct Skill {
 
 // The factors of one ballot as a chain: every item meets the next one, as a draw inside a tier and a win across; the last
 // named item beats each of an open tier, whose items do not meet. No loops, so messages passed down and up are exact.
-void lay_out_chain(const Games &g, size_t b, std::vector<Factor> &factors) {
+void lay_out_chain(const Ballots &g, size_t b, std::vector<Factor> &factors) {
     int64_t from = g.indptr[b], to = g.indptr[b + 1], open = to; // where an open last tier starts
     if (g.is_open[b])
         while (open > from && g.tier[open - 1] == g.tier[to - 1]) --open;
@@ -160,7 +152,7 @@ void lay_out_chain(const Games &g, size_t b, std::vector<Factor> &factors) {
 }
 
 // The factors of one ballot with all pairs: a win over everyone in the next tier, a draw with everyone in the same one.
-void lay_out_pairs(const Games &g, size_t b, std::vector<Factor> &factors) {
+void lay_out_pairs(const Ballots &g, size_t b, std::vector<Factor> &factors) {
     int64_t from = g.indptr[b], to = g.indptr[b + 1];
     factors.clear();
     for (int64_t start = from; start < to;) {
@@ -179,29 +171,27 @@ void lay_out_pairs(const Games &g, size_t b, std::vector<Factor> &factors) {
     }
 }
 
-bool has_ties(const Games &g, size_t b) {
+bool has_ties(const Ballots &g, size_t b) {
     for (int64_t k = g.indptr[b] + 1; k < g.indptr[b + 1]; ++k)
         if (g.tier[k] == g.tier[k - 1]) return true;
     return false;
 }
 
-nb::tuple trueskill_stream(In<int64_t> indptr, In<int64_t> entry_slot, In<int32_t> tier, In<double> weight,
-                           In<uint8_t> is_open, int64_t n_slots, double mean, double sigma, double beta, double drift,
-                           double margin, bool all_pairs) {
-    size_t n = static_cast<size_t>(n_slots);
-    Buffer<double> mu(n, mean), sd(n, sigma);
+nb::tuple trueskill_stream(BallotArrays ballots, double mean, double sigma, double beta, double drift, double margin,
+                           bool all_pairs) {
+    Ballots g(ballots);
+    Buffer<double> mu(g.slots, mean), sd(g.slots, sigma);
     {
         nb::gil_scoped_release unlocked;
-        Games g{indptr.data(), entry_slot.data(), tier.data(), is_open.data()};
         Skill skill;
         skill.margin = margin;
         skill.noise = beta * beta;
         std::vector<double> delta;
-        for (size_t b = 0; b + 1 < indptr.size(); ++b) {
+        for (size_t b = 0; b < g.n; ++b) {
             int64_t from = g.indptr[b];
             size_t m = static_cast<size_t>(g.indptr[b + 1] - from);
             if (m < 2) continue;
-            for (double left = weight.data()[b]; left > 1e-12; left -= 1) {
+            for (double left = g.weight[b]; left > 1e-12; left -= 1) {
                 double part = std::min(left, 1.0);
                 bool is_chain = !all_pairs || !has_ties(g, b) || m == 2;
                 if (is_chain) lay_out_chain(g, b, skill.factors);
@@ -255,10 +245,8 @@ nb::tuple trueskill_stream(In<int64_t> indptr, In<int64_t> entry_slot, In<int32_
 } // namespace
 
 void bind_streams(nb::module_ &m) {
-    m.def("elo_stream", &elo_stream, "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "tier"_a.noconvert(),
-          "weight"_a.noconvert(), "is_open"_a.noconvert(), "order"_a.noconvert(), "n_slots"_a, "start"_a, "stake"_a,
-          "scale"_a, "advantage"_a);
-    m.def("trueskill_stream", &trueskill_stream, "indptr"_a.noconvert(), "entry_slot"_a.noconvert(),
-          "tier"_a.noconvert(), "weight"_a.noconvert(), "is_open"_a.noconvert(), "n_slots"_a, "mean"_a, "sigma"_a,
-          "beta"_a, "drift"_a, "margin"_a, "all_pairs"_a);
+    m.def("elo_stream", &elo_stream, "ballots"_a.noconvert(), "order"_a.noconvert(), "start"_a, "stake"_a, "scale"_a,
+          "advantage"_a);
+    m.def("trueskill_stream", &trueskill_stream, "ballots"_a.noconvert(), "mean"_a, "sigma"_a, "beta"_a, "drift"_a,
+          "margin"_a, "all_pairs"_a);
 }

@@ -67,9 +67,9 @@ nb::tuple encode_objects(nb::list values) {
     return nb::make_tuple(codes.give(), to_numpy(std::move(first)), bad);
 }
 
-// Ballots from a list of lists of str, best first: (codes, labels, indptr, tier, bad), where bad is the flat index of
-// the first element that is no str, -2 if a member is neither list nor tuple, else -1.
-nb::tuple encode_lists(nb::list lists) {
+// Ballots from a list of lists of str, best first; bad is the flat index of the first element that is no str, -2 if a
+// member is neither list nor tuple, else -1.
+nb::object encode_lists(nb::list lists) {
     size_t ballots = nb::len(lists);
     PyObject *const *members = PySequence_Fast_ITEMS(lists.ptr());
     std::vector<PyObject *> flat;
@@ -94,7 +94,7 @@ nb::tuple encode_lists(nb::list lists) {
     } else {
         std::fill(indptr.get(), indptr.get() + ballots + 1, 0);
     }
-    return nb::make_tuple(codes.give(), labels, indptr.give(), tier.give(), bad);
+    return named("LabelLists", codes.give(), labels, indptr.give(), tier.give(), bad);
 }
 
 // Reciprocal rank fusion of lists of str, best first: (labels by first appearance, scores, fine), where list b adds

@@ -8,11 +8,10 @@ namespace {
 
 constexpr size_t AHEAD = 24; // votes between asking memory for a cell and using it
 
-// Count votes over labels low, low + 1, …, low + span - 1: (winner, loser, is_tie, weight, first), a row per pair that
-// met, ties with the smaller label as winner. first[v] is where label low + v first appears (2 x vote, + 1 for the
-// loser's column), -1 if it never does. Empty `tie` means no ties, empty `weight` means every vote counts once.
+// Count votes over labels low, low + 1, …, low + span - 1: a row per pair that met, ties with the smaller label as
+// winner. Empty `tie` means no ties, empty `weight` means every vote counts once.
 template <typename T>
-nb::tuple tally_votes(In<T> winner, In<T> loser, In<uint8_t> tie, In<double> weight, int64_t low, int64_t span) {
+nb::object tally_votes(In<T> winner, In<T> loser, In<uint8_t> tie, In<double> weight, int64_t low, int64_t span) {
     size_t n = winner.size(), m = static_cast<size_t>(span), kept = 0;
     std::vector<double> wins(m * m, 0.0), ties(tie.size() ? m * m : 0, 0.0);
     Buffer<int64_t> first(m, -1);
@@ -67,10 +66,10 @@ nb::tuple tally_votes(In<T> winner, In<T> loser, In<uint8_t> tie, In<double> wei
     std::copy(lower.begin(), lower.end(), b.get());
     std::copy(even.begin(), even.end(), t.get());
     std::copy(total.begin(), total.end(), v.get());
-    return nb::make_tuple(a.give(), b.give(), t.give(), v.give(), first.give());
+    return named("Tally", a.give(), b.give(), t.give(), v.give(), first.give());
 }
 
-// Duels from the square matrices of all instances: (duel_ptr, first, second, won, lost, tied), first < second.
+// Duels from the square matrices of all instances: (duel_ptr, rows), first < second.
 nb::tuple matrix_duels(In<int64_t> slot_ptr, In<double> wins, In<double> ties) {
     size_t instances = slot_ptr.size() - 1, rows = 0;
     Buffer<int64_t> ptr(instances + 1);
@@ -113,33 +112,25 @@ nb::tuple matrix_duels(In<int64_t> slot_ptr, In<double> wins, In<double> ties) {
             tied[next++] = t[up];
         });
     }
-    return nb::make_tuple(ptr.give(), first.give(), second.give(), won.give(), lost.give(), tied.give());
+    return nb::make_tuple(ptr.give(), named("DuelRows", first.give(), second.give(), won.give(), lost.give(), tied.give()));
 }
 
 // Matrices of level differences: entry (i, j) adds weight x (level_i - level_j) for every ballot with i in a better
 // tier than j.
-Out<double> level_counts(In<int64_t> slot_ptr, In<int32_t> instance_of_ballot, In<int64_t> indptr,
-                         In<int64_t> entry_slot, In<int32_t> tier, In<double> level, In<double> weight) {
-    size_t instances = slot_ptr.size() - 1, cells = 0;
-    std::vector<size_t> start(instances);
-    for (size_t q = 0; q < instances; ++q) {
-        start[q] = cells;
-        size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - slot_ptr.data()[q]);
-        cells += m * m;
-    }
-    Buffer<double> wins(cells, 0.0);
+Out<double> level_counts(BallotArrays ballots, In<double> level) {
+    Ballots all(ballots);
+    std::vector<size_t> start = matrix_starts(all);
+    Buffer<double> wins(start.back(), 0.0);
     {
         nb::gil_scoped_release unlocked;
-        for (size_t b = 0; b + 1 < indptr.size(); ++b) {
-            size_t q = static_cast<size_t>(instance_of_ballot.data()[b]);
-            int64_t base = slot_ptr.data()[q], to = indptr.data()[b + 1];
-            size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - base);
-            double w = weight.data()[b];
-            for (int64_t i = indptr.data()[b]; i < to; ++i) {
-                double *row = wins.get() + start[q] + static_cast<size_t>(entry_slot.data()[i] - base) * m;
+        for (size_t b = 0; b < all.n; ++b) {
+            size_t q = static_cast<size_t>(all.instance[b]), m = all.candidates(q);
+            int64_t base = all.slot_ptr[q], to = all.indptr[b + 1];
+            for (int64_t i = all.indptr[b]; i < to; ++i) {
+                double *row = wins.get() + start[q] + static_cast<size_t>(all.slot[i] - base) * m;
                 for (int64_t j = i + 1; j < to; ++j)
-                    if (tier.data()[j] != tier.data()[i])
-                        row[entry_slot.data()[j] - base] += w * (level.data()[i] - level.data()[j]);
+                    if (all.tier[j] != all.tier[i])
+                        row[all.slot[j] - base] += all.weight[b] * (level.data()[i] - level.data()[j]);
             }
         }
     }
@@ -148,7 +139,7 @@ Out<double> level_counts(In<int64_t> slot_ptr, In<int32_t> instance_of_ballot, I
 
 // Duels from a long list of pairs: rows with the same (first, second) are added up, sorted by them.
 // won, lost and tied are added; the caller puts the pairs the way round it wants.
-nb::tuple group_duels(In<int64_t> first, In<int64_t> second, In<double> won, In<double> lost, In<double> tied,
+nb::object group_duels(In<int64_t> first, In<int64_t> second, In<double> won, In<double> lost, In<double> tied,
                       int64_t n_slots) {
     size_t n = first.size(), m = static_cast<size_t>(n_slots);
     std::vector<int64_t> from(m + 1, 0), row(n);
@@ -181,8 +172,8 @@ nb::tuple group_duels(In<int64_t> first, In<int64_t> second, In<double> won, In<
             }
         }
     }
-    return nb::make_tuple(out_first.give_first(kept), out_second.give_first(kept), out_won.give_first(kept),
-                          out_lost.give_first(kept), out_tied.give_first(kept));
+    return named("DuelRows", out_first.give_first(kept), out_second.give_first(kept), out_won.give_first(kept),
+                 out_lost.give_first(kept), out_tied.give_first(kept));
 }
 
 } // namespace
@@ -193,9 +184,7 @@ void bind_tallies(nb::module_ &m) {
     m.def("tally_votes", &tally_votes<int32_t>, "winner"_a.noconvert(), "loser"_a.noconvert(), "tie"_a.noconvert(),
           "weight"_a.noconvert(), "low"_a, "span"_a);
     m.def("matrix_duels", &matrix_duels, "slot_ptr"_a.noconvert(), "wins"_a.noconvert(), "ties"_a.noconvert());
-    m.def("level_counts", &level_counts, "slot_ptr"_a.noconvert(), "instance_of_ballot"_a.noconvert(),
-          "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "tier"_a.noconvert(), "level"_a.noconvert(),
-          "weight"_a.noconvert());
+    m.def("level_counts", &level_counts, "ballots"_a.noconvert(), "level"_a.noconvert());
     m.def("group_duels", &group_duels, "first"_a.noconvert(), "second"_a.noconvert(), "won"_a.noconvert(),
           "lost"_a.noconvert(), "tied"_a.noconvert(), "n_slots"_a);
 }

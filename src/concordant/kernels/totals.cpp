@@ -1,6 +1,7 @@
 // What rankings cost: totals of given rankings, and of every ballot taken as the consensus of its own instance.
 //
 // Problems and costs are laid out as in search.cpp.
+#include "ballots.hpp"
 #include "search.hpp"
 
 #include <limits>
@@ -31,30 +32,23 @@ Out2<double> ranking_totals(In<int64_t> ptr, In<double> before, In<double> tied,
 
 constexpr size_t BALLOTS_AT_ONCE = 256;
 
-Out<double> ballot_totals(In<int64_t> slot_ptr, In<int32_t> instance_of_ballot, In<int64_t> indptr,
-                          In<int64_t> entry_slot, In<int32_t> tier, In<double> before, In<double> tied) {
-    size_t instances = slot_ptr.size() - 1, ballots = indptr.size() - 1;
-    Buffer<double> total(ballots);
+Out<double> ballot_totals(BallotArrays ballots, In<double> before, In<double> tied) {
+    Ballots all(ballots);
+    Buffer<double> total(all.n);
     {
         nb::gil_scoped_release release;
-        std::vector<size_t> start(instances + 1, 0);
-        for (size_t q = 0; q < instances; ++q) {
-            size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - slot_ptr.data()[q]);
-            start[q + 1] = start[q] + m * m;
-        }
+        std::vector<size_t> start = matrix_starts(all);
         auto some = [&](size_t chunk) {
             std::vector<int64_t> place;
-            for (size_t b = chunk * BALLOTS_AT_ONCE; b < std::min(ballots, (chunk + 1) * BALLOTS_AT_ONCE); ++b) {
-                size_t q = static_cast<size_t>(instance_of_ballot.data()[b]);
-                int64_t base = slot_ptr.data()[q];
-                size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - base);
+            for (size_t b = chunk * BALLOTS_AT_ONCE; b < std::min(all.n, (chunk + 1) * BALLOTS_AT_ONCE); ++b) {
+                size_t q = static_cast<size_t>(all.instance[b]), m = all.candidates(q);
                 place.assign(m, std::numeric_limits<int64_t>::max()); // left out: the last tier
-                for (int64_t k = indptr.data()[b]; k < indptr.data()[b + 1]; ++k)
-                    place[static_cast<size_t>(entry_slot.data()[k] - base)] = tier.data()[k];
+                for (int64_t k = all.indptr[b]; k < all.indptr[b + 1]; ++k)
+                    place[static_cast<size_t>(all.slot[k] - all.slot_ptr[q])] = all.tier[k];
                 total[b] = total_of(m, before.data() + start[q], tied.data() + start[q], place.data());
             }
         };
-        for_each_task((ballots + BALLOTS_AT_ONCE - 1) / BALLOTS_AT_ONCE, some);
+        for_each_task((all.n + BALLOTS_AT_ONCE - 1) / BALLOTS_AT_ONCE, some);
     }
     return total.give();
 }
@@ -64,7 +58,5 @@ Out<double> ballot_totals(In<int64_t> slot_ptr, In<int32_t> instance_of_ballot, 
 void bind_totals(nb::module_ &m) {
     m.def("ranking_totals", &ranking_totals, "ptr"_a.noconvert(), "before"_a.noconvert(), "tied"_a.noconvert(),
           "tier"_a.noconvert());
-    m.def("ballot_totals", &ballot_totals, "slot_ptr"_a.noconvert(), "instance_of_ballot"_a.noconvert(),
-          "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "tier"_a.noconvert(), "before"_a.noconvert(),
-          "tied"_a.noconvert());
+    m.def("ballot_totals", &ballot_totals, "ballots"_a.noconvert(), "before"_a.noconvert(), "tied"_a.noconvert());
 }

@@ -379,22 +379,17 @@ class Runoff {
     double tolerance_ = 0;
 };
 
-nb::tuple runoff_rounds(In<int64_t> slot_ptr, In<int32_t> instance_of_ballot, In<int64_t> indptr,
-                        In<int64_t> entry_slot, In<int32_t> tier, In<double> weight, In<uint8_t> is_open,
-                        In<int32_t> fallback) {
-    size_t instances = slot_ptr.size() - 1;
-    size_t slots = static_cast<size_t>(slot_ptr.data()[instances]);
-    Buffer<int32_t> round(slots, 0);
-    Buffer<uint8_t> tie(slots, 0);
+nb::tuple runoff_rounds(BallotArrays ballots, In<int32_t> fallback) {
+    Ballots all(ballots);
+    Buffer<int32_t> round(all.slots, 0);
+    Buffer<uint8_t> tie(all.slots, 0);
     {
         nb::gil_scoped_release release;
-        Instances by_instance(instance_of_ballot.data(), instance_of_ballot.size(), instances);
-        Ballots all{indptr.data(), entry_slot.data(), tier.data(), weight.data(), is_open.data()};
-        for (size_t q = 0; q < instances; ++q) {
-            int64_t base = slot_ptr.data()[q], first = by_instance.from[q];
+        Instances by_instance(all);
+        for (size_t q = 0; q < all.instances; ++q) {
+            int64_t base = all.slot_ptr[q], first = by_instance.from[q];
             Runoff runoff(all, by_instance.ballot.data() + first,
-                          static_cast<size_t>(by_instance.from[q + 1] - first), base,
-                          static_cast<size_t>(slot_ptr.data()[q + 1] - base));
+                          static_cast<size_t>(by_instance.from[q + 1] - first), base, all.candidates(q));
             runoff.run(fallback.data() + base, round.get() + base, tie.get() + base);
         }
     }
@@ -409,7 +404,5 @@ void bind_votes(nb::module_ &m) {
           "fallback"_a.noconvert());
     m.def("order_tiers", &order_tiers, "slot_ptr"_a.noconvert(), "is_above"_a.noconvert());
     m.def("majority_path", &majority_path, "slot_ptr"_a.noconvert(), "margin"_a.noconvert(), "start"_a.noconvert());
-    m.def("runoff_rounds", &runoff_rounds, "slot_ptr"_a.noconvert(), "instance_of_ballot"_a.noconvert(),
-          "indptr"_a.noconvert(), "entry_slot"_a.noconvert(), "tier"_a.noconvert(), "weight"_a.noconvert(),
-          "is_open"_a.noconvert(), "fallback"_a.noconvert());
+    m.def("runoff_rounds", &runoff_rounds, "ballots"_a.noconvert(), "fallback"_a.noconvert());
 }

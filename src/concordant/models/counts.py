@@ -110,15 +110,7 @@ class Corpus:
             "use variances='equal', or select fewer items",
         )
         factor = prefs.weight * theta / self.divisor[prefs.instance_of_ballot]
-        return kernels.net_pairs(
-            prefs.slot_ptr,
-            prefs.instance_of_ballot,
-            prefs.indptr,
-            prefs.entry_slot,
-            self.level,
-            factor,
-            self.is_binary,
-        )
+        return kernels.net_pairs(views.ballots(prefs)._replace(weight=factor), self.level, self.is_binary)
 
     def gains(self, score: Floats, variance: Floats | None) -> Floats:
         """Return, per ballot, the sum of count * x over its preferences (ballot weight and adherence left out)."""

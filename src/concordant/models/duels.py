@@ -7,7 +7,6 @@ row also says who was shown first: ``first`` is then that item and ``order`` is 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ import numpy as np
 from concordant import kernels, memory, views
 from concordant.errors import InputError, ParameterError
 from concordant.gather import segment_index
+from concordant.kernels.bundles import DuelRows
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int32s, Int64s
 from concordant.vocabulary import shorten
@@ -108,17 +108,10 @@ class Counting:
             matrices = views.win_matrices(prefs, self.missing)
             wins, ties = matrices.wins, matrices.ties
         else:
-            wins = kernels.level_counts(
-                prefs.slot_ptr,
-                prefs.instance_of_ballot,
-                prefs.indptr,
-                prefs.entry_slot,
-                prefs.tier,
-                self.levels(prefs),
-                prefs.weight,
-            )
+            wins = kernels.level_counts(views.ballots(prefs), self.levels(prefs))
             ties = np.zeros(len(wins))
-        return Duels(prefs.slot_ptr, *kernels.matrix_duels(prefs.slot_ptr, wins, ties), np.empty(0))
+        ptr, rows = kernels.matrix_duels(prefs.slot_ptr, wins, ties)
+        return Duels(prefs.slot_ptr, ptr, *rows)
 
     def _listed(self, prefs: Preferences) -> Duels:
         """List all pairs of all ballots, then add up equal ones."""
@@ -129,33 +122,32 @@ class Counting:
             f"Listing the {n_pairs:,.0f} pairs of these ballots",
             "select fewer items or ballots",
         )
-        pairs, weight = listed_pairs(prefs)
-        up = weight * ~pairs.is_tie if self.counts == "binary" else weight * self._amount(prefs)
-        even = weight * pairs.is_tie if self.counts == "binary" else np.zeros(len(weight))
-        flip, order = pairs.better > pairs.worse, None
+        ahead, behind, is_tie = next(views.pairs_of_entries(prefs, at_once=np.inf))
+        better, worse = prefs.entry_slot[ahead], prefs.entry_slot[behind]
+        weight = views.weight_of_entry(prefs)[ahead]
+        if self.counts == "binary":
+            up, even = weight * ~is_tie, weight * is_tie
+        else:
+            level = self.levels(prefs)
+            up, even = weight * np.abs(level[ahead] - level[behind]), np.zeros(len(weight))
+        flip, order = better > worse, None
         if self.order_effect:
             assert prefs.shown is not None
-            lead = np.sign(prefs.shown[pairs_second(prefs)] - prefs.shown[pairs_first(prefs)])
+            lead = np.sign(prefs.shown[behind] - prefs.shown[ahead])
             flip, order = np.where(lead == 0, flip, lead < 0), lead != 0
-        first, second = np.where(flip, pairs.worse, pairs.better), np.where(flip, pairs.better, pairs.worse)
+        first, second = np.where(flip, worse, better), np.where(flip, better, worse)
         won, lost = np.where(flip, 0.0, up), np.where(flip, up, 0.0)
         n = prefs.n_slots
         if order is None:
             rows = kernels.group_duels(first, second, won, lost, even, n)
-            order_by_row = np.empty(0)
         else:  # rows with and without somebody first are kept apart by numbering slots twice
             rows = kernels.group_duels(first + n * ~order, second, won, lost, even, 2 * n)
-            order_by_row = (rows[0] < n).astype(np.float64)
-            sorted_rows = np.argsort(rows[0] % n, kind="stable")
-            who, whom, *counted = (column[sorted_rows] for column in rows)
-            rows = (who % n, whom, *counted)  # type: ignore[assignment]
-            order_by_row = order_by_row[sorted_rows]
-        ptr = np.searchsorted(rows[0], prefs.slot_ptr).astype(np.int64)
-        return Duels(prefs.slot_ptr, ptr, *rows, order_by_row)
-
-    def _amount(self, prefs: Preferences) -> Floats:
-        level = self.levels(prefs)
-        return np.abs(level[pairs_first(prefs)] - level[pairs_second(prefs)])
+            rows = rows._replace(order=(rows.first < n).astype(np.float64))
+            sorted_rows = np.argsort(rows.first % n, kind="stable")
+            rows = DuelRows._make(column[sorted_rows] for column in rows)
+            rows = rows._replace(first=rows.first % n)
+        ptr = np.searchsorted(rows.first, prefs.slot_ptr).astype(np.int64)
+        return Duels(prefs.slot_ptr, ptr, *rows)
 
     def levels(self, prefs: Preferences) -> Floats:
         """Return a number per entry whose differences are the counts of a pair; higher is better."""
@@ -190,33 +182,7 @@ def trusted(prefs: Preferences, trust: Mapping[str, float]) -> Preferences:
                 f"The weight of agent {shorten(str(agent))!r} is {weight}: give a number of at least 0."
             )
         by_agent[prefs.agents.code(agent, "agent")] = weight
-    weighted = copy.copy(prefs)
-    weighted.weight, weighted._unit_weights = prefs.weight * by_agent[prefs.agent], None
-    return weighted
-
-
-def listed_pairs(prefs: Preferences) -> tuple[views.Pairs, Floats]:
-    """Return all pairs some ballot compares and the weight of each."""
-    pairs = views.pairs(prefs)
-    return pairs, prefs.weight[pairs.ballot]
-
-
-def pairs_first(prefs: Preferences) -> Int64s:
-    """Return the entry of the better item of every pair of ``views.pairs``."""
-    return _pair_entries(prefs)[0]
-
-
-def pairs_second(prefs: Preferences) -> Int64s:
-    """Return the entry of the worse item of every pair of ``views.pairs``."""
-    return _pair_entries(prefs)[1]
-
-
-def _pair_entries(prefs: Preferences) -> tuple[Int64s, Int64s]:
-    numbered = copy.copy(prefs)
-    entry = np.arange(len(prefs.item))
-    numbered._known_slots = (prefs.slot_ptr, prefs.slot_item, entry)
-    pairs = views.pairs(numbered)
-    return pairs.better, pairs.worse
+    return prefs.replace(weight=prefs.weight * by_agent[prefs.agent])
 
 
 def _over_ballots(how: np.ufunc, values: Floats, indptr: Int64s) -> Floats:

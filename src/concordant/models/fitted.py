@@ -1,40 +1,181 @@
-"""The fitted model: the chance that one item beats another, and how far apart they are."""
+"""Fitted models: questions a table of scores cannot answer, asked in the same way of every model.
+
+All have ``p_beats``, ``p_tie``, ``matrix``, ``difference``, ``log_likelihood`` and ``sample`` from the base class; a
+model adds the chances of its outcomes, its likelihood, and how its ballots arise. With several instances a question
+names one (``instance=``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
 
 import numpy as np
 
+from concordant import kernels, memory
 from concordant.errors import InputError
 from concordant.gather import segment_index
+from concordant.models.counts import agent_of_ballot, count
 from concordant.models.duels import Counting, Duels
 from concordant.models.problem import DAVIDSON, RAO_KUPPER, THURSTONE
+from concordant.models.stages import Staging, worths
 from concordant.preferences import Preferences
+from concordant.subsets import parts_of_subset
 from concordant.types import AnyArray, Floats, Int64s
 from concordant.vocabulary import Vocabulary
+
+Seed = int | np.random.Generator | None
+
+
+class HasCovariance(Protocol):
+    """What knows how sure scores are, and finds it out when asked."""
+
+    def covariance(self, instance: int) -> Floats | None:
+        """Return the covariance of the scores of an instance; None where it was not kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A score per candidate of every instance, ready for questions."""
+
+    items: Vocabulary
+    instances: Vocabulary | None
+    slot_ptr: Int64s
+    slot_item: AnyArray
+    score: Floats
+    errors: HasCovariance | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def of(cls, prefs: Preferences, score: Floats, /, **more: Any) -> Self:
+        """Return the model of these candidates."""
+        return cls(prefs.items, prefs.instances, prefs.slot_ptr, prefs.slot_item, score, **more)
+
+    # ---- what a model adds ----
+    @abstractmethod
+    def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that the first slot of each pair wins, loses and ties."""
+
+    @abstractmethod
+    def log_likelihood(self, prefs: Preferences) -> float:
+        """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+
+    @abstractmethod
+    def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
+        """Draw n ballots over some slots: rows of slots, and the tier of each."""
+
+    # ---- questions ----
+    def p_beats(self, a: object, b: object, instance: object = None) -> float:
+        """Return the chance that ``a`` beats ``b``."""
+        return float(self.chances(*self._pair(a, b, instance))[0][0])
+
+    def p_tie(self, a: object, b: object, instance: object = None) -> float:
+        """Return the chance that ``a`` and ``b`` tie; 0 for models without ties."""
+        return float(self.chances(*self._pair(a, b, instance))[2][0])
+
+    def matrix(self, instance: object = None) -> Floats:
+        """Return the chances that the row's candidate beats the column's, candidates in input order."""
+        slots = self.slots(instance)
+        m = len(slots)
+        up = self.chances(np.repeat(slots, m), np.tile(slots, m))[0].reshape(m, m)
+        np.fill_diagonal(up, 0.5)
+        return up
+
+    def difference(self, a: object, b: object, instance: object = None) -> tuple[float, float]:
+        """Return how far ``a`` scores above ``b`` and the standard error of that."""
+        first, second = self._pair(a, b, instance)
+        q = self._instance(instance)
+        block = None if self.errors is None else self.errors.covariance(q)
+        if block is None:
+            raise InputError(
+                "The covariance of these scores was not kept (errors='none', or too many items): "
+                "rank with errors='hessian' and fewer items."
+            )
+        i, j = int(first[0] - self.slot_ptr[q]), int(second[0] - self.slot_ptr[q])
+        variance = block[i, i] + block[j, j] - 2 * block[i, j]
+        return float(self.score[first[0]] - self.score[second[0]]), float(np.sqrt(max(variance, 0.0)))
+
+    def sample(self, n: int, seed: Seed = 0, instance: object = None) -> Preferences:
+        """Draw ``n`` ballots as this model has them come about, over the candidates of an instance."""
+        slots = self.slots(instance)
+        if n < 0 or len(slots) < 2:
+            raise InputError(f"n={n} ballots over {len(slots)} candidates cannot be drawn: give n >= 0 and two items.")
+        rows, tier = self.drawn(n, slots, np.random.default_rng(seed))
+        named = None if self.instances is None else [self.instances[self._instance(instance)]]
+        return Preferences(
+            self.items.take(self.slot_item[slots]),
+            np.arange(n + 1) * rows.shape[1],
+            rows.reshape(-1) - slots[0],
+            tier.reshape(-1),
+            instances=named,
+            instance=None if named is None else np.zeros(n, np.int32),
+            slot_ptr=np.array([0, len(slots)]),
+            slot_item=np.arange(len(slots)),
+            form="pairs" if rows.shape[1] == 2 else None,
+        )
+
+    # ---- which slots ----
+    def slots(self, instance: object = None) -> Int64s:
+        """Return the slots of the instance a question is about; one of several must be named."""
+        q = self._instance(instance)
+        return np.arange(self.slot_ptr[q], self.slot_ptr[q + 1])
+
+    def slot(self, item: object, instance: object = None) -> int:
+        """Return the slot of a candidate of an instance."""
+        slots = self.slots(instance)
+        found = np.flatnonzero(self.slot_item[slots] == self.items.code(item, "item"))
+        if not len(found):
+            raise InputError(f"{item!r} is no candidate of this instance.")
+        return int(slots[found[0]])
+
+    def slots_of(self, prefs: Preferences) -> Int64s:
+        """Return this model's slot of every slot of other preferences, -1 where it has none."""
+        same = np.array_equal(prefs.slot_ptr, self.slot_ptr) and np.array_equal(prefs.slot_item, self.slot_item)
+        if same and prefs.items == self.items:
+            return np.arange(prefs.n_slots)
+        code = self.items.codes(prefs.items)
+        if prefs.instances is None or self.instances is None:
+            instance = np.full(prefs.n_instances, 0 if self.instances is None else -1, np.int64)
+        else:
+            instance = self.instances.codes(prefs.instances).astype(np.int64)
+        n = len(self.items)
+        key = segment_index(self.slot_ptr) * n + self.slot_item
+        wanted_item = code[prefs.slot_item].astype(np.int64)
+        wanted_instance = instance[segment_index(prefs.slot_ptr)]
+        wanted = wanted_instance * n + wanted_item
+        order = np.argsort(key)
+        place = np.searchsorted(key[order], wanted).clip(max=max(len(key) - 1, 0))
+        found = (key[order][place] == wanted) & (wanted_item >= 0) & (wanted_instance >= 0)
+        return np.where(found, order[place], -1)
+
+    def known_part(self, prefs: Preferences) -> tuple[Preferences, Int64s]:
+        """Return the part of other preferences this model has candidates for, and its slot of every slot there."""
+        slot = self.slots_of(prefs)
+        if (slot < 0).any():
+            prefs = Preferences(**parts_of_subset(prefs, np.ones(prefs.n_ballots, bool), slot >= 0))
+            slot = self.slots_of(prefs)
+        return prefs, slot
+
+    def _instance(self, instance: object) -> int:
+        return instance_asked_for(self.instances, len(self.slot_ptr) - 1, instance)
+
+    def _pair(self, a: object, b: object, instance: object) -> tuple[Int64s, Int64s]:
+        return np.array([self.slot(a, instance)]), np.array([self.slot(b, instance)])
 
 
 def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance: object) -> int:
     """Return the number of the instance a question to a fitted model is about; one of several must be named."""
     if instance is None:
         if n_instances > 1:
-            raise InputError("This model covers several instances: name one with instance=.")
+            raise InputError("This model covers several instances: name one with instance= to say which.")
         return 0
     if instances is None:
         raise InputError("This model has a single, unnamed instance: leave instance= out.")
     return instances.code(instance, "instance")
 
 
-def place_of(item: object, items: Vocabulary, slot_item: AnyArray) -> int:
-    """Return the place of an item among the candidates of an instance."""
-    found = np.flatnonzero(slot_item == items.code(item, "item"))
-    if not len(found):
-        raise InputError(f"{item!r} is no candidate of this instance.")
-    return int(found[0])
-
-
+# ---- comparisons ----
 def chances(model: int, lead: Floats, tie: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the chances (win, loss, tie) of an item that leads by so much."""
     if model == DAVIDSON:
@@ -56,7 +197,7 @@ def chances(model: int, lead: Floats, tie: Floats) -> tuple[Floats, Floats, Floa
 
 
 @dataclass(frozen=True, eq=False)
-class PairModel:
+class PairModel(FittedModel):
     """Scores of a model of comparisons, ready for questions.
 
     >>> import concordant as cc
@@ -67,103 +208,58 @@ class PairModel:
     """
 
     model: int
-    items: Vocabulary
-    instances: Vocabulary | None
-    slot_ptr: Int64s
-    slot_item: Int64s
-    score: Floats
     advantage: Floats
+    """Of the item shown first, by instance."""
     tie: Floats
+    """The tie parameter, by instance."""
     counting: Counting
-    covariance: Mapping[int, Floats] = field(default_factory=dict)
     coefficients: Mapping[str, float] = field(default_factory=dict)
 
-    def p_beats(self, a: object, b: object, *, instance: object = None, first: object = None) -> float:
+    def p_beats(self, a: object, b: object, instance: object = None, *, first: object = None) -> float:
         """Return the chance that ``a`` beats ``b``; ``first`` names the one shown first, where that matters."""
-        return float(self._chances(a, b, instance, first)[0])
+        return self._between(a, b, instance, first)[0]
 
-    def p_tie(self, a: object, b: object, *, instance: object = None, first: object = None) -> float:
+    def p_tie(self, a: object, b: object, instance: object = None, *, first: object = None) -> float:
         """Return the chance that ``a`` and ``b`` tie; 0 for models without ties."""
-        return float(self._chances(a, b, instance, first)[2])
+        return self._between(a, b, instance, first)[2]
 
-    def matrix(self, instance: object = None) -> Floats:
-        """Return the chances that the row's candidate beats the column's, candidates in input order."""
-        q = self._instance(instance)
-        own = self.score[self.slot_ptr[q] : self.slot_ptr[q + 1]]
-        lead = (own[:, None] - own[None, :]).reshape(-1)
-        up = chances(self.model, lead, np.full(len(lead), self.tie[q]))[0].reshape(len(own), len(own))
-        np.fill_diagonal(up, 0.5)
-        return up
-
-    def difference(self, a: object, b: object, *, instance: object = None) -> tuple[float, float]:
-        """Return how far ``a`` scores above ``b`` and the standard error of that."""
-        q = self._instance(instance)
-        i, j = self._place(a, q), self._place(b, q)
-        if q not in self.covariance:
-            raise InputError(
-                "The covariance of these scores was not kept (errors='none', or too many items): "
-                "rank with errors='hessian' and fewer items."
-            )
-        block, base = self.covariance[q], self.slot_ptr[q]
-        variance = block[i, i] + block[j, j] - 2 * block[i, j]
-        return float(self.score[base + i] - self.score[base + j]), float(np.sqrt(max(variance, 0.0)))
+    def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that the first slot of each pair wins, loses and ties; ``order`` is 1 if shown first."""
+        instance = np.searchsorted(self.slot_ptr, first, side="right") - 1
+        lead = self.score[first] - self.score[second] + order * self.advantage[instance]
+        return chances(self.model, lead, self.tie[instance])
 
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
         duels = self.counting.duels(prefs)
-        slot = self._slots_of(prefs)
+        slot = self.slots_of(prefs)
         first, second = slot[duels.first], slot[duels.second]
         known = (first >= 0) & (second >= 0)
-        instance = segment_index(self.slot_ptr)[np.where(known, first, 0)]
-        lead = self.score[first] - self.score[second]
-        if len(duels.order):
-            lead = lead + duels.order * self.advantage[instance]
-        up, down, even = chances(self.model, lead, self.tie[instance])
-        won, lost, tied = duels.won, duels.lost, duels.tied
+        up, down, even = self.chances(first[known], second[known], duels.order[known] if len(duels.order) else 0.0)
+        won, lost, tied = duels.won[known], duels.lost[known], duels.tied[known]
         if self.model < DAVIDSON:
             won, lost, tied = won + tied / 2, lost + tied / 2, np.zeros(len(tied))
         tiny = np.finfo(float).tiny
         value = won * np.log(np.maximum(up, tiny)) + lost * np.log(np.maximum(down, tiny))
-        value = value + np.where(tied > 0, tied * np.log(np.maximum(even, tiny)), 0.0)
-        return float(value[known].sum())
+        return float((value + np.where(tied > 0, tied * np.log(np.maximum(even, tiny)), 0.0)).sum())
 
-    def _slots_of(self, prefs: Preferences) -> Int64s:
-        """Return this model's slot of every slot of other preferences, -1 where it has none."""
-        same = np.array_equal(prefs.slot_ptr, self.slot_ptr) and np.array_equal(prefs.slot_item, self.slot_item)
-        if same and prefs.items == self.items:
-            return np.arange(prefs.n_slots)
-        code = self.items.codes(prefs.items)
-        if prefs.instances is None or self.instances is None:
-            instance = np.zeros(1, np.int64) if self.instances is None else np.full(1, -1)
-            instance = np.resize(instance, prefs.n_instances)
-        else:
-            instance = self.instances.codes(prefs.instances).astype(np.int64)
-        n = len(self.items)
-        key = segment_index(self.slot_ptr) * n + self.slot_item
-        wanted_item = code[prefs.slot_item].astype(np.int64)
-        wanted_instance = instance[segment_index(prefs.slot_ptr)]
-        wanted = wanted_instance * n + wanted_item
-        order = np.argsort(key)
-        place = np.searchsorted(key[order], wanted).clip(max=max(len(key) - 1, 0))
-        found = (key[order][place] == wanted) & (wanted_item >= 0) & (wanted_instance >= 0)
-        return np.where(found, order[place], -1)
+    def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
+        """Draw comparisons between uniformly random pairs, nobody shown first."""
+        one = rng.integers(0, len(slots), n)
+        other = rng.integers(0, len(slots) - 1, n)
+        other += other >= one
+        up, down, _ = self.chances(slots[one], slots[other])
+        draw = rng.random(n)
+        is_tie = draw >= up + down
+        pair = np.where(((draw < up) | is_tie)[:, None], np.stack([one, other], 1), np.stack([other, one], 1))
+        return slots[pair], np.stack([np.zeros(n, np.int64), (~is_tie).astype(np.int64)], 1)
 
-    def _chances(self, a: object, b: object, instance: object, first: object) -> tuple[float, float, float]:
-        q = self._instance(instance)
-        base = int(self.slot_ptr[q])
-        lead = self.score[base + self._place(a, q)] - self.score[base + self._place(b, q)]
-        if first is not None:
-            if str(first) not in (str(a), str(b)):
-                raise InputError(f"first={first!r} is neither of the two items compared.")
-            lead += self.advantage[q] * (1 if str(first) == str(a) else -1)
-        up, down, even = chances(self.model, np.array([lead]), self.tie[q : q + 1])
+    def _between(self, a: object, b: object, instance: object, first: object) -> tuple[float, float, float]:
+        if first is not None and str(first) not in (str(a), str(b)):
+            raise InputError(f"first={first!r} is neither of the two items compared.")
+        order = 0.0 if first is None else (1.0 if str(first) == str(a) else -1.0)
+        up, down, even = self.chances(*self._pair(a, b, instance), order)
         return float(up[0]), float(down[0]), float(even[0])
-
-    def _instance(self, instance: object) -> int:
-        return instance_asked_for(self.instances, len(self.slot_ptr) - 1, instance)
-
-    def _place(self, item: object, q: int) -> int:
-        return place_of(item, self.items, self.slot_item[self.slot_ptr[q] : self.slot_ptr[q + 1]])
 
 
 def share_turned(duels: Duels, score: Floats) -> float:
@@ -176,3 +272,107 @@ def share_turned(duels: Duels, score: Floats) -> float:
 
 def _sigmoid(z: Floats) -> Floats:
     return np.asarray(np.exp(-np.logaddexp(0.0, -z)))
+
+
+# ---- choices ----
+@dataclass(frozen=True, eq=False)
+class StageModel(FittedModel):
+    """A fitted stagewise model: the chance of an item to be chosen from a set."""
+
+    staging: Staging
+
+    def p_first(self, items: Sequence[object], *, instance: object = None) -> Floats:
+        """Return the chance of each of these items to be put before all the others."""
+        worth = worths(self.score[[self.slot(item, instance) for item in items]])
+        return np.asarray(worth / worth.sum())
+
+    def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that the first slot of each pair is put before the second, or behind it."""
+        return chances(0, self.score[first] - self.score[second], np.zeros(len(first)))
+
+    def log_likelihood(self, prefs: Preferences) -> float:
+        """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+        prefs, slot = self.known_part(prefs)
+        stages, score = self.staging.stages(prefs), self.score[slot]
+        top = np.full(prefs.n_instances, -np.inf)
+        owner = segment_index(prefs.slot_ptr)
+        np.maximum.at(top, owner, score)
+        above = score - top[owner]
+        return float(kernels.stage_sums(*stages.arrays, np.exp(np.maximum(above, -320.0)))[0] + stages.wins @ above)
+
+    def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
+        """Draw rankings of all candidates without ties: of how many items tie the model says nothing."""
+        order = np.argsort(-(self.score[slots] + rng.gumbel(size=(n, len(slots)))), axis=1)
+        return slots[order], np.tile(np.arange(len(slots)), (n, 1))
+
+
+# ---- preferences drawn from all pairs at once ----
+@dataclass(frozen=True, eq=False)
+class MPMModel(FittedModel):
+    """A fitted multinomial preference model: every preference is a draw from one distribution over all pairs."""
+
+    prefs: Preferences
+    variance: Floats
+    counts: str
+    theta: Mapping[str, float] | None = None
+    """The adherence of every agent, where it is not 1."""
+
+    def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that a preference between the two slots of each pair is for the first, the second."""
+        return chances(0, 2 * self._exponent(first, second), np.zeros(len(first)))
+
+    def distribution(self, instance: object = None) -> Floats:
+        """Return the consensus distribution: P(the next preference is row over column), summing to 1."""
+        weight = np.exp(self._log_weights(self.slots(instance), 1.0))
+        return np.asarray(weight / max(float(weight.sum()), 1e-300))
+
+    def average_variance(self, instance: object = None) -> float:
+        """Return the mean variance of an instance's candidates: how unsure the whole ranking is."""
+        return float(self.variance[self.slots(instance)].mean())
+
+    def log_likelihood(self, prefs: Preferences) -> float:
+        """Return the log-likelihood of other preferences, without the multinomial coefficients."""
+        prefs, slot = self.known_part(prefs)
+        corpus, theta = count(prefs, self.counts), self._adherence(prefs)
+        gain = corpus.gains(self.score[slot], None if (self.variance == 0.5).all() else self.variance[slot])
+        value = float((prefs.weight * theta * gain).sum())
+        said = np.flatnonzero(corpus.weighted_total > 0)
+        owner = np.searchsorted(self.slot_ptr, slot[prefs.slot_ptr[prefs.instance_of_ballot[said]]], side="right") - 1
+        kinds, of_ballot = np.unique(np.stack([owner.astype(np.float64), theta[said]], 1), axis=0, return_inverse=True)
+        for k, (q, adherence) in enumerate(kinds.tolist()):
+            log_z = self._log_z(np.arange(self.slot_ptr[int(q)], self.slot_ptr[int(q) + 1]), adherence)
+            value -= log_z * float(corpus.weighted_total[said[of_ballot.reshape(-1) == k]].sum())
+        return value
+
+    def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
+        """Draw preferences of an agent who follows the consensus."""
+        logs = self._log_weights(slots, 1.0).reshape(-1)
+        reached = np.cumsum(np.exp(logs - logs.max()))
+        drawn = np.minimum(np.searchsorted(reached, rng.random(n) * reached[-1], side="right"), len(logs) - 1)
+        return slots[np.stack(np.divmod(drawn, len(slots)), 1)], np.tile([0, 1], (n, 1))
+
+    def _exponent(self, first: Int64s, second: Int64s) -> Floats:
+        return np.asarray((self.score[first] - self.score[second]) / (self.variance[first] + self.variance[second]))
+
+    def _log_z(self, slots: Int64s, theta: float) -> float:
+        """Return the logarithm of the sum over all ordered pairs; with equal variances it factorises."""
+        if (self.variance[slots] == 0.5).all():
+            own = theta * self.score[slots]
+            up, down = np.logaddexp.reduce(own), np.logaddexp.reduce(-own)
+            return float(up + down + np.log1p(-len(slots) * np.exp(-up - down)))
+        return float(np.logaddexp.reduce(self._log_weights(slots, theta), axis=None))
+
+    def _log_weights(self, slots: Int64s, theta: float) -> Floats:
+        """Return the exponents of all ordered pairs of slots; nothing is preferred to itself."""
+        m = len(slots)
+        memory.require(32.0 * m**2, f"The distribution over all pairs of {m:,} items", "select fewer items")
+        logs = theta * self._exponent(np.repeat(slots, m), np.tile(slots, m)).reshape(m, m)
+        np.fill_diagonal(logs, -np.inf)
+        return logs
+
+    def _adherence(self, prefs: Preferences) -> Floats:
+        """Return the adherence of every ballot: of an agent never seen before, the usual one."""
+        if self.theta is None or prefs.agents is None:
+            return np.ones(prefs.n_ballots)
+        usual = sum(self.theta.values()) / max(len(self.theta), 1)
+        return np.array([self.theta.get(label, usual) for label in prefs.agents.labels])[agent_of_ballot(prefs)]

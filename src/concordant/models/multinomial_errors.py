@@ -15,12 +15,42 @@ strength is added to each item, so that its interval stays honest.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+
 import numpy as np
 
 from concordant.gather import sum_by
 from concordant.models.counts import Corpus
 from concordant.models.multinomial import Solution
+from concordant.ranking import Uncertainty
 from concordant.types import AnyArray, Floats, Int64s
+
+
+@dataclass(frozen=True, eq=False)
+class MPMErrors:
+    """The uncertainty of the scores of a multinomial model, found when first asked for."""
+
+    corpus: Corpus
+    solution: Solution
+    prior: Floats
+    score: Floats
+    level: float
+    details: Mapping[str, Floats]
+
+    def known(self) -> Uncertainty:
+        """Return standard errors and intervals, where there are any."""
+        return self._known
+
+    @cached_property
+    def _known(self) -> Uncertainty:
+        error = standard_errors(self.corpus, self.solution, self.prior)
+        if error is None:
+            return Uncertainty(details=self.details)
+        half = NormalDist().inv_cdf((1 + self.level) / 2) * error
+        return Uncertainty(self.score - half, self.score + half, {**self.details, "stderr": error})
 
 
 def standard_errors(corpus: Corpus, solution: Solution, prior: Floats) -> Floats | None:

@@ -1,127 +1,196 @@
-"""What a reader must know of a model of comparisons: items that cannot be compared, estimates without bound."""
+"""Trouble of score models: which items can be compared at all, who never lost, and how a reader is told.
+
+Two items can be compared if a chain of comparisons joins them (``weak``); their scores are finite by the data alone if
+a chain of wins leads there and one back (``strong``). Every family finds these groups in its own observations; what
+follows from them, and how a notice names the items, stands here once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from concordant import kernels
+from concordant import kernels, views
+from concordant.gather import segment_index
 from concordant.models.duels import Duels, slot_instances
-from concordant.models.solve import Part
+from concordant.models.stages import CHOSEN, GOES_ON, Stages
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
-from concordant.types import Bools, Int32s
+from concordant.types import AnyArray, Bools, Int32s
 from concordant.vocabulary import shorten
 
 SHOWN = 5
 LOOSE = 1e-6  # gradient at the reported optimum, relative to the comparisons, from which it is called unconverged
+ENOUGH = 20  # entries per item in which to look for proof that all items are comparable
+
+OF_PAIRS = {
+    "never-compared": "nobody compared these items with others, so {prior} places them in the middle",
+    "disconnected": "the items fall into {groups} that were never compared with each other, so how these stand "
+    "against the rest rests on {prior} alone",
+    "never-lost": "these items never lost, so only {prior} keeps their scores finite",
+    "never-won": "these items never won, so only {prior} keeps their scores finite",
+    "separated": "every comparison between two groups of items went the same way, so only {prior} keeps them together",
+}
+OF_STAGES = {
+    "never-compared": "nobody ranked these items against others, so {prior} alone places them",
+    "disconnected": "the items fall into groups that no ballot compares, so {prior} alone relates them",
+    "never-lost": "nothing was ever put before these items, so only {prior} keeps their scores finite",
+    "never-won": "these items were never put before anything, so only {prior} keeps their scores finite",
+    "separated": "every ballot agrees between two groups of items, so only {prior} bounds their scores",
+}
+OF_MATRICES = {
+    "never-compared": "nobody compared these items with others, so they stand in the middle",
+    "disconnected": "no ballot compares these items with the largest group, so how the two stand to each other is "
+    "arbitrary",
+}
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Which slots can be compared: by anybody (``weak``), and by wins in both directions (``strong``)."""
-
-    weak: Int32s
-    strong: Int32s
-    is_compared: Bools
-    is_settled: Bools
-    """By instance: whether the comparisons alone give every item a finite score."""
-
-
-def standing(duels: Duels, has_tie_parameter: bool = False) -> Standing:
-    """Find the groups of comparable slots of every instance.
-
-    A tie parameter can grow without bound together with the scores unless some wins go round in a circle.
-    """
-    n = duels.n_slots
-    weak, strong = kernels.duel_groups(duels.first, duels.second, duels.won, duels.lost, duels.tied, n)
-    is_compared = np.zeros(n, bool)
-    is_compared[duels.first] = is_compared[duels.second] = True
-    instance, size = slot_instances(duels), np.diff(duels.slot_ptr)
-    groups = np.bincount(instance[np.unique(strong, return_index=True)[1]], minlength=len(size))
-    is_settled = groups <= 1
-    if has_tie_parameter:
-        none = np.zeros(len(duels.tied))
-        _, circle = kernels.duel_groups(duels.first, duels.second, duels.won, duels.lost, none, n)
-        has_circle = np.zeros(len(size), bool)
-        has_circle[instance[np.bincount(circle)[circle] > 1]] = True
-        is_settled &= has_circle | (duels.by_instance(duels.tied) <= 0)
-    return Standing(weak, strong, is_compared, is_settled)
-
-
-def notices(prefs: Preferences, duels: Duels, found: Standing, parts: list[Part], prior: str) -> tuple[Notice, ...]:
-    """Return the warnings that apply, each naming the items concerned."""
-    told = [
-        *_unconnected(prefs, duels, found, prior),
-        *_one_sided(prefs, duels, found, prior),
-    ]
-    loose = np.zeros(len(duels.ptr) - 1, bool)
-    for part in parts:
-        loose[part.instances] = part.slack > LOOSE * (1 + part.duels.by_instance(part.duels.total))
-    if loose.any():
-        text = "the fit did not converge, so the scores are approximate; raise the prior"
-        told.append(_on(prefs, "no-convergence", text, loose[slot_instances(duels)]))
-    return tuple(told)
-
-
-def _unconnected(prefs: Preferences, duels: Duels, found: Standing, prior: str) -> list[Notice]:
-    instance = slot_instances(duels)
-    told = []
-    if not found.is_compared.all():
-        text = f"nobody compared these items with others, so {prior} places them in the middle"
-        told.append(_on(prefs, "never-compared", text, ~found.is_compared))
-    size = np.bincount(found.weak)
-    by_group = np.flatnonzero(size > 1)
-    group_instance = np.zeros(len(size), np.int64)
-    group_instance[found.weak] = instance
-    several = np.bincount(group_instance[by_group], minlength=len(duels.ptr) - 1)
-    if (several > 1).any():
-        # The largest group of an instance is the body of its ranking; the others hang beside it.
-        order = by_group[np.lexsort((by_group, -size[by_group], group_instance[by_group]))]
-        is_body = np.ones(len(order), bool)
-        is_body[1:] = group_instance[order[1:]] != group_instance[order[:-1]]
-        beside = np.zeros(len(size), bool)
-        beside[order[~is_body]] = True
-        groups = f"{several.max()} groups" if len(several) == 1 else "groups"
-        text = (
-            f"the items fall into {groups} that were never compared with each other, "
-            f"so how these stand against the rest rests on {prior} alone"
-        )
-        told.append(_on(prefs, "disconnected", text, beside[found.weak]))
-    return told
-
-
-def _one_sided(prefs: Preferences, duels: Duels, found: Standing, prior: str) -> list[Notice]:
-    n = duels.n_slots
-    even = duels.tied > 0
-    wins, losses = np.zeros(n, bool), np.zeros(n, bool)
-    wins[duels.first[(duels.won > 0) | even]] = wins[duels.second[(duels.lost > 0) | even]] = True
-    losses[duels.first[(duels.lost > 0) | even]] = losses[duels.second[(duels.won > 0) | even]] = True
-    told = []
-    for name, chosen, text in (
-        ("never-lost", found.is_compared & ~losses, "these items never lost"),
-        ("never-won", found.is_compared & ~wins, "these items never won"),
-    ):
-        if chosen.any():
-            told.append(_on(prefs, name, f"{text}, so only {prior} keeps their scores finite", chosen))
-    # One-way groups that hold several items: no single item gives them away.
-    size = np.bincount(found.strong)
-    split = np.zeros(len(np.bincount(found.weak)), np.int64)
-    np.add.at(split, found.weak[np.unique(found.strong, return_index=True)[1]], 1)
-    inner = found.is_compared & (split[found.weak] > 1) & (size[found.strong] > 1)
-    if inner.any() and not told:
-        text = f"every comparison between two groups of items went the same way, so only {prior} keeps them together"
-        told.append(_on(prefs, "separated", text, inner))
-    return told
-
-
-def _on(prefs: Preferences, name: str, text: str, slots: Bools) -> Notice:
+def notice_on(prefs: Preferences, name: str, text: str, slots: Bools) -> Notice:
+    """Return a notice that names the items of some slots."""
     items = tuple(dict.fromkeys(prefs.items.take(prefs.slot_item[slots])))
     where = ""
     if prefs.n_instances > 1:
-        instance = np.repeat(np.arange(prefs.n_instances), np.diff(prefs.slot_ptr))[slots]
-        where = f" (in {len(np.unique(instance)):,} of {prefs.n_instances:,} instances)"
-    shown = ", ".join(shorten(item, 30) for item in items[:SHOWN])
-    more = f" and {len(items) - SHOWN:,} more" if len(items) > SHOWN else ""
-    return Notice(name, f"{text}{where}: {shown}{more}", items)
+        affected = len(np.unique(views.instance_of_slot(prefs)[slots]))
+        where = f" (in {affected:,} of {prefs.n_instances:,} instances)"
+    return Notice(name, f"{text}{where}: {named(items)}", items)
+
+
+def named(labels: tuple[str, ...]) -> str:
+    """Return the first labels, and how many more there are."""
+    more = f" and {len(labels) - SHOWN:,} more" if len(labels) > SHOWN else ""
+    return ", ".join(shorten(label, 30) for label in labels[:SHOWN]) + more
+
+
+# ---- which items can be compared ----
+@dataclass(frozen=True)
+class Standing:
+    """The groups of comparable slots: by anybody (``weak``), and by wins in both directions (``strong``)."""
+
+    weak: Int32s
+    strong: Int32s
+    has_won: Bools
+    has_lost: Bools
+
+    @property
+    def is_compared(self) -> Bools:
+        """Whether a slot was ever compared with another."""
+        return np.asarray(self.has_won | self.has_lost)
+
+
+def joined(ahead: AnyArray, behind: AnyArray, n: int) -> tuple[Int32s, Int32s]:
+    """Return the groups that edges from one slot to another join, whatever their direction and in both directions."""
+    ones, none = np.ones(len(ahead)), np.zeros(len(ahead))
+    return kernels.duel_groups(ahead.astype(np.int32), behind.astype(np.int32), ones, none, none, n)
+
+
+def duel_standing(duels: Duels) -> Standing:
+    """Find the groups that duels join; a tie counts as a win each way."""
+    n, even = duels.n_slots, duels.tied > 0
+    weak, strong = kernels.duel_groups(duels.first, duels.second, duels.won, duels.lost, duels.tied, n)
+    has_won, has_lost = np.zeros(n, bool), np.zeros(n, bool)
+    up, down = (duels.won > 0) | even, (duels.lost > 0) | even
+    has_won[duels.first[up]] = has_won[duels.second[down]] = True
+    has_lost[duels.first[down]] = has_lost[duels.second[up]] = True
+    return Standing(weak, strong, has_won, has_lost)
+
+
+def is_settled(duels: Duels, found: Standing, has_tie_parameter: bool) -> Bools:
+    """Say of every instance whether its duels alone give every item a finite score.
+
+    A tie parameter can grow without bound together with the scores unless some wins go round in a circle.
+    """
+    instance, n = slot_instances(duels), len(duels.slot_ptr) - 1
+    settled = np.bincount(instance[np.unique(found.strong, return_index=True)[1]], minlength=n) <= 1
+    if has_tie_parameter:
+        none = np.zeros(len(duels.tied))
+        _, circle = kernels.duel_groups(duels.first, duels.second, duels.won, duels.lost, none, duels.n_slots)
+        has_circle = np.zeros(n, bool)
+        has_circle[instance[np.bincount(circle)[circle] > 1]] = True
+        settled &= has_circle | (duels.by_instance(duels.tied) <= 0)
+    return np.asarray(settled)
+
+
+def stage_standing(stages: Stages) -> Standing | None:
+    """Find the groups that stages join; None where a first look shows that every item is tied to every other."""
+    n = int(stages.slot_ptr[-1])
+    if len(stages.slot) > 2 * ENOUGH * n and len(stages.slot_ptr) == 2:
+        ballots = int(np.searchsorted(stages.indptr, ENOUGH * n))
+        if (_stage_groups(stages, ballots, n)[1] == 0).all():  # what some ballots connect, all connect
+            return None
+    weak, strong = _stage_groups(stages, len(stages.weight), n)
+    chosen, behind = np.zeros(n, bool), np.zeros(n, bool)
+    starts = np.flatnonzero(stages.mark)
+    size = np.diff(np.append(starts, len(stages.mark)))
+    first_tier = np.zeros(len(starts), bool)
+    first_tier[np.searchsorted(starts, stages.indptr[:-1][np.diff(stages.indptr) > 0])] = True
+    chosen[stages.slot[np.repeat(stages.mark[starts] == CHOSEN, size)]] = True
+    behind[stages.slot[~np.repeat(first_tier, size)]] = True
+    return Standing(weak, strong, chosen, behind)
+
+
+def _stage_groups(stages: Stages, ballots: int, n: int) -> tuple[Int32s, Int32s]:
+    """Return the groups of slots joined by ballots, and by ballots in both directions.
+
+    All of a tier stand before all of the next: a node between the two keeps the number of edges linear.
+    """
+    stop = int(stages.indptr[ballots])
+    slot, mark = stages.slot[:stop], stages.mark[:stop]
+    begins = np.zeros(stop + 1, bool)
+    begins[stages.indptr[: ballots + 1]] = True
+    if (mark != GOES_ON).all():
+        at = np.flatnonzero(mark == CHOSEN)
+        at = at[~begins[at + 1]]
+        return joined(slot[at], slot[at + 1], n)
+    tier = np.cumsum(mark != GOES_ON) - 1
+    starts = np.flatnonzero(mark != GOES_ON)
+    has_before = (~begins[:-1])[starts][tier]
+    has_after = np.append(has_before[starts][1:], False)[tier]
+    ahead = np.concatenate([slot[has_after], n + tier[has_before]])
+    back = np.concatenate([n + tier[has_after] + 1, slot[has_before]])
+    weak, strong = joined(ahead, back, n + int(tier[-1]) + 1)
+    return weak[:n], strong[:n]
+
+
+def beside_largest(group: AnyArray, instance: AnyArray, counted: Bools) -> Bools:
+    """Say which of the slots that count stand outside the largest group of their instance, the body of its ranking."""
+    size = np.bincount(group[counted], minlength=int(group.max(initial=0)) + 1)
+    n = int(instance.max(initial=-1)) + 1
+    largest = np.zeros(n, np.int64)
+    np.maximum.at(largest, instance[counted], size[group[counted]])
+    body = np.full(n, -1)
+    at = np.flatnonzero(counted & (size[group] == largest[instance]))[::-1]
+    body[instance[at]] = group[at]
+    return np.asarray(counted & (group != body[instance]))
+
+
+# ---- what is told ----
+def standing_notices(
+    prefs: Preferences, found: Standing | None, texts: Mapping[str, str], prior: str = "the prior"
+) -> list[Notice]:
+    """Tell of items that cannot be compared, and of those that only a prior keeps from infinity."""
+    if found is None:
+        return []
+    told, instance = [], segment_index(prefs.slot_ptr)
+
+    def tell(name: str, slots: Bools, **more: str) -> bool:
+        if name in texts and slots.any():
+            told.append(notice_on(prefs, name, texts[name].format(prior=prior, **more), slots))
+            return True
+        return False
+
+    is_compared, size = found.is_compared, np.diff(prefs.slot_ptr)
+    tell("never-compared", ~is_compared & (size[instance] > 1))
+    groups = "groups"
+    if prefs.n_instances == 1:
+        groups = f"{len(np.unique(found.weak[is_compared]))} groups"
+    tell("disconnected", beside_largest(found.weak, instance, is_compared), groups=groups)
+    never_lost = tell("never-lost", is_compared & ~found.has_lost)
+    never_won = tell("never-won", is_compared & ~found.has_won)
+    if not (never_lost or never_won):  # one-way groups that hold several items: no single item gives them away
+        n_parts = np.zeros(int(found.weak.max(initial=0)) + 1, np.int64)
+        np.add.at(n_parts, found.weak[np.unique(found.strong, return_index=True)[1]], 1)
+        is_inside = np.bincount(found.strong)[found.strong] > 1
+        tell("separated", is_compared & (n_parts[found.weak] > 1) & is_inside)
+    return told

@@ -15,7 +15,7 @@ log-determinant, which the choice of a prior needs, comes from stochastic Lanczo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,8 @@ class Part:
     duels: Duels
     penalty: Penalty
     model: int
+    way: str
+    """How it was solved: batch (many small instances in a kernel), matrix or products (of second derivatives)."""
     score: Floats
     advantage: Floats
     tie: Floats
@@ -61,6 +63,8 @@ class Part:
     slack: Floats
     iterations: Int32s
     draws: Floats | None = None
+    ends: tuple[Floats, Floats] | None = None
+    """Ends of the score intervals, where they were resampled."""
 
     def block(self, q: int) -> Floats:
         """Return the covariance of one instance."""
@@ -112,31 +116,50 @@ def fit(
     duels: Duels,
     model: int,
     penalty: Penalty,
-    with_errors: bool = True,
     start: list[Part] | None = None,
     small_step: float = SMALL_STEP,
+    way: str | None = None,
 ) -> list[Part]:
     """Fit a model to the duels of all instances; parts differ in how they were solved.
 
-    ``start`` is an earlier fit of the same duels to begin with; a search ends with a step below ``small_step``.
+    ``start`` is an earlier fit of the same duels to begin with; a search ends with a step below ``small_step``; ``way``
+    (batch, matrix, products) is chosen by size unless it is given.
     """
     size = np.diff(duels.slot_ptr)
-    largest_small = SMALL if penalty.basis is None else 0
-    small, large = np.flatnonzero(size <= largest_small), np.flatnonzero(size > largest_small)
-    parts = [_fit_small(duels, model, penalty, small, with_errors)] if len(small) else []
+    is_small = size <= (SMALL if penalty.basis is None else 0)
+    if way is not None:
+        is_small[:] = way == "batch"
+    small, large = np.flatnonzero(is_small), np.flatnonzero(~is_small)
+    parts = [_fit_small(duels, model, penalty, small, False)] if len(small) else []
     for k, q in enumerate(large.tolist(), start=len(parts)):
         own, slots = (duels, np.arange(duels.n_slots)) if len(size) == 1 else duels.restrict(np.array([q]))
         problem = Problem(own, model, penalty.of(np.array([q]), slots), None if start is None else start[k])
-        solve = _fit_sparse if is_sparse(own) else _fit_dense
-        parts.append(solve(problem, np.array([q]), slots, with_errors, small_step))
+        solve = _fit_sparse if (way or way_of(own)) == "products" else _fit_dense
+        parts.append(solve(problem, np.array([q]), slots, small_step))
     return parts
 
 
-def is_sparse(duels: Duels) -> bool:
-    """Say whether a single instance is better fitted without a matrix."""
+def with_errors(part: Part) -> Part:
+    """Return a fit with the covariance of its scores, or where that is too large their variances and draws."""
+    if part.way == "batch":
+        own = np.arange(len(part.instances))
+        found = _fit_small(part.duels, part.model, part.penalty, own, True)
+        return replace(part, covariance=found.covariance, variance=found.variance, extra_variance=found.extra_variance)
+    problem, point = part.problem(0, slice(0, len(part.score)))
+    terms = problem.terms(point)
+    if part.way == "products":
+        curvature = Curvature(problem, point, terms, is_exact=True)
+        variance, draws = curvature.marginal_variances()
+        return replace(part, variance=variance, draws=draws, extra_variance=curvature.extra_variances())
+    covariance, variance, extra = _dense_errors(problem, _factor(problem.hessian(point, terms, is_exact=True)))
+    return replace(part, covariance=covariance, variance=variance, extra_variance=extra)
+
+
+def way_of(duels: Duels) -> str:
+    """Say whether a single instance is better fitted with a matrix of second derivatives or with products alone."""
     m = duels.n_slots
     is_large = m > DENSE or not memory.fits(8 * MATRICES * float(m) ** 2)
-    return is_large or (m > LEAST_SPARSE and len(duels.first) < FEW_ROWS * m**2)
+    return "products" if is_large or (m > LEAST_SPARSE and len(duels.first) < FEW_ROWS * m**2) else "matrix"
 
 
 def _fit_small(duels: Duels, model: int, penalty: Penalty, instances: Int64s, with_errors: bool = True) -> Part:
@@ -175,6 +198,7 @@ def _fit_small(duels: Duels, model: int, penalty: Penalty, instances: Int64s, wi
         own,
         here,
         model,
+        "batch",
         score - centre,
         advantage,
         tie,
@@ -189,9 +213,7 @@ def _fit_small(duels: Duels, model: int, penalty: Penalty, instances: Int64s, wi
     )
 
 
-def _fit_dense(
-    problem: Problem, instances: Int64s, slots: Int64s, with_errors: bool, small_step: float = SMALL_STEP
-) -> Part:
+def _fit_dense(problem: Problem, instances: Int64s, slots: Int64s, small_step: float = SMALL_STEP) -> Part:
     from scipy.linalg import lapack
 
     point = problem.start()
@@ -209,8 +231,7 @@ def _fit_dense(
     if terms[7] > 0:
         factor = _factor(problem.hessian(point, terms, is_exact=True))
     log_det = 2 * float(np.log(np.diag(factor)).sum()) - np.log(problem.along)
-    errors = _dense_errors(problem, factor) if with_errors else (None, np.zeros(problem.m), np.zeros((1, 2)))
-    return _part(problem, instances, slots, point, terms, errors, log_det, iteration, None)
+    return _part(problem, instances, slots, point, terms, log_det, iteration, "matrix")
 
 
 def _dense_errors(problem: Problem, factor: Floats) -> tuple[Floats, Floats, Floats]:
@@ -252,9 +273,7 @@ def _factor(hessian: Floats) -> Floats:
     raise InputError("These comparisons cannot be fitted: give the model a prior, or a larger one.")
 
 
-def _fit_sparse(
-    problem: Problem, instances: Int64s, slots: Int64s, with_errors: bool, small_step: float = SMALL_STEP
-) -> Part:
+def _fit_sparse(problem: Problem, instances: Int64s, slots: Int64s, small_step: float = SMALL_STEP) -> Part:
     point = problem.start()
     terms = problem.terms(point)
     first_norm, iteration = None, 0
@@ -269,13 +288,8 @@ def _fit_sparse(
         point, terms, share = climb(problem, point, terms, step, gradient)
         if share == 1.0 and np.abs(step).max() < small_step:
             break
-    curvature = Curvature(problem, point, terms, is_exact=True)
-    log_det = 0.0 if with_errors else curvature.log_det()
-    errors, draws = (None, np.zeros(problem.m), np.zeros((1, 2))), None
-    if with_errors:
-        variance, draws = curvature.marginal_variances()
-        errors = (None, variance, curvature.extra_variances())
-    return _part(problem, instances, slots, point, terms, errors, log_det, iteration, draws)
+    log_det = Curvature(problem, point, terms, is_exact=True).log_det()
+    return _part(problem, instances, slots, point, terms, log_det, iteration, "products")
 
 
 class Curvature:
@@ -385,30 +399,28 @@ def _part(
     slots: Int64s,
     point: Floats,
     terms: Any,
-    errors: tuple[Floats | None, Floats, Floats],
     log_det: float,
     iteration: int,
-    draws: Floats | None,
+    way: str,
 ) -> Part:
     advantage, tie = problem.extras(point)
     score = point[: problem.m]
-    covariance, variance, extra_variance = errors
     return Part(
         instances,
         slots,
         problem.duels,
         problem.penalty,
         problem.model,
+        way,
         score - score.mean(),
         np.array([advantage]),
         np.array([tie]),
-        extra_variance,
-        covariance,
-        variance,
+        np.zeros((1, 2)),
+        None,
+        np.zeros(problem.m),
         np.array([float(terms[0])]),
         np.array([problem.log_prior(point)]),
         np.array([log_det]),
         np.array([float(np.abs(problem.gradient(point, terms)).max())]),
         np.array([iteration], np.int32),
-        draws,
     )

@@ -93,9 +93,17 @@ class Stages:
         )
 
 
-def known_stages(prefs: Preferences, missing: str, ties: str, seed: int = 0) -> Stages:
-    """Return the stages of all ballots; ``missing`` says whether unmentioned candidates stay in denominators."""
-    return stages_of(with_missing(prefs, missing), ties, seed)
+@dataclass(frozen=True)
+class Staging:
+    """How ballots become stages: whether candidates they do not mention stay in denominators, and what ties mean."""
+
+    missing: str = "ignore"
+    ties: str = "partition"
+    seed: int = 0
+
+    def stages(self, prefs: Preferences) -> Stages:
+        """Return the stages of all ballots."""
+        return stages_of(with_missing(prefs, self.missing), self.ties, self.seed)
 
 
 def stages_of(prefs: Preferences, ties: str, seed: int = 0) -> Stages:

@@ -3,19 +3,126 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 
 from concordant import kernels
+from concordant.models.clusters import Voters, clustered
 from concordant.models.duels import Duels
-from concordant.models.solve import SMALL, Part, fit
-from concordant.types import Floats, Int32s, Int64s
+from concordant.models.solve import SMALL, Part, fit, with_errors
+from concordant.ranking import Uncertainty
+from concordant.types import AnyArray, Floats, Int32s, Int64s
 
 BEST_DRAWS = 2000
 STACKED = 200_000  # rows of replicates refitted in one call
 LEAST_RIDGE = 0.01  # of refits: what was drawn again need not have a finite answer of its own
 REACH = 5.0  # standard errors behind the first item at which nobody hopes to be the best
+
+
+# ---- found when asked for ----
+@dataclass(frozen=True)
+class Asked:
+    """What is asked for: the kind of errors, the confidence of intervals, how often to resample, and the seed."""
+
+    kind: str
+    level: float
+    replicates: int = 0
+    seed: int | None = 0
+
+
+@dataclass(frozen=True, eq=False)
+class DuelErrors:
+    """The uncertainty of scores fitted to duels: of a fit, by voters whose comparisons depend on each other.
+
+    ``doubt`` is the variance of the logarithm of the prior's precision, where the data chose it.
+    """
+
+    fits: list[Part]
+    score: Floats
+    asked: Asked
+    voters: Voters | None
+    doubt: float
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The fits with their covariances; bootstrapped ones also have quantiles."""
+        if self.asked.kind == "bootstrap":
+            return bootstrap([with_errors(part) for part in self.fits], self.asked)
+        parts = [with_errors(part) for part in self.fits]
+        moved = [moved_by_prior(part) for part in parts] if self.doubt else []
+        if self.voters is not None:
+            parts = clustered(parts, self.voters, self.asked.seed)
+        if moved:
+            parts = [widened(part, by, self.doubt) for part, by in zip(parts, moved, strict=True)]
+        return parts
+
+    def known(self) -> Uncertainty:
+        """Return intervals, standard errors, ranks that hold together, and the chances to be the best."""
+        return self._known
+
+    @cached_property
+    def _known(self) -> Uncertainty:
+        asked = self.asked
+        ends = [part.ends or intervals(part, asked.level) for part in self.parts]
+        ranks = [rank_intervals(part, asked.level) for part in self.parts]
+        details: dict[str, AnyArray] = {
+            "stderr": self._gathered([np.sqrt(part.variance) for part in self.parts]),
+            "rank_low": self._gathered([low for low, _ in ranks]).astype(np.int32),
+            "rank_high": self._gathered([high for _, high in ranks]).astype(np.int32),
+            "p_best": self._gathered([best_chances(part, asked.seed) for part in self.parts]),
+        }
+        low, high = (self._gathered([pair[side] for pair in ends]) for side in (0, 1))
+        return Uncertainty(np.minimum(low, self.score), np.maximum(high, self.score), details)
+
+    def covariance(self, instance: int) -> Floats | None:
+        """Return the covariance of the scores of an instance; None where there are too many items."""
+        for part in self.parts:
+            place = np.flatnonzero(part.instances == instance)
+            if len(place) and part.covariance is not None:
+                return part.block(int(place[0]))
+        return None
+
+    def extra_error(self, which: int) -> float:
+        """Return the standard error of the advantage (0) or the tie parameter (1) of the only instance."""
+        return float(np.sqrt(max(self.parts[0].extra_variance[0, which], 0.0)))
+
+    def _gathered(self, values: list[AnyArray]) -> Floats:
+        """Put the values of all parts where their slots are."""
+        out = np.zeros(len(self.score))
+        for part, own in zip(self.fits, values, strict=True):
+            out[part.slots] = own
+        return out
+
+
+class LaterFigures(Mapping[str, float]):
+    """Figures of a fit, some of which are found when asked for."""
+
+    def __init__(self, known: Mapping[str, float], later: Mapping[str, Callable[[], float]]) -> None:
+        self._known, self._later = dict(known), later
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self._known and name in self._later:
+            self._known[name] = self._later[name]()
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._known, *self._later]))
+
+    def __len__(self) -> int:
+        return len({*self._known, *self._later})
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def intervals(part: Part, level: float) -> tuple[Floats, Floats]:
+    """Return the ends of the intervals of all scores, each of this confidence."""
+    half = simultaneous(level) * np.sqrt(part.variance)
+    return part.score - half, part.score + half
 
 
 # ---- ranks ----
@@ -37,23 +144,9 @@ def rank_intervals(part: Part, level: float) -> tuple[Int32s, Int32s]:
     return (1 + better).astype(np.int32), (len(low) - worse).astype(np.int32)
 
 
-def simultaneous(level: float, n: int) -> float:
+def simultaneous(level: float, n: int = 1) -> float:
     """Return the critical value for n two-sided normal statements that shall hold together."""
-    return upper_quantile(-math.expm1(math.log(level) / max(n, 1)) / 2)
-
-
-def normal_quantile(p: float) -> float:
-    """Return the quantile of the standard normal distribution."""
-    return upper_quantile(1 - p) if p >= 0.5 else -upper_quantile(p)
-
-
-def upper_quantile(q: float) -> float:
-    """Return the point a standard normal variable exceeds with probability ``q`` (at most 1/2), by bisection."""
-    low, high = 0.0, 40.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) / 2 > q else (low, middle)
-    return (low + high) / 2
+    return -NormalDist().inv_cdf(max(-math.expm1(math.log(level) / max(n, 1)) / 2, 1e-16))
 
 
 def best_chances(part: Part, seed: int | None) -> Floats:
@@ -113,13 +206,13 @@ def widened(part: Part, moved: Floats, doubt: float) -> Part:
 
 
 # ---- resampling ----
-def bootstrap(parts: list[Part], replicates: int, level: float, seed: int | None) -> list[tuple[Part, Floats, Floats]]:
-    """Refit to resampled counts: (part with the covariance of the refits, low, high) for every part."""
-    rng = np.random.default_rng(seed)
-    return [_bootstrap(part, replicates, level, rng) for part in parts]
+def bootstrap(parts: list[Part], asked: Asked) -> list[Part]:
+    """Refit to resampled counts: parts with the covariance of the refits and the ends of their intervals."""
+    rng = np.random.default_rng(asked.seed)
+    return [_bootstrap(part, asked.replicates, asked.level, rng) for part in parts]
 
 
-def _bootstrap(part: Part, replicates: int, level: float, rng: np.random.Generator) -> tuple[Part, Floats, Floats]:
+def _bootstrap(part: Part, replicates: int, level: float, rng: np.random.Generator) -> Part:
     drawn = np.empty((replicates, len(part.score)))
     # Small problems are refitted many at a time: a replicate is an instance like any other.
     together = max(1, min(replicates, STACKED // max(len(part.duels.first), 1)))
@@ -133,7 +226,7 @@ def _bootstrap(part: Part, replicates: int, level: float, rng: np.random.Generat
         )
         penalty = replace(part.penalty, ridge=ridge, ridge_extra=extra)
         score = np.empty(stack.n_slots)
-        for refit in fit(stack, part.model, penalty, with_errors=False):
+        for refit in fit(stack, part.model, penalty):
             score[refit.slots] = refit.score
         drawn[rows] = score.reshape(len(copies), -1)
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
@@ -143,8 +236,7 @@ def _bootstrap(part: Part, replicates: int, level: float, rng: np.random.Generat
     if part.covariance is not None:
         spans = [deviation[:, span] for _, span, _ in part.blocks]
         covariance = np.concatenate([(x.T @ x / max(replicates - 1, 1)).reshape(-1) for x in spans])
-    part = replace(part, covariance=covariance, variance=variance, draws=deviation.T)
-    return part, np.minimum(low, part.score), np.maximum(high, part.score)
+    return replace(part, covariance=covariance, variance=variance, draws=deviation.T, ends=(low, high))
 
 
 def resample(duels: Duels, rng: np.random.Generator) -> Duels:

@@ -1,4 +1,5 @@
 """Scorers: functions from rows of features to scores, with the gradient in their parameters.
 
-A scorer holds no data and no parameters: both are passed in, so that a solver may work through blocks of rows.
+A scorer (table, linear, network; ``kernel`` maps features for the linear one) holds no data and no parameters: both are
+passed in, so that a solver may work through blocks of rows.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,19 +15,22 @@ Matrix = Any  # a dense array or a SciPy sparse CSR matrix, float32 or float64
 class Scorer(ABC):
     """A function f(x; theta) of rows of features."""
 
-    size: int  # the number of parameters
+    is_linear: ClassVar[bool] = True  # in the parameters, so that scores at a direction are the change along it
 
-    @abstractmethod
+    def __init__(self, size: int) -> None:
+        self.size = size  # the number of parameters
+
     def start(self, rng: np.random.Generator) -> Floats:
         """Return the parameters to begin with."""
+        return np.zeros(self.size)
 
     @abstractmethod
     def scores(self, X: Matrix, theta: Floats) -> Floats:
         """Return the score of every row."""
 
-    @abstractmethod
     def forward(self, X: Matrix, theta: Floats) -> tuple[Floats, Any]:
         """Return the scores and what ``backward`` needs of the way there."""
+        return self.scores(X, theta), None
 
     @abstractmethod
     def backward(self, X: Matrix, theta: Floats, kept: Any, gradient: Floats) -> Floats:

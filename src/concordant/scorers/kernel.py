@@ -77,31 +77,23 @@ class KernelMap:
         rng: np.random.Generator | None = None,
     ) -> KernelMap:
         """Take all rows of X as landmarks, or ``components`` of them drawn at random."""
-        plain = cls.expansion(X, kernel, gamma=gamma, degree=degree, components=components, rng=rng)
-        return replace(plain, projection=inverse_root(plain.transform(plain.landmarks)))
-
-    @classmethod
-    def expansion(
-        cls,
-        X: Matrix,
-        kernel: str,
-        *,
-        gamma: float | None = None,
-        degree: int = 3,
-        components: int | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> KernelMap:
-        """Take landmarks as ``fit`` does, without a projection: a linear model then weights k(x, z) itself."""
         gamma = gamma_of(X) if gamma is None else gamma
         if components is not None and components < X.shape[0]:
             rng = rng or np.random.default_rng(0)
             X = X[np.sort(rng.choice(X.shape[0], components, replace=False))]
+        plain = cls.expansion(X, kernel, gamma=gamma, degree=degree)
+        return replace(plain, projection=inverse_root(plain.transform(plain.landmarks)))
+
+    @classmethod
+    def expansion(cls, X: Matrix, kernel: str, *, gamma: float | None = None, degree: int = 3) -> KernelMap:
+        """Take all rows as landmarks, without a projection: a linear model then weights k(x, z) itself."""
         if X.shape[0] > MOST_LANDMARKS:
             raise InputError(
                 f"A kernel over {X.shape[0]:,} rows needs all their inner products, too many to hold: "
                 "give components=1000 (or so) to draw rows for the expansion."
             )
-        return cls(kernel, gamma, degree, X.copy() if isinstance(X, np.ndarray) else np.asarray(X.toarray()))
+        landmarks = X.copy() if isinstance(X, np.ndarray) else np.asarray(X.toarray())
+        return cls(kernel, gamma_of(X) if gamma is None else gamma, degree, landmarks)
 
     def transform(self, X: Matrix) -> AnyArray:
         """Return phi(x) of every row, in the type of X."""

@@ -14,20 +14,9 @@ from concordant.types import Floats
 class Linear(Scorer):
     """Score rows by the inner product with a weight vector."""
 
-    def __init__(self, n_features: int) -> None:
-        self.size = n_features
-
-    def start(self, rng: np.random.Generator) -> Floats:
-        """Begin with zero weights."""
-        return np.zeros(self.size)
-
     def scores(self, X: Matrix, theta: Floats) -> Floats:
         """Return X w."""
         return np.asarray(X @ theta.astype(X.dtype, copy=False)).astype(np.float64, copy=False)
-
-    def forward(self, X: Matrix, theta: Floats) -> tuple[Floats, None]:
-        """Return X w."""
-        return self.scores(X, theta), None
 
     def backward(self, X: Matrix, theta: Floats, kept: None, gradient: Floats) -> Floats:
         """Return X' g."""

@@ -12,6 +12,8 @@ Reference: D. Rumelhart, G. Hinton, R. Williams, Learning representations by bac
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from concordant.scorers.base import Matrix, Scorer
@@ -21,10 +23,12 @@ from concordant.types import AnyArray, Floats
 class Network(Scorer):
     """Score rows by a network with ``layers`` hidden layers of ``hidden`` units."""
 
+    is_linear: ClassVar[bool] = False
+
     def __init__(self, n_features: int, hidden: int, layers: int = 1, activation: str = "tanh") -> None:
         self.widths = [n_features, *[hidden] * layers]
         self.activation = activation
-        self.size = sum((below + 1) * above for below, above in self._steps()) + hidden
+        super().__init__(sum((below + 1) * above for below, above in self._steps()) + hidden)
 
     def _steps(self) -> list[tuple[int, int]]:
         return list(zip(self.widths[:-1], self.widths[1:], strict=True))

@@ -29,7 +29,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant.errors import InputError, NeedError
-from concordant.scorers.linear import Linear
 from concordant.solvers import lbfgs
 from concordant.solvers.objective import Objective
 from concordant.types import Floats
@@ -56,7 +55,7 @@ def minimise_bundle(
 
     The value counts as at least a millionth of the first one.
     """
-    if not isinstance(objective.scorer, Linear) or not objective.loss.is_convex or objective.loss.own_start:
+    if not objective.scorer.is_linear or not objective.loss.is_convex or objective.loss.own_start:
         raise NeedError("The bundle method needs a convex loss of a linear model or kernel: use another solver.")
     if objective.alpha <= 0:
         raise NeedError("The bundle method needs a ridge penalty: give alpha (or a finite C) above 0.")

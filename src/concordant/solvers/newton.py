@@ -12,11 +12,11 @@ S. Keerthi, Efficient algorithms for ranking with SVMs, Information Retrieval 20
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
 from concordant.solvers.lbfgs import Minimum, Watch
-from concordant.solvers.objective import Objective
 from concordant.types import Floats
 
 SUFFICIENT = 1e-4  # share of the first-order decrease a step must reach
@@ -24,8 +24,18 @@ MOST_PRODUCTS = 250  # per step
 FLAT = 1e-8  # slope, against a value of 1, where no lower value may be found
 
 
+class Smooth(Protocol):
+    """A function with two derivatives, such as ``solvers.objective.Objective``."""
+
+    def __call__(self, point: Floats, /) -> tuple[float, Floats]:
+        """Return value and gradient."""
+
+    def hessian(self, point: Floats, /) -> Callable[[Floats], Floats]:
+        """Return the Hessian as a function that multiplies a direction."""
+
+
 def minimise_newton(
-    objective: Objective, start: Floats, *, tolerance: float, max_iterations: int, watch: Watch
+    objective: Smooth, start: Floats, *, tolerance: float, max_iterations: int, watch: Watch
 ) -> Minimum:
     """Descend until the value improves by less than ``tolerance`` relative, or ``watch`` says stop."""
     point = start.copy()
@@ -69,7 +79,7 @@ def _direction(times: Callable[[Floats], Floats], gradient: Floats, target: floa
 
 
 def _search(
-    objective: Objective, point: Floats, value: float, step: Floats, slope: float
+    objective: Smooth, point: Floats, value: float, step: Floats, slope: float
 ) -> tuple[Floats, float, Floats] | None:
     """Halve the step until the value has fallen enough."""
     for _ in range(40):

@@ -18,7 +18,6 @@ from concordant.errors import NeedError
 from concordant.losses.base import Evaluation, Loss
 from concordant.losses.queries import Pairs, Queries
 from concordant.scorers.base import Matrix, Scorer
-from concordant.scorers.linear import Linear
 from concordant.types import AnyArray, Floats, Int64s
 
 BLOCK_BYTES = 1 << 21  # read once from memory, a second time from the cache
@@ -100,7 +99,7 @@ class Objective:
         Scores at ``theta`` are computed once and kept (one number per position), so that a product costs the same
         two matrix-vector products as an evaluation.
         """
-        if not isinstance(self.scorer, Linear) or self.loss.own_start:
+        if not self.scorer.is_linear or self.loss.own_start:
             raise NeedError(
                 "Newton's method needs second derivatives, which are known for linear models and kernels and for "
                 "losses without parameters of their own: use solver='lbfgs' instead."
@@ -151,7 +150,7 @@ def _ends(X: AnyArray, queries: Queries, queries_per_block: int | None) -> list[
     count = len(queries)
     if queries_per_block is not None:
         return [min(first + queries_per_block, count) for first in range(0, count, queries_per_block)]
-    rows = max(1, BLOCK_BYTES // max(1, X.shape[1] * X.itemsize))
+    rows = max(1, BLOCK_BYTES // max(1, X[:1].nbytes))
     block = queries.ptr[:-1] // rows  # queries that begin in the same stretch of rows share a block
     return [*(np.flatnonzero(np.diff(block)) + 1).tolist(), count]
 

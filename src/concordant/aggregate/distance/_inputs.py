@@ -14,15 +14,7 @@ from concordant.types import Floats, Int64s
 
 def ballot_costs(prefs: Preferences, costs: PairCosts) -> Floats:
     """Return what every ballot costs as the consensus of its own instance, in units."""
-    return kernels.ballot_totals(
-        prefs.slot_ptr,
-        prefs.instance_of_ballot,
-        prefs.indptr,
-        prefs.entry_slot,
-        prefs.tier,
-        costs.before,
-        costs.tied,
-    )
+    return kernels.ballot_totals(views.ballots(prefs), costs.before, costs.tied)
 
 
 def best_ballots(prefs: Preferences, costs: PairCosts) -> Int64s:

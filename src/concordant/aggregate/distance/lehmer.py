@@ -70,7 +70,7 @@ class Lehmer(Method):
         missing = views.resolve_missing(prefs, self.missing)
         place = self._reference(prefs, missing)
         is_median = self.statistic == "median"
-        code = kernels.lehmer_consensus(*_ballots(prefs), place, missing == "ignore", is_median, MOST_VALUES)
+        code = kernels.lehmer_consensus(views.ballots(prefs), place, missing == "ignore", is_median, MOST_VALUES)
         first = first_of(prefs.slot_ptr)
         slot_at = np.empty(prefs.n_slots, np.int64)
         slot_at[place + first] = np.arange(prefs.n_slots)
@@ -101,16 +101,12 @@ class Lehmer(Method):
         Votes of parts of the data over the same candidates add up if ``reference="input"``; ``consensus`` reads them.
         """
         missing = views.resolve_missing(prefs, self.missing)
-        return kernels.lehmer_votes(*_ballots(prefs), self._reference(prefs, missing), missing == "ignore")
+        return kernels.lehmer_votes(views.ballots(prefs), self._reference(prefs, missing), missing == "ignore")
 
     def consensus(self, n_candidates: int, votes: Floats) -> Int64s:
         """Return the candidates best first (numbered in the reference order) that votes of one instance decide."""
         ptr = np.array([0, n_candidates])
         return kernels.lehmer_decode(ptr, kernels.pick_codes(ptr, votes, self.statistic == "median"))
-
-
-def _ballots(prefs: Preferences) -> tuple[Int64s, Int32s, Int64s, Int64s, Int32s, Floats]:
-    return prefs.slot_ptr, prefs.instance_of_ballot, prefs.indptr, prefs.entry_slot, prefs.tier, prefs.weight
 
 
 def encode(orders: Int32s) -> Int32s:

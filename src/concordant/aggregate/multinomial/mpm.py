@@ -32,21 +32,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, Self
 
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate.multinomial._model import MPMModel
 from concordant.aggregate.multinomial._notices import notices
 from concordant.errors import InputError, NeedError
 from concordant.gather import sum_by
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
 from concordant.models.counts import COUNTS, COUNTS_DOC, Corpus, count
+from concordant.models.fitted import MPMModel
 from concordant.models.multinomial import Solution, Solver
-from concordant.models.multinomial_errors import standard_errors
+from concordant.models.multinomial_errors import MPMErrors
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, snap
@@ -109,15 +108,9 @@ class MPM(Method):
         if prefs.agents is not None and (self.adherence or "theta" in self.learnt):
             by_agent = dict(zip(prefs.agents.labels, theta.tolist(), strict=True))
         details: dict[str, Floats] = {} if solution.variance is None else {"variance": variance}
-        error = standard_errors(corpus, solution, solver.prior_by_instance)
-        half = None if error is None else NormalDist().inv_cdf((1 + self.level) / 2) * error
-        if error is not None:
-            details["stderr"] = error
         cautious = score - self.caution * variance if self.caution else score
         return Outcome(
             score=cautious,
-            low=None if half is None else cautious - half,
-            high=None if half is None else cautious + half,
             agents=by_agent,
             fit={
                 "log_likelihood": solution.log_likelihood(corpus),
@@ -125,8 +118,8 @@ class MPM(Method):
                 "gradient": float(solution.gradient.max(initial=0.0)),
             },
             warnings=notices(corpus, solution, by_agent, has_converged),
-            details=details,
-            model=MPMModel(prefs, score, variance, by_agent),
+            uncertainty=MPMErrors(corpus, solution, solver.prior_by_instance, cautious, self.level, details),
+            model=MPMModel.of(prefs, score, prefs=prefs, variance=variance, counts=self.counts, theta=by_agent),
         )
 
     def _theta(self, prefs: Preferences) -> Floats:

@@ -7,30 +7,32 @@ instances) or given; ``prior=0`` asks for plain maximum likelihood, which is giv
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import ClassVar, Self
 
 import numpy as np
 
+from concordant.aggregate.common import snap_scores
 from concordant.errors import InputError
 from concordant.method import Method, Outcome
-from concordant.models import uncertainty
-from concordant.models.clusters import Voters, clustered, dependence
-from concordant.models.duels import COUNTS, Counting, Duels, slot_instances
+from concordant.models.clusters import Voters, dependence
+from concordant.models.duels import COUNTS, Counting, Duels
 from concordant.models.evidence import choose_prior, log_constant
 from concordant.models.fitted import PairModel, share_turned
-from concordant.models.notices import Standing, notices, standing
+from concordant.models.notices import LOOSE, OF_PAIRS, duel_standing, is_settled, notice_on, standing_notices
 from concordant.models.problem import DAVIDSON, Penalty
-from concordant.models.solve import Part, fit
+from concordant.models.solve import Part, fit, with_errors
+from concordant.models.uncertainty import Asked, DuelErrors, LaterFigures
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import snap
-from concordant.types import AnyArray, Floats
+from concordant.ranking import Notice
+from concordant.types import Bools, Floats
 from concordant.vocabulary import shorten
 
 FALLBACK = 0.01  # the prior where plain maximum likelihood has no finite answer
-TIE_OF_FITTED = 1e3  # fitted scores within 1e-9 of each other are one score: rounding of a sum over all duels
+TIE_OF_FITTED = 1e-9  # fitted scores within 1e-9 of each other are one score: rounding of a sum over all duels
 LARGEST_COMPLETED = 50_000_000  # entries of ballots completed by what they leave out
 ROUGH_STEP = 0.02  # where only the evidence of a prior is wanted
 FREE = 0.01  # precision, relative to the scores' prior, of what covariates explain
@@ -100,41 +102,29 @@ class ScoreModel(Method):
             self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights")
         )
         duels = counting.duels(prefs)
-        found = standing(duels, self.link >= DAVIDSON)
-        basis, shrink, names = self._basis(prefs, duels)
+        found = duel_standing(duels)
+        settled = is_settled(duels, found, self.link >= DAVIDSON)
+        covariates = self._covariates(prefs)
         voters = None
         if (self.errors == "auto" or isinstance(self.prior, str)) and self._is_clustered(prefs):
             voters = Voters(prefs, counting)
-        prior, doubt, start = self._chosen(duels, found, basis, shrink, voters)
+        prior, doubt, start = self._chosen(duels, settled, covariates, voters)
         if self.errors == "sandwich":
             voters = Voters(prefs, counting, by_agent=True)
-        penalty = self._penalty(prior, duels, found, basis, shrink)
-        parts = fit(duels, self.link, penalty, self.errors != "none", start)
-        moved = [uncertainty.moved_by_prior(part) for part in parts] if doubt and self.errors != "none" else []
-        if voters is not None and self.errors in ("auto", "sandwich"):
-            parts = clustered(parts, voters, self.seed)
-        if moved and self.errors != "bootstrap":
-            parts = [uncertainty.widened(part, by, doubt) for part, by in zip(parts, moved, strict=True)]
-        details: dict[str, AnyArray] = {}
-        low = high = None
+        parts = fit(duels, self.link, self._penalty(prior, duels, settled, covariates), start)
+        score = snap_scores(prefs, _gather(parts, duels), TIE_OF_FITTED, least=1.0)
+        errors = None
         if self.errors != "none":
-            parts, low, high, details = self._intervals(parts, duels)
-        score = _gather(parts, [part.score for part in parts], duels)
-        largest = np.maximum.reduceat(np.abs(score), duels.slot_ptr[:-1][np.diff(duels.slot_ptr) > 0])
-        scale = np.ones(len(duels.ptr) - 1)
-        scale[np.diff(duels.slot_ptr) > 0] = np.maximum(largest, 1.0) * TIE_OF_FITTED
-        score = snap(score, slot_instances(duels), scale)
-        if low is not None and high is not None:
-            low, high = np.minimum(low, score), np.maximum(high, score)
+            by_voter = voters if self.errors in ("auto", "sandwich") else None
+            asked = Asked(self.errors, self.level, self.replicates, self.seed)
+            errors = DuelErrors(parts, score, asked, by_voter, doubt)
         kept = "the prior" if prior > 0 else f"a small prior (precision {FALLBACK:g}) added for them"
         return Outcome(
             score=score,
-            low=low,
-            high=high,
-            fit={**self._fit(parts, duels, score), "prior": prior},
-            warnings=notices(prefs, duels, found, parts, kept),
-            details=details,
-            model=self._model(prefs, counting, parts, score, duels, names),
+            fit=self._fit(parts, duels, score, prior, errors),
+            warnings=(*standing_notices(prefs, found, OF_PAIRS, kept), *_unconverged(prefs, parts)),
+            uncertainty=errors,
+            model=self._model(prefs, counting, parts, score, covariates, errors),
         )
 
     def _is_clustered(self, prefs: Preferences) -> bool:
@@ -145,7 +135,7 @@ class ScoreModel(Method):
         return self.counts != "binary" or int(np.diff(prefs.indptr).max(initial=0)) > 2
 
     def _chosen(
-        self, duels: Duels, found: Standing, basis: Floats | None, shrink: Floats | None, voters: Voters | None
+        self, duels: Duels, settled: Bools, covariates: Covariates | None, voters: Voters | None
     ) -> tuple[float, float, list[Part] | None]:
         """Return the prior's precision, by evidence where it is "auto", the variance of its logarithm, and a fit."""
         if not isinstance(self.prior, str):
@@ -154,29 +144,26 @@ class ScoreModel(Method):
         unit = float(np.median(total[total > 0])) if self.likelihood == "mean" and (total > 0).any() else 1.0
         known: dict[float, list[Part]] = {}
 
-        def fitted(prior: float, with_errors: bool = False) -> list[Part]:
+        def fitted(prior: float) -> list[Part]:
             nearest = min(known, key=lambda one: abs(np.log(one / prior)), default=None)
             start = None if nearest is None else known[nearest]
-            penalty = self._penalty(prior, duels, found, basis, shrink)
-            known[prior] = fit(duels, self.link, penalty, with_errors, start, ROUGH_STEP)
+            known[prior] = fit(duels, self.link, self._penalty(prior, duels, settled, covariates), start, ROUGH_STEP)
             return known[prior]
 
         times = 1.0  # how often each comparison is counted, so to speak
         if voters is not None and (total > 0).any():
-            times = dependence(fitted(voters.typical / unit, with_errors=True), voters)
+            times = dependence([with_errors(part) for part in fitted(voters.typical / unit)], voters)
         best, doubt = choose_prior(lambda prior: log_evidence(fitted(prior), times), times / unit)
         return best, doubt, known[best]
 
-    def _penalty(
-        self, prior: float, duels: Duels, found: Standing, basis: Floats | None, shrink: Floats | None
-    ) -> Penalty:
+    def _penalty(self, prior: float, duels: Duels, settled: Bools, covariates: Covariates | None) -> Penalty:
         """Return the prior of every instance; where plain likelihood has no answer, a small one."""
         total = duels.by_instance(duels.total)
         unit = total if self.likelihood == "mean" else np.ones(len(total))
         ridge = prior * unit
         if prior == 0:
-            ridge = np.where(found.is_settled, 0.0, FALLBACK * unit)
-        ridge = np.where(ridge > 0, ridge, np.where(found.is_settled & (total > 0), 0.0, FALLBACK))
+            ridge = np.where(settled, 0.0, FALLBACK * unit)
+        ridge = np.where(ridge > 0, ridge, np.where(settled & (total > 0), 0.0, FALLBACK))
         # What evidence says of the spread of scores says nothing of ties and of who was first.
         on_others = np.minimum(ridge, FALLBACK) if isinstance(self.prior, str) else ridge
         ties = duels.by_instance(duels.tied)
@@ -185,95 +172,107 @@ class ScoreModel(Method):
             ahead = duels.by_instance(duels.order * duels.won)
             behind = duels.by_instance(duels.order * duels.lost)
             extra = np.where((ahead <= 0) | (behind <= 0), np.maximum(extra, FALLBACK), extra)
-        if basis is not None and (ridge == 0).any():
-            ridge = np.where(ridge == 0, FALLBACK, ridge)
-        is_gamma = self.prior_kind == "gamma" and basis is None and prior > 0
-        return Penalty(ridge, extra, is_gamma, basis, shrink)
+        if covariates is None:
+            return Penalty(ridge, extra, self.prior_kind == "gamma" and prior > 0)
+        return Penalty(np.where(ridge == 0, FALLBACK, ridge), extra, False, covariates.basis, covariates.shrink)
 
-    def _basis(self, prefs: Preferences, duels: Duels) -> tuple[Floats | None, Floats | None, list[str]]:
-        """Return what the covariates span: orthonormal columns, how free each is, and the names."""
+    def _covariates(self, prefs: Preferences) -> Covariates | None:
         table: Mapping[str, Mapping[str, float]] | None = self.learnt.get("covariates")
-        if table is None:
-            return None, None, []
-        if prefs.n_instances > 1:
-            raise InputError("Covariates are for a single instance: rank the instances one by one.")
-        names = list(next(iter(table.values())))
-        x = np.empty((duels.n_slots, len(names)))
-        for k, label in enumerate(prefs.items.take(prefs.slot_item)):
-            if label not in table:
-                raise InputError(f"The item {shorten(label)!r} has no covariates: give a row for every item.")
-            x[k] = [table[label][name] for name in names]
-        x -= x.mean(axis=0)
-        spread = x.std(axis=0)
-        x /= np.where(spread > 0, spread, 1.0)
-        basis, lengths, _ = np.linalg.svd(x, full_matrices=False)
-        kept = lengths > 1e-9 * max(lengths.max(initial=0.0), 1e-300)
-        return basis[:, kept], lengths[kept] ** 2 / (lengths[kept] ** 2 + FREE), names
+        return None if table is None else Covariates.of(prefs, table)
 
-    def _intervals(self, parts: list[Part], duels: Duels) -> tuple[list[Part], Floats, Floats, dict[str, AnyArray]]:
-        if self.errors == "bootstrap":
-            resampled = uncertainty.bootstrap(parts, self.replicates, self.level, self.seed)
-            parts = [part for part, _, _ in resampled]
-            low = _gather(parts, [lower for _, lower, _ in resampled], duels)
-            high = _gather(parts, [upper for _, _, upper in resampled], duels)
-        else:
-            z = uncertainty.upper_quantile((1 - self.level) / 2)
-            half = [z * np.sqrt(part.variance) for part in parts]
-            low = _gather(parts, [part.score - h for part, h in zip(parts, half, strict=True)], duels)
-            high = _gather(parts, [part.score + h for part, h in zip(parts, half, strict=True)], duels)
-        ranks = [uncertainty.rank_intervals(part, self.level) for part in parts]
-        details: dict[str, AnyArray] = {
-            "stderr": _gather(parts, [np.sqrt(part.variance) for part in parts], duels),
-            "rank_low": _gather(parts, [rank[0] for rank in ranks], duels).astype(np.int32),
-            "rank_high": _gather(parts, [rank[1] for rank in ranks], duels).astype(np.int32),
-            "p_best": _gather(parts, [uncertainty.best_chances(part, self.seed) for part in parts], duels),
-        }
-        return parts, low, high, details
-
-    def _fit(self, parts: list[Part], duels: Duels, score: Floats) -> dict[str, float]:
+    def _fit(
+        self, parts: list[Part], duels: Duels, score: Floats, prior: float, errors: DuelErrors | None
+    ) -> Mapping[str, float]:
         out = {"log_likelihood": float(sum(part.value.sum() for part in parts))}
         if self.counts == "binary":
             out["mean_kendall"] = share_turned(duels, score)
+        later: dict[str, Callable[[], float]] = {}
         if len(parts) == 1 and len(parts[0].instances) == 1:
-            part = parts[0]
-            if len(duels.order):
-                out["order_effect"] = float(part.advantage[0])
-                out["order_effect_stderr"] = float(np.sqrt(max(part.extra_variance[0, 0], 0.0)))
-            if self.link >= DAVIDSON:
-                out["tie_parameter"] = float(part.tie[0])
-                out["tie_parameter_stderr"] = float(np.sqrt(max(part.extra_variance[0, 1], 0.0)))
-        return out
+            others = (("order_effect", len(duels.order) > 0), ("tie_parameter", self.link >= DAVIDSON))
+            for which, (name, is_fitted) in enumerate(others):
+                if is_fitted:
+                    out[name] = float((parts[0].advantage, parts[0].tie)[which][0])
+                    later[f"{name}_stderr"] = partial(errors.extra_error, which) if errors else float
+        return LaterFigures({**out, "prior": prior}, later) if later else {**out, "prior": prior}
 
     def _model(
-        self, prefs: Preferences, counting: Counting, parts: list[Part], score: Floats, duels: Duels, names: list[str]
+        self,
+        prefs: Preferences,
+        counting: Counting,
+        parts: list[Part],
+        score: Floats,
+        covariates: Covariates | None,
+        errors: DuelErrors | None,
     ) -> PairModel:
-        advantage, tie = np.zeros(len(duels.ptr) - 1), np.zeros(len(duels.ptr) - 1)
+        advantage, tie = np.zeros(prefs.n_instances), np.zeros(prefs.n_instances)
         for part in parts:
             advantage[part.instances], tie[part.instances] = part.advantage, part.tie
-        return PairModel(
-            self.link,
-            prefs.items,
-            prefs.instances,
-            prefs.slot_ptr,
-            prefs.slot_item.astype(np.int64),
+        worth = {} if covariates is None else covariates.coefficients(score)
+        return PairModel.of(
+            prefs,
             score,
-            advantage,
-            tie,
-            counting,
-            _Blocks(parts),
-            self._coefficients(prefs, score, names),
+            model=self.link,
+            advantage=advantage,
+            tie=tie,
+            counting=counting,
+            coefficients=worth,
+            errors=errors,
         )
 
-    def _coefficients(self, prefs: Preferences, score: Floats, names: list[str]) -> dict[str, float]:
-        if not names:
-            return {}
-        table = self.learnt["covariates"]
-        x = np.array([[table[label][name] for name in names] for label in prefs.items.take(prefs.slot_item)])
+
+@dataclass(frozen=True, eq=False)
+class Covariates:
+    """Properties of the items that explain their scores: standardised columns, and what they span."""
+
+    names: list[str]
+    standard: Floats
+    spread: Floats
+
+    @classmethod
+    def of(cls, prefs: Preferences, table: Mapping[str, Mapping[str, float]]) -> Covariates:
+        """Look up the properties of the candidates of the only instance."""
+        if prefs.n_instances > 1:
+            raise InputError("Covariates are for a single instance: rank the instances one by one.")
+        names, labels = list(next(iter(table.values()))), prefs.items.take(prefs.slot_item)
+        lacking = next((label for label in labels if label not in table), None)
+        if lacking is not None:
+            raise InputError(f"The item {shorten(lacking)!r} has no covariates: give a row for every item.")
+        x = np.array([[table[label][name] for name in names] for label in labels])
         x -= x.mean(axis=0)
         spread = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
-        standard = x / spread
-        worth = np.linalg.solve(standard.T @ standard + FREE * np.eye(len(names)), standard.T @ score) / spread
-        return dict(zip(names, worth.tolist(), strict=True))
+        return cls(names, x / spread, spread)
+
+    @cached_property
+    def _svd(self) -> tuple[Floats, Floats]:
+        basis, lengths, _ = np.linalg.svd(self.standard, full_matrices=False)
+        kept = lengths > 1e-9 * max(lengths.max(initial=0.0), 1e-300)
+        return basis[:, kept], lengths[kept] ** 2
+
+    @property
+    def basis(self) -> Floats:
+        """Orthonormal columns that span what the properties explain."""
+        return self._svd[0]
+
+    @property
+    def shrink(self) -> Floats:
+        """How free of the prior each of these columns is, 1 being entirely free."""
+        return np.asarray(self._svd[1] / (self._svd[1] + FREE))
+
+    def coefficients(self, score: Floats) -> dict[str, float]:
+        """Return what a unit of each property is worth."""
+        x = self.standard
+        worth = np.linalg.solve(x.T @ x + FREE * np.eye(len(self.names)), x.T @ score) / self.spread
+        return dict(zip(self.names, worth.tolist(), strict=True))
+
+
+def _unconverged(prefs: Preferences, parts: list[Part]) -> list[Notice]:
+    loose = np.zeros(prefs.n_instances, bool)
+    for part in parts:
+        loose[part.instances] = part.slack > LOOSE * (1 + part.duels.by_instance(part.duels.total))
+    if not loose.any():
+        return []
+    text = "the fit did not converge, so the scores are approximate; raise the prior"
+    return [notice_on(prefs, "no-convergence", text, np.repeat(loose, np.diff(prefs.slot_ptr)))]
 
 
 def log_evidence(parts: list[Part], times: float) -> float:
@@ -289,30 +288,9 @@ def log_evidence(parts: list[Part], times: float) -> float:
     return total
 
 
-class _Blocks(Mapping[int, Floats]):
-    """The covariance of every instance that has one, cut out when asked for."""
-
-    def __init__(self, parts: list[Part]) -> None:
-        self._place = {
-            int(q): (part, k) for part in parts if part.covariance is not None for k, q in enumerate(part.instances)
-        }
-
-    def __getitem__(self, instance: int) -> Floats:
-        part, k = self._place[instance]
-        return next(block for q, _, block in part.blocks if q == k)
-
-    def __iter__(self):  # type: ignore[no-untyped-def]
-        return iter(self._place)
-
-    def __len__(self) -> int:
-        return len(self._place)
-
-
-def _gather(parts: list[Part], values: list[AnyArray], duels: Duels) -> Floats:
-    """Put the values of all parts where their slots are."""
-    if len(parts) == 1:
-        return np.asarray(values[0], np.float64)
+def _gather(parts: list[Part], duels: Duels) -> Floats:
+    """Put the scores of all parts where their slots are."""
     out = np.zeros(duels.n_slots)
-    for part, own in zip(parts, values, strict=True):
-        out[part.slots] = own
+    for part in parts:
+        out[part.slots] = part.score
     return out

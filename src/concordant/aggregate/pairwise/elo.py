@@ -18,11 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant import kernels
+from concordant import kernels, views
 from concordant.gather import segment_index
 from concordant.method import Method, Outcome
 from concordant.models.duels import Counting
 from concordant.models.fitted import PairModel
+from concordant.models.notices import notice_on
 from concordant.models.problem import BRADLEY_TERRY
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -49,31 +50,18 @@ class Elo(Method):
         """Return the ratings after all games."""
         shown = np.empty(0) if prefs.shown is None or not self.advantage else prefs.shown.astype(np.float64)
         rating, games, value = kernels.elo_stream(
-            prefs.indptr,
-            prefs.entry_slot,
-            prefs.tier,
-            prefs.weight,
-            np.zeros(prefs.n_ballots, np.uint8) if prefs.open is None else prefs.open.astype(np.uint8),
-            shown,
-            prefs.n_slots,
-            self.start,
-            self.stake,
-            self.scale,
-            self.advantage,
+            views.ballots(prefs), shown, self.start, self.stake, self.scale, self.advantage
         )
         n = prefs.n_instances
         score = snap(rating, segment_index(prefs.slot_ptr), np.full(n, 10 * max(1.0, abs(self.start))))
         rate = np.log(10.0) / self.scale
-        model = PairModel(
-            BRADLEY_TERRY,
-            prefs.items,
-            prefs.instances,
-            prefs.slot_ptr,
-            prefs.slot_item.astype(np.int64),
+        model = PairModel.of(
+            prefs,
             score * rate,
-            np.full(n, self.advantage * rate),
-            np.zeros(n),
-            Counting(),
+            model=BRADLEY_TERRY,
+            advantage=np.full(n, self.advantage * rate),
+            tie=np.zeros(n),
+            counting=Counting(),
         )
         return Outcome(
             score=score,
@@ -88,7 +76,5 @@ def unplayed(prefs: Preferences, has_played: np.ndarray, what: str) -> tuple[Not
     """Warn of items that were in no game."""
     if has_played.all():
         return ()
-    items = tuple(dict.fromkeys(prefs.items.take(prefs.slot_item[~has_played])))
-    more = f" and {len(items) - 5:,} more" if len(items) > 5 else ""
-    text = f"nobody compared these items with others, so they {what}: {', '.join(items[:5])}{more}"
-    return (Notice("never-compared", text, items),)
+    text = f"nobody compared these items with others, so they {what}"
+    return (notice_on(prefs, "never-compared", text, ~has_played),)

@@ -23,7 +23,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from concordant import kernels
+from concordant import kernels, views
 from concordant.aggregate.pairwise.elo import unplayed
 from concordant.errors import InputError
 from concordant.gather import segment_index
@@ -59,18 +59,7 @@ class Trueskill(Method):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the skills after all games, with intervals."""
         mean, sigma = kernels.trueskill_stream(
-            prefs.indptr,
-            prefs.entry_slot,
-            prefs.tier,
-            prefs.weight,
-            np.zeros(prefs.n_ballots, np.uint8) if prefs.open is None else prefs.open.astype(np.uint8),
-            prefs.n_slots,
-            self.mean,
-            self.sigma,
-            self.beta,
-            self.drift,
-            self.margin,
-            self.ties == "pairs",
+            views.ballots(prefs), self.mean, self.sigma, self.beta, self.drift, self.margin, self.ties == "pairs"
         )
         half = NormalDist().inv_cdf((1 + self.level) / 2) * sigma
         score = mean - 3 * sigma if self.score == "conservative" else mean

@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate.stagewise._outcome import tie_rounded
+from concordant.aggregate.common import snap_scores
+from concordant.aggregate.stagewise._outcome import TIE_OF_FITTED
 from concordant.gather import sum_by
 from concordant.method import Outcome
 from concordant.models.stages import CHOSEN, Stages
@@ -27,7 +28,7 @@ def draw_posterior(
     """Return posterior means of the scores and intervals of this probability; ties must have been broken."""
     samples = sample_scores(prefs, stages, start.score, shape, draws, np.random.default_rng(seed))
     low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    score = tie_rounded(prefs, samples.mean(axis=0))
+    score = snap_scores(prefs, samples.mean(axis=0), TIE_OF_FITTED, least=1e-3)
     best = np.zeros(prefs.n_slots)
     for q in range(prefs.n_instances):
         span = slice(int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1]))

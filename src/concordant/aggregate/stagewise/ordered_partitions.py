@@ -21,10 +21,11 @@ collaborative filtering, SDM 2011.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
-from concordant.aggregate.stagewise._outcome import outcome_of
+from concordant.aggregate.stagewise._outcome import StageErrors, outcome_of
 from concordant.method import Method, Outcome
-from concordant.models.stages import MISSING_CHOICES, MISSING_DOC, Prior, fit_stages, known_stages
+from concordant.models.stages import MISSING_CHOICES, MISSING_DOC, Prior, Staging, fit_stages
 from concordant.params import param
 from concordant.preferences import Preferences
 
@@ -45,7 +46,11 @@ class OrderedPartitions(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with standard errors where they exist, fit and warnings."""
-        stages = known_stages(prefs, self.missing, "partition")
-        prior = Prior(self.prior, self.prior_kind)
-        fit = fit_stages(stages, prior, solver=self.solver, with_errors=self.errors == "hessian")
-        return outcome_of(prefs, stages, fit, prior=self.prior, level=self.level, seed=self.seed, told=())
+        staging, prior = Staging(self.missing), Prior(self.prior, self.prior_kind)
+        stages = staging.stages(prefs)
+        fit = fit_stages(stages, prior, solver=self.solver, with_errors=False)
+        errors = None
+        if self.errors == "hessian":
+            refit = partial(fit_stages, stages, prior, solver=self.solver, start=fit.score)
+            errors = partial(StageErrors, prefs, refit=refit, level=self.level, seed=self.seed)
+        return outcome_of(prefs, staging, stages, fit, prior=self.prior, errors=errors, told=())

@@ -23,11 +23,12 @@ models, 2004; F. Caron and A. Doucet, Efficient Bayesian inference for generaliz
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from concordant.aggregate.stagewise._outcome import outcome_of
+from concordant.aggregate.stagewise._outcome import StageErrors, outcome_of
 from concordant.aggregate.stagewise._posterior import draw_posterior
 from concordant.errors import ParameterError
 from concordant.method import Method, Outcome
@@ -35,9 +36,9 @@ from concordant.models.stages import (
     MISSING_CHOICES,
     MISSING_DOC,
     PRIOR_DOC,
+    Staging,
     chosen_prior,
     fit_stages,
-    known_stages,
 )
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -72,14 +73,16 @@ class PlackettLuce(Method):
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
         if self.posterior and (self.prior_kind != "gamma" or self.prior == 0):
             raise ParameterError("posterior draws need the Gamma prior: set prior_kind='gamma' and prior above 0.")
-        stages = known_stages(prefs, self.missing, self.ties, seed)
-        weighed = known_stages(prefs, self.missing, "shuffle", seed) if self.ties == "partition" else stages
+        staging = Staging(self.missing, self.ties, seed)
+        stages = staging.stages(prefs)
+        weighed = replace(staging, ties="shuffle").stages(prefs) if self.ties == "partition" else stages
         prior, start = chosen_prior(weighed, self.prior, self.prior_kind, self.solver)
-        with_errors = self.errors == "hessian" and not self.posterior
-        fit = fit_stages(stages, prior, solver=self.solver, with_errors=with_errors, start=start)
-        outcome = outcome_of(
-            prefs, stages, fit, prior=prior.strength, level=self.level, seed=seed, told=self._told(prefs)
-        )
+        fit = fit_stages(stages, prior, solver=self.solver, with_errors=False, start=start)
+        errors = None
+        if self.errors == "hessian" and not self.posterior:
+            refit = partial(fit_stages, stages, prior, solver=self.solver, start=fit.score)
+            errors = partial(StageErrors, prefs, refit=refit, level=self.level, seed=seed)
+        outcome = outcome_of(prefs, staging, stages, fit, prior=prior.strength, errors=errors, told=self._told(prefs))
         if self.posterior:
             return draw_posterior(prefs, stages, outcome, prior.strength, self.posterior, self.level, seed)
         return outcome

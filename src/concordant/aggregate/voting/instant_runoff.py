@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant import kernels
+from concordant import kernels, views
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.positional.borda import borda_levels
 from concordant.method import Method, Outcome
@@ -34,17 +34,7 @@ class InstantRunoff(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the round every slot goes out in, from 0."""
-        is_open = np.zeros(prefs.n_ballots, np.uint8) if prefs.open is None else prefs.open.astype(np.uint8)
-        rounds, tie = kernels.runoff_rounds(
-            prefs.slot_ptr,
-            prefs.instance_of_ballot,
-            prefs.indptr,
-            prefs.entry_slot,
-            prefs.tier,
-            prefs.weight,
-            is_open,
-            borda_levels(prefs, "last"),
-        )
+        rounds, tie = kernels.runoff_rounds(views.ballots(prefs), borda_levels(prefs, "last"))
         together = "candidates were equal in all rounds and in Borda points and went out together"
         settled = "candidates had equally few votes; earlier rounds or Borda points decided who went out first"
         return Outcome(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from concordant.kernels.bundles import Ballots
+from concordant.kernels.twins.layouts import begins_tier, pair_steps, pointers, segment_of
 from concordant.types import Bytes, Floats, Int32s, Int64s
 
 __all__ = ["ballot_gains", "label_agreement", "link_slots", "net_pairs", "preference_counts"]
@@ -21,7 +23,7 @@ def preference_counts(indptr: Int64s, level: Floats, draws: bool, binary: bool) 
     n = len(level)
     net, role, total = np.zeros(n), np.zeros(n, np.uint8), np.zeros(len(indptr) - 1)
     size = np.diff(indptr)
-    owner = np.repeat(np.arange(len(size)), size)
+    owner = segment_of(indptr)
     order = np.lexsort((-level, owner))
     ordered = level[order]
     filled = size > 0
@@ -34,8 +36,7 @@ def preference_counts(indptr: Int64s, level: Floats, draws: bool, binary: bool) 
     is_draw = (size == 2) & draws
     is_draw[filled] &= ordered[first] == ordered[last]
     role[np.repeat(is_draw, size)] = WINS | LOSES
-    starts = np.ones(n, bool)
-    starts[1:] = (ordered[1:] != ordered[:-1]) | (owner[1:] != owner[:-1])
+    starts = begins_tier(indptr, ordered)
     group = np.cumsum(starts) - 1
     start_of = np.flatnonzero(starts)
     stop_of = np.append(start_of[1:], n)
@@ -53,31 +54,20 @@ def preference_counts(indptr: Int64s, level: Floats, draws: bool, binary: bool) 
     return net, total, role
 
 
-def net_pairs(
-    slot_ptr: Int64s,
-    instance_of_ballot: Int32s,
-    indptr: Int64s,
-    entry_slot: Int64s,
-    level: Floats,
-    factor: Floats,
-    binary: bool,
-) -> tuple[Int64s, Floats]:
+def net_pairs(ballots: Ballots, level: Floats, binary: bool) -> tuple[Int64s, Floats]:
     """Add up, for every pair i < j of each instance, how much more the ballots prefer i: (ptr, net by pair).
 
-    Ballot b counts ``factor[b]`` times. Pairs of an instance stand row by row: (0,1) (0,2) … (1,2) ….
+    Pairs of an instance stand row by row: (0,1) (0,2) … (1,2) ….
     """
-    size = np.diff(slot_ptr)
-    ptr = np.concatenate([[0], np.cumsum(size * (size - 1) // 2)]).astype(np.int64)
+    size, ballot = np.diff(ballots.slot_ptr), segment_of(ballots.indptr)
+    ptr, instance, weight = pointers(size * (size - 1) // 2), ballots.instance_of_ballot[ballot], ballots.weight[ballot]
+    place = ballots.entry_slot - ballots.slot_ptr[instance]
+    row = ptr[instance] + place * (2 * size[instance] - place - 1) // 2 - place - 1
     net = np.zeros(ptr[-1])
-    for b in np.flatnonzero(factor).tolist():
-        q = int(instance_of_ballot[b])
-        m, span = int(size[q]), slice(indptr[b], indptr[b + 1])
-        order = np.argsort(entry_slot[span])
-        slot, own = (entry_slot[span] - slot_ptr[q])[order], level[span][order]
-        i, j = np.triu_indices(len(slot), 1)
-        difference = own[i] - own[j]
-        place = ptr[q] + slot[i] * (2 * m - slot[i] - 1) // 2 + slot[j] - slot[i] - 1
-        net[place] += factor[b] * (np.sign(difference) if binary else difference)
+    for one, other in pair_steps(ballots.indptr):
+        upper, lower = np.where(place[one] < place[other], [one, other], [other, one])
+        count = level[upper] - level[lower]
+        np.add.at(net, row[upper] + place[lower], weight[one] * (np.sign(count) if binary else count))
     return ptr, net
 
 
@@ -85,13 +75,12 @@ def ballot_gains(
     indptr: Int64s, entry_slot: Int64s, level: Floats, score: Floats, variance: Floats, binary: bool
 ) -> Floats:
     """Add up, for each ballot, count * (s_i - s_j) / (g_i + g_j) over the pairs it prefers."""
-    gain = np.zeros(len(indptr) - 1)
-    for b in range(len(gain)):
-        slot, own = entry_slot[indptr[b] : indptr[b + 1]], level[indptr[b] : indptr[b + 1]]
-        i, j = np.triu_indices(len(slot), 1)
-        count = own[i] - own[j]
-        between = (score[slot[i]] - score[slot[j]]) / (variance[slot[i]] + variance[slot[j]])
-        gain[b] = (np.sign(count) if binary else count) @ between
+    gain, ballot = np.zeros(len(indptr) - 1), segment_of(indptr)
+    score, variance = score[entry_slot], variance[entry_slot]
+    for one, other in pair_steps(indptr):
+        count = level[one] - level[other]
+        between = (score[one] - score[other]) / (variance[one] + variance[other])
+        np.add.at(gain, ballot[one], (np.sign(count) if binary else count) * between)
     return gain
 
 
@@ -116,15 +105,10 @@ def label_agreement(indptr: Int64s, tier: Int32s, label: Floats) -> tuple[Int64s
 
     An item whose label is NaN takes no part.
     """
-    counts = np.zeros((3, len(indptr) - 1), np.int64)
-    for b in range(len(indptr) - 1):
-        span = slice(indptr[b], indptr[b + 1])
-        is_known = ~np.isnan(label[span])
-        own, place = label[span][is_known], tier[span][is_known].astype(np.int64)
-        level = np.unique(own, return_inverse=True)[1]
-        for k in range(int(level.max(initial=-1)) + 1):
-            worse, better = np.sort(place[level < k]), place[level == k]
-            at_most = np.searchsorted(worse, better, "right").sum()
-            less = np.searchsorted(worse, better, "left").sum()
-            counts[:, b] += len(worse) * len(better) - at_most, less, at_most - less
+    counts, ballot = np.zeros((3, len(indptr) - 1), np.int64), segment_of(indptr)
+    for better, worse in pair_steps(indptr):
+        lead = np.sign(label[better] - label[worse])  # NaN is none of the three
+        tied = (tier[better] == tier[worse]) & (np.abs(lead) == 1)
+        for row, pairs in enumerate(((lead > 0) & ~tied, (lead < 0) & ~tied, tied)):
+            np.add.at(counts[row], ballot[better], pairs)
     return counts[0], counts[1], counts[2]

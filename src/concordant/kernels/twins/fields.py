@@ -6,11 +6,10 @@ import re
 
 import numpy as np
 
+from concordant.kernels.bundles import LetorRows
 from concordant.types import Bytes, Floats, Int32s, Int64s
 
 __all__ = ["encode_spans", "parse_letor", "parse_numbers", "split_fields"]
-
-Letor = tuple[Floats, Int64s, Int64s, Int64s, Int64s, Int64s, Int32s, Floats, Int64s, Int64s, Int32s]
 
 _NUMBER = re.compile(rb"\+?-?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)", re.IGNORECASE)
 _INDEX = re.compile(rb"\d{1,10}")
@@ -66,12 +65,8 @@ def _number(text: bytes) -> float:
     return float(text.removeprefix(b"+")) if _NUMBER.fullmatch(text) and text[:2] != b"+-" else float("nan")
 
 
-def parse_letor(data: Bytes) -> Letor:
-    """Read LETOR / svmlight rows, ``label qid:q index:value … # docid = d``.
-
-    Return (label, qid start, qid end, document start, document end, ptr, index, value, line, bad line, bad kind);
-    NULL becomes NaN, a span of -1 is absent.
-    """
+def parse_letor(data: Bytes) -> LetorRows:
+    """Read LETOR / svmlight rows, ``label qid:q index:value … # docid = d``; NULL becomes NaN."""
     labels: list[float] = []
     spans: list[tuple[int, int, int, int]] = []
     ptr, index, value = [0], list[int](), list[float]()
@@ -100,7 +95,7 @@ def parse_letor(data: Bytes) -> Letor:
         at += len(text) + 1
     span = np.array(spans, np.int64).reshape(-1, 4).T.copy()
     trouble = np.array(bad, np.int64).reshape(-1, 2)
-    return (
+    return LetorRows(
         np.array(labels, np.float64),
         *(span[0], span[1], span[2], span[3]),
         *(np.array(ptr, np.int64), np.array(index, np.int32), np.array(value, np.float64)),

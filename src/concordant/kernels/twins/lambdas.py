@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from concordant.kernels.codes import Lambda
-from concordant.kernels.twins.tiered import preference_steps, softplus_and_slope, weight_by_position
+from concordant.kernels.twins.layouts import over_pairs, preference_steps, segment_of, softplus_and_slope
 from concordant.types import Bools, Floats, Int32s, Int64s
 
 __all__ = ["lambda_terms"]
@@ -30,7 +30,7 @@ def lambda_terms(
 
     ``cutoff`` 0 means the whole list; ``largest`` is the largest label of the scale, for ERR.
     """
-    query = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    query = segment_of(ptr)
     order = np.lexsort((row, -score, query))
     place = np.empty(len(score))
     place[order] = np.arange(len(score)) - ptr[:-1][query] + 1
@@ -41,15 +41,13 @@ def lambda_terms(
         change = _ap_change(ptr, query, label, place, counts, order)
     else:
         change = _err_change(ptr, query, label, place, counts, order, largest)
-    value, gradient, weighted = 0.0, np.zeros(len(score)), weight_by_position(ptr, weight)
-    for better, worse in preference_steps(ptr, tier):
+
+    def of_pairs(better: Int64s, worse: Int64s) -> tuple[Floats, Floats]:
         loss, slope = softplus_and_slope(score[worse] - score[better])
-        counted = weighted[better] * np.abs(change(better, worse))
-        value += float(counted @ loss)
-        pull = counted * slope
-        gradient[better] -= pull
-        gradient[worse] += pull
-    return value, gradient
+        change_of_pair = np.abs(change(better, worse))
+        return change_of_pair * loss, -change_of_pair * slope
+
+    return over_pairs(preference_steps(ptr, tier), weight[query], of_pairs)[:2]
 
 
 def _scaled_gain(label: Floats, top: Floats) -> Floats:

@@ -6,6 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from concordant.kernels.bundles import Ballots
+from concordant.kernels.twins.layouts import tier_tables
 from concordant.types import Floats, Int32s, Int64s
 
 __all__ = ["lehmer_consensus", "lehmer_decode", "lehmer_encode", "lehmer_votes", "pick_codes"]
@@ -13,44 +15,28 @@ __all__ = ["lehmer_consensus", "lehmer_decode", "lehmer_encode", "lehmer_votes",
 VOTE_TOLERANCE = 1e-9  # shares of a vote are fractions: sums of them carry rounding errors
 
 
-def lehmer_votes(
-    slot_ptr: Int64s,
-    instance_of_ballot: Int32s,
-    indptr: Int64s,
-    entry_slot: Int64s,
-    tier: Int32s,
-    weight: Floats,
-    place: Int32s,
-    ignores_missing: bool,
-) -> Floats:
+def lehmer_votes(ballots: Ballots, place: Int32s, ignores_missing: bool) -> Floats:
     """Add up the votes for every value of every coordinate, in the order of the reference (``place`` of each slot).
 
     Coordinate x has values 0 … x. A ballot spreads its weight evenly over the values it allows: ties allow more than
     one, and so do items it leaves out (which stand last, or are ignored). Chunks of ballots can be counted apart and
     their votes added.
     """
-    parts = []
-    for q, (start, stop) in enumerate(pairwise(slot_ptr.tolist())):
-        m = stop - start
-        ballots = np.flatnonzero(instance_of_ballot == q)
-        level = np.full((len(ballots), m), np.iinfo(np.int64).max)  # columns in reference order
-        for row, ballot in enumerate(ballots.tolist()):
-            span = slice(indptr[ballot], indptr[ballot + 1])
-            level[row, place[entry_slot[span]]] = tier[span]
-        is_named = level < np.iinfo(np.int64).max
-        for x in range(m):
-            earlier, own = level[:, :x], level[:, x : x + 1]
-            worse, tied = earlier > own, earlier == own
-            least, most = worse.sum(axis=1), (worse | tied).sum(axis=1)
-            votes = weight[ballots]
+    parts = [np.zeros(0)]
+    for slots, own, tier in tier_tables(ballots):
+        tier = tier[:, np.argsort(place[slots])]
+        is_named = np.isfinite(tier)
+        for x in range(tier.shape[1]):
+            here, earlier = tier[:, x : x + 1], tier[:, :x]
+            least, most = (earlier > here).sum(axis=1), (earlier >= here).sum(axis=1)
+            votes = ballots.weight[own]
             if ignores_missing:
                 votes = votes * is_named[:, x]
-                absent = (~is_named[:, :x]).sum(axis=1)
-                least, most = least - absent * is_named[:, x], np.maximum(most, least)
+                least = np.where(is_named[:, x], least - (~is_named[:, :x]).sum(axis=1), least)
             share = votes / (most - least + 1)
             change = np.bincount(least, share, x + 2) - np.bincount(most + 1, share, x + 2)
             parts.append(np.cumsum(change)[: x + 1])
-    return np.concatenate([np.zeros(0), *parts])
+    return np.concatenate(parts)
 
 
 def pick_codes(ptr: Int64s, votes: Floats, is_median: bool) -> Int64s:
@@ -67,20 +53,14 @@ def pick_codes(ptr: Int64s, votes: Floats, is_median: bool) -> Int64s:
 
 
 def lehmer_consensus(
-    slot_ptr: Int64s,
-    instance_of_ballot: Int32s,
-    indptr: Int64s,
-    entry_slot: Int64s,
-    tier: Int32s,
-    weight: Floats,
+    ballots: Ballots,
     place: Int32s,
     ignores_missing: bool,
     is_median: bool,
     most_values: int,  # noqa: ARG001  (bounds the memory of the compiled kernel)
 ) -> Int64s:
     """Return the mode or median of every coordinate over all ballots, in the order of the reference."""
-    votes = lehmer_votes(slot_ptr, instance_of_ballot, indptr, entry_slot, tier, weight, place, ignores_missing)
-    return pick_codes(slot_ptr, votes, is_median)
+    return pick_codes(ballots.slot_ptr, lehmer_votes(ballots, place, ignores_missing), is_median)
 
 
 def lehmer_encode(order: Int32s) -> Int32s:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.kernels.twins.search import blocks_of
+from concordant.kernels.twins.layouts import blocks_of
 from concordant.types import Floats, Int64s
 
 __all__ = ["search_orders", "search_weak_orders"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from concordant.kernels.twins.tiered import pair_steps, softplus_and_slope, weight_by_position
+from concordant.kernels.twins.layouts import over_pairs, pair_steps, preference_steps, softplus_and_slope
 from concordant.types import Floats, Int32s, Int64s
 
 __all__ = ["davidson_terms", "logistic_hessian_product", "logistic_terms"]
@@ -19,27 +19,22 @@ def logistic_terms(
 
     Returns the value, its gradient by position and its slope in the shift.
     """
-    value, slope, gradient = 0.0, 0.0, np.zeros(len(score))
-    weighted = weight_by_position(ptr, weight)
-    for one, other in _met(ptr, tier, with_ties):
+
+    def of_pairs(one: Int64s, other: Int64s) -> tuple[Floats, ...]:
         loss, chance = softplus_and_slope(shift - (score[one] - score[other]))
-        lost = weighted[one] * chance
-        value += float(weighted[one] @ loss)
-        slope += float(lost.sum())
-        gradient[one] -= lost
-        gradient[other] += lost
-    return value, gradient, slope
+        return loss, -chance, chance
+
+    return over_pairs(_met(ptr, tier, with_ties), np.repeat(weight, np.diff(ptr)), of_pairs)
 
 
 def logistic_hessian_product(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, direction: Floats) -> Floats:
     """Multiply the Hessian of the sum of log(1 + e^-d) over pairs by a direction."""
-    product, weighted = np.zeros(len(score)), weight_by_position(ptr, weight)
-    for one, other in _met(ptr, tier, False):
+
+    def of_pairs(one: Int64s, other: Int64s) -> tuple[Floats, ...]:
         _, chance = softplus_and_slope(score[other] - score[one])
-        change = weighted[one] * chance * (1 - chance) * (direction[other] - direction[one])
-        product[one] -= change
-        product[other] += change
-    return product
+        return chance, chance * (1 - chance) * (direction[one] - direction[other])
+
+    return over_pairs(preference_steps(ptr, tier), np.repeat(weight, np.diff(ptr)), of_pairs)[1]
 
 
 def davidson_terms(
@@ -49,17 +44,13 @@ def davidson_terms(
 
     Returns the value, its gradient by position and its slope in beta.
     """
-    value, slope, gradient = 0.0, 0.0, np.zeros(len(score))
-    weighted = weight_by_position(ptr, weight)
-    for one, other in pair_steps(ptr):
-        margin, tied, counts = score[one] - score[other], tier[one] == tier[other], weighted[one]
+
+    def of_pairs(one: Int64s, other: Int64s) -> tuple[Floats, ...]:
+        margin, tied = score[one] - score[other], tier[one] == tier[other]
         log_of_all, loss, tie = _davidson_chances(margin, beta)
-        value += float(counts @ (log_of_all - tied * (beta - margin / 2)))
-        slope += float(counts @ (tie - tied))
-        change = counts * (loss + (tie - tied) / 2)
-        gradient[one] -= change
-        gradient[other] += change
-    return value, gradient, slope
+        return log_of_all - tied * (beta - margin / 2), -(loss + (tie - tied) / 2), tie - tied
+
+    return over_pairs(pair_steps(ptr), np.repeat(weight, np.diff(ptr)), of_pairs)
 
 
 def _met(ptr: Int64s, tier: Int32s, with_ties: bool) -> Iterator[tuple[Int64s, Int64s]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from concordant.kernels.twins.tiered import LARGE, preference_steps, weight_by_position
+from concordant.kernels.twins.layouts import over_pairs, preference_steps
 from concordant.types import Floats, Int32s, Int64s
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "squared_hinge_terms",
 ]
 
+_LARGE = 1024  # a query of more positions is worth a few array operations of its own
 _FEW = 128  # objects whose pairs are looked at one by one
 _WIDEST = 600.0  # beyond this exponent a pair goes on along its tangent
 
@@ -137,7 +138,7 @@ def _over_queries(
 ) -> tuple[float, Floats]:
     """Add up pairs (value, slope in the margin) of small queries and whole large ones (value, gradient)."""
     value, gradient = 0.0, np.zeros(len(tier))
-    by_pairs = np.diff(ptr) <= LARGE
+    by_pairs = np.diff(ptr) <= _LARGE
     for q in np.flatnonzero(~by_pairs).tolist():
         span = slice(int(ptr[q]), int(ptr[q + 1]))
         found = of_query(span)
@@ -146,13 +147,10 @@ def _over_queries(
         else:
             value += float(weight[q]) * found[0]
             gradient[span] = weight[q] * found[1]
-    weighted = weight_by_position(ptr, weight)
-    for better, worse in preference_steps(ptr, tier, by_pairs):
-        cost, slope = of_pairs(better, worse)
-        value += float(weighted[better] @ cost)
-        gradient[better] += weighted[better] * slope
-        gradient[worse] -= weighted[better] * slope
-    return value, gradient
+    found_value, found_gradient, _ = over_pairs(
+        preference_steps(ptr, tier, by_pairs), np.repeat(weight, np.diff(ptr)), of_pairs
+    )
+    return value + found_value, gradient + found_gradient
 
 
 def _odds(score: Floats) -> Floats | None:

@@ -6,11 +6,10 @@ import re
 
 import numpy as np
 
-from concordant.types import Bytes, Int32s, Int64s
+from concordant.kernels.bundles import PrefLibOrders
+from concordant.types import Bytes
 
 __all__ = ["parse_orders"]
-
-Orders = tuple[Int64s, Int64s, Int64s, Int64s, Int32s, Int32s, Int64s, Int64s]
 
 _NAME = re.compile(rb"#\s*ALTERNATIVE NAME (\d+): ?")
 _COUNT = re.compile(rb"\s*(\d+)\s*")
@@ -18,14 +17,12 @@ _TIER = re.compile(rb"\s*(?:(\d+)|\{([^{}]*)\})\s*(?:,(?=\s*\S)|$)")
 BAD_COUNT, BAD_ORDER = 1, 2
 
 
-def parse_orders(data: Bytes, separator: int) -> Orders:
+def parse_orders(data: Bytes, separator: int) -> PrefLibOrders:
     """Read ``# KEY: value`` lines and ``count: 3,{1,2},4`` lines.
 
-    Return (headers: start, end; names: number, start, end; orders: count, tiers, line; ptr; alternative and tier of
-    every entry; bad: line, kind; summary). The summary holds: whether alternatives are
-    numbered 1, 2, …; whether all have names of their own; whether an order names one twice; whether no order has
-    ties; whether every count is positive; the sum of counts, at most 2^63 - 1; the shortest order; the most tiers;
-    the lowest and the highest alternative named.
+    The summary holds: whether alternatives are numbered 1, 2, …; whether all have names of their own; whether an order
+    names one twice; whether no order has ties; whether every count is positive; the sum of counts, at most 2^63 - 1;
+    the shortest order; the most tiers; the lowest and the highest alternative named.
     """
     heads, names, rows, bad = list[tuple[int, int]](), list[tuple[int, int, int]](), list[tuple[int, int, int]](), []
     ptr, item, tier = [0], list[int](), list[int]()
@@ -61,7 +58,7 @@ def parse_orders(data: Bytes, separator: int) -> Orders:
         *(int(size.min()) if len(size) else 0, int(body[:, 1].max(initial=0))),
         *(min(item, default=0), max(item, default=-1)),
     ]
-    return (
+    return PrefLibOrders(
         *(np.array(heads, np.int64).reshape(-1, 2), label, body, np.array(ptr, np.int64)),
         *(np.array(item, np.int32), np.array(tier, np.int32)),
         *(np.array(bad, np.int64).reshape(-1, 2), np.array(summary, np.int64)),

@@ -7,11 +7,9 @@ before j costs, ``tied`` what tying them costs. Costs are whole numbers held in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
-
 import numpy as np
 
+from concordant.kernels.twins.layouts import blocks_of, insertion_order
 from concordant.types import Floats, Int32s, Int64s
 
 __all__ = [
@@ -23,18 +21,6 @@ __all__ = [
     "split_blocks",
     "violated_triangles",
 ]
-
-
-def blocks_of(ptr: Int64s, *matrices: Floats) -> Iterator[tuple[slice, list[Floats]]]:
-    """Go through the problems: the items of each and its blocks of the matrices."""
-    at = 0
-    for start, stop in pairwise(ptr.tolist()):
-        m = stop - start
-        yield (
-            slice(start, stop),
-            [flat[at : at + m * m].reshape(m, m) if len(flat) or not m else flat for flat in matrices],
-        )
-        at += m * m
 
 
 def split_blocks(ptr: Int64s, before: Floats, tied: Floats, start: Int64s) -> tuple[Int64s, Int64s]:
@@ -166,13 +152,7 @@ def insertion_orders(ptr: Int64s, before: Floats, sequence: Int64s) -> Int64s:
     orders = np.zeros(sequence.shape, np.int64)
     for span, (cost,) in blocks_of(ptr, before):
         for r in range(len(sequence)):
-            own: list[int] = []
-            for item in sequence[r, span].tolist():
-                place = len(own)
-                while place and cost[item, own[place - 1]] < cost[own[place - 1], item]:
-                    place -= 1
-                own.insert(place, item)
-            orders[r, span] = own
+            orders[r, span] = insertion_order(sequence[r, span].tolist(), cost < cost.T)
     return orders
 
 

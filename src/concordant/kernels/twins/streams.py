@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.types import Bytes, Floats, Int32s, Int64s
+from concordant.kernels.bundles import Ballots
+from concordant.types import Floats, Int64s
 
 __all__ = ["elo_stream", "trueskill_stream"]
 
@@ -16,26 +17,17 @@ SETTLED = 1e-9  # how little messages may move at the end
 
 
 def elo_stream(
-    indptr: Int64s,
-    entry_slot: Int64s,
-    tier: Int32s,
-    weight: Floats,
-    is_open: Bytes,
-    order: Floats,
-    n_slots: int,
-    start: float,
-    stake: float,
-    scale: float,
-    advantage: float,
+    ballots: Ballots, order: Floats, start: float, stake: float, scale: float, advantage: float
 ) -> tuple[Floats, Floats, float]:
     """Return (rating, games played, log-likelihood of the games as they were forecast)."""
+    n_slots = int(ballots.slot_ptr[-1])
     rating, games = np.full(n_slots, start), np.zeros(n_slots)
     foretold, rate = 0.0, math.log(10.0) / scale
-    for b, span, part in _games(indptr, weight):
-        slot, own = entry_slot[span], tier[span]
+    for b, span, part in _games(ballots.indptr, ballots.weight):
+        slot, own = ballots.entry_slot[span], ballots.tier[span]
         m = len(slot)
         i, j = np.triu_indices(m, 1)
-        if is_open[b]:
+        if ballots.is_open[b]:
             said = (own[i] != own[j]) | (own[i] != own[-1])
             i, j = i[said], j[said]
         lead = rating[slot[i]] - rating[slot[j]]
@@ -52,34 +44,24 @@ def elo_stream(
 
 
 def trueskill_stream(
-    indptr: Int64s,
-    entry_slot: Int64s,
-    tier: Int32s,
-    weight: Floats,
-    is_open: Bytes,
-    n_slots: int,
-    mean: float,
-    sigma: float,
-    beta: float,
-    drift: float,
-    margin: float,
-    all_pairs: bool,
+    ballots: Ballots, mean: float, sigma: float, beta: float, drift: float, margin: float, all_pairs: bool
 ) -> tuple[Floats, Floats]:
     """Return (mean, standard deviation) of every skill after all games.
 
     In a game every item meets the next one, as a draw inside a tier and a win across; the last named item beats each of
     an open tier. With ``all_pairs`` it draws with all of its own tier and beats all of the next.
     """
+    n_slots = int(ballots.slot_ptr[-1])
     mu, sd = np.full(n_slots, mean), np.full(n_slots, sigma)
     noise = beta * beta
-    for b, span, part in _games(indptr, weight):
-        slot = entry_slot[span]
+    for b, span, part in _games(ballots.indptr, ballots.weight):
+        slot = ballots.entry_slot[span]
         sd[slot] = np.sqrt(sd[slot] ** 2 + part * drift**2)
         prior_pi = 1 / (sd[slot] ** 2 + noise)
         prior_tau = mu[slot] * prior_pi
-        levels = tier[span].tolist()
+        levels, is_open = ballots.tier[span].tolist(), bool(ballots.is_open[b])
         is_chain = not all_pairs or len(set(levels)) == len(levels) or len(levels) == 2
-        factors = _chain(levels, bool(is_open[b])) if is_chain else _all_pairs(levels, bool(is_open[b]))
+        factors = _chain(levels, is_open) if is_chain else _all_pairs(levels, is_open)
         pi, tau = _infer(factors, is_chain, prior_pi, prior_tau, margin)
         for k, s in enumerate(slot.tolist()):
             gained = pi[k] - prior_pi[k]

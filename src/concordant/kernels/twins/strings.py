@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from concordant.kernels.bundles import LabelLists
 from concordant.types import Floats, Int32s, Int64s
 
 __all__ = ["encode_ints", "encode_lists", "encode_objects", "fuse_lists", "list_numbers"]
@@ -30,22 +31,22 @@ def encode_objects(values: list[Any]) -> tuple[Int32s, Int64s, int]:
     return codes, np.array(first, np.int64), -1
 
 
-def encode_lists(lists: list[Any]) -> tuple[Int32s, list[str], Int64s, Int32s, int]:
-    """Make ballots from a list of lists of str, best first: (codes, labels, indptr, tier, bad).
+def encode_lists(lists: list[Any]) -> LabelLists:
+    """Make ballots from a list of lists of str, best first.
 
     ``bad`` is the flat index of the first element that is no str, -2 if a member is neither list nor tuple, else -1.
     """
     indptr = np.zeros(len(lists) + 1, np.int64)
     if not all(isinstance(member, (list, tuple)) for member in lists):
-        return np.empty(0, np.int32), [], indptr, np.empty(0, np.int32), -2
+        return LabelLists(np.empty(0, np.int32), [], indptr, np.empty(0, np.int32), -2)
     flat = list(chain.from_iterable(lists))
     codes, first, bad = encode_objects(flat)
     if bad >= 0:
-        return codes, [], indptr, np.zeros(len(flat), np.int32), bad
+        return LabelLists(codes, [], indptr, np.zeros(len(flat), np.int32), bad)
     sizes = np.array([len(member) for member in lists], np.int64)
     np.cumsum(sizes, out=indptr[1:])
     tier = (np.arange(len(flat)) - np.repeat(indptr[:-1], sizes)).astype(np.int32)
-    return codes, [flat[k] for k in first.tolist()], indptr, tier, -1
+    return LabelLists(codes, [flat[k] for k in first.tolist()], indptr, tier, -1)
 
 
 def fuse_lists(lists: list[Any], weight: Floats, k: float) -> tuple[list[str], Floats, bool]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
+from concordant.kernels.bundles import Ballots
+from concordant.kernels.twins.layouts import WEIGHT_TOLERANCE, blocks_of, insertion_order, tier_tables
 from concordant.types import AnyArray, Bools, Bytes, Floats, Int32s, Int64s
 
 __all__ = ["lock_pairs", "majority_path", "order_tiers", "runoff_rounds", "strongest_paths"]
-
-WEIGHT_TOLERANCE = 1e-12
 
 
 def strongest_paths(slot_ptr: Int64s, strength: Floats) -> Floats:
     """Return the strength of the strongest path between all candidates: a path is as strong as its weakest link."""
     paths = strength.copy()
-    for _, path in _blocks(slot_ptr, paths):
+    for _, (path,) in blocks_of(slot_ptr, paths):
         for k in range(len(path)):
             np.maximum(path, np.minimum(path[:, k : k + 1], path[k]), out=path)
         np.fill_diagonal(path, 0)
@@ -33,9 +31,8 @@ def lock_pairs(slot_ptr: Int64s, strength: Floats, opposition: Floats, fallback:
     """
     is_above, is_contested = np.zeros(len(strength), np.uint8), np.zeros(slot_ptr[-1], np.uint8)
     dropped = np.zeros(len(slot_ptr) - 1, np.int64)
-    blocks = zip(_blocks(slot_ptr, strength), _blocks(slot_ptr, opposition), _blocks(slot_ptr, is_above), strict=True)
-    for q, ((base, power), (_, against), (_, cells)) in enumerate(blocks):
-        level = fallback[base : base + len(power)]
+    for q, (span, (power, against, cells)) in enumerate(blocks_of(slot_ptr, strength, opposition, is_above)):
+        level = fallback[span]
         winner, loser = np.nonzero(power > 0)
         keys = (level[loser], -level[winner], against[winner, loser], -power[winner, loser])
         sorting = np.lexsort(keys)
@@ -45,7 +42,7 @@ def lock_pairs(slot_ptr: Int64s, strength: Floats, opposition: Floats, fallback:
             for group in _split(equal, keys):
                 dropped[q] += _lock_group(order, list(zip(winner[group].tolist(), loser[group].tolist(), strict=True)))
             lost = possible[~order[winner[possible], loser[possible]]]
-            is_contested[base + np.append(winner[lost], loser[lost])] = 1
+            is_contested[span.start + np.append(winner[lost], loser[lost])] = 1
         cells[:] = order
     return is_above, dropped, is_contested
 
@@ -78,8 +75,8 @@ def _add(order: Bools, upper: int, lower: int) -> None:
 def order_tiers(slot_ptr: Int64s, is_above: Bytes) -> Int64s:
     """Return the tier of every slot in a transitive relation: the first holds all that nobody stands above."""
     tier = np.zeros(slot_ptr[-1], np.int64)
-    for base, above in _blocks(slot_ptr, is_above):
-        own = tier[base : base + len(above)]
+    for span, (above,) in blocks_of(slot_ptr, is_above):
+        own = tier[span]
         for i in np.argsort(above.sum(axis=0), kind="stable"):
             np.maximum(own, np.where(above[i], own[i] + 1, 0), out=own)
     return tier
@@ -88,66 +85,35 @@ def order_tiers(slot_ptr: Int64s, is_above: Bytes) -> Int64s:
 def majority_path(slot_ptr: Int64s, margin: Floats, start: Int64s) -> Int64s:
     """Insert slots in the order given, each moving up as long as the majority prefers it to the one ahead."""
     path = start.copy()
-    for base, matrix in _blocks(slot_ptr, margin):
-        order: list[int] = []
-        for i in (path[base : base + len(matrix)] - base).tolist():
-            place = len(order)
-            while place and matrix[i, order[place - 1]] > 0:
-                place -= 1
-            order.insert(place, i)
-        path[base : base + len(matrix)] = np.array(order, np.int64) + base
+    for span, (matrix,) in blocks_of(slot_ptr, margin):
+        path[span] = insertion_order((path[span] - span.start).tolist(), matrix > 0)
+        path[span] += span.start
     return path
 
 
-def runoff_rounds(
-    slot_ptr: Int64s,
-    instance_of_ballot: Int32s,
-    indptr: Int64s,
-    entry_slot: Int64s,
-    tier: Int32s,
-    weight: Floats,
-    is_open: Bytes,
-    fallback: Int32s,
-) -> tuple[Int32s, Bytes]:
+def runoff_rounds(ballots: Ballots, fallback: Int32s) -> tuple[Int32s, Bytes]:
     """Return the round in which each slot goes out of the runoff, and who was among several with the fewest votes.
 
     Out goes who has the fewest votes; then the fewest in earlier rounds, the latest first; then the lowest fallback.
     The second array has 1 for a slot whose tie was settled so, and 2 for one that went out together with others.
     """
-    rounds, tie = np.zeros(slot_ptr[-1], np.int32), np.zeros(slot_ptr[-1], np.uint8)
-    by_instance = np.argsort(instance_of_ballot, kind="stable")
-    first = np.searchsorted(instance_of_ballot[by_instance], np.arange(len(slot_ptr)))
-    for q in range(len(slot_ptr) - 1):
-        span = slice(slot_ptr[q], slot_ptr[q + 1])
-        ballots = []
-        for b in by_instance[first[q] : first[q + 1]].tolist():
-            tiers = _ballot_tiers(entry_slot[indptr[b] : indptr[b + 1]] - slot_ptr[q], tier[indptr[b] : indptr[b + 1]])
-            ballots.append((tiers[:-1] if is_open[b] else tiers, float(weight[b])))
-        rounds[span], tie[span] = _run_off(ballots, fallback[span])
+    rounds, tie = np.zeros(len(fallback), np.int32), np.zeros(len(fallback), np.uint8)
+    for span, own, tier in tier_tables(ballots):
+        last = np.where(np.isfinite(tier), tier, -np.inf).max(axis=1, initial=-np.inf, keepdims=True)
+        tier[(tier == last) & (ballots.is_open[own, None] > 0)] = np.inf  # "the rest, order unsaid" is no vote
+        _run_off(tier, ballots.weight[own], fallback[span], rounds[span], tie[span])
     return rounds, tie
 
 
-def _ballot_tiers(place: Int64s, tier: Int32s) -> list[list[int]]:
-    if not len(place):
-        return []
-    return [group.tolist() for group in np.split(place, np.flatnonzero(np.diff(tier)) + 1)]
-
-
-def _run_off(ballots: list[tuple[list[list[int]], float]], fallback: Int32s) -> tuple[Int32s, Bytes]:
-    m = len(fallback)
-    tolerance = WEIGHT_TOLERANCE * sum(weight for _, weight in ballots)
-    rounds, is_in, tie = np.zeros(m, np.int32), np.ones(m, bool), np.zeros(m, np.uint8)
+def _run_off(tier: Floats, weight: Floats, fallback: Int32s, rounds: Int32s, tie: Bytes) -> None:
+    tolerance = WEIGHT_TOLERANCE * weight.sum()
     history: list[Floats] = []
-    for current in range(m):
-        if not is_in.any():
-            break
-        votes = np.zeros(m)
-        for tiers, weight in ballots:
-            top = next((left for group in tiers if (left := [i for i in group if is_in[i]])), [])
-            votes[top] += weight / max(len(top), 1)
+    left = np.arange(len(fallback))
+    while len(left):
+        top = (tier == tier.min(axis=1, keepdims=True)) & np.isfinite(tier)
+        votes = (weight / np.maximum(top.sum(axis=1), 1)) @ top
         history.append(votes)
-        out = np.flatnonzero(is_in)
-        equal = out = out[votes[out] - votes[out].min() <= tolerance]
+        equal = out = left[votes[left] - votes[left].min() <= tolerance]
         for earlier in reversed(history):
             out = out[earlier[out] - earlier[out].min() <= tolerance]
         out = out[fallback[out] == fallback[out].min()]
@@ -155,14 +121,6 @@ def _run_off(ballots: list[tuple[list[list[int]], float]], fallback: Int32s) -> 
             tie[equal] = np.maximum(tie[equal], 1)
         if len(out) > 1:
             tie[out] = 2
-        rounds[out] = current
-        is_in[out] = False
-    return rounds, tie
-
-
-def _blocks(slot_ptr: Int64s, matrices: AnyArray) -> Iterator[tuple[int, AnyArray]]:
-    """Go through the square blocks: the first slot of each instance, and a view of its matrix."""
-    start = 0
-    for base, m in zip(slot_ptr[:-1].tolist(), np.diff(slot_ptr).tolist(), strict=True):
-        yield base, matrices[start : start + m * m].reshape(m, m)
-        start += m * m
+        rounds[out] = len(history) - 1
+        tier[:, out] = np.inf
+        left = np.setdiff1d(left, out)

@@ -1,0 +1,96 @@
+"""Arrays that go through the kernels together: NamedTuples that both back ends take and give.
+
+A kernel with many arrays takes them in a bundle, and one with more than four results returns one, so that no call
+counts positions. In C++ a bundle is a ``std::tuple`` of arrays in the same order (``BallotArrays`` in ballots.hpp), and
+results are made by ``named("Bundle", …)``. The rules of ``checked`` see the fields like arguments of the kernel.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from concordant.types import Bytes, Floats, Int32s, Int64s
+
+
+class Ballots(NamedTuple):
+    """All ballots over slots; ``views.ballots`` makes it of preferences.
+
+    Ballot b belongs to instance ``instance_of_ballot[b]``, whose candidates are the slots from ``slot_ptr`` of it to
+    the next; it owns the entries ``indptr[b]:indptr[b + 1]``, sorted by tier. Where ``is_open``, its last tier means
+    "the rest, order unsaid".
+    """
+
+    slot_ptr: Int64s
+    instance_of_ballot: Int32s
+    indptr: Int64s
+    entry_slot: Int64s
+    tier: Int32s
+    weight: Floats
+    is_open: Bytes
+
+
+class DuelRows(NamedTuple):
+    """Pairs of slots that met: how often the first won, lost and tied; ``order``: 1 if it was shown first, or empty."""
+
+    first: Int32s
+    second: Int32s
+    won: Floats
+    lost: Floats
+    tied: Floats
+    order: Floats = np.empty(0)
+
+
+class Tally(NamedTuple):
+    """Votes counted by pair: winner and loser (numbered from the lowest label), whether they tied, the weight.
+
+    ``first[v]`` is where label v first appears: 2 x vote, + 1 for the loser's column; -1 if it never does.
+    """
+
+    winner: Int32s
+    loser: Int32s
+    is_tie: Bytes
+    weight: Floats
+    first: Int64s
+
+
+class LabelLists(NamedTuple):
+    """Ballots from lists of labels, best first; ``bad`` is -1, or says what was wrong."""
+
+    code: Int32s
+    labels: list[str]
+    indptr: Int64s
+    tier: Int32s
+    bad: int
+
+
+class LetorRows(NamedTuple):
+    """Rows of LETOR text; queries and documents are spans of the text (-1: absent), features cut by ``ptr``."""
+
+    label: Floats
+    query_start: Int64s
+    query_end: Int64s
+    document_start: Int64s
+    document_end: Int64s
+    ptr: Int64s
+    feature: Int32s
+    value: Floats
+    line: Int64s
+    bad_line: Int64s
+    bad_kind: Int32s
+
+
+class PrefLibOrders(NamedTuple):
+    """PrefLib text; rows of ``heads`` are (start, end), of ``names`` (number, start, end), of ``orders`` (count, tiers,
+    line), of ``bad`` (line, kind); orders are cut by ``ptr``.
+    """
+
+    heads: Int64s
+    names: Int64s
+    orders: Int64s
+    ptr: Int64s
+    item: Int32s
+    tier: Int32s
+    bad: Int64s
+    summary: Int64s

@@ -1,0 +1,119 @@
+"""How the twins walk through their inputs: segments of flat arrays, square blocks, pairs inside every segment.
+
+Position p and position p + k of the same segment are a pair; taking k = 1, 2, … visits every pair once, and every step
+is a handful of array operations over all segments. Memory stays linear; the number of steps is the size of the largest
+segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from concordant.kernels.bundles import Ballots
+from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
+
+WEIGHT_TOLERANCE = 1e-12  # within which sums of fractional weights are equal, relative to the weight of the instance
+
+
+def segment_of(ptr: Int64s) -> Int64s:
+    """Return the segment of every position."""
+    return np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+
+
+def pointers(sizes: Int64s) -> Int64s:
+    """Return where segments of these sizes start, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def begins_tier(ptr: Int64s, tier: AnyArray) -> Bools:
+    """Say of every position whether a tier of its segment begins there."""
+    begins = np.ones(len(tier), bool)
+    begins[1:] = tier[1:] != tier[:-1]
+    begins[ptr[:-1][np.diff(ptr) > 0]] = True
+    return begins
+
+
+def blocks_of(ptr: Int64s, *matrices: AnyArray) -> Iterator[tuple[slice, list[AnyArray]]]:
+    """Go through the problems: the items of each and views of its square blocks of the matrices (empty stay empty)."""
+    at = 0
+    for start, stop in pairwise(ptr.tolist()):
+        m = stop - start
+        blocks = [flat[at : at + m * m].reshape(m, m) if len(flat) or not m else flat for flat in matrices]
+        yield slice(start, stop), blocks
+        at += m * m
+
+
+def pair_steps(ptr: Int64s, chosen: Bools | None = None) -> Iterator[tuple[Int64s, Int64s]]:
+    """Yield (first, second) positions until every pair of every (chosen) segment has been visited."""
+    size = np.diff(ptr)
+    followers = np.repeat(ptr[1:], size) - 1 - np.arange(ptr[-1] if len(ptr) else 0)
+    if chosen is not None:
+        followers = followers * np.repeat(chosen, size)
+    first, apart = np.flatnonzero(followers >= 1), 1
+    while len(first):
+        yield first, first + apart
+        apart += 1
+        first = first[followers[first] >= apart]
+
+
+def preference_steps(ptr: Int64s, tier: Int32s, chosen: Bools | None = None) -> Iterator[tuple[Int64s, Int64s]]:
+    """Yield (better, worse) positions until every pair of different tiers has been visited."""
+    for first, second in pair_steps(ptr, chosen):
+        differ = tier[first] != tier[second]
+        yield first[differ], second[differ]
+
+
+def over_pairs(
+    steps: Iterable[tuple[Int64s, Int64s]], weight: Floats, of_pairs: Callable[[Int64s, Int64s], tuple[Floats, ...]]
+) -> tuple[float, Floats, float]:
+    """Add up what pairs cost, times the weight of their position: value, gradient, slope in a parameter of the loss.
+
+    ``of_pairs`` returns the cost of every pair, its slope in the margin (first minus second) and, if there is one, its
+    slope in the parameter.
+    """
+    value, gradient, own_slope = 0.0, np.zeros(len(weight)), 0.0
+    for first, second in steps:
+        counted = weight[first]
+        cost, slope, *own = of_pairs(first, second)
+        value += float(counted @ cost)
+        gradient[first] += counted * slope
+        gradient[second] -= counted * slope
+        own_slope += sum(float(counted @ one) for one in own)
+    return value, gradient, own_slope
+
+
+def tier_tables(ballots: Ballots) -> Iterator[tuple[slice, Int64s, Floats]]:
+    """Go through the instances: slots, ballots, and a table of the tiers on each ballot; infinite: left out."""
+    of_entry = segment_of(ballots.indptr)
+    instance = ballots.instance_of_ballot
+    by_ballot, by_entry = np.argsort(instance, kind="stable"), np.argsort(instance[of_entry], kind="stable")
+    numbers = np.arange(len(ballots.slot_ptr))
+    first = np.searchsorted(instance[by_ballot], numbers)
+    first_entry = np.searchsorted(instance[of_entry][by_entry], numbers)
+    row = np.empty(len(instance), np.int64)
+    row[by_ballot] = np.arange(len(instance)) - first[instance[by_ballot]]
+    for q, (start, stop) in enumerate(pairwise(ballots.slot_ptr.tolist())):
+        own, entry = by_ballot[first[q] : first[q + 1]], by_entry[first_entry[q] : first_entry[q + 1]]
+        table = np.full((len(own), stop - start), np.inf)
+        table[row[of_entry[entry]], ballots.entry_slot[entry] - start] = ballots.tier[entry]
+        yield slice(start, stop), own, table
+
+
+def insertion_order(sequence: list[int], rises: Bools) -> list[int]:
+    """Insert items at the end in this sequence; each moves up as long as it rises above the one ahead."""
+    order: list[int] = []
+    for item in sequence:
+        place = len(order)
+        while place and rises[item, order[place - 1]]:
+            place -= 1
+        order.insert(place, item)
+    return order
+
+
+def softplus_and_slope(x: Floats) -> tuple[Floats, Floats]:
+    """Return log(1 + e^x) and its slope 1 / (1 + e^-x), exact in both tails."""
+    small = np.exp(-np.abs(x))
+    return np.maximum(x, 0.0) + np.log1p(small), np.where(x >= 0, 1.0, small) / (1 + small)

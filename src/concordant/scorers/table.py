@@ -1,0 +1,25 @@
+"""A table of scores: one weight per item, score = w[item].
+
+With it a loss of learning to rank becomes a method of aggregation: a query is a ballot, a row stands for an item.
+RankNet's loss then gives the scores of Bradley-Terry, ListMLE's those of Plackett-Luce, the losses of Davidson and of
+Rao and Kupper those of their models. Scores are known up to a constant; a small ridge penalty fixes it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.scorers.base import Matrix, Scorer
+from concordant.types import Floats
+
+
+class Table(Scorer):
+    """Score rows by a weight of their item: X holds the items' numbers, from 0 to one below the size of the table."""
+
+    def scores(self, X: Matrix, theta: Floats) -> Floats:
+        """Return w[item] of every row."""
+        return np.asarray(theta[X])
+
+    def backward(self, X: Matrix, theta: Floats, kept: None, gradient: Floats) -> Floats:
+        """Return the sum of the gradients of every item's rows."""
+        return np.bincount(X, gradient, self.size).astype(np.float64, copy=False)

@@ -340,7 +340,7 @@ LOSSES: Kind[type[Loss]] = Kind(
     "losses",
     "losses",
     suffix="Loss",
-    besides=("base", "queries", "ordered_partitions", "set_sizes", "subset_sampling"),
+    besides=("base", "queries", "duels", "ordered_partitions", "set_sizes", "subset_sampling"),
     base="concordant.losses.base:Loss",
 )
 METRICS: Kind[type[Metric]] = Kind(

@@ -276,9 +276,7 @@ def test_both_back_ends_give_the_same_numbers(seed):
     scores, move = rng.normal(0, rng.choice([0.5, 5, 50]), (2, len(queries.tier)))
     layout = (queries.ptr, queries.tier, queries.weight)
     calls = {
-        "logistic_terms": (scores, *layout, 0.3, True),
         "logistic_hessian_product": (scores, *layout, move),
-        "davidson_terms": (scores, *layout, -0.7),
         "regress_terms": (scores, *layout, 1.0),
         "hinge_terms": (scores, *layout),
         "squared_hinge_terms": (scores, *layout),
@@ -286,7 +284,8 @@ def test_both_back_ends_give_the_same_numbers(seed):
         "exponential_terms": (scores, *layout),
         "exponential_hessian_product": (scores, *layout, move),
     }
-    for name, arguments in calls.items():
+    duels = [("query_duel_terms", (scores, *layout, tie, model)) for tie, model in ((0.0, 0), (-0.7, 2), (0.3, 3))]
+    for name, arguments in [*calls.items(), *duels]:
         ours, twin = (getattr(kernels, name)(*arguments) for kernels in (compiled, twins))
         pairs = [(ours, twin)] if isinstance(twin, np.ndarray) else zip(ours, twin, strict=True)
         for a, b in pairs:

@@ -37,3 +37,12 @@ class Lambda(IntEnum):
     NDCG = 0
     AP = 1
     ERR = 2
+
+
+class Duel(IntEnum):
+    """The model of two items that meet, as in duels.hpp: what a lead in score does to the chances."""
+
+    BRADLEY_TERRY = 0
+    THURSTONE = 1
+    DAVIDSON = 2
+    RAO_KUPPER = 3

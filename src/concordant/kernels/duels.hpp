@@ -71,20 +71,25 @@ inline Term davidson_term(double d, double x, double won, double lost, double ti
 }
 
 // P(win) = sigmoid(d - c), P(loss) = sigmoid(-d - c), c = log(1 + e^x); P(tie) is what is left.
+// A tie is "each over the other" but for a factor: P(tie) = (e^(2c) - 1) P(win) P(loss), and e^(2c) - 1 = e^x (2 + e^x).
+struct Threshold {
+    double c, dc;               // c and its slope in x
+    double log_factor, dfactor; // log(e^(2c) - 1) and its slope in x, 2 / (1 + e^-c)
+    explicit Threshold(double x)
+        : c(-log_sigmoid(-x)), dc(sigmoid(x)), log_factor(x + (x > 30 ? x : std::log(2 + std::exp(x)))),
+          dfactor(2 / (1 + std::exp(-c))) {}
+};
+
 inline Term rao_kupper_term(double d, double x, double won, double lost, double tied) {
-    double c = x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
-    double a = won + tied, b = lost + tied, p = sigmoid(d - c), q = sigmoid(-d - c);
-    double above = x > 30 ? x : std::log(2 + std::exp(x));
-    double shrink = -std::expm1(-2 * c); // 1 - e^(-2c)
-    double slope_c = -a * (1 - p) - b * (1 - q) + 2 * tied / shrink;
-    double curve_c = a * p * (1 - p) + b * q * (1 - q) + 4 * tied * (1 - shrink) / (shrink * shrink);
-    double dc = sigmoid(x);
-    return {a * log_sigmoid(d - c) + b * log_sigmoid(-d - c) + tied * (x + above),
+    const Threshold at(x);
+    double a = won + tied, b = lost + tied, p = sigmoid(d - at.c), q = sigmoid(-d - at.c);
+    double up = a * p * (1 - p), down = b * q * (1 - q), bend = at.dfactor * std::exp(-at.c);
+    return {a * log_sigmoid(d - at.c) + b * log_sigmoid(-d - at.c) + tied * at.log_factor,
             a * (1 - p) - b * (1 - q),
-            a * p * (1 - p) + b * q * (1 - q),
-            slope_c * dc,
-            curve_c * dc * dc,
-            dc * (b * q * (1 - q) - a * p * (1 - p))};
+            up + down,
+            tied * at.dfactor - at.dc * (a * (1 - p) + b * (1 - q)),
+            tied * bend * bend + at.dc * at.dc * (up + down),
+            at.dc * (down - up)};
 }
 
 // Rao-Kupper is concave in c, not in x: the bend of c in x adds this to the curve of x, over all rows. Where it takes

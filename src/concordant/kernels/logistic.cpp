@@ -1,13 +1,13 @@
-// The losses of pairs that are logarithms of odds: RankNet and Rao-Kupper (one family), and Davidson with ties.
+// Minus the log-likelihood of all pairs of a query: Bradley-Terry (RankNet), Rao-Kupper, Davidson, as in duels.hpp.
 //
 // Two objects meet in a pair, but the exponential is taken per object: with u = e^(f - middle) a pair's e^-d is
 // u_j / u_i, a product. The logarithms are not taken per pair either, but of products of as many factors as fit. That
 // leaves one division per pair. All pairs are visited: O(n^2) time, O(n) memory.
 //
-// RankNet: log(1 + e^(c - d)) with c = 0 for i over j. Rao-Kupper: c = log theta, and a tie counts both "i over j" and
-// "j over i" (less a constant that the caller adds): P(tie) is proportional to the product of the two. So a row's pairs
-// are always a suffix: from the end of its own tier, or with ties from its beginning (itself included, which adds
-// another constant, taken off here).
+// Bradley-Terry: log(1 + e^(c - d)) with c = 0 for i over j. Rao-Kupper: a tie counts both "i over j" and "j over i"
+// and a constant. So a row's pairs are always a suffix: from the end of its own tier, or with ties from its beginning
+// (itself included, which adds another constant, taken off again).
+#include "duels.hpp"
 #include "tiered.hpp"
 
 namespace {
@@ -31,7 +31,7 @@ struct Scratch {
 };
 
 struct Sums {
-    double value, shift; // the value and its slope in the shift c
+    double value, shift; // the value and its slope in c or the tie parameter
 };
 
 // Visit the rows tile by tile: body(row, from, stop) works lanes from..stop and says where it went on to.
@@ -81,50 +81,6 @@ SIMD_CLONES Sums logistic_fast(size_t n, double theta, double log_of_largest, Sc
         return j;
     });
     return {product.logarithm(), shift};
-}
-
-// The same for scores so far apart that their exponentials do not fit.
-Sums logistic_safe(const TieredQuery &query, double c, Scratch &s) {
-    Sums sums{0, 0};
-    for (size_t i = 0; i < query.n; ++i)
-        for (size_t j = s.next[i]; j < query.n; ++j) {
-            double x = c - (query.score[i] - query.score[j]), chance = sigmoid_of(x);
-            sums.value += softplus(x);
-            sums.shift += chance;
-            s.gain[i] -= chance;
-            s.gain[j] += chance;
-        }
-    return sums;
-}
-
-// (value, gradient by position, slope in the shift)
-nb::tuple logistic_terms(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight, double shift,
-                         bool with_ties) {
-    Buffer<double> gradient(score.size(), 0.0);
-    double value = 0, slope = 0;
-    {
-        nb::gil_scoped_release release;
-        Scratch s(largest_query(ptr));
-        const double with_itself = softplus(shift), chance_itself = sigmoid_of(shift);
-        for_each_query(score, ptr, tier, weight, [&](const TieredQuery &query) {
-            if (query.n < 2 || !(with_ties || query.has_pairs())) return;
-            if (is_no_number(query, value, gradient)) return;
-            Span span = span_of(query.score, query.n);
-            s.set_rows(query, with_ties);
-            s.clear_gain(query.n);
-            Sums sums;
-            if (span.width() + std::abs(shift) < WIDEST) {
-                fill_odds(query, span.middle(), 1.0, s.up.data(), s.down.data());
-                sums = logistic_fast(query.n, std::exp(shift), softplus(shift + span.width()), s);
-            } else
-                sums = logistic_safe(query, shift, s);
-            double selves = with_ties ? static_cast<double>(query.n) : 0.0;
-            value += query.weight * (sums.value - selves * with_itself);
-            slope += query.weight * (sums.shift - selves * chance_itself);
-            for (size_t i = 0; i < query.n; ++i) gradient[query.base + i] = query.weight * s.gain[i];
-        });
-    }
-    return nb::make_tuple(value, gradient.give(), slope);
 }
 
 SIMD_CLONES void logistic_hessian_fast(size_t n, Scratch &s) {
@@ -218,30 +174,6 @@ SIMD_CLONES Sums davidson_fast(size_t n, double nu, double log_of_largest, Scrat
     return {product.logarithm(), nu * sum_of(ties)};
 }
 
-struct Chances {
-    double log_of_all, loss, tie; // relative to a win
-};
-
-Chances davidson_chances(double d, double beta) {
-    double top = std::max({0.0, -d, beta - d / 2});
-    double win = std::exp(-top), loss = std::exp(-d - top), tie = std::exp(beta - d / 2 - top), all = win + loss + tie;
-    return {top + std::log(all), loss / all, tie / all};
-}
-
-Sums davidson_safe(const TieredQuery &query, double beta, Scratch &s) {
-    Sums sums{0, 0};
-    for (size_t i = 0; i < query.n; ++i)
-        for (size_t j = i + 1; j < query.n; ++j) {
-            Chances chances = davidson_chances(query.score[i] - query.score[j], beta);
-            double slope = chances.loss + chances.tie / 2;
-            sums.value += chances.log_of_all;
-            sums.shift += chances.tie;
-            s.gain[i] -= slope;
-            s.gain[j] += slope;
-        }
-    return sums;
-}
-
 // The linear part of ties: sum over tied pairs i < j of d/2 - beta.
 Sums davidson_ties(const TieredQuery &query, double beta, double middle, Scratch &s) {
     Sums sums{0, 0};
@@ -259,29 +191,67 @@ Sums davidson_ties(const TieredQuery &query, double beta, double middle, Scratch
     return sums;
 }
 
-// (value, gradient by position, slope in beta = log nu)
-nb::tuple davidson_terms(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight, double beta) {
+Sums davidson_query(const TieredQuery &query, Span span, double beta, Scratch &s) {
+    for (size_t i = 0; i < query.n; ++i) s.next[i] = i + 1;
+    fill_odds(query, span.middle(), 0.5, s.up.data(), s.down.data());
+    double widest = std::max(span.width(), beta + span.width() / 2);
+    Sums sums = davidson_fast(query.n, std::exp(beta), std::max(widest, 0.0) + 1.1, s);
+    Sums ties = davidson_ties(query, beta, span.middle(), s);
+    return {sums.value + ties.value, sums.shift + ties.shift};
+}
+
+Sums logistic_query(const TieredQuery &query, Span span, bool with_ties, const Threshold &at, Scratch &s) {
+    s.set_rows(query, with_ties);
+    fill_odds(query, span.middle(), 1.0, s.up.data(), s.down.data());
+    const double c = with_ties ? at.c : 0;
+    Sums sums = logistic_fast(query.n, std::exp(c), softplus(c + span.width()), s);
+    if (!with_ties) return {sums.value, 0};
+    double selves = static_cast<double>(query.n), ties = 0;
+    for (size_t from = 0, to; from < query.n; from = to) {
+        to = query.tier_end(from);
+        ties += static_cast<double>(to - from) * static_cast<double>(to - from - 1) / 2;
+    }
+    return {sums.value - selves * softplus(c) - ties * at.log_factor,
+            (sums.shift - selves * sigmoid(c)) * at.dc - ties * at.dfactor};
+}
+
+// Scores so far apart that their exponentials do not fit: pair by pair.
+Sums safe_query(const TieredQuery &query, int model, double tie, Scratch &s) {
+    Sums sums{0, 0};
+    for (size_t i = 0; i < query.n; ++i)
+        for (size_t j = i + 1; j < query.n; ++j) {
+            bool tied = query.tier[i] == query.tier[j];
+            if (tied && model == BRADLEY_TERRY) continue;
+            Term term = row_term(model, query.score[i] - query.score[j], tie, !tied, 0, tied);
+            sums.value -= term.value;
+            sums.shift -= term.slope_x;
+            s.gain[i] -= term.slope;
+            s.gain[j] += term.slope;
+        }
+    return sums;
+}
+
+// (value, gradient by position, slope in the tie parameter)
+nb::tuple query_duel_terms(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight, double tie,
+                           int model) {
     Buffer<double> gradient(score.size(), 0.0);
     double value = 0, slope = 0;
     {
         nb::gil_scoped_release release;
         Scratch s(largest_query(ptr));
+        const Threshold at(tie);
+        const bool with_ties = model != BRADLEY_TERRY;
+        const double further = model == RAO_KUPPER ? at.c : model == DAVIDSON ? std::abs(tie) : 0;
         for_each_query(score, ptr, tier, weight, [&](const TieredQuery &query) {
-            if (query.n < 2) return;
+            if (query.n < 2 || !(with_ties || query.has_pairs())) return;
             if (is_no_number(query, value, gradient)) return;
             Span span = span_of(query.score, query.n);
-            for (size_t i = 0; i < query.n; ++i) s.next[i] = i + 1;
             s.clear_gain(query.n);
-            Sums sums;
-            if (span.width() + std::abs(beta) < WIDEST) {
-                fill_odds(query, span.middle(), 0.5, s.up.data(), s.down.data());
-                double widest = std::max(span.width(), beta + span.width() / 2);
-                sums = davidson_fast(query.n, std::exp(beta), std::max(widest, 0.0) + 1.1, s);
-            } else
-                sums = davidson_safe(query, beta, s);
-            Sums ties = davidson_ties(query, beta, span.middle(), s);
-            value += query.weight * (sums.value + ties.value);
-            slope += query.weight * (sums.shift + ties.shift);
+            Sums sums = span.width() + further >= WIDEST ? safe_query(query, model, tie, s)
+                        : model == DAVIDSON              ? davidson_query(query, span, tie, s)
+                                                         : logistic_query(query, span, with_ties, at, s);
+            value += query.weight * sums.value;
+            slope += query.weight * sums.shift;
             for (size_t i = 0; i < query.n; ++i) gradient[query.base + i] = query.weight * s.gain[i];
         });
     }
@@ -291,10 +261,8 @@ nb::tuple davidson_terms(In<double> score, In<int64_t> ptr, In<int32_t> tier, In
 } // namespace
 
 void bind_logistic(nb::module_ &m) {
-    m.def("logistic_terms", &logistic_terms, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
-          "weight"_a.noconvert(), "shift"_a, "with_ties"_a);
+    m.def("query_duel_terms", &query_duel_terms, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
+          "weight"_a.noconvert(), "tie"_a, "model"_a);
     m.def("logistic_hessian_product", &logistic_hessian_product, "score"_a.noconvert(), "ptr"_a.noconvert(),
           "tier"_a.noconvert(), "weight"_a.noconvert(), "direction"_a.noconvert());
-    m.def("davidson_terms", &davidson_terms, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
-          "weight"_a.noconvert(), "beta"_a);
 }

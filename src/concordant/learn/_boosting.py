@@ -132,9 +132,7 @@ class ExplicitPairs(PairWeights):
     def potentials(self, score: Floats) -> tuple[Floats, float]:
         """Return potentials and total, O(pairs)."""
         weight = self._weights(score)
-        won = np.bincount(self.pairs.better, weights=weight, minlength=self.n_rows)
-        lost = np.bincount(self.pairs.worse, weights=weight, minlength=self.n_rows)
-        return np.asarray(won - lost, np.float64), float(weight.sum())
+        return self.pairs.by_row(weight, self.n_rows), float(weight.sum())
 
     def shares(self, score: Floats, vote: Bools) -> tuple[float, float]:
         """Return the weights of pairs ordered rightly and wrongly."""

@@ -16,10 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from concordant import kernels
 from concordant.losses._pairwise import PairLoss
-from concordant.losses.base import NOTHING, Evaluation
-from concordant.losses.queries import Queries
 from concordant.types import Floats
 
 _WIDEST = 600.0
@@ -30,14 +27,6 @@ class ExponentialLoss(PairLoss):
     """Exponential loss of the pairs with different labels."""
 
     name: ClassVar[str] = "exponential"
-
-    def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
-        """Return the summed loss and its gradient per position."""
-        return Evaluation(*kernels.exponential_terms(scores, queries.ptr, queries.tier, queries.weight))
-
-    def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
-        """Return the Hessian times ``direction``, per position."""
-        return kernels.exponential_hessian_product(scores, queries.ptr, queries.tier, queries.weight, direction)
 
     def of_margin(self, margin: Floats) -> tuple[Floats, Floats]:
         """Return e^-d and its slope."""

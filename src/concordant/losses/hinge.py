@@ -15,10 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from concordant import kernels
 from concordant.losses._pairwise import PairLoss
-from concordant.losses.base import NOTHING, Evaluation
-from concordant.losses.queries import Queries
 from concordant.types import Floats
 
 
@@ -28,10 +25,6 @@ class HingeLoss(PairLoss):
 
     name: ClassVar[str] = "hinge"
     is_smooth: ClassVar[bool] = False
-
-    def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
-        """Return the summed loss and a subgradient per position."""
-        return Evaluation(*kernels.hinge_terms(scores, queries.ptr, queries.tier, queries.weight))
 
     def of_margin(self, margin: Floats) -> tuple[Floats, Floats]:
         """Return max(0, 1 - d) and its slope."""

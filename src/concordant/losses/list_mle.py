@@ -14,9 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from concordant import kernels
-from concordant.losses._pairwise import chances_without_ties
+from concordant.kernels.codes import Duel
 from concordant.losses.base import NOTHING, Evaluation, Loss
+from concordant.losses.duels import chances
 from concordant.losses.queries import Queries
 from concordant.types import Floats
 
@@ -31,7 +34,7 @@ class ListMLELoss(Loss):
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
         """Return the summed loss and its gradient per position."""
-        return Evaluation(*kernels.list_mle(scores, queries.ptr, queries.tier, queries.weight, self.is_best))
+        return Evaluation(*kernels.list_mle(scores, *queries.layout, self.is_best))
 
     def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
         """Return the Hessian times ``direction``."""
@@ -41,4 +44,5 @@ class ListMLELoss(Loss):
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
         """Return the chances of a win, a tie and a loss by difference of scores; the model knows no ties."""
-        return chances_without_ties(margin)
+        win, loss, tie = chances(Duel.BRADLEY_TERRY, margin, NOTHING)
+        return np.column_stack([win, tie, loss])

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from concordant.errors import NeedError
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 
@@ -58,6 +59,11 @@ class Queries:
     def __len__(self) -> int:
         """Return the number of queries."""
         return len(self.ptr) - 1
+
+    @property
+    def layout(self) -> tuple[Int64s, Int32s, Floats]:
+        """What every loss reads: pointers, tiers and weights."""
+        return self.ptr, self.tier, self.weight
 
     @cached_property
     def is_grouped(self) -> bool:
@@ -150,3 +156,16 @@ class Pairs:
     def __len__(self) -> int:
         """Return the number of pairs."""
         return len(self.better)
+
+    def by_row(self, by_pair: Floats, n_rows: int) -> Floats:
+        """Add up numbers per pair, for the better row and against the worse."""
+        up, down = (np.bincount(side, by_pair, n_rows) for side in (self.better, self.worse))
+        return np.asarray(up - down, np.float64)
+
+    def refuse_ties(self, loss: str) -> None:
+        """Say that a loss has no place for pairs that are tied."""
+        if self.tied.any():
+            raise NeedError(
+                f"The {loss} loss has no place for ties, but {int(self.tied.sum()):,} pairs are tied: "
+                "leave them out, or use DavidsonRanker or RaoKupperRanker."
+            )

@@ -28,14 +28,14 @@ class RankRegressLoss(PairLoss):
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
         """Return the summed loss and its gradient per position."""
-        return Evaluation(*kernels.regress_terms(scores, queries.ptr, queries.tier, queries.weight, 1.0))
+        return Evaluation(*kernels.regress_terms(scores, *queries.layout, 1.0))
 
     def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
         """Return the Hessian times ``direction``, per position.
 
         The loss is quadratic: its Hessian product is the gradient without the wish for a margin.
         """
-        return kernels.regress_terms(direction, queries.ptr, queries.tier, queries.weight, 0.0)[1]
+        return kernels.regress_terms(direction, *queries.layout, 0.0)[1]
 
     def of_margin(self, margin: Floats) -> tuple[Floats, Floats]:
         """Return (1 - d)^2 and its slope."""

@@ -14,70 +14,19 @@ Reference: P. Rao, L. Kupper, Ties in paired-comparison experiments: a generaliz
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
-import numpy as np
-
-from concordant import kernels
-from concordant.losses._pairwise import TieLoss, sigmoid
-from concordant.losses.base import NOTHING, Evaluation
-from concordant.losses.queries import Queries
-from concordant.types import Bools, Floats
-
-_LOG2 = math.log(2)
-
-
-class _Threshold(NamedTuple):
-    """What alpha stands for: c = log theta and log(theta^2 - 1), with their slopes in alpha."""
-
-    c: float
-    c_slope: float
-    tie: float
-    tie_slope: float
-
-
-@lru_cache(maxsize=1)  # one evaluation asks once per block of queries
-def _threshold(alpha: float) -> _Threshold:
-    # theta^2 - 1 = e^alpha (2 + e^alpha)
-    c, rise = _softplus(alpha)
-    above, share = _softplus(alpha - _LOG2)
-    return _Threshold(c, rise, alpha + _LOG2 + above, 1 + share)
+from concordant.kernels.codes import Duel
+from concordant.losses.duels import DuelLoss
 
 
 @dataclass(frozen=True)
-class RaoKupperLoss(TieLoss):
+class RaoKupperLoss(DuelLoss):
     """Minus the log-likelihood of pairs and ties under Rao and Kupper's model."""
 
     name: ClassVar[str] = "rao-kupper"
+    unit: ClassVar[str] = "pair or tie"
+    model: ClassVar[Duel] = Duel.RAO_KUPPER
     is_convex: ClassVar[bool] = False
     own_start: ClassVar[tuple[float, ...]] = (0.0,)  # theta = 2: equal objects tie one time in three
-
-    def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
-        """Return the summed loss, its gradient per position and its slope in alpha."""
-        at, ties = _threshold(float(own[0])), float(queries.weight @ queries.tied_pairs)
-        layout = (queries.ptr, queries.tier, queries.weight)
-        value, gradient, slope = kernels.logistic_terms(scores, *layout, at.c, True)
-        return Evaluation(value - ties * at.tie, gradient, np.array([slope * at.c_slope - ties * at.tie_slope]))
-
-    def of_margin(self, margin: Floats, tied: Bools, own: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return minus the log-likelihood of pairs and its slopes in the margin and alpha."""
-        at = _threshold(float(own[0]))
-        lost, won = sigmoid(at.c - margin), tied * sigmoid(at.c + margin)
-        value = np.logaddexp(0.0, at.c - margin) + tied * (np.logaddexp(0.0, at.c + margin) - at.tie)
-        return value, won - lost, (lost + won) * at.c_slope - tied * at.tie_slope
-
-    def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
-        """Return the chances to win, tie and lose at a margin: n x 3."""
-        at = _threshold(float(own[0]))
-        win, loss = (-np.logaddexp(0.0, at.c - sign * margin) for sign in (1, -1))
-        chances: Floats = np.exp(np.column_stack([win, at.tie + win + loss, loss]))
-        return chances
-
-
-def _softplus(x: float) -> tuple[float, float]:
-    """Return log(1 + e^x) and its slope."""
-    small = math.exp(-abs(x))
-    return max(x, 0.0) + math.log1p(small), (1.0 if x >= 0 else small) / (1 + small)

@@ -13,10 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from concordant import kernels
 from concordant.losses._pairwise import PairLoss
-from concordant.losses.base import NOTHING, Evaluation
-from concordant.losses.queries import Queries
 from concordant.types import Floats
 
 
@@ -25,14 +22,6 @@ class SquaredHingeLoss(PairLoss):
     """Squared hinge loss of the pairs with different labels."""
 
     name: ClassVar[str] = "squared-hinge"
-
-    def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
-        """Return the summed loss and its gradient per position."""
-        return Evaluation(*kernels.squared_hinge_terms(scores, queries.ptr, queries.tier, queries.weight))
-
-    def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
-        """Return the generalised Hessian times ``direction``, per position."""
-        return kernels.squared_hinge_hessian_product(scores, queries.ptr, queries.tier, queries.weight, direction)
 
     def of_margin(self, margin: Floats) -> tuple[Floats, Floats]:
         """Return max(0, 1 - d)^2 and its slope."""

@@ -17,9 +17,10 @@ import numpy as np
 from concordant import kernels, memory
 from concordant.errors import InputError
 from concordant.gather import segment_index
+from concordant.losses.duels import chances
 from concordant.models.counts import agent_of_ballot, count
 from concordant.models.duels import Counting, Duels
-from concordant.models.problem import DAVIDSON, RAO_KUPPER, THURSTONE
+from concordant.models.problem import DAVIDSON
 from concordant.models.stages import Staging, worths
 from concordant.preferences import Preferences
 from concordant.subsets import parts_of_subset
@@ -176,26 +177,6 @@ def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance:
 
 
 # ---- comparisons ----
-def chances(model: int, lead: Floats, tie: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the chances (win, loss, tie) of an item that leads by so much."""
-    if model == DAVIDSON:
-        top = np.maximum(np.abs(lead) / 2, tie)
-        up, down, even = np.exp(lead / 2 - top), np.exp(-lead / 2 - top), np.exp(tie - top)
-        total = up + down + even
-        return up / total, down / total, even / total
-    if model == RAO_KUPPER:
-        margin = np.logaddexp(0.0, tie)
-        up, down = _sigmoid(lead - margin), _sigmoid(-lead - margin)
-        return up, down, np.maximum(1 - up - down, 0.0)
-    if model == THURSTONE:
-        from scipy.special import ndtr
-
-        up, down = np.asarray(ndtr(lead)), np.asarray(ndtr(-lead))
-    else:
-        up, down = _sigmoid(lead), _sigmoid(-lead)
-    return up, down, np.zeros(len(lead))
-
-
 @dataclass(frozen=True, eq=False)
 class PairModel(FittedModel):
     """Scores of a model of comparisons, ready for questions.
@@ -268,10 +249,6 @@ def share_turned(duels: Duels, score: Floats) -> float:
     decided = float((duels.won + duels.lost).sum())
     turned = float((duels.won * (1 - lead) + duels.lost * (1 + lead)).sum()) / 2
     return turned / decided if decided else 0.0
-
-
-def _sigmoid(z: Floats) -> Floats:
-    return np.asarray(np.exp(-np.logaddexp(0.0, -z)))
 
 
 # ---- choices ----

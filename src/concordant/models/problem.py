@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant import kernels
+from concordant.kernels.codes import Duel
 from concordant.models.duels import Duels
 from concordant.types import Floats, Int64s
 
 if TYPE_CHECKING:
     from concordant.models.solve import Part
 
-BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER = range(4)
+BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER = (int(model) for model in Duel)
 
 
 @dataclass(frozen=True)

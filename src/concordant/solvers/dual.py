@@ -54,7 +54,7 @@ def minimise_dual(
     cap = pairs.weight / (alpha * total)
     multiplier = np.zeros(len(pairs))
     for iteration in range(max_iterations + 1):
-        point, scores, square = space.at(_by_row(pairs, multiplier, space.n_rows))
+        point, scores, square = space.at(pairs.by_row(multiplier, space.n_rows))
         slack = 1 - (scores[pairs.better] - scores[pairs.worse])
         primal = square / 2 + float(cap @ np.maximum(slack, 0))
         gap = max(primal - (float(multiplier.sum()) - square / 2), 0.0)
@@ -134,11 +134,6 @@ class KernelSpace(Space):
     ) -> Floats:
         """Step on pairs, with the scores kept up to date."""
         return kernels.pair_descent_gram(self.gram, pairs.better, pairs.worse, cap, order, multiplier, scores)[0]
-
-
-def _by_row(pairs: Pairs, multiplier: Floats, n_rows: int) -> Floats:
-    up = np.bincount(pairs.better, multiplier, minlength=n_rows)
-    return np.asarray(up - np.bincount(pairs.worse, multiplier, minlength=n_rows), np.float64)
 
 
 def _moving(multiplier: Floats, cap: Floats, slack: Floats) -> Int64s:

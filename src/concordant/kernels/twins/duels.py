@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from concordant.kernels.codes import Duel
 from concordant.types import Bytes, Floats, Int32s, Int64s
 
 __all__ = ["ballot_slopes", "duel_terms", "fit_duels", "laplacian", "laplacian_product"]
 
-BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER = range(4)
+BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER = Duel
 MAX_NEWTON = 100
 NEWTON_STEP = 1e-9
 PAIRS_AT_ONCE = 1_000_000
@@ -32,7 +33,7 @@ def duel_terms(
     if len(order):
         d = d + order * advantage
     x = np.array(tie)
-    value, slope, curve, slope_x, curve_x, cross = _TERMS[model](d, x, won, lost, tied)
+    value, slope, curve, slope_x, curve_x, cross = TERMS[model](d, x, won, lost, tied)
     n = len(score)
     gradient = np.asarray(np.bincount(first, slope, n) - np.bincount(second, slope, n), np.float64)
     total_slope = float(slope_x.sum())
@@ -92,7 +93,7 @@ def ballot_slopes(
             lead = np.sign(shown[second] - shown[first]) if len(shown) else np.zeros(first.shape)
             d = score[slot[first]] - score[slot[second]] + lead * advantage[instance[ballot]][:, None]
             x = np.broadcast_to(tie[instance[ballot]][:, None], d.shape)
-            terms = _TERMS[model](*(v.ravel() for v in (d, x, amount * ~is_tie, 0 * amount, amount * is_tie)))
+            terms = TERMS[model](*(v.ravel() for v in (d, x, amount * ~is_tie, 0 * amount, amount * is_tie)))
             on_lead, on_tie = terms[1].reshape(d.shape), terms[3].reshape(d.shape)
             for entry, sign in ((first, 1.0), (second, -1.0)):
                 slope += np.bincount(entry.ravel(), sign * on_lead.ravel(), len(slot))
@@ -198,7 +199,7 @@ class _Batch:
         d = point[self.owner, self.first] - point[self.owner, self.second]
         if self.order is not None:
             d = d + self.order * point[self.owner, self.m]
-        return _TERMS[self.model](d, point[self.owner, -1] if self.has_tie else np.zeros(len(d)), *self.counts)
+        return TERMS[self.model](d, point[self.owner, -1] if self.has_tie else np.zeros(len(d)), *self.counts)
 
     def penalty(self, point: Floats) -> Floats:
         s, extra = point[:, : self.m], point[:, self.m :]
@@ -330,13 +331,13 @@ def _davidson(d: Floats, x: Floats, won: Floats, lost: Floats, tied: Floats) -> 
 def _rao_kupper(d: Floats, x: Floats, won: Floats, lost: Floats, tied: Floats) -> Terms:
     c = np.logaddexp(0.0, x)
     a, b, p, q = won + tied, lost + tied, _sigmoid(d - c), _sigmoid(-d - c)
-    shrink, dc = -np.expm1(-2 * c), _sigmoid(x)
-    above = np.logaddexp(np.log(2.0), x)
-    slope_c = -a * (1 - p) - b * (1 - q) + 2 * tied / shrink
-    curve_c = a * p * (1 - p) + b * q * (1 - q) + 4 * tied * (1 - shrink) / shrink**2
-    value = -a * np.logaddexp(0, c - d) - b * np.logaddexp(0, c + d) + tied * (x + above)
-    curve, cross = a * p * (1 - p) + b * q * (1 - q), dc * (b * q * (1 - q) - a * p * (1 - p))
-    return value, a * (1 - p) - b * (1 - q), curve, slope_c * dc, curve_c * dc**2, cross
+    # P(tie) = (e^(2c) - 1) P(win) P(loss), and e^(2c) - 1 = e^x (2 + e^x)
+    dc, factor, dfactor = _sigmoid(x), x + np.logaddexp(np.log(2.0), x), 2 / (1 + np.exp(-c))
+    up, down = a * p * (1 - p), b * q * (1 - q)
+    value = -a * np.logaddexp(0, c - d) - b * np.logaddexp(0, c + d) + tied * factor
+    slope_x = tied * dfactor - dc * (a * (1 - p) + b * (1 - q))
+    curve_x = tied * (dfactor * np.exp(-c)) ** 2 + dc**2 * (up + down)
+    return value, a * (1 - p) - b * (1 - q), up + down, slope_x, curve_x, dc * (down - up)
 
 
 def _bend_of_tie(model: int, x: Floats, slope_x: Floats) -> Floats:
@@ -347,4 +348,4 @@ def _sigmoid(z: Floats) -> Floats:
     return np.asarray(np.exp(-np.logaddexp(0, -z)))
 
 
-_TERMS = (_bradley_terry, _thurstone, _davidson, _rao_kupper)
+TERMS = (_bradley_terry, _thurstone, _davidson, _rao_kupper)

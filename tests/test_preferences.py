@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -212,6 +215,28 @@ def test_nobody_can_write_into_preferences() -> None:
             with pytest.raises(ValueError, match="read-only"):
                 getattr(made, name)[0] = 99
     assert weight.flags.writeable
+
+
+def test_nobody_can_set_attributes_of_preferences_and_labels() -> None:
+    prefs, labels = cc.Preferences.from_rankings([["a", "b"]]), cc.Labels(None, ["a"], [1])
+    for frozen, name in ((prefs, "weight"), (prefs, "notes"), (prefs, "_slots"), (labels, "label")):
+        with pytest.raises(AttributeError, match="cannot be changed"):
+            setattr(frozen, name, np.ones(1))
+    with pytest.raises(AttributeError, match=r"use replace\(…\)"):
+        del prefs.weight
+    with pytest.raises(ValueError, match="read-only"):
+        labels.label[0] = 99
+
+
+def test_preferences_travel_between_processes() -> None:
+    prefs = cc.Preferences.from_pairs(["a", "b"], ["b", "c"], weight=[1, 2])
+    assert pickle.loads(pickle.dumps(prefs)) == copy.deepcopy(prefs) == prefs
+
+
+def test_notes_are_added_to_a_copy() -> None:
+    prefs = cc.Preferences.from_rankings([["a", "b"]])
+    assert prefs.noted("by hand").notes == ("by hand",)
+    assert prefs.notes == ()
 
 
 def test_replace_checks_what_it_changes() -> None:

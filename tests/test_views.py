@@ -37,8 +37,7 @@ def tables(prefs: cc.Preferences, missing: str) -> tuple[np.ndarray, np.ndarray]
 
 
 def with_open(prefs: cc.Preferences, rng: np.random.Generator) -> cc.Preferences:
-    prefs.open = rng.random(prefs.n_ballots) < 0.5
-    return prefs
+    return prefs.replace(open=rng.random(prefs.n_ballots) < 0.5)
 
 
 @pytest.mark.parametrize("missing", ["ignore", "last", "last-free"])

@@ -184,4 +184,4 @@ def _ranked(lists: list[Any], weight: Floats) -> Preferences:
         raise InputError(f"List {ballot + 1} names {twice!r} twice: each item stands once in a list.")
     if not (weight == 1.0).all():
         return Preferences(Vocabulary(labels), indptr, codes, tier, weight=weight, form="rankings")
-    return Preferences._trusted(Vocabulary(labels), indptr, codes, tier)
+    return Preferences.unchecked(Vocabulary(labels), indptr, codes, tier)

@@ -13,6 +13,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.errors import InputError
+from concordant.frozen import freeze
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, encode, encode_together, read_arrow, shorten, speaks_arrow
 
@@ -20,12 +21,7 @@ Parts = dict[str, Any]
 
 
 def gather_rankings(
-    rankings: Iterable[Sequence[object]],
-    *,
-    weight: object = None,
-    agent: object = None,
-    instance: object = None,
-    candidates: Iterable[object] | None = None,
+    rankings: Iterable[Sequence[object]], candidates: Iterable[object] | None = None, **columns: object
 ) -> Parts:
     """Best first; an inner list, tuple or set is a tie. With ``candidates``, unlisted ones stay known."""
     rankings = list(rankings)
@@ -39,9 +35,9 @@ def gather_rankings(
     item = codes[:n]
     freeze(indptr, item, tier)
     parts: Parts = {"items": vocabulary, "indptr": indptr, "item": item, "tier": tier}
-    parts.update(ballot_columns(len(rankings), weight, agent, instance))
+    parts.update(ballot_columns(len(rankings), **columns))
     if extra:
-        if instance is not None:
+        if "instance" in parts:
             raise InputError("candidates= lists the items of a single instance: leave it out, or leave instance= out.")
         seen = set(codes[n:].tolist())
         stranger = next((code for code in codes[:n].tolist() if code not in seen), None)
@@ -77,14 +73,7 @@ def _flatten(rankings: list[Any]) -> tuple[list[object], Int64s, Int32s]:
 
 
 def gather_pairs(
-    winner: object,
-    loser: object,
-    *,
-    weight: object = None,
-    tie: object = None,
-    agent: object = None,
-    instance: object = None,
-    winner_first: object = None,
+    winner: object, loser: object, *, tie: object = None, winner_first: object = None, **columns: object
 ) -> Parts:
     """One comparison per row. Where ``tie`` is true the two drew, where ``winner_first`` is the winner came first."""
     (win, lose), vocabulary = encode_together([winner, loser], "item")
@@ -98,7 +87,7 @@ def gather_pairs(
         parts["shown"] = np.empty(2 * n, np.int32)
         parts["shown"][1::2] = as_flags(winner_first, n, "winner_first")
         parts["shown"][0::2] = 1 - parts["shown"][1::2]
-    parts.update(ballot_columns(n, weight, agent, instance))
+    parts.update(ballot_columns(n, **columns))
     return parts
 
 
@@ -143,18 +132,6 @@ def _pair_parts(vocabulary: Vocabulary, item: Int32s, tier: Int32s) -> Parts:
     indptr = np.arange(0, len(item) + 1, 2, dtype=np.int64)
     freeze(indptr, item, tier)
     return {"items": vocabulary, "indptr": indptr, "item": item, "tier": tier, "form": "pairs"}
-
-
-def own(array: AnyArray, dtype: type) -> AnyArray:
-    """Return a contiguous array that the caller cannot write to: a copy, unless it is read-only already."""
-    made: AnyArray = np.ascontiguousarray(array, dtype)
-    return made.copy() if made.flags.writeable and np.may_share_memory(made, array) else made
-
-
-def freeze(*arrays: AnyArray) -> None:
-    """Make arrays of our own read-only, so that the container takes them without a copy."""
-    for array in arrays:
-        array.setflags(write=False)
 
 
 def _same_rows(winner: AnyArray, loser: AnyArray) -> int:
@@ -362,18 +339,6 @@ def sum_by(index: AnyArray, weights: AnyArray, n: int) -> Floats:
 def segment_index(indptr: AnyArray) -> Int64s:
     """Return the number of the segment every entry belongs to."""
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-
-
-def check_pointer(pointer: Int64s, n_entries: int, name: str) -> None:
-    """Refuse a pointer that does not rise from 0 to the number of entries."""
-    if not len(pointer) or pointer[0] != 0 or pointer[-1] != n_entries or (pointer[1:] < pointer[:-1]).any():
-        raise InputError(f"{name} must rise from 0 to the number of entries ({n_entries}).")
-
-
-def check_codes(codes: Int32s, size: int, name: str) -> None:
-    """Refuse codes that index no label."""
-    if len(codes) and (codes.min() < 0 or codes.max() >= size):
-        raise InputError(f"An {name} code lies outside 0..{size - 1}: codes index the vocabulary.")
 
 
 def compact(codes: AnyArray, size: int) -> tuple[Int64s, Int32s]:

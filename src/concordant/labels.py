@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from concordant.errors import InputError
+from concordant.frozen import Frozen, freeze
 from concordant.gather import as_numbers
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, encode, shorten
 
 
-class Labels:
+class Labels(Frozen):
     """Labels per instance and item, sorted by instance; joins other data by label text.
 
     ``ptr`` delimits the instances: instance q owns rows ptr[q]:ptr[q + 1] of ``item`` and ``label``.
     """
 
+    instances: Vocabulary | None
+    items: Vocabulary
+    item: Int32s
+    label: Floats
+    ptr: Int64s
+
     def __init__(self, instance: object, item: object, label: object) -> None:
-        item_codes, self.items = encode(item, "item")
+        item_codes, items = encode(item, "item")
         n = len(item_codes)
-        if instance is None:
-            self.instances: Vocabulary | None = None
-            instance_codes = np.zeros(n, np.int32)
-        else:
-            instance_codes, self.instances = encode(instance, "instance")
+        instance_codes, instances = np.zeros(n, np.int32), None
+        if instance is not None:
+            instance_codes, instances = encode(instance, "instance")
             if len(instance_codes) != n:
                 raise InputError(f"There are {len(instance_codes)} instances for {n} labelled items: give one per row.")
-        labels = as_numbers(label, n, "label")
         order = np.argsort(instance_codes, kind="stable")
-        self.item: Int32s = item_codes[order]
-        self.label: Floats = labels[order]
-        n_instances = 1 if self.instances is None else len(self.instances)
-        self.ptr: Int64s = np.searchsorted(instance_codes[order], np.arange(n_instances + 1)).astype(np.int64)
-        self._aligned: tuple[Any, ...] | None = None
+        bounds = np.arange((1 if instances is None else len(instances)) + 1)
+        ptr = np.searchsorted(instance_codes[order], bounds).astype(np.int64)
+        vars(self).update(instances=instances, items=items, ptr=ptr)
+        vars(self).update(item=item_codes[order], label=as_numbers(label, n, "label")[order])
+        freeze(self.ptr, self.item, self.label)
         self._check_repeats()
 
     def _check_repeats(self) -> None:
@@ -65,9 +67,10 @@ class Labels:
         know get codes from ``len(items)`` up, because they still count as relevant. Last comes the position of
         each of the other's instances here, -1 where unlabelled. The answer for the latest partner is kept.
         """
-        if self._aligned is None or self._aligned[0] is not instances or self._aligned[1] is not items:
-            self._aligned = (instances, items, self._align(instances, items))
-        return self._aligned[2]  # type: ignore[no-any-return]
+        latest = vars(self).get("_latest")
+        if latest is None or latest[0] is not instances or latest[1] is not items:
+            latest = vars(self)["_latest"] = (instances, items, self._align(instances, items))
+        return latest[2]
 
     def _align(self, instances: Vocabulary | None, items: Vocabulary) -> tuple[Int64s, Int32s, Floats, Int64s]:
         if (instances is None) != (self.instances is None) and max(len(instances or ""), self.n_instances) > 1:

@@ -17,25 +17,28 @@ from typing import Any
 
 import numpy as np
 
-from concordant import gather, kernels
+from concordant import gather
 from concordant.errors import InputError
+from concordant.frozen import Frozen, freeze
 from concordant.gather import segment_index
+from concordant.invariants import PER_BALLOT, PER_ENTRY, Slots, checked, find_slots
 from concordant.reading import FRAME, Options, takes_options
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
-from concordant.vocabulary import Vocabulary, shorten
+from concordant.vocabulary import Vocabulary
 
-SCALES = (None, "rank", "rating")
-FORMS = ("pairs", "choices", "top-k", "approvals", "ratings", "rankings")
+_LABELS = ("items", "agents", "instances")
+_NOTHING: Mapping[str, object] = {
+    **dict.fromkeys(("indptr", *PER_ENTRY, *PER_BALLOT, *_LABELS, "scale", "said_form", "slot_ptr", "slot_item")),
+    "is_merged": False,
+    "notes": (),
+    "meta": MappingProxyType({}),
+}
 
 
-_ARRAYS = ("indptr", "item", "tier", "value", "weight", "agent", "instance", "open", "shown")
-_PARTS = (*_ARRAYS, "items", "agents", "instances", "scale", "slot_ptr", "slot_item", "is_merged", "notes", "meta")
-_NO_META: Mapping[str, object] = MappingProxyType({})
-
-
-class Preferences:
+class Preferences(Frozen):
     """Ballots over items, by agents, in instances. Make one with a ``from_…`` constructor or ``cc.read``."""
 
+    change = "use replace(…), which returns new preferences"
     items: Vocabulary
     agents: Vocabulary | None
     instances: Vocabulary | None
@@ -49,6 +52,7 @@ class Preferences:
     instance: Int32s | None
     open: Bools | None
     shown: Int32s | None
+    said_form: str | None
     is_merged: bool
     notes: tuple[str, ...]
     meta: Mapping[str, object]
@@ -76,157 +80,27 @@ class Preferences:
         notes: Sequence[str] = (),
         meta: Mapping[str, object] | None = None,
     ) -> None:
-        self.items = _vocabulary(items)
-        self.agents = None if agents is None else _vocabulary(agents)
-        self.instances = None if instances is None else _vocabulary(instances)
-        self.indptr = gather.own(indptr, np.int64)
-        self.item = gather.own(item, np.int32)
-        self.tier = gather.own(tier, np.int32)
-        self.value = None if value is None else gather.own(value, np.float64)
-        self.scale = scale
-        n = len(self.indptr) - 1
-        self.weight = np.ones(n) if weight is None else gather.own(weight, np.float64)
-        self.agent = None if agent is None else gather.own(agent, np.int32)
-        self.instance = None if instance is None else gather.own(instance, np.int32)
-        self.open = None if open is None else gather.own(open, np.bool_)
-        self.shown = None if shown is None else gather.own(shown, np.int32)
-        self.said_form = form
-        self.is_merged = is_merged
-        self.notes = tuple(notes)
-        self.meta = MappingProxyType(dict(meta or {}))
-        if (slot_ptr is None) != (slot_item is None):
-            raise InputError("slot_ptr and slot_item describe the candidates together: give both or neither.")
-        if slot_ptr is not None and slot_item is not None:
-            given = gather.own(slot_ptr, np.int64), gather.own(slot_item, np.int32)
-            self._given_slots: tuple[Int64s, Int32s] | None = given
-        else:
-            self._given_slots = None
-        self._known_slots: tuple[Int64s, Int32s, Int64s] | None = None
-        self._unit_weights: bool | None = None
-        self._check(weight is not None)
-        self._freeze()
+        parts = dict(locals())
+        del parts["self"]
+        parts["said_form"] = parts.pop("form")
+        parts["notes"], parts["meta"] = tuple(notes), MappingProxyType(dict(meta or {}))
+        vars(self).update(checked(parts))
 
     @classmethod
-    def _trusted(cls, items: Vocabulary, indptr: Int64s, item: Int32s, tier: Int32s) -> Preferences:
-        """Build from arrays that are right by construction, for paths where microseconds count."""
+    def unchecked(
+        cls, items: Vocabulary, indptr: Int64s, item: Int32s, tier: Int32s, weight: Floats | None = None, **more: object
+    ) -> Preferences:
+        """Build from arrays that are right by construction: the one fast way, for readers and services.
+
+        Nothing is checked, sorted, copied or dropped: the caller vouches for all that ``concordant.invariants`` says.
+        The arrays become read-only. ``more`` are attributes by name (``notes``, ``meta``, …).
+        """
         self = cls.__new__(cls)
-        self.items, self.indptr, self.item, self.tier = items, indptr, item, tier
-        self.agents = self.instances = self.value = self.scale = None
-        self.agent = self.instance = self.open = self.shown = self._given_slots = self._known_slots = None
-        self.said_form = None
-        self.weight = np.ones(len(indptr) - 1)
-        self.is_merged, self.notes, self.meta = False, (), _NO_META
-        self._unit_weights = True
-        self._freeze()
+        if weight is None:
+            weight, more["has_unit_weights"] = np.ones(len(indptr) - 1), True
+        vars(self).update(_NOTHING, items=items, indptr=indptr, item=item, tier=tier, weight=weight, **more)
+        freeze(indptr, item, tier, weight, *(part for part in more.values() if isinstance(part, np.ndarray)))
         return self
-
-    def _freeze(self) -> None:
-        for name in _ARRAYS:
-            array = getattr(self, name)
-            if array is not None:
-                array.setflags(write=False)
-
-    # ---- checks ----
-    def _check(self, check_weights: bool) -> None:
-        n, n_entries = self.n_ballots, len(self.item)
-        gather.check_pointer(self.indptr, n_entries, "indptr")
-        if len(self.tier) != n_entries:
-            raise InputError(f"There are {len(self.tier)} tiers for {n_entries} entries: give one per entry.")
-        gather.check_codes(self.item, len(self.items), "item")
-        if self.said_form is not None and self.said_form not in FORMS:
-            raise InputError(f"form={self.said_form!r} is not a form: use {', '.join(FORMS)}, or leave it out.")
-        if self.said_form == "pairs" and (np.diff(self.indptr) != 2).any():
-            raise InputError("form='pairs' is for ballots of two items each: leave it out.")
-        for name, values, size in (
-            ("value", self.value, n_entries),
-            ("shown", self.shown, n_entries),
-            ("weight", self.weight, n),
-            ("agent", self.agent, n),
-            ("instance", self.instance, n),
-            ("open", self.open, n),
-        ):
-            if values is not None and len(values) != size:
-                raise InputError(f"The {name} array has {len(values)} values, not {size}: give one for each.")
-        if self.scale not in SCALES or (self.scale is None) != (self.value is None):
-            raise InputError(f"scale={self.scale!r} does not fit: it is 'rank' or 'rating' when values are given.")
-        if self.value is not None and not gather.all_finite(self.value):
-            raise InputError("A value is not a finite number: leave the item out of the ballot instead.")
-        for name, codes, vocabulary in (
-            ("agent", self.agent, self.agents),
-            ("instance", self.instance, self.instances),
-        ):
-            if (codes is None) != (vocabulary is None):
-                raise InputError(f"{name} codes and {name}s labels belong together: give both or neither.")
-            if codes is not None and vocabulary is not None:
-                gather.check_codes(codes, len(vocabulary), name)
-        ballot, entry = kernels.find_repeated(self.indptr, self.item, len(self.items))
-        if ballot >= 0:
-            label = shorten(self.items[self.item[entry]])
-            raise InputError(f"Ballot {ballot + 1} names {label!r} twice: each item stands once in a ballot.")
-        self._sort_tiers()
-        if check_weights:
-            self._check_weights()
-        self._check_slots()
-
-    def _sort_tiers(self) -> None:
-        """Keep entries sorted by tier inside each ballot."""
-        falls = np.flatnonzero(self.tier[1:] < self.tier[:-1]) + 1
-        is_start = np.zeros(len(self.tier) + 1, bool)
-        is_start[self.indptr] = True
-        if is_start[falls].all():
-            return
-        order = np.lexsort((self.tier, segment_index(self.indptr)))
-        for name in ("item", "tier", "value", "shown"):
-            array = getattr(self, name)
-            if array is not None:
-                setattr(self, name, array[order])
-
-    def _check_weights(self) -> None:
-        if len(self.weight) and self.weight.min() > 0 and self.weight.max() < np.inf:  # false where one is NaN
-            return
-        bad = ~(np.isfinite(self.weight) & (self.weight >= 0))
-        if bad.any():
-            ballot = int(np.flatnonzero(bad)[0])
-            raise InputError(
-                f"The weight of ballot {ballot + 1} is {self.weight[ballot]:g}: "
-                "a weight counts repetitions and must be finite and not negative."
-            )
-        keep = self.weight > 0
-        if not keep.all():
-            if self._given_slots is None:  # the items of a dropped ballot remain candidates
-                self._given_slots = self._find_slots()[:2]
-            dropped = int((~keep).sum())
-            self._keep_ballots(keep)
-            self._known_slots = None
-            self.notes += (f"{dropped} ballot{'s' * (dropped > 1)} of weight zero dropped",)
-
-    def _keep_ballots(self, keep: Bools) -> None:
-        sizes = np.diff(self.indptr)
-        entries = np.repeat(keep, sizes)
-        for name in ("item", "tier", "value", "shown"):
-            array = getattr(self, name)
-            if array is not None:
-                setattr(self, name, array[entries])
-        for name in ("weight", "agent", "instance", "open"):
-            array = getattr(self, name)
-            if array is not None:
-                setattr(self, name, array[keep])
-        self.indptr = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int64)
-
-    def _check_slots(self) -> None:
-        if self._given_slots is None:
-            return
-        slot_ptr, slot_item = self._given_slots
-        if len(slot_ptr) != self.n_instances + 1:
-            raise InputError(f"slot_ptr describes {len(slot_ptr) - 1} instances, there are {self.n_instances}.")
-        gather.check_pointer(slot_ptr, len(slot_item), "slot_ptr")
-        gather.check_codes(slot_item, len(self.items), "slot item")
-        if kernels.find_repeated(slot_ptr, slot_item, len(self.items))[0] >= 0:
-            raise InputError("An instance lists a candidate twice: each candidate is one slot.")
-        if len(self.item) and self._slots[2].min() < 0:
-            entry = int(np.flatnonzero(self._slots[2] < 0)[0])
-            label = shorten(self.items[self.item[entry]])
-            raise InputError(f"{label!r} is ranked in an instance where it is no candidate: add it to the candidates.")
 
     # ---- slots ----
     @property
@@ -234,39 +108,25 @@ class Preferences:
         """The instance of every ballot; zeros when there is only one, unnamed instance."""
         return np.zeros(self.n_ballots, np.int32) if self.instance is None else self.instance
 
-    def _find_slots(self) -> tuple[Int64s, Int32s, Int64s]:
-        if self._given_slots is not None:
-            slots = kernels.find_slots(
-                *self._given_slots, self.instance_of_ballot, self.indptr, self.item, len(self.items)
-            )
-            return (*self._given_slots, slots)
-        if self.instance is None:  # one instance: every item of the vocabulary is a candidate, slot = code
-            ptr = np.array([0, len(self.items)], np.int64)
-            return ptr, np.arange(len(self.items), dtype=np.int32), self.item.astype(np.int64)
-        return kernels.assign_slots(self.instance, self.indptr, self.item, self.n_instances, len(self.items))
-
-    @property
-    def _slots(self) -> tuple[Int64s, Int32s, Int64s]:
-        if self._known_slots is None:
-            self._known_slots = self._find_slots()
-            for array in self._known_slots:
-                array.setflags(write=False)
-        return self._known_slots
+    @cached_property
+    def slots(self) -> Slots:
+        """The candidates of every instance and the slot of every entry, found when first asked for."""
+        return find_slots(vars(self))
 
     @property
     def slot_ptr(self) -> Int64s:
         """Instance q owns slots slot_ptr[q]:slot_ptr[q + 1]."""
-        return self._slots[0]
+        return self.slots.ptr
 
     @property
     def slot_item(self) -> Int32s:
         """The item of every slot, in input order inside an instance."""
-        return self._slots[1]
+        return self.slots.item
 
     @property
     def entry_slot(self) -> Int64s:
         """The slot of every entry."""
-        return self._slots[2]
+        return self.slots.of_entry
 
     # ---- sizes and form ----
     @property
@@ -289,12 +149,10 @@ class Preferences:
         """How many instances there are; 1 when they are not named."""
         return 1 if self.instances is None else len(self.instances)
 
-    @property
+    @cached_property
     def has_unit_weights(self) -> bool:
         """Whether every ballot counts once."""
-        if self._unit_weights is None:
-            self._unit_weights = bool((self.weight == 1.0).all())
-        return self._unit_weights
+        return bool((self.weight == 1.0).all())
 
     @property
     def n_slots(self) -> int:
@@ -339,9 +197,8 @@ class Preferences:
         candidates: Iterable[object] | None = None,
     ) -> Preferences:
         """Make preferences from lists, best first; an inner list or set is a tie."""
-        return cls(
-            **gather.gather_rankings(rankings, weight=weight, agent=agent, instance=instance, candidates=candidates)
-        )
+        columns = {"weight": weight, "agent": agent, "instance": instance}
+        return cls(**gather.gather_rankings(rankings, candidates, **columns))
 
     @classmethod
     def from_pairs(
@@ -370,26 +227,14 @@ class Preferences:
 
     @classmethod
     def from_ratings(
-        cls,
-        agent: object,
-        item: object,
-        rating: object,
-        *,
-        instance: object = None,
-        weight: object = None,
+        cls, agent: object, item: object, rating: object, *, instance: object = None, weight: object = None
     ) -> Preferences:
         """Make preferences from ratings, one row per (agent, item); a high rating is good."""
         return cls(**gather.gather_rows(item, rating, scale="rating", agent=agent, instance=instance, weight=weight))
 
     @classmethod
     def from_ranks(
-        cls,
-        agent: object,
-        item: object,
-        rank: object,
-        *,
-        instance: object = None,
-        weight: object = None,
+        cls, agent: object, item: object, rank: object, *, instance: object = None, weight: object = None
     ) -> Preferences:
         """Make preferences from ranks, one row per (agent, instance, item); rank 1 is best, equal is a tie."""
         return cls(**gather.gather_rows(item, rank, scale="rank", agent=agent, instance=instance, weight=weight))
@@ -456,10 +301,8 @@ class Preferences:
         from concordant.merging import often_named
 
         keep = often_named(self, n)
-        kept = self._subset(np.ones(self.n_ballots, bool), keep)
         left_out = f"left out {int((~keep).sum()):,} of {len(keep):,} items that are on fewer than {n:g} ballots"
-        kept.notes = (*self.notes, left_out)
-        return kept
+        return self._subset(np.ones(self.n_ballots, bool), keep, notes=(*self.notes, left_out))
 
     def take(self, ballots: AnyArray | slice | Sequence[int]) -> Preferences:
         """Keep only these ballots (a mask, indices or a slice); candidates stay as they are."""
@@ -477,12 +320,20 @@ class Preferences:
 
         The candidates stay unless ``slot_ptr`` and ``slot_item`` are among the changes.
         """
-        parts = {name: getattr(self, name) for name in _PARTS}
-        return Preferences(**{**parts, "form": self.said_form, **changes})
+        return Preferences(**{**self._parts(), **changes})
+
+    def _parts(self) -> dict[str, Any]:
+        parts = {name: getattr(self, name) for name in _NOTHING}
+        return {"form": parts.pop("said_form"), **parts}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = {name: getattr(self, name) for name in _PARTS}
-        return partial(Preferences, **{**parts, "form": self.said_form, "meta": dict(self.meta)}), ()
+        return partial(Preferences, **{**self._parts(), "meta": dict(self.meta)}), ()
+
+    def noted(self, *notes: str) -> Preferences:
+        """Return the same preferences with more notes."""
+        made = Preferences.__new__(Preferences)
+        vars(made).update(vars(self), notes=(*self.notes, *notes))
+        return made
 
     def merge(self, *, agents: bool = True) -> Preferences:
         """Join equal ballots and add their weights; ``agents=False`` forgets who said what.
@@ -531,15 +382,6 @@ class Preferences:
         from concordant.describing import summarise
 
         return summarise(self)._repr_html_()
-
-
-def _vocabulary(labels: Vocabulary | Iterable[str]) -> Vocabulary:
-    if isinstance(labels, Vocabulary):
-        return labels
-    vocabulary = Vocabulary(labels)
-    if len(set(vocabulary.labels)) != len(vocabulary):
-        raise InputError("A vocabulary lists a label twice: labels must be distinct.")
-    return vocabulary
 
 
 def _codes(vocabulary: Vocabulary | None, labels: Iterable[object] | object, what: str) -> Int32s:

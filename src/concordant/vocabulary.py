@@ -74,6 +74,9 @@ class Vocabulary(Sequence[str]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[type[Vocabulary], tuple[list[str]]]:
+        return Vocabulary, (self.labels,)
+
     def __repr__(self) -> str:
         shown = ", ".join(repr(shorten(label)) for label in self.labels[:5])
         return f"Vocabulary([{shown}{', …' if len(self) > 5 else ''}], size {len(self)})"

@@ -82,10 +82,10 @@ def _tennis(_: Dataset, files: Files, __: str | None) -> Preferences:
         bearers[name] = bearers.get(name, 0) + 1
     label = {number: name if bearers[name] == 1 else f"{name} ({number})" for number, name in name_of.items()}
     prefs = Preferences.from_pairs([label[row[1]] for row in rows], [label[row[2]] for row in rows])
-    prefs.notes = (f"{len(rows):,} matches from {rows[0][0]} to {rows[-1][0]}, in order of date",)
+    notes = [f"{len(rows):,} matches from {rows[0][0]} to {rows[-1][0]}, in order of date"]
     if len(rows) < every:
-        prefs.notes += (f"left out {every - len(rows):,} matches between two unknown players",)
-    return prefs
+        notes.append(f"left out {every - len(rows):,} matches between two unknown players")
+    return prefs.noted(*notes)
 
 
 def _tennis_files(path: Path) -> Iterator[str]:
@@ -106,8 +106,7 @@ def _gifgif(_: Dataset, files: Files, __: str | None) -> Preferences:
     nobody = prefs.items.code("-1")
     good = (prefs.item.reshape(-1, 2) != nobody).all(axis=1)
     kept = prefs.take(good).select(items=[label for label in prefs.items if label != "-1"])
-    kept.notes = (*prefs.notes, f"left out {int((~good).sum()):,} rows: an image is -1, which is none")
-    return kept
+    return kept.noted(*prefs.notes, f"left out {int((~good).sum()):,} rows: an image is -1, which is none")
 
 
 # ---- crowdsourcing ----
@@ -146,7 +145,7 @@ def _crowd_graded(_: Dataset, files: Files, part: str | None) -> Preferences:
     worker, topic, document, grade = zip(*first, strict=True)
     prefs = Preferences.from_ratings(list(worker), list(document), list(grade), instance=list(topic))
     if len(first) < len(rows):
-        prefs.notes = (f"left out {len(rows) - len(first):,} grades: the worker graded the document before",)
+        return prefs.noted(f"left out {len(rows) - len(first):,} grades: the worker graded the document before")
     return prefs
 
 

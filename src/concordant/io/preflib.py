@@ -253,10 +253,8 @@ class _File(Screen):
         parts = self.parts()
         if self._reasons or self.type == "cat" or not self.summary.is_all_cast:
             return Preferences(**parts)
-        prefs = Preferences._trusted(parts["items"], parts["indptr"], parts["item"], parts["tier"])
-        prefs.weight, prefs._unit_weights = parts["weight"].astype(np.float64), None
-        prefs.meta, prefs.notes = MappingProxyType(parts["meta"]), tuple(parts["notes"])
-        return prefs
+        parts |= {"weight": parts["weight"].astype(np.float64), "notes": tuple(parts["notes"])}
+        return Preferences.unchecked(**parts | {"meta": MappingProxyType(parts["meta"])})
 
     def parts(self) -> gather.Parts:
         """Return the keyword arguments of ``Preferences``."""

@@ -72,9 +72,7 @@ def _read_merged(table: Table, options: Options) -> Preferences:
 
 
 def _merged(prefs: Preferences, *, agents: bool) -> Preferences:
-    merged = prefs.merge(agents=agents)
-    merged.notes = (*prefs.notes, *merged.notes)
-    return merged
+    return prefs.merge(agents=agents).noted(*prefs.notes)
 
 
 def read_as(sources: Sequence[Source], options: Options, dialect: Dialect, roles: Mapping[str, object]) -> Preferences:

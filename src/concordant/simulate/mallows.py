@@ -29,5 +29,4 @@ def mallows(
     ``phi`` is the dispersion: 0 repeats the centre, 1 is uniform; e^-lambda in papers that write P ∝ e^(-lambda d).
     """
     drawn = generalised_mallows(items, n_ballots, phi=float(np.float64(phi)), centre=centre, seed=seed)
-    drawn.meta = {**drawn.meta, "model": "mallows", "phi": float(phi)}
-    return drawn
+    return drawn.replace(meta={**drawn.meta, "model": "mallows", "phi": float(phi)})

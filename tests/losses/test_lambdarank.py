@@ -8,6 +8,7 @@ import pytest
 from concordant import metrics
 from concordant.errors import NeedError, ParameterError
 from concordant.kernels import twins
+from concordant.kernels.bundles import LabelledQueries
 from concordant.losses.lambdarank import LambdaRankLoss
 from concordant.losses.queries import Pairs, Queries
 from concordant.metrics import retrieval
@@ -132,9 +133,9 @@ def test_both_back_ends_give_the_same_numbers(target, cutoff):
     rng = np.random.default_rng(4)
     queries = some_queries(rng, sizes=(30, 200, 5, 1, 2), levels=6)
     scores = np.round(rng.normal(0, 5, len(queries.tier)), 1)
-    layout = (queries.ptr, queries.tier, queries.label, queries.row, queries.weight)
+    layout = LabelledQueries(queries.ptr, queries.tier, queries.label, queries.row, queries.weight)
     code = TARGETS.index(target)
-    ours, twin = (kernels.lambda_terms(scores, *layout, code, cutoff or 0, 5.0) for kernels in (compiled, twins))
+    ours, twin = (kernels.lambda_terms(scores, layout, code, cutoff or 0, 5.0) for kernels in (compiled, twins))
     assert ours[0] == pytest.approx(twin[0], rel=1e-9)
     np.testing.assert_allclose(ours[1], twin[1], rtol=1e-9, atol=1e-11)
 

@@ -23,6 +23,7 @@ from tests.losses.enumeration import (
 )
 
 from concordant import kernels
+from concordant.kernels.bundles import Subsets
 from concordant.losses.list_mle import ListMLELoss
 from concordant.losses.ordered_partitions import MeanPartitionLoss, OrderedPartitionLoss
 from concordant.losses.queries import Queries
@@ -44,15 +45,15 @@ def test_the_five_means_of_a_set_stand_in_order_and_rise_with_its_members(seed: 
 def test_the_kernel_knows_the_means(is_harmonic: bool, backend: str) -> None:
     scores, some = np.random.default_rng(1).normal(size=6), sets_of(6)
     member = np.array([[k in chosen for k in range(6)] for chosen in some], np.uint8).reshape(-1)
-    begin, end = np.zeros(len(some), np.int64), np.full(len(some), 6)
-    found = kernels.subset_worths(scores, begin, end, member, is_harmonic)
+    sets = Subsets(np.zeros(len(some), np.int64), np.full(len(some), 6), member)
+    found = kernels.subset_worths(scores, sets, is_harmonic)
     expected = [np.log(phi("harmonic" if is_harmonic else "geometric", scores[chosen])) for chosen in some]
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    raised = kernels.subset_worths(scores + 1e-6 * np.eye(6)[2], begin, end, member, is_harmonic)
-    lowered = kernels.subset_worths(scores - 1e-6 * np.eye(6)[2], begin, end, member, is_harmonic)
+    raised = kernels.subset_worths(scores + 1e-6 * np.eye(6)[2], sets, is_harmonic)
+    lowered = kernels.subset_worths(scores - 1e-6 * np.eye(6)[2], sets, is_harmonic)
     for k in (0, 30, 62):  # one set at a time
         weight = (np.arange(len(some)) == k).astype(float)
-        slope = kernels.subset_slopes(scores, begin, end, member, weight, is_harmonic)
+        slope = kernels.subset_slopes(scores, sets, weight, is_harmonic)
         assert slope[2] == pytest.approx((raised - lowered)[k] / 2e-6, abs=1e-8)
 
 

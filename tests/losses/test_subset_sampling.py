@@ -159,6 +159,7 @@ def test_observed_sets_of_an_impossible_size_are_left_at_once() -> None:
 def test_both_back_ends_draw_the_same_sets() -> None:
     compiled = pytest.importorskip("concordant.kernels._compiled", reason="the compiled kernels are not built")
     from concordant.kernels import twins
+    from concordant.kernels.bundles import Subsets
 
     rng = np.random.default_rng(15)
     begin = np.array([0, 3, 0, 7, 12])
@@ -170,7 +171,7 @@ def test_both_back_ends_draw_the_same_sets() -> None:
         for _ in range(50):
             uniform, choice = rng.random(len(member)), rng.random((5, 2))
             for is_harmonic in (False, True):
-                shared = (scores, begin, end, member, uniform)
+                shared = (scores, Subsets(begin, end, member), uniform)
                 more = (0.7, known.log_bias, is_harmonic)
                 ours, other = compiled.gibbs_subsets(*shared, *more), twins.gibbs_subsets(*shared, *more)
                 np.testing.assert_array_equal(ours, other)

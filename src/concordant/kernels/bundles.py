@@ -31,6 +31,27 @@ class Ballots(NamedTuple):
     is_open: Bytes
 
 
+class LabelledQueries(NamedTuple):
+    """Labelled objects by query: positions ``ptr[q]:ptr[q + 1]`` in order of decreasing label, tier 0 is the best.
+
+    ``row`` breaks ties of scores; ``weight`` is per query.
+    """
+
+    ptr: Int64s
+    tier: Int32s
+    label: Floats
+    row: Int64s
+    weight: Floats
+
+
+class Subsets(NamedTuple):
+    """Sets of objects: chain c holds one of the positions ``begin[c]:end[c]``, as bytes that follow one another."""
+
+    begin: Int64s
+    end: Int64s
+    member: Bytes
+
+
 class DuelRows(NamedTuple):
     """Pairs of slots that met: how often the first won, lost and tied; ``order``: 1 if it was shown first, or empty."""
 

@@ -83,7 +83,7 @@ OWN: dict[str, tuple[str, ...]] = {
     ),
     "best_chances": ("draws is free",),
     "best_stump": ("code like cuts", "code across potential", "code grades cuts", "cuts is free"),
-    "elo_stream": ("indptr cuts order?", "start is free"),
+    "elo_stream": ("indptr cuts order?",),
     "encode_ints": ("values is free",),
     "evaluate_lists": ("table is free",),
     "evaluate_scores": ("table is free",),
@@ -165,7 +165,7 @@ def verifying(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def arguments_of(name: str) -> dict[str, str]:
-    """Return the arguments of a kernel with their types; a bundle is replaced by its fields."""
+    """Return the arguments of a kernel that rules may speak of, with their types; fields stand for their bundle."""
     from concordant.kernels import bundles, twins
 
     found: dict[str, str] = {}
@@ -173,7 +173,7 @@ def arguments_of(name: str) -> dict[str, str]:
         bundle: Any = getattr(bundles, argument.annotation, None)
         fields = bundle.__annotations__ if hasattr(bundle, "_fields") else {argument.name: argument.annotation}
         found |= {field: str(getattr(kind, "__forward_arg__", kind)) for field, kind in fields.items()}
-    return found
+    return {argument: kind for argument, kind in found.items() if kind != "float"}
 
 
 def rules_of(name: str, parameters: tuple[str, ...]) -> list[str]:

@@ -3,6 +3,7 @@
 // A duel's log-likelihood depends on the scores only through d = score[first] - score[second] (plus the advantage of
 // the item shown first). `x` is the tie parameter of the models that have one. `row_term` is the only place that knows
 // the models; everything else adds up its derivatives.
+#include "cholesky.hpp"
 #include "duels.hpp"
 
 #include <algorithm>
@@ -181,60 +182,8 @@ struct Problem {
     }
 };
 
-// Lower Cholesky factor in place, row-major; false if the matrix is not positive definite.
-bool factor(double *a, size_t n) {
-    for (size_t i = 0; i < n; ++i) {
-        double *row = a + i * n;
-        for (size_t j = 0; j <= i; ++j) {
-            const double *other = a + j * n;
-            double sum = row[j];
-            for (size_t k = 0; k < j; ++k) sum -= row[k] * other[k];
-            if (i == j) {
-                if (!(sum > 0)) return false;
-                row[i] = std::sqrt(sum);
-            } else {
-                row[j] = sum / other[j];
-            }
-        }
-    }
-    return true;
-}
-
-void solve(const double *a, size_t n, double *b) {
-    for (size_t i = 0; i < n; ++i) {
-        double sum = b[i];
-        for (size_t k = 0; k < i; ++k) sum -= a[i * n + k] * b[k];
-        b[i] = sum / a[i * n + i];
-    }
-    for (size_t i = n; i-- > 0;) {
-        double sum = b[i] / a[i * n + i];
-        b[i] = sum;
-        for (size_t k = 0; k < i; ++k) b[k] -= a[i * n + k] * sum;
-    }
-}
-
-// The inverse from the factor: columns of the inverse factor, then their products.
-void invert(const double *a, size_t n, double *inverse, std::vector<double> &work) {
-    work.assign(n * n, 0.0); // row c holds column c of the inverse factor, zero before c
-    for (size_t c = 0; c < n; ++c) {
-        double *column = work.data() + c * n;
-        column[c] = 1.0 / a[c * n + c];
-        for (size_t i = c + 1; i < n; ++i) {
-            double sum = 0;
-            for (size_t k = c; k < i; ++k) sum -= a[i * n + k] * column[k];
-            column[i] = sum / a[i * n + i];
-        }
-    }
-    for (size_t i = 0; i < n; ++i)
-        for (size_t j = 0; j <= i; ++j) {
-            double sum = 0;
-            for (size_t k = i; k < n; ++k) sum += work[i * n + k] * work[j * n + k];
-            inverse[i * n + j] = inverse[j * n + i] = sum;
-        }
-}
-
 struct Workspace {
-    std::vector<double> hessian, gradient, step, point, trial, inverse, work;
+    std::vector<double> hessian, gradient, step, point, trial, inverse;
     double along = 1;
 };
 
@@ -256,7 +205,7 @@ Result newton(const Problem &problem, Workspace &w) {
     int32_t iteration = 0;
     double slack = 0;
     for (; iteration < MAX_NEWTON; ++iteration) {
-        if (!factor(w.hessian.data(), n)) break;
+        if (!factorise(w.hessian.data(), n)) break;
         std::copy(w.gradient.begin(), w.gradient.end(), w.step.begin());
         solve(w.hessian.data(), n, w.step.data());
         double rise = 0, largest = 0;
@@ -328,17 +277,16 @@ nb::tuple fit_duels(In<int64_t> slot_ptr, In<int64_t> duel_ptr, In<int32_t> firs
             slack[q] = found.slack;
             iterations[q] = found.iterations;
             if (problem.has_tie) problem.expand(w.point.data(), w.gradient.data(), w.hessian.data(), w.along, true);
-            bool is_definite = factor(w.hessian.data(), n);
+            bool is_definite = factorise(w.hessian.data(), n);
             if (!is_definite && problem.has_tie) { // the search did not quite end at a maximum
                 problem.expand(w.point.data(), w.gradient.data(), w.hessian.data(), w.along, false);
-                is_definite = factor(w.hessian.data(), n);
+                is_definite = factorise(w.hessian.data(), n);
             }
-            for (size_t k = 0; is_definite && k < n; ++k) log_det[q] += 2 * std::log(w.hessian[k * n + k]);
-            log_det[q] -= is_definite ? std::log(w.along) : 0.0;
+            if (is_definite) log_det[q] = log_determinant(w.hessian.data(), n) - std::log(w.along);
             if (!with_errors) continue;
             if (is_definite) {
                 w.inverse.resize(n * n);
-                invert(w.hessian.data(), n, w.inverse.data(), w.work);
+                invert(w.hessian.data(), n, 0.0, w.inverse.data());
                 if (problem.has_order) extra_variance[2 * q] = w.inverse[m * n + m];
                 if (problem.has_tie) extra_variance[2 * q + 1] = w.inverse[n * n - 1];
                 std::vector<double> &mean = w.trial;

@@ -226,9 +226,14 @@ double lambda_safe(int target, const TieredQuery &query, LambdaScratch &s) {
     return value;
 }
 
+// The bundle LabelledQueries.
+using QueryArrays = std::tuple<In<int64_t>, In<int32_t>, In<double>, In<int64_t>, In<double>>;
+
 // (value, gradient by position); cutoff 0: the whole list; largest: the largest label of the scale, for ERR.
-nb::tuple lambda_terms(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> label, In<int64_t> row,
-                       In<double> weight, int target, int64_t cutoff, double largest) {
+nb::tuple lambda_terms(In<double> score, QueryArrays queries, int target, int64_t cutoff, double largest) {
+    auto &[ptr, tier, label, row, weight] = queries;
+    const double *labels = label.data();
+    const int64_t *rows = row.data();
     Buffer<double> gradient(score.size(), 0.0);
     double value = 0;
     {
@@ -240,8 +245,8 @@ nb::tuple lambda_terms(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<d
             s.discount[k] = 1 / std::log2(static_cast<double>(k + 2));
         for_each_query(score, ptr, tier, weight, [&](const TieredQuery &query) {
             if (!query.has_pairs() || is_no_number(query, value, gradient)) return;
-            const double *mine = label.data() + query.base;
-            find_places(query, row.data() + query.base, s);
+            const double *mine = labels + query.base;
+            find_places(query, rows + query.base, s);
             if (!(target == NDCG ? prepare_ndcg(query, mine, s)
                   : target == AP ? prepare_ap(query, mine, top, s)
                                  : prepare_err(query, mine, top, largest, s)))
@@ -262,6 +267,6 @@ nb::tuple lambda_terms(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<d
 } // namespace
 
 void bind_lambdas(nb::module_ &m) {
-    m.def("lambda_terms", &lambda_terms, "score"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
-          "label"_a.noconvert(), "row"_a.noconvert(), "weight"_a.noconvert(), "target"_a, "cutoff"_a, "largest"_a);
+    m.def("lambda_terms", &lambda_terms, "score"_a.noconvert(), "queries"_a.noconvert(), "target"_a, "cutoff"_a,
+          "largest"_a);
 }

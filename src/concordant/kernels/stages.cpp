@@ -3,7 +3,7 @@
 // log-likelihood = sum over stages of weight * (log(worth of the tier) - log(worth of all that remain)).
 // mark says what starts at an entry: 1 a tier that is chosen, 2 the rest (nothing more is chosen), 0 the tier goes on.
 // One pass backwards over a ballot gives what remains at each stage, one pass forwards the gradient: linear time.
-#include "common.hpp"
+#include "cholesky.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -203,48 +203,7 @@ void curve_stages(const Stages &all, const double *worth, size_t m, double *rema
     }
 }
 
-SIMD_CLONES double dot(const double *a, const double *b, size_t n) {
-    double sum[4] = {0, 0, 0, 0};
-    size_t k = 0;
-    for (; k + 4 <= n; k += 4)
-        for (size_t t = 0; t < 4; ++t) sum[t] += a[k + t] * b[k + t];
-    for (; k < n; ++k) sum[0] += a[k] * b[k];
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
-// Cholesky factor of the lower triangle, in place; false where the matrix is not definite.
-bool factorise(double *matrix, size_t m) {
-    for (size_t i = 0; i < m; ++i) {
-        double *row = matrix + i * m, diagonal = row[i];
-        for (size_t j = 0; j < i; ++j) row[j] = (row[j] - dot(row, matrix + j * m, j)) / matrix[j * m + j];
-        double pivot = diagonal - dot(row, row, i);
-        if (!(pivot > 1e-13 * diagonal)) return false;
-        row[i] = std::sqrt(pivot);
-    }
-    return true;
-}
-
-void solve(const double *factor, size_t m, double *x) {
-    for (size_t i = 0; i < m; ++i) x[i] = (x[i] - dot(factor + i * m, x, i)) / factor[i * m + i];
-    for (size_t i = m; i-- > 0;) {
-        x[i] /= factor[i * m + i];
-        for (size_t j = 0; j < i; ++j) x[j] -= factor[i * m + j] * x[i];
-    }
-}
-
-// The inverse of the matrix whose Cholesky factor this is, less `common` everywhere.
-void invert(const double *factor, size_t m, double common, double *inverse) {
-    std::vector<double> column(m * m, 0.0); // row j: column j of the inverse factor
-    for (size_t j = 0; j < m; ++j)
-        for (size_t i = j; i < m; ++i) {
-            double value = i == j ? 1.0 : -dot(factor + i * m + j, column.data() + j * m + j, i - j);
-            column[j * m + i] = value / factor[i * m + i];
-        }
-    for (size_t i = 0; i < m; ++i)
-        for (size_t j = 0; j <= i; ++j)
-            inverse[i * m + j] = inverse[j * m + i] =
-                dot(column.data() + i * m + i, column.data() + j * m + i, m - i) - common;
-}
+constexpr double LEAST_PIVOT = 1e-13; // of the diagonal: smaller ones are rounding errors
 
 struct Prior {
     double strength;
@@ -315,9 +274,8 @@ class Fit {
         bool had_ties = std::exchange(has_ties_, false);
         curve();
         has_ties_ = had_ties;
-        double total = -std::log(shift_ * static_cast<double>(m_) + (prior_.is_gamma ? 0.0 : prior_.strength));
-        for (size_t i = 0; i < m_; ++i) total += 2 * std::log(factor_[i * m_ + i]);
-        return total;
+        double along = shift_ * static_cast<double>(m_) + (prior_.is_gamma ? 0.0 : prior_.strength);
+        return log_determinant(factor_.data(), m_) - std::log(along);
     }
 
   private:
@@ -375,13 +333,13 @@ class Fit {
         if (has_ties_) {
             factor_ = remaining;
             for (size_t k = 0; k < m_ * m_; ++k) factor_[k] -= tied[k];
-            if (factorise(factor_.data(), m_)) return true;
+            if (factorise(factor_.data(), m_, LEAST_PIVOT)) return true;
         }
         double lift = 0;
         for (int tries = 0; tries < 60; ++tries) {
             factor_ = remaining;
             for (size_t i = 0; i < m_; ++i) factor_[i * m_ + i] += lift;
-            if (factorise(factor_.data(), m_)) return !has_ties_ && lift == 0;
+            if (factorise(factor_.data(), m_, LEAST_PIVOT)) return !has_ties_ && lift == 0;
             lift = lift == 0 ? 1e-10 * shift_ * static_cast<double>(m_) : lift * 10;
         }
         return false;

@@ -180,11 +180,18 @@ nb::tuple extreme_partitions(In<double> scores, In<int64_t> ptr, In<int32_t> tie
 
 // ---- geometric and harmonic mean ----
 // Chains: chain c holds a set of the objects [begin[c], end[c]); its bytes follow those of the chains before it.
+// They come as the bundle Subsets.
+using SubsetArrays = std::tuple<In<int64_t>, In<int64_t>, In<uint8_t>>;
+
 struct Chains {
     const double *score;
     const int64_t *begin, *end;
-    size_t n;
-    bool is_harmonic;
+    const uint8_t *member;
+    size_t n, bytes;
+
+    Chains(In<double> &scores, const SubsetArrays &sets)
+        : score(scores.data()), begin(std::get<0>(sets).data()), end(std::get<1>(sets).data()),
+          member(std::get<2>(sets).data()), n(std::get<0>(sets).size()), bytes(std::get<2>(sets).size()) {}
     size_t size(size_t c) const { return static_cast<size_t>(end[c] - begin[c]); }
 };
 
@@ -262,13 +269,13 @@ void visit_harmonic(const double *score, uint8_t *member, const double *uniform,
     }
 }
 
-Out<uint8_t> gibbs_subsets(In<double> scores, In<int64_t> begin, In<int64_t> end, In<uint8_t> member,
-                           In<double> uniform, double temperature, In<double> log_bias, bool is_harmonic) {
-    Buffer<uint8_t> result(member.size());
+Out<uint8_t> gibbs_subsets(In<double> scores, SubsetArrays sets, In<double> uniform, double temperature,
+                           In<double> log_bias, bool is_harmonic) {
+    Chains chains(scores, sets);
+    Buffer<uint8_t> result(chains.bytes);
     {
         nb::gil_scoped_release release;
-        Chains chains{scores.data(), begin.data(), end.data(), begin.size(), is_harmonic};
-        std::copy(member.data(), member.data() + member.size(), result.get());
+        std::copy_n(chains.member, chains.bytes, result.get());
         std::vector<double> inverse;
         size_t at = 0;
         for (size_t c = 0; c < chains.n; ++c) {
@@ -289,18 +296,17 @@ Out<uint8_t> gibbs_subsets(In<double> scores, In<int64_t> begin, In<int64_t> end
 
 // One proposal per chain: a size, uniform from 1 to N, then a uniform set of that size. Such a set has probability
 // 1 / (N C(N, m)), so the acceptance ratio carries the binomial coefficients. choice[c] is (size, acceptance).
-Out<uint8_t> metropolis_subsets(In<double> scores, In<int64_t> begin, In<int64_t> end, In<uint8_t> member,
-                                In<double> uniform, In2<double> choice, double temperature, In<double> log_bias,
-                                In<double> log_factorial, bool is_harmonic) {
-    Buffer<uint8_t> result(member.size());
+Out<uint8_t> metropolis_subsets(In<double> scores, SubsetArrays sets, In<double> uniform, In2<double> choice,
+                                double temperature, In<double> log_bias, In<double> log_factorial, bool is_harmonic) {
+    Chains chains(scores, sets);
+    Buffer<uint8_t> result(chains.bytes);
     {
         nb::gil_scoped_release release;
-        Chains chains{scores.data(), begin.data(), end.data(), begin.size(), is_harmonic};
         const double *bias = log_bias.data(), *factorial = log_factorial.data();
         size_t at = 0;
         for (size_t c = 0; c < chains.n; ++c) {
             const double *score = chains.score + chains.begin[c], *draw = uniform.data() + at;
-            const uint8_t *old = member.data() + at;
+            const uint8_t *old = chains.member + at;
             uint8_t *proposed = result.get() + at;
             size_t n = chains.size(c), count = 0;
             size_t size = std::min(n, 1 + static_cast<size_t>(choice.data()[2 * c] * static_cast<double>(n)));
@@ -321,28 +327,27 @@ Out<uint8_t> metropolis_subsets(In<double> scores, In<int64_t> begin, In<int64_t
     return result.give();
 }
 
-Out<double> subset_worths(In<double> scores, In<int64_t> begin, In<int64_t> end, In<uint8_t> member, bool is_harmonic) {
-    Buffer<double> worth(begin.size());
+Out<double> subset_worths(In<double> scores, SubsetArrays sets, bool is_harmonic) {
+    Chains chains(scores, sets);
+    Buffer<double> worth(chains.n);
     {
         nb::gil_scoped_release release;
-        Chains chains{scores.data(), begin.data(), end.data(), begin.size(), is_harmonic};
         size_t at = 0;
         for (size_t c = 0; c < chains.n; at += chains.size(c++))
-            worth[c] = log_mean(chains.score + chains.begin[c], member.data() + at, chains.size(c), is_harmonic);
+            worth[c] = log_mean(chains.score + chains.begin[c], chains.member + at, chains.size(c), is_harmonic);
     }
     return worth.give();
 }
 
-Out<double> subset_slopes(In<double> scores, In<int64_t> begin, In<int64_t> end, In<uint8_t> member, In<double> weight,
-                          bool is_harmonic) {
+Out<double> subset_slopes(In<double> scores, SubsetArrays sets, In<double> weight, bool is_harmonic) {
+    Chains chains(scores, sets);
     Buffer<double> slope(scores.size(), 0.0);
     {
         nb::gil_scoped_release release;
-        Chains chains{scores.data(), begin.data(), end.data(), begin.size(), is_harmonic};
         size_t at = 0;
         for (size_t c = 0; c < chains.n; at += chains.size(c++)) {
             const double *score = chains.score + chains.begin[c];
-            const uint8_t *in = member.data() + at;
+            const uint8_t *in = chains.member + at;
             double *out = slope.get() + chains.begin[c], count = 0, total = 0, low = INFINITY;
             size_t n = chains.size(c);
             for (size_t k = 0; k < n; ++k)
@@ -366,13 +371,12 @@ void bind_subsets(nb::module_ &m) {
     m.def("extreme_partitions", &extreme_partitions, "scores"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
           "factor"_a.noconvert(), "weight"_a.noconvert(), "shrink"_a.noconvert(), "log_spread"_a.noconvert(),
           "is_maximum"_a);
-    m.def("gibbs_subsets", &gibbs_subsets, "scores"_a.noconvert(), "begin"_a.noconvert(), "end"_a.noconvert(),
-          "member"_a.noconvert(), "uniform"_a.noconvert(), "temperature"_a, "log_bias"_a.noconvert(), "is_harmonic"_a);
-    m.def("metropolis_subsets", &metropolis_subsets, "scores"_a.noconvert(), "begin"_a.noconvert(),
-          "end"_a.noconvert(), "member"_a.noconvert(), "uniform"_a.noconvert(), "choice"_a.noconvert(),
-          "temperature"_a, "log_bias"_a.noconvert(), "log_factorial"_a.noconvert(), "is_harmonic"_a);
-    m.def("subset_worths", &subset_worths, "scores"_a.noconvert(), "begin"_a.noconvert(), "end"_a.noconvert(),
-          "member"_a.noconvert(), "is_harmonic"_a);
-    m.def("subset_slopes", &subset_slopes, "scores"_a.noconvert(), "begin"_a.noconvert(), "end"_a.noconvert(),
-          "member"_a.noconvert(), "weight"_a.noconvert(), "is_harmonic"_a);
+    m.def("gibbs_subsets", &gibbs_subsets, "scores"_a.noconvert(), "subsets"_a.noconvert(), "uniform"_a.noconvert(),
+          "temperature"_a, "log_bias"_a.noconvert(), "is_harmonic"_a);
+    m.def("metropolis_subsets", &metropolis_subsets, "scores"_a.noconvert(), "subsets"_a.noconvert(),
+          "uniform"_a.noconvert(), "choice"_a.noconvert(), "temperature"_a, "log_bias"_a.noconvert(),
+          "log_factorial"_a.noconvert(), "is_harmonic"_a);
+    m.def("subset_worths", &subset_worths, "scores"_a.noconvert(), "subsets"_a.noconvert(), "is_harmonic"_a);
+    m.def("subset_slopes", &subset_slopes, "scores"_a.noconvert(), "subsets"_a.noconvert(), "weight"_a.noconvert(),
+          "is_harmonic"_a);
 }

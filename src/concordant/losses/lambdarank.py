@@ -22,6 +22,7 @@ from typing import ClassVar
 
 from concordant import kernels
 from concordant.errors import InputError, ParameterError
+from concordant.kernels.bundles import LabelledQueries
 from concordant.kernels.codes import Lambda
 from concordant.losses.base import NOTHING, Evaluation, Loss
 from concordant.losses.queries import Queries
@@ -66,5 +67,5 @@ class LambdaRankLoss(Loss):
         largest = 0.0
         if self.target == "err":
             largest = float(queries.label.max(initial=0.0)) if self.largest is None else self.largest
-        layout = (queries.ptr, queries.tier, queries.label, queries.row, queries.weight)
-        return Evaluation(*kernels.lambda_terms(scores, *layout, _TARGETS[self.target], self.cutoff or 0, largest))
+        layout = LabelledQueries(queries.ptr, queries.tier, queries.label, queries.row, queries.weight)
+        return Evaluation(*kernels.lambda_terms(scores, layout, _TARGETS[self.target], self.cutoff or 0, largest))

@@ -26,6 +26,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from concordant import kernels
+from concordant.kernels.bundles import Subsets
 from concordant.losses.ordered_partitions import OrderedPartitionLoss, Stages
 from concordant.losses.queries import Queries
 from concordant.types import Bytes, Floats, Int64s
@@ -115,11 +116,11 @@ class SampledPartitionLoss(OrderedPartitionLoss):
             chains = Chains(np.tile(begin, self.samples), np.tile(end, self.samples))
             member = self._sampled(scores, queries.row[begin], chains, data)
             share = np.tile(own / self.samples, self.samples)
-            gradient += kernels.subset_slopes(scores, chains.begin, chains.end, member, share, self.is_harmonic)
-            gradient -= kernels.subset_slopes(scores, begin, end, data, own, self.is_harmonic)
-            drawn = kernels.subset_worths(scores, chains.begin, chains.end, member, self.is_harmonic)
+            gradient += kernels.subset_slopes(scores, Subsets(*chains, member), share, self.is_harmonic)
+            gradient -= kernels.subset_slopes(scores, Subsets(begin, end, data), own, self.is_harmonic)
+            drawn = kernels.subset_worths(scores, Subsets(*chains, member), self.is_harmonic)
             contrast = drawn.reshape(self.samples, -1).mean(axis=0)
-            contrast -= kernels.subset_worths(scores, begin, end, data, self.is_harmonic)
+            contrast -= kernels.subset_worths(scores, Subsets(begin, end, data), self.is_harmonic)
             loss += np.bincount(stages.query[part], weights=own * contrast, minlength=len(queries))
         return loss, gradient
 
@@ -141,16 +142,12 @@ class SampledPartitionLoss(OrderedPartitionLoss):
     ) -> Bytes:
         """Return the sets of all chains one step of the sampler later, under Phi to the power ``temperature``."""
         known = self._tables(int(chains.size.max(initial=0)))
-        uniform = rng.random(len(member))
+        uniform, sets = rng.random(len(member)), Subsets(*chains, member)
         if self.sampler == "gibbs":
-            return kernels.gibbs_subsets(
-                scores, chains.begin, chains.end, member, uniform, temperature, known.log_bias, self.is_harmonic
-            )
+            return kernels.gibbs_subsets(scores, sets, uniform, temperature, known.log_bias, self.is_harmonic)
         return kernels.metropolis_subsets(
             scores,
-            chains.begin,
-            chains.end,
-            member,
+            sets,
             uniform,
             rng.random((len(chains.begin), 2)),
             temperature,
@@ -169,7 +166,7 @@ class SampledPartitionLoss(OrderedPartitionLoss):
         log_weight = np.zeros(len(repeated.begin))
         powers = np.linspace(0, 1, temperatures + 1)
         for before, power in zip(powers[:-1].tolist(), powers[1:].tolist(), strict=True):
-            worth = kernels.subset_worths(scores, repeated.begin, repeated.end, member, self.is_harmonic)
+            worth = kernels.subset_worths(scores, Subsets(*repeated, member), self.is_harmonic)
             log_weight += (power - before) * worth
             if power < 1:
                 member = self.step(scores, repeated, member, rng, power)
@@ -202,7 +199,7 @@ class SampledPartitionLoss(OrderedPartitionLoss):
             chains = Chains(stages.begin[part], stages.end[part])
             data = chains.first_members(stages.split[part] - chains.begin)
             log_z = self.log_normalisers(scores, chains, temperatures=temperatures, runs=runs, rng=rng)
-            worth = kernels.subset_worths(scores, chains.begin, chains.end, data, self.is_harmonic)
+            worth = kernels.subset_worths(scores, Subsets(*chains, data), self.is_harmonic)
             units = self._tables(int(chains.size.max(initial=0))).log_total[chains.size] - np.log(
                 chains.size / (stages.split[part] - chains.begin)
             )

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from concordant.kernels.bundles import LabelledQueries
 from concordant.kernels.codes import Lambda
 from concordant.kernels.twins.layouts import over_pairs, preference_steps, segment_of, softplus_and_slope
-from concordant.types import Bools, Floats, Int32s, Int64s
+from concordant.types import Bools, Floats, Int64s
 
 __all__ = ["lambda_terms"]
 
@@ -16,20 +17,13 @@ Change = Callable[[Int64s, Int64s], Floats]
 
 
 def lambda_terms(
-    score: Floats,
-    ptr: Int64s,
-    tier: Int32s,
-    label: Floats,
-    row: Int64s,
-    weight: Floats,
-    target: int,
-    cutoff: int,
-    largest: float,
+    score: Floats, queries: LabelledQueries, target: int, cutoff: int, largest: float
 ) -> tuple[float, Floats]:
     """Sum |change of the metric when i and j swap| log(1 + e^-d) over pairs: value and gradient by position.
 
     ``cutoff`` 0 means the whole list; ``largest`` is the largest label of the scale, for ERR.
     """
+    ptr, tier, label, row, weight = queries
     query = segment_of(ptr)
     order = np.lexsort((row, -score, query))
     place = np.empty(len(score))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from concordant.kernels.bundles import Subsets
 from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
 
 __all__ = ["extreme_partitions", "gibbs_subsets", "metropolis_subsets", "subset_slopes", "subset_worths"]
@@ -91,40 +92,33 @@ class _Columns(NamedTuple):
             yield active, self.start[:active] + k
 
 
-def _columns(begin: Int64s, end: Int64s) -> _Columns:
-    size = end - begin
+def _columns(subsets: Subsets) -> _Columns:
+    size = subsets.end - subsets.begin
     chain = np.argsort(-size, kind="stable")
     start = np.cumsum(size) - size
     return _Columns(chain, size[chain], start[chain])
 
 
-def _spread(scores: Floats, begin: Int64s, end: Int64s) -> tuple[Floats, Int64s]:
+def _spread(scores: Floats, subsets: Subsets) -> tuple[Floats, Int64s]:
     """Return the score behind every byte, and where each chain starts."""
-    size = end - begin
+    size = subsets.end - subsets.begin
     start = np.cumsum(size) - size
-    return scores[np.arange(int(size.sum())) + np.repeat(begin - start, size)], start
+    return scores[np.arange(len(subsets.member)) + np.repeat(subsets.begin - start, size)], start
 
 
 def gibbs_subsets(
-    scores: Floats,
-    begin: Int64s,
-    end: Int64s,
-    member: Bytes,
-    uniform: Floats,
-    temperature: float,
-    log_bias: Floats,
-    is_harmonic: bool,
+    scores: Floats, subsets: Subsets, uniform: Floats, temperature: float, log_bias: Floats, is_harmonic: bool
 ) -> Bytes:
     """Visit every object of every chain once: it is in the set with its probability given all others."""
-    score, start = _spread(scores, begin, end)
-    is_in = member.astype(bool)
-    columns = _columns(begin, end)
+    score, start = _spread(scores, subsets)
+    is_in = subsets.member.astype(bool)
+    columns = _columns(subsets)
     if not len(score):
-        return member.copy()
+        return subsets.member.copy()
     value = score
     if is_harmonic:
         low = np.minimum.reduceat(score, start)
-        value = np.exp(np.maximum(np.repeat(low, end - begin) - score, -WIDE))
+        value = np.exp(np.maximum(np.repeat(low, subsets.end - subsets.begin) - score, -WIDE))
     count = np.add.reduceat(is_in, start, dtype=np.int64)[columns.chain]
     total = np.add.reduceat(np.where(is_in, value, 0.0), start)[columns.chain]
     for active, at in columns.rows():
@@ -167,9 +161,7 @@ def _sum_of_others(is_in: Bools, value: Floats, columns: _Columns, column: int, 
 
 def metropolis_subsets(
     scores: Floats,
-    begin: Int64s,
-    end: Int64s,
-    member: Bytes,
+    subsets: Subsets,
     uniform: Floats,
     choice: Floats,
     temperature: float,
@@ -178,9 +170,10 @@ def metropolis_subsets(
     is_harmonic: bool,
 ) -> Bytes:
     """Propose one set per chain, its size uniform and then uniform among those of its size; accept it or stay."""
+    member = subsets.member
     if not len(member):
         return member.copy()
-    columns, n = _columns(begin, end), end - begin
+    columns, n = _columns(subsets), subsets.end - subsets.begin
     start = np.cumsum(n) - n
     size = np.minimum(n, 1 + (choice[:, 0] * n).astype(np.int64))
     count = np.add.reduceat(member, start, dtype=np.int64)
@@ -190,7 +183,7 @@ def metropolis_subsets(
         proposed[at] = uniform[at] * left[:active] < needed[:active]
         needed[:active] -= proposed[at]
         left[:active] -= 1
-    worth = [subset_worths(scores, begin, end, sets, is_harmonic) for sets in (proposed, member)]
+    worth = [subset_worths(scores, sets, is_harmonic) for sets in (subsets._replace(member=proposed), subsets)]
     with np.errstate(over="ignore", invalid="ignore"):
         gain = temperature * (worth[0] - worth[1]) + (log_bias[size] - log_bias[count])
         gain += (log_factorial[count] + log_factorial[n - count]) - (log_factorial[size] + log_factorial[n - size])
@@ -200,33 +193,32 @@ def metropolis_subsets(
     return np.where(np.repeat(is_taken, n), proposed, member)
 
 
-def subset_worths(scores: Floats, begin: Int64s, end: Int64s, member: Bytes, is_harmonic: bool) -> Floats:
+def subset_worths(scores: Floats, subsets: Subsets, is_harmonic: bool) -> Floats:
     """Return by chain the logarithm of the geometric or harmonic mean of the worths in its set."""
-    score, start = _spread(scores, begin, end)
+    score, start = _spread(scores, subsets)
     if not len(score):
         return np.zeros(0)
-    count = np.add.reduceat(member, start, dtype=np.float64)
+    count = np.add.reduceat(subsets.member, start, dtype=np.float64)
     if not is_harmonic:
-        return np.asarray(np.add.reduceat(np.where(member, score, 0.0), start) / count)
-    low, inverse = _inverses(score, start, end - begin, member)
+        return np.asarray(np.add.reduceat(np.where(subsets.member, score, 0.0), start) / count)
+    low, inverse = _inverses(score, start, subsets)
     return np.asarray(low + np.log(count / np.add.reduceat(inverse, start)))
 
 
-def subset_slopes(
-    scores: Floats, begin: Int64s, end: Int64s, member: Bytes, weight: Floats, is_harmonic: bool
-) -> Floats:
+def subset_slopes(scores: Floats, subsets: Subsets, weight: Floats, is_harmonic: bool) -> Floats:
     """Return the weighted sum over chains of the gradient of ``subset_worths``, by position."""
-    score, start = _spread(scores, begin, end)
-    size = end - begin
+    score, start = _spread(scores, subsets)
+    size = subsets.end - subsets.begin
     if not len(score):
         return np.zeros(len(scores))
-    share = _inverses(score, start, size, member)[1] if is_harmonic else member.astype(np.float64)
+    share = _inverses(score, start, subsets)[1] if is_harmonic else subsets.member.astype(np.float64)
     share *= np.repeat(weight / np.add.reduceat(share, start), size)
-    position = np.arange(len(score)) + np.repeat(begin - start, size)
+    position = np.arange(len(score)) + np.repeat(subsets.begin - start, size)
     return np.bincount(position, weights=share, minlength=len(scores)).astype(np.float64, copy=False)
 
 
-def _inverses(score: Floats, start: Int64s, size: Int64s, member: Bytes) -> tuple[Floats, Floats]:
+def _inverses(score: Floats, start: Int64s, subsets: Subsets) -> tuple[Floats, Floats]:
     """Return the lowest score in every set, and exp(lowest - score) for its members."""
-    low = np.minimum.reduceat(np.where(member, score, np.inf), start)
-    return low, np.exp(np.where(member, np.repeat(low, size) - score, -np.inf))
+    low = np.minimum.reduceat(np.where(subsets.member, score, np.inf), start)
+    spread = np.repeat(low, subsets.end - subsets.begin)
+    return low, np.exp(np.where(subsets.member, spread - score, -np.inf))

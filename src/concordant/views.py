@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from concordant.errors import ParameterError
 from concordant.gather import segment_index, sum_by
 from concordant.kernels.bundles import Ballots
 from concordant.preferences import Preferences
+from concordant.segments import number_inside, pointer
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 MISSING = ("ignore", "last", "last-free")
@@ -273,6 +275,38 @@ def missing_positions(prefs: Preferences) -> Floats:
     sizes = np.diff(prefs.indptr)
     candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     return np.asarray((sizes + 1 + candidates) / 2)
+
+
+class Placed(NamedTuple):
+    """Positions that ballots give slots, with the weight each counts for; a negative one takes a position back."""
+
+    slot: Int64s
+    position: Floats
+    weight: Floats
+
+
+def placed(prefs: Preferences, missing: str = "ignore") -> Placed:
+    """Return the position of every entry and, unless they are ignored, of the candidates that ballots leave out.
+
+    Every candidate gets the mean free position of every incomplete ballot, ballots with the same position together;
+    from those a ballot mentions it is taken back.
+    """
+    named = Placed(prefs.entry_slot, positions(prefs), weight_of_entry(prefs))
+    if missing == "ignore":
+        return named
+    size, instance = np.diff(prefs.slot_ptr), prefs.instance_of_ballot
+    position, is_incomplete = missing_positions(prefs), _unranked(prefs) > 0
+    kinds = np.column_stack([instance, position])[is_incomplete]
+    place, kind = np.unique(kinds, axis=0, return_inverse=True)
+    weight = sum_by(kind.reshape(-1), prefs.weight[is_incomplete], len(place))
+    owner = place[:, 0].astype(np.int64)
+    repeats = size[owner]
+    slot = np.repeat(prefs.slot_ptr[owner], repeats) + number_inside(pointer(repeats))
+    ballot = ballot_of_entry(prefs)
+    taken = is_incomplete[ballot]
+    everyone = Placed(slot, np.repeat(place[:, 1], repeats), np.repeat(weight, repeats))
+    back = Placed(prefs.entry_slot[taken], position[ballot[taken]], -prefs.weight[ballot[taken]])
+    return Placed(*(np.concatenate(column) for column in zip(named, everyone, back, strict=True)))
 
 
 def entry_instances(prefs: Preferences) -> Int32s:

@@ -82,14 +82,20 @@ def weighed_majorities(prefs: Preferences, missing: str, counts: str) -> Majorit
         return majorities(prefs, missing)
     if missing not in ("auto", "ignore"):
         raise ParameterError(f"counts={counts!r} knows no missing={missing!r}: use missing='ignore'.")
-    views.check_matrix_size(prefs)
     level = levels(prefs, counts)
-    support = kernels.level_counts(views.ballots(prefs), level)
+    support = level_support(prefs, level)
     is_exact = views.has_whole_weights(prefs) and bool((level == np.floor(level)).all())
     total = None
     if not is_exact:
         total = sum_by(views.entry_instances(prefs), np.abs(level) * views.weight_of_entry(prefs), prefs.n_instances)
     return Majorities(prefs.slot_ptr, support, kernels.transpose_matrices(prefs.slot_ptr, support), total)
+
+
+def level_support(prefs: Preferences, level: Floats) -> Floats:
+    """Add up by how many levels ballots put row before column, as flat matrices of all instances."""
+    views.check_matrix_size(prefs)
+    ballots = prefs.slot_ptr, prefs.instance_of_ballot, prefs.indptr, prefs.entry_slot, prefs.tier
+    return np.asarray(kernels.level_counts(*ballots, level, prefs.weight))
 
 
 def strength(found: Majorities, kind: str) -> Floats:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
+from concordant.aggregate.majorities import level_support
 from concordant.models.counts import levels
 from concordant.models.notices import notice_on
 from concordant.preferences import Preferences
@@ -71,26 +72,11 @@ def comparisons(prefs: Preferences, counts: str) -> Comparisons:
     found = views.win_matrices(prefs, "ignore")
     back = kernels.transpose_matrices(prefs.slot_ptr, found.wins)
     compared = found.wins + back + found.ties
-    if counts == "binary":
-        net = found.wins - back
-    else:
-        _, by_pair = kernels.net_pairs(views.ballots(prefs), levels(prefs, counts), False)
-        net = np.where(compared > 0, _square(prefs.slot_ptr, by_pair), 0.0)
+    net = found.wins - back
+    if counts != "binary":
+        support = level_support(prefs, levels(prefs, counts))
+        net = support - kernels.transpose_matrices(prefs.slot_ptr, support)
     return Comparisons(compared, net, comparable_groups(prefs.slot_ptr, compared))
-
-
-def _square(slot_ptr: Int64s, by_pair: Floats) -> Floats:
-    """Turn values of the pairs i < j into skew-symmetric matrices."""
-    size = np.diff(slot_ptr)
-    pairs = pointer(size * (size - 1) // 2)
-    net = np.zeros(int((size**2).sum()))
-    for stack in stacks(slot_ptr):
-        row, column = np.triu_indices(stack.size, 1)
-        q = np.searchsorted(slot_ptr, stack.slots[:, 0], side="right") - 1
-        values = by_pair[pairs[q][:, None] + np.arange(len(row))]
-        net[stack.cells[:, None] + row * stack.size + column] = values
-        net[stack.cells[:, None] + column * stack.size + row] = -values
-    return net
 
 
 def comparable_groups(slot_ptr: Int64s, compared: Floats) -> Int64s:

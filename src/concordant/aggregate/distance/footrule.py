@@ -23,8 +23,9 @@ from concordant.aggregate.distance._outcome import finish
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
+from concordant.segments import pointer
 from concordant.solvers.ordering.costs import pair_costs
-from concordant.types import Floats, Int64s
+from concordant.types import Floats
 
 NUDGE = 1e-6
 
@@ -71,16 +72,13 @@ def position_costs(prefs: Preferences, missing: str) -> Floats:
     """
     size = np.diff(prefs.slot_ptr)
     width = np.repeat(2 * size + 1, size)  # halves 2, 3, … 2m of the positions 1, 1.5, … m
-    first = np.cumsum(width) - width
-    slot, position, weight = prefs.entry_slot, views.positions(prefs), views.weight_of_entry(prefs)
-    half = np.rint(2 * position).astype(np.int64)
-    mass = sum_by(first[slot] + half, weight, int(width.sum()))
-    if missing == "last":
-        mass = mass + _left_out(prefs, first, int(width.sum()))
+    row = pointer(width)
+    placed = views.placed(prefs, missing)
+    half = np.rint(2 * placed.position).astype(np.int64)
+    mass = sum_by(row[placed.slot] + half, placed.weight, int(row[-1]))
     parts = []
     for q, m in enumerate(size.tolist()):
-        start = int(first[prefs.slot_ptr[q]]) if m else 0
-        held = mass[start : start + m * (2 * m + 1)].reshape(m, 2 * m + 1)
+        held = mass[row[prefs.slot_ptr[q]] : row[prefs.slot_ptr[q + 1]]].reshape(m, 2 * m + 1)
         below = np.cumsum(held, axis=1)
         moment = np.cumsum(held * np.arange(2 * m + 1) / 2, axis=1)
         at = np.arange(1, m + 1)
@@ -88,21 +86,3 @@ def position_costs(prefs: Preferences, missing: str) -> Floats:
         more, sum_more = below[:, -1:] - less, moment[:, -1:] - sum_less
         parts.append((at * less - sum_less + sum_more - at * more).reshape(-1))
     return np.concatenate([np.zeros(0), *parts])
-
-
-def _left_out(prefs: Preferences, first: Int64s, size: int) -> Floats:
-    """Return the weight with which slots are left out, at the mean of each ballot's free positions."""
-    sizes, instance = np.diff(prefs.indptr), prefs.instance_of_ballot
-    candidates = np.diff(prefs.slot_ptr)
-    is_short = sizes < candidates[instance]
-    half = np.rint(2 * views.missing_positions(prefs)).astype(np.int64)
-    mass = np.zeros(size)
-    place = np.stack([instance[is_short], half[is_short]])
-    kinds, kind = np.unique(place, axis=1, return_inverse=True)
-    weight = sum_by(kind.reshape(-1), prefs.weight[is_short], kinds.shape[1])
-    for (q, at), total in zip(kinds.T.tolist(), weight.tolist(), strict=True):
-        mass[first[prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]] + at] += total
-    ballot = views.ballot_of_entry(prefs)
-    named = is_short[ballot]
-    np.subtract.at(mass, first[prefs.entry_slot[named]] + half[ballot[named]], prefs.weight[ballot[named]])
-    return mass

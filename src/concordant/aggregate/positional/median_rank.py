@@ -23,8 +23,7 @@ from concordant.aggregate import options
 from concordant.aggregate.common import weighted_median
 from concordant.method import Method
 from concordant.preferences import Preferences
-from concordant.segments import number_inside, pointer
-from concordant.types import Floats, Int64s
+from concordant.types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,38 +36,7 @@ class MedianRank(Method):
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return minus the median position of every slot."""
-        slot, position, weight = prefs.entry_slot, views.positions(prefs), views.weight_of_entry(prefs)
-        if views.resolve_missing(prefs, self.missing) == "last":
-            added = _left_out(prefs)
-            slot, position, weight = (
-                np.concatenate([own, more]) for own, more in zip((slot, position, weight), added, strict=True)
-            )
-        median = weighted_median(slot, position, weight, prefs.n_slots)
+        placed = views.placed(prefs, views.resolve_missing(prefs, self.missing))
+        median = weighted_median(*placed, prefs.n_slots)
         size = np.diff(prefs.slot_ptr)
         return -np.where(np.isnan(median), np.repeat(size, size) + 1.0, median)
-
-
-def _left_out(prefs: Preferences) -> tuple[Int64s, Floats, Floats]:
-    """Return the positions of candidates left out as (slot, position, weight).
-
-    Every candidate gets the position of every incomplete ballot, ballots with the same position together; those a
-    ballot mentions have it taken out again by a negative weight.
-    """
-    size = np.diff(prefs.slot_ptr)
-    instance = prefs.instance_of_ballot
-    position = views.missing_positions(prefs)
-    is_incomplete = np.diff(prefs.indptr) < size[instance]
-    place, kind = np.unique(
-        np.column_stack([instance[is_incomplete], position[is_incomplete]]), axis=0, return_inverse=True
-    )
-    weight = np.bincount(kind.reshape(-1), weights=prefs.weight[is_incomplete], minlength=len(place))
-    owner = place[:, 0].astype(np.int64)
-    repeats = size[owner]
-    slot = np.repeat(prefs.slot_ptr[owner], repeats) + number_inside(pointer(repeats))
-    ballot = views.ballot_of_entry(prefs)
-    taken = is_incomplete[ballot]
-    return (
-        np.concatenate([slot, prefs.entry_slot[taken]]),
-        np.concatenate([np.repeat(place[:, 1], repeats), position[ballot[taken]]]),
-        np.concatenate([np.repeat(weight, repeats), -prefs.weight[ballot[taken]]]),
-    )

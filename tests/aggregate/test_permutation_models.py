@@ -397,3 +397,56 @@ def test_the_centre_of_several_instances_wants_to_know_which(method):
     assert model.centre("r") == ["b", "c"]
     with pytest.raises(cc.InputError, match="several instances: name one with instance="):
         model.centre()
+
+
+# ---- questions to the fitted model ----
+FITTED = (*(("mallows", {"distance": kind}) for kind in DISTANCES), ("generalised-mallows", {}))
+
+
+def fitted(name, params):
+    prefs = cc.Preferences.from_rankings(draw_mallows(0.6, 4, 40, 7))
+    return prefs, cc.rank(prefs, name, **params)
+
+
+def chances_of_orders(model):
+    orders = list(permutations(["i0", "i1", "i2", "i3"]))
+    return {order: np.exp(model.log_likelihood(cc.Preferences.from_rankings([order]))) for order in orders}
+
+
+@pytest.mark.parametrize(("name", "params"), FITTED)
+def test_the_likelihood_of_the_model_sums_to_one_and_is_that_of_the_fit(name, params):
+    prefs, ranking = fitted(name, params)
+    assert sum(chances_of_orders(ranking.model).values()) == pytest.approx(1)
+    assert ranking.model.log_likelihood(prefs) == pytest.approx(ranking.fit["log_likelihood"])
+    shuffled = prefs.select(items=["i3", "i1", "i0", "i2"])
+    assert ranking.model.log_likelihood(shuffled) == pytest.approx(ranking.fit["log_likelihood"])
+
+
+@pytest.mark.parametrize(("name", "params"), FITTED)
+def test_the_chance_to_come_first_and_the_draws_follow_the_enumerated_orders(name, params):
+    _, ranking = fitted(name, params)
+    chance = chances_of_orders(ranking.model)
+    drawn = ranking.model.sample(20_000, seed=3)
+    rows = np.array(drawn.items.labels, object)[drawn.item.reshape(-1, 4)]
+    for order, expected in chance.items():
+        assert (rows == np.array(order, object)).all(axis=1).mean() == pytest.approx(expected, abs=0.015)
+    for a, b in permutations(["i0", "i1", "i2", "i3"], 2):
+        expected = sum(value for order, value in chance.items() if order.index(a) < order.index(b))
+        assert ranking.model.p_beats(a, b) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("name", "params"), FITTED)
+def test_a_partial_ballot_and_a_stranger_are_judged_by_what_the_model_knows(name, params):
+    _, ranking = fitted(name, params)
+    both = [ranking.model.log_likelihood(cc.Preferences.from_rankings([row])) for row in (["i2", "i0"], ["i0", "i2"])]
+    assert np.exp(both).sum() == pytest.approx(1)
+    with_stranger = cc.Preferences.from_rankings([["i2", "nobody", "i0"]])
+    assert ranking.model.log_likelihood(with_stranger) == pytest.approx(both[0])
+
+
+def test_chances_under_other_distances_are_counted_for_few_items_only():
+    model = cc.rank(cc.Preferences.from_rankings(draw_mallows(0.6, 9, 20, 7)), "mallows", distance="footrule").model
+    with pytest.raises(cc.InputError, match="up to 8 items"):
+        model.p_beats("i0", "i1")
+    with pytest.raises(cc.InputError, match="use distance='kendall'"):
+        model.sample(3)

@@ -11,7 +11,17 @@ import pytest
 import concordant as cc
 from concordant.models import uncertainty
 
-SCORE_MODELS = ("bradley-terry", "thurstone", "davidson", "rao-kupper", "plackett-luce", "ordered-partitions", "mpm")
+SCORE_MODELS = (
+    "bradley-terry",
+    "thurstone",
+    "davidson",
+    "rao-kupper",
+    "plackett-luce",
+    "ordered-partitions",
+    "mpm",
+    "mallows",
+    "generalised-mallows",
+)
 BALLOTS = [["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"], ["c", "a", "b"], ["a", "b", "c"]]
 
 

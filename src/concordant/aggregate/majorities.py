@@ -94,8 +94,7 @@ def weighed_majorities(prefs: Preferences, missing: str, counts: str) -> Majorit
 def level_support(prefs: Preferences, level: Floats) -> Floats:
     """Add up by how many levels ballots put row before column, as flat matrices of all instances."""
     views.check_matrix_size(prefs)
-    ballots = prefs.slot_ptr, prefs.instance_of_ballot, prefs.indptr, prefs.entry_slot, prefs.tier
-    return np.asarray(kernels.level_counts(*ballots, level, prefs.weight))
+    return np.asarray(kernels.level_counts(views.ballots(prefs), level))
 
 
 def strength(found: Majorities, kind: str) -> Floats:

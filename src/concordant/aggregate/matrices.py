@@ -10,11 +10,11 @@ import numpy as np
 from concordant import kernels, views
 from concordant.aggregate.majorities import level_support
 from concordant.models.counts import levels
-from concordant.models.notices import notice_on
+from concordant.models.notices import OF_MATRICES, Standing, joined, standing_notices
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
-from concordant.segments import max_by, pointer
-from concordant.types import Floats, Int64s
+from concordant.segments import pointer
+from concordant.types import Floats, Int32s, Int64s
 
 TIE_OF_SOLVED = 1e-9  # scores this close, relative to the largest, are one score
 CELLS_AT_ONCE = 20_000_000
@@ -38,7 +38,7 @@ class Stack:
         m = self.size
         return np.asarray(flat[self.cells[:, None] + np.arange(m * m)]).reshape(-1, m, m)
 
-    def sharing(self, group: Int64s) -> Floats:
+    def sharing(self, group: Int32s) -> Floats:
         """Return 1 / the size of the group where two candidates share one, else 0: the projector on the groups."""
         own = group[self.slots]
         shared = (own[:, :, None] == own[:, None, :]).astype(np.float64)
@@ -63,23 +63,25 @@ class Comparisons:
 
     compared: Floats
     net: Floats
-    group: Int64s
+    group: Int32s
     """The group of comparable candidates each slot belongs to."""
 
 
 def comparisons(prefs: Preferences, counts: str) -> Comparisons:
     """Add up the ballots' preferences over all pairs."""
     found = views.win_matrices(prefs, "ignore")
-    back = kernels.transpose_matrices(prefs.slot_ptr, found.wins)
-    compared = found.wins + back + found.ties
-    net = found.wins - back
-    if counts != "binary":
-        support = level_support(prefs, levels(prefs, counts))
-        net = support - kernels.transpose_matrices(prefs.slot_ptr, support)
+    compared = times_compared(prefs, found)
+    support = found.wins if counts == "binary" else level_support(prefs, levels(prefs, counts))
+    net = support - kernels.transpose_matrices(prefs.slot_ptr, support)
     return Comparisons(compared, net, comparable_groups(prefs.slot_ptr, compared))
 
 
-def comparable_groups(slot_ptr: Int64s, compared: Floats) -> Int64s:
+def times_compared(prefs: Preferences, found: views.WinMatrices) -> Floats:
+    """Return how often ballots compare every pair, with whatever result."""
+    return np.asarray(found.wins + kernels.transpose_matrices(prefs.slot_ptr, found.wins) + found.ties)
+
+
+def comparable_groups(slot_ptr: Int64s, compared: Floats) -> Int32s:
     """Return, for every slot, the number of its group: candidates that comparisons join."""
     size = np.diff(slot_ptr)
     cell = np.flatnonzero(compared > 0)
@@ -87,26 +89,10 @@ def comparable_groups(slot_ptr: Int64s, compared: Floats) -> Int64s:
     q = np.searchsorted(start, cell, side="right") - 1
     local = cell - start[q]
     first, second = (slot_ptr[q] + part for part in np.divmod(local, np.maximum(size, 1)[q]))
-    ones, none = np.ones(len(first)), np.zeros(len(first))
-    weak, _ = kernels.duel_groups(first.astype(np.int32), second.astype(np.int32), ones, none, none, int(slot_ptr[-1]))
-    return weak.astype(np.int64)
+    return joined(first, second, int(slot_ptr[-1]))[0]
 
 
-def group_notices(prefs: Preferences, group: Int64s) -> tuple[Notice, ...]:
+def group_notices(prefs: Preferences, group: Int32s) -> tuple[Notice, ...]:
     """Tell of items nobody compared, and of groups of items that nobody compared with each other."""
-    size = np.bincount(group, minlength=int(group.max(initial=0)) + 1)
-    instance = views.instance_of_slot(prefs)
-    alone = (size[group] == 1) & (np.diff(prefs.slot_ptr)[instance] > 1)
-    told = []
-    if alone.any():
-        text = "nobody compared these items with others, so they stand in the middle"
-        told.append(notice_on(prefs, "never-compared", text, alone))
-    largest = max_by(instance, np.where(alone, 0, size[group]), prefs.n_instances)
-    body = np.full(prefs.n_instances, -1)
-    in_body = np.flatnonzero(~alone & (size[group] == largest[instance]))[::-1]
-    body[instance[in_body]] = group[in_body]
-    beside = ~alone & (group != body[instance]) & (size[group] > 1)
-    if beside.any():
-        text = "no ballot compares these items with the largest group, so how the two stand to each other is arbitrary"
-        told.append(notice_on(prefs, "disconnected", text, beside))
-    return tuple(told)
+    is_compared = np.bincount(group)[group] > 1
+    return tuple(standing_notices(prefs, Standing(group, group, is_compared, is_compared), OF_MATRICES))

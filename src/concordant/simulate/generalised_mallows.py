@@ -37,12 +37,17 @@ def generalised_mallows(
     if spread.shape not in ((), (m,)):
         raise ParameterError(f"phi has {spread.size} values for {m} items: give one, or one per place of the centre.")
     middle = centre_of(labels, centre, rng)
-    codes = draw_codes(np.broadcast_to(spread, (m,))[::-1], count("n_ballots", n_ballots), rng)
-    ptr = np.arange(n_ballots + 1, dtype=np.int64) * m
-    backwards = kernels.lehmer_decode(ptr, codes.reshape(-1)).reshape(n_ballots, m)
-    orders = m - 1 - backwards[:, ::-1]
+    orders = draw_orders(np.broadcast_to(spread, (m,)), count("n_ballots", n_ballots), rng)
     meta = {"model": "generalised-mallows", "phi": spread.tolist(), "centre": [labels[k] for k in middle]}
     return from_orders(labels, middle[orders], meta)
+
+
+def draw_orders(phi: Floats, n: int, rng: np.random.Generator) -> Int64s:
+    """Draw n orders of the places of a centre, with a dispersion for each."""
+    m = len(phi)
+    codes = draw_codes(phi[::-1], n, rng)
+    backwards = kernels.lehmer_decode(np.arange(n + 1, dtype=np.int64) * m, codes.reshape(-1)).reshape(n, m)
+    return np.asarray(m - 1 - backwards[:, ::-1])
 
 
 def draw_codes(phi: Floats, n: int, rng: np.random.Generator) -> Int64s:

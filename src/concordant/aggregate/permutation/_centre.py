@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,10 +58,38 @@ class Against:
         """The position (1 best) of every entry among the items of its ballot, in the order of the centre."""
         return np.asarray(places(self.prefs.indptr, np.lexsort((self.place, self.ballot))) + 1.0, np.float64)
 
+    def distances(self, kind: str) -> Floats:
+        """Return the distance of every ballot to the centre, over its own items."""
+        if kind == "kendall":
+            by_entry = inversions(self)[0]
+        else:
+            shift = views.positions(self.prefs) - self.local
+            by_entry = np.abs(shift) if kind == "footrule" else shift**2
+        return sum_by(self.ballot, by_entry, len(self.size))
+
+    def lengths(self) -> Lengths:
+        """Return the distinct lengths of the ballots of each instance, with the weight of the ballots."""
+        prefs, size = self.prefs, np.maximum(self.size, 1)
+        width = int(size.max(initial=1)) + 1
+        key, at = np.unique(prefs.instance_of_ballot.astype(np.int64) * width + size, return_inverse=True)
+        return Lengths(key // width, key % width, sum_by(at.reshape(-1), prefs.weight, len(key)))
+
+
+class Lengths(NamedTuple):
+    """So many items are ranked by ballots of an instance that weigh so much together."""
+
+    instance: Int64s
+    size: Int64s
+    weight: Floats
+
 
 def against(prefs: Preferences, order: Int64s) -> Against:
-    """Look at the ballots from the centre."""
-    place = places(prefs.slot_ptr, order)
+    """Look at the ballots from the centre (slots, best first)."""
+    return seen_from(prefs, places(prefs.slot_ptr, order))
+
+
+def seen_from(prefs: Preferences, place: Int64s) -> Against:
+    """Look at the ballots from a centre that puts every slot into this place."""
     groups = views.tiers(prefs)
     tied = np.bincount(groups.ballot[groups.size > 1], minlength=prefs.n_ballots) > 0
     return Against(prefs, place[prefs.entry_slot], segment_index(prefs.indptr), np.diff(prefs.indptr), ~tied)

@@ -79,18 +79,46 @@ def _next_share(a: Floats, b: Floats, c: Floats, f_a: Floats, f_b: Floats, f_c: 
 
 def mean_kendall(theta: Floats, row: Int64s, size: Int64s) -> Floats:
     """Return the mean Kendall distance of permutations of ``size`` items, with theta of ``row``."""
-    most = int(size.max(initial=1))
-    total = np.empty(len(row))
-    step = max(1, 4_000_000 // most)
-    for start in range(0, len(row), step):
-        part = slice(start, start + step)
-        stages = np.cumsum(mean_turned(theta[row[part], None], np.arange(1, most + 1)[None, :]), axis=1)
-        total[part] = stages[np.arange(len(stages)), size[part] - 1]
-    return total
+    return _sum_stages(mean_turned, theta[row], size)
 
 
 def log_kendall(theta: Floats, row: Int64s, size: Int64s) -> Floats:
     """Return the logarithm of the normaliser for the Kendall distance."""
-    return np.array(
-        [log_places(theta[q], np.arange(1, m + 1)).sum() for q, m in zip(row.tolist(), size.tolist(), strict=True)]
-    )
+    return _sum_stages(log_places, theta[row], size)
+
+
+def _sum_stages(stage: Callable[[Floats, AnyArray], Floats], theta: Floats, size: Int64s) -> Floats:
+    """Sum a function of the stages with 1, 2, … size places."""
+    most = int(size.max(initial=1))
+    total = np.empty(len(size))
+    step = max(1, 4_000_000 // most)
+    for start in range(0, len(size), step):
+        part = slice(start, start + step)
+        sums = np.cumsum(stage(theta[part, None], np.arange(1, most + 1)[None, :]), axis=1)
+        total[part] = sums[np.arange(len(sums)), size[part] - 1]
+    return total
+
+
+def chance_turned(theta: Floats, above: Int64s, below: Int64s) -> Floats:
+    """Return, for pairs of places of the centre, the chance that the item below is put before the one above.
+
+    The items come in from the last place of the centre (``theta`` holds a stage for every place) to the first, each
+    behind v of those there. It is then behind an item with r others before it if v > r; otherwise r grows by one.
+    So the chances of r, for every item asked about, are all that need be kept.
+    """
+    m = len(theta)
+    asked, row = np.unique(below, return_inverse=True)
+    before = np.zeros((len(asked), m + 1))
+    turned = np.zeros(len(above))
+    for place in range(m - 1, -1, -1):
+        n = m - place
+        weight = np.exp(-theta[place] * np.arange(n))
+        at_most = np.cumsum(weight) / weight.sum()
+        own = above == place
+        turned[own] = before[row[own], :n] @ (1 - at_most)
+        later = np.flatnonzero(asked > place)
+        grown = before[later, :n] * at_most
+        before[later, :n] -= grown
+        before[later, 1 : n + 1] += grown
+        before[asked == place, :n] = weight / weight.sum()
+    return turned

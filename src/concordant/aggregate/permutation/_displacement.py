@@ -19,10 +19,10 @@ Both are permanents: Z(theta) sums exp(-theta d(p)) over all permutations p; the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations
 from math import lgamma, log
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,13 +41,21 @@ STEP = 2e-4  # relative, of numerical derivatives
 CHUNK = 8_000_000  # numbers held at once
 
 
-@dataclass(frozen=True)
-class Normaliser:
+class Normaliser(NamedTuple):
     """For some dispersions theta: log Z, the mean distance, and a bound of the error of log Z."""
 
     log: Floats
     mean: Floats
     error: Floats
+
+
+def normalisers(kind: str, theta: Floats, size: Int64s) -> Normaliser:
+    """Return the normalisers over permutations of each size, with a theta each."""
+    found = np.zeros((3, len(theta)))
+    for m in np.unique(size).tolist():
+        at = size == m
+        found[:, at] = normaliser(kind, theta[at], m)
+    return Normaliser(*found)
 
 
 def normaliser(kind: str, theta: Floats, m: int) -> Normaliser:
@@ -63,8 +71,7 @@ def normaliser(kind: str, theta: Floats, m: int) -> Normaliser:
     tabled = theta < TABLE_END if (theta < TABLE_END).sum() > MANY else np.zeros(len(theta), bool)
     for chosen, solve in ((soft & ~tabled, _smooth_each), (tabled, _from_table), (~soft & ~tabled, _windowed)):
         if chosen.any():
-            part = solve(theta[chosen], m)
-            found[:, chosen] = part.log, part.mean, part.error
+            found[:, chosen] = solve(theta[chosen], m)
     return Normaliser(*found)
 
 
@@ -72,7 +79,7 @@ def _joined(theta: Floats, width: int, solve: Callable[[Floats], Normaliser]) ->
     """Solve for some thetas at a time, so that ``width`` numbers for each fit into memory."""
     step = max(1, CHUNK // width)
     parts = [solve(theta[start : start + step]) for start in range(0, len(theta), step)] or [solve(theta)]
-    return Normaliser(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("log", "mean", "error")))
+    return Normaliser(*np.concatenate(parts, axis=1))
 
 
 # ---- footrule ----
@@ -146,7 +153,7 @@ def _windowed(theta: Floats, m: int) -> Normaliser:
         at = furthest == b
         states = len(_windows(b)[1])
         part = _joined(theta[at], states * (b + 1) * 3, lambda own, b=b: _in_window(own, m, b))  # type: ignore[misc]
-        found[:, at] = part.log, part.mean, part.error
+        found[:, at] = part
     return Normaliser(*found)
 
 

@@ -2,51 +2,178 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
-from concordant import kernels, views
-from concordant.aggregate.matrices import comparable_groups, group_notices
-from concordant.aggregate.permutation._dispersion import MOST_THETA
-from concordant.models.fitted import instance_asked_for
+from concordant import views
+from concordant.aggregate.matrices import comparable_groups, group_notices, times_compared
+from concordant.aggregate.permutation._centre import Against, inversions, seen_from
+from concordant.aggregate.permutation._dispersion import MOST_THETA, chance_turned, log_kendall, log_places
+from concordant.aggregate.permutation._displacement import normalisers
+from concordant.errors import InputError
+from concordant.gather import segment_index, sum_by
+from concordant.models.fitted import FittedModel
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
-from concordant.types import Bools, Floats, Int32s, Int64s
-from concordant.vocabulary import Vocabulary
+from concordant.simulate.generalised_mallows import draw_orders
+from concordant.types import Bools, Floats, Int64s
+
+FEW = 8  # items whose orders are all counted
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationModel:
-    """A fitted model: the centre of every instance (items, best first) and its dispersions."""
+class PermutationModel(FittedModel):
+    """Ballots that scatter around a centre; the scores count its places from below."""
 
-    items: Vocabulary
-    instances: Vocabulary | None
-    slot_ptr: Int64s
-    centre_item: Int32s
     phi: Floats
-    """Per instance (Mallows), or per place of the centre (generalised Mallows)."""
+    """The dispersion: per instance (Mallows), or per place of the centre (generalised Mallows)."""
 
     def centre(self, instance: object = None) -> list[str]:
         """Return the items of the centre, best first."""
-        q = instance_asked_for(self.instances, len(self.slot_ptr) - 1, instance)
-        return self.items.take(self.centre_item[self.slot_ptr[q] : self.slot_ptr[q + 1]])
+        return self.items.take(self.slot_item[self._centre(self.slots(instance))])
+
+    @abstractmethod
+    def stages(self, slots: Int64s) -> Floats:
+        """Return the theta of every place of the centre of an instance, with these slots."""
+
+    def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that the first slot of each pair is put before the second, or behind it."""
+        up = np.full(len(first), 0.5)
+        instance = np.searchsorted(self.slot_ptr, first, side="right") - 1
+        for q in np.unique(instance).tolist():
+            at = np.flatnonzero((instance == q) & (first != second))
+            one, other = self._place(first[at]), self._place(second[at])
+            slots = np.arange(self.slot_ptr[q], self.slot_ptr[q + 1])
+            turned = self._turned(slots, np.minimum(one, other), np.maximum(one, other))
+            up[at] = np.where(one < other, 1 - turned, turned)
+        return up, 1 - up, np.zeros(len(first))
+
+    def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
+        """Draw rankings of all candidates."""
+        orders = self._orders(n, slots, rng)
+        return self._centre(slots)[orders], np.tile(np.arange(len(slots)), (n, 1))
+
+    def _turned(self, slots: Int64s, above: Int64s, below: Int64s) -> Floats:
+        """Return the chance that the item at the lower of two places of the centre is put first."""
+        return chance_turned(self.stages(slots), above, below)
+
+    def _orders(self, n: int, slots: Int64s, rng: np.random.Generator) -> Int64s:
+        """Draw orders of the places of the centre."""
+        return draw_orders(np.exp(-self.stages(slots)), n, rng)
+
+    def _centre(self, slots: Int64s) -> Int64s:
+        return np.asarray(slots[np.argsort(-self.score[slots])])
+
+    def _place(self, slot: Int64s) -> Int64s:
+        """Return the place of slots in the centre of their instance, 0 best."""
+        size = np.diff(self.slot_ptr)[np.searchsorted(self.slot_ptr, slot, side="right") - 1]
+        return np.asarray(size - 1 - self.score[slot]).astype(np.int64)
+
+    def _seen(self, prefs: Preferences) -> tuple[Against, Int64s]:
+        """Look at the known part of ballots from the centre; also the slot here of each of its slots."""
+        prefs, slot = self.known_part(prefs)
+        return seen_from(prefs, self._place(slot)), slot
 
 
-def dispersion_notices(prefs: Preferences, theta: Floats) -> tuple[Notice, ...]:
-    """Tell of items that cannot be compared, and of dispersions at the ends of their range."""
-    size = np.diff(prefs.slot_ptr)
-    if _has_full_order(prefs).all():
-        return _at_the_ends(theta, size > 1)
-    found = views.win_matrices(prefs, "ignore")
-    compared = found.wins + kernels.transpose_matrices(prefs.slot_ptr, found.wins) + found.ties
-    told = list(group_notices(prefs, comparable_groups(prefs.slot_ptr, compared)))
-    said = (
-        np.add.reduceat(np.append(compared, 0.0), np.append(found.ptr[:-1], found.ptr[-1]))[:-1]
-        if len(theta)
-        else theta
-    )
-    return tuple(told) + _at_the_ends(theta, np.where(found.size > 0, said, 0.0) > 0)
+@dataclass(frozen=True, eq=False)
+class MallowsModel(PermutationModel):
+    """A fitted Mallows model: one dispersion per instance.
+
+    Chances and draws are exact: by stages for the Kendall distance, elsewhere by counting the orders of few items.
+    """
+
+    distance: str
+
+    def stages(self, slots: Int64s) -> Floats:
+        """Return the same theta for every place."""
+        return np.repeat(self._theta(slots[:1]), len(slots))
+
+    def log_likelihood(self, prefs: Preferences) -> float:
+        """Return the log-likelihood of other preferences: of each ballot, as a ranking of the items it has."""
+        seen, slot = self._seen(prefs)
+        prefs, theta = seen.prefs, np.zeros(seen.prefs.n_instances)
+        theta[views.instance_of_slot(prefs)] = self._theta(slot)
+        row, size, weight = seen.lengths()
+        is_kendall = self.distance == "kendall"
+        log_z = log_kendall(theta, row, size) if is_kendall else normalisers(self.distance, theta[row], size).log
+        said = (prefs.weight * theta[prefs.instance_of_ballot]) @ seen.distances(self.distance)
+        return -float(said + weight @ log_z)
+
+    def _turned(self, slots: Int64s, above: Int64s, below: Int64s) -> Floats:
+        if self.distance == "kendall":
+            return super()._turned(slots, above, below)
+        orders, chance = self._counted(slots)
+        place = np.argsort(orders, axis=1)
+        return np.asarray(chance @ (place[:, below] < place[:, above]))
+
+    def _orders(self, n: int, slots: Int64s, rng: np.random.Generator) -> Int64s:
+        if self.distance == "kendall":
+            return super()._orders(n, slots, rng)
+        orders, chance = self._counted(slots)
+        return orders[rng.choice(len(orders), n, p=chance)]
+
+    def _counted(self, slots: Int64s) -> tuple[Int64s, Floats]:
+        """Return all orders of the places of the centre, with their chances."""
+        if len(slots) > FEW:
+            raise InputError(
+                f"Mallows with distance={self.distance!r} tells chances and draws of up to {FEW} items by counting "
+                f"their orders, and there are {len(slots):,}: use distance='kendall', or select fewer items."
+            )
+        orders = np.array(list(permutations(range(len(slots)))))
+        shift = np.abs(np.argsort(orders, axis=1) - np.arange(len(slots)))
+        total = (shift if self.distance == "footrule" else shift**2).sum(axis=1)
+        weight = np.exp(-self._theta(slots[:1]) * total)
+        return orders, weight / weight.sum()
+
+    def _theta(self, slot: Int64s) -> Floats:
+        return -np.log(self.phi[segment_index(self.slot_ptr)[slot]])
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralisedMallowsModel(PermutationModel):
+    """A fitted generalised Mallows model: one dispersion per place of every centre."""
+
+    def stages(self, slots: Int64s) -> Floats:
+        """Return the theta of every place."""
+        return -np.log(self.phi[slots])
+
+    def log_likelihood(self, prefs: Preferences) -> float:
+        """Return the log-likelihood of other preferences: of the stages that each ballot decides."""
+        seen, slot = self._seen(prefs)
+        turned, compared = inversions(seen)
+        here = slot[seen.prefs.entry_slot]
+        first = self.slot_ptr[np.searchsorted(self.slot_ptr, here, side="right") - 1]
+        theta = -np.log(self.phi[first + self._place(here)])
+        return -float(seen.prefs.weight[seen.ballot] @ (theta * turned + log_places(theta, compared + 1)))
+
+
+def dispersion_notices(prefs: Preferences, theta: Floats | None = None) -> tuple[Notice, ...]:
+    """Tell of items that cannot be compared, and of dispersions (per instance) at the ends of their range."""
+    told: list[Notice] = []
+    says_something = np.diff(prefs.slot_ptr) > 1
+    if not _has_full_order(prefs).all():
+        compared = times_compared(prefs, views.win_matrices(prefs, "ignore"))
+        group = comparable_groups(prefs.slot_ptr, compared)
+        told += group_notices(prefs, group)
+        is_compared = np.bincount(group)[group] > 1
+        says_something = sum_by(views.instance_of_slot(prefs), is_compared, prefs.n_instances) > 0
+    if theta is None:
+        return tuple(told)
+    for name, is_there, text in (
+        (
+            "no-scatter",
+            theta >= 0.99 * MOST_THETA,
+            "every ballot agrees with the centre in {}, so phi is at its lower end",
+        ),
+        ("no-consensus", theta <= 0, "the ballots scatter no less than chance in {}: the centre means little"),
+    ):
+        n = int((is_there & says_something).sum())
+        if n:
+            told.append(Notice(name, text.format(f"{n:,} instance(s)")))
+    return tuple(told)
 
 
 def _has_full_order(prefs: Preferences) -> Bools:
@@ -54,19 +181,3 @@ def _has_full_order(prefs: Preferences) -> Bools:
     n_tiers = np.bincount(views.tiers(prefs).ballot, minlength=prefs.n_ballots)
     is_full = n_tiers == np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     return np.bincount(prefs.instance_of_ballot[is_full], minlength=prefs.n_instances) > 0
-
-
-def _at_the_ends(theta: Floats, is_told: Bools) -> tuple[Notice, ...]:
-    """Tell of dispersions at the ends of their range, in instances whose ballots compare anything."""
-    told = []
-    unanimous = (theta >= 0.99 * MOST_THETA) & is_told
-    if unanimous.any():
-        text = (
-            f"every ballot agrees with the centre in {int(unanimous.sum()):,} instance(s), so phi is at its lower end"
-        )
-        told.append(Notice("no-scatter", text))
-    random = (theta <= 0) & is_told
-    if random.any():
-        text = f"the ballots scatter no less than chance in {int(random.sum()):,} instance(s): the centre means little"
-        told.append(Notice("no-consensus", text))
-    return tuple(told)

@@ -24,17 +24,13 @@ import numpy as np
 from concordant import views
 from concordant.aggregate import options
 from concordant.aggregate.common import points
-from concordant.aggregate.permutation._centre import (
-    against,
-    centre,
-    inversions,
-)
+from concordant.aggregate.permutation._centre import against, centre, inversions
 from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_falling
-from concordant.aggregate.permutation._model import PermutationModel, dispersion_notices
+from concordant.aggregate.permutation._model import GeneralisedMallowsModel, dispersion_notices
 from concordant.gather import segment_index, sum_by
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
-from concordant.segments import places
+from concordant.segments import first_of, places
 from concordant.types import Floats, Int64s
 
 
@@ -57,18 +53,14 @@ class GeneralisedMallows(Method):
         turned, compared = inversions(seen)
         weight = prefs.weight[seen.ballot]
         theta, likelihood = _stage_dispersions(prefs.entry_slot, turned, compared, weight, prefs.n_slots)
-        by_instance = np.full(prefs.n_instances, 1.0)  # neither end of the range: stages are told apart in details
         total = float(prefs.weight.sum())
-        phi = np.exp(-theta)
+        phi, score = np.exp(-theta), points(prefs.slot_ptr, places(prefs.slot_ptr, order))
         return Outcome(
-            score=points(prefs.slot_ptr, places(prefs.slot_ptr, order)),
-            fit={
-                "log_likelihood": likelihood,
-                "mean_distance": float(weight @ turned) / total if total else 0.0,
-            },
-            warnings=dispersion_notices(prefs, by_instance),
+            score,
+            fit={"log_likelihood": likelihood, "mean_distance": float(weight @ turned) / total if total else 0.0},
+            warnings=dispersion_notices(prefs),
             details={"phi": phi},
-            model=PermutationModel(prefs.items, prefs.instances, prefs.slot_ptr, prefs.slot_item[order], phi[order]),
+            model=GeneralisedMallowsModel.of(prefs, score, phi=phi[order]),
         )
 
 
@@ -78,7 +70,7 @@ def _most_likely(prefs: Preferences, order: Int64s) -> Int64s:
     There the likelihood needs the pairwise counts only: the stage of an item has turned those pairs that ballots put
     the other way round with one of the items after it.
     """
-    first = np.repeat(prefs.slot_ptr[:-1], np.diff(prefs.slot_ptr))
+    first = first_of(prefs.slot_ptr)
     owner = segment_index(prefs.slot_ptr)
     is_full = np.diff(prefs.indptr) == np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     is_simple = sum_by(prefs.instance_of_ballot, ~(is_full & against(prefs, order).is_strict), prefs.n_instances) == 0

@@ -28,23 +28,18 @@ import numpy as np
 
 from concordant.aggregate import options
 from concordant.aggregate.common import points
-from concordant.aggregate.permutation._centre import (
-    Against,
-    against,
-    centre,
-    inversions,
-)
+from concordant.aggregate.permutation._centre import Against, against, centre
 from concordant.aggregate.permutation._dispersion import log_kendall, mean_kendall, solve_falling
-from concordant.aggregate.permutation._displacement import normaliser
+from concordant.aggregate.permutation._displacement import normalisers
 from concordant.aggregate.permutation._insertion import fit_by_insertion
-from concordant.aggregate.permutation._model import PermutationModel, dispersion_notices
+from concordant.aggregate.permutation._model import MallowsModel, dispersion_notices
 from concordant.errors import ParameterError
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.segments import places
-from concordant.types import Floats, Int64s
+from concordant.types import Floats
 
 DISTANCES = ("kendall", "footrule", "spearman")
 
@@ -69,14 +64,14 @@ class Mallows(Method):
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
         order = centre(prefs, self.distance, self.missing)
         seen = against(prefs, order)
-        by_ballot = _distances(seen, self.distance)
+        by_ballot = seen.distances(self.distance)
         theta, likelihood, error = _dispersions(seen, by_ballot, self.distance)
         if self.partial == "insertion":
             theta, likelihood = fit_by_insertion(seen, theta, self.samples, seed)
         total = float(prefs.weight.sum())
-        phi = np.exp(-theta)
+        phi, score = np.exp(-theta), points(prefs.slot_ptr, places(prefs.slot_ptr, order))
         return Outcome(
-            score=points(prefs.slot_ptr, places(prefs.slot_ptr, order)),
+            score,
             fit={
                 "phi": float(phi.mean()),
                 "mean_distance": float(prefs.weight @ by_ballot) / total if total else 0.0,
@@ -84,54 +79,23 @@ class Mallows(Method):
                 **({"log_likelihood_error": error} if self.distance == "spearman" else {}),
             },
             warnings=dispersion_notices(prefs, theta),
-            model=PermutationModel(prefs.items, prefs.instances, prefs.slot_ptr, prefs.slot_item[order], phi),
+            model=MallowsModel.of(prefs, score, phi=phi, distance=self.distance),
         )
-
-
-def _distances(seen: Against, kind: str) -> Floats:
-    """Return the distance of every ballot to the centre, over its own items."""
-    n = len(seen.size)
-    if kind == "kendall":
-        return sum_by(seen.ballot, inversions(seen)[0], n)
-    from concordant import views
-
-    shift = views.positions(seen.prefs) - seen.local
-    return sum_by(seen.ballot, np.abs(shift) if kind == "footrule" else shift**2, n)
 
 
 def _dispersions(seen: Against, by_ballot: Floats, kind: str) -> tuple[Floats, float, float]:
     """Return theta of every instance, the log-likelihood of all ballots, and how far that may be off."""
-    prefs = seen.prefs
-    row, size, weight = _rows(seen)
+    prefs, (row, size, weight) = seen.prefs, seen.lengths()
     n = prefs.n_instances
     observed = sum_by(prefs.instance_of_ballot, prefs.weight * by_ballot, n)
 
     def expected(theta: Floats) -> Floats:
-        mean = mean_kendall(theta, row, size) if kind == "kendall" else _normalisers(kind, theta[row], size)[1]
+        mean = mean_kendall(theta, row, size) if kind == "kendall" else normalisers(kind, theta[row], size).mean
         return sum_by(row, weight * mean, n)
 
     theta = solve_falling(expected, observed)
     if kind == "kendall":
         log_z, error = log_kendall(theta, row, size), np.zeros(len(row))
     else:
-        log_z, _, error = _normalisers(kind, theta[row], size)
+        log_z, _, error = normalisers(kind, theta[row], size)
     return theta, float(-(theta @ observed) - weight @ log_z), float(weight @ error)
-
-
-def _normalisers(kind: str, theta: Floats, size: Int64s) -> Floats:
-    """Return, for dispersions of permutations of ``size`` items, rows of log normaliser, mean distance and error."""
-    found = np.zeros((3, len(theta)))
-    for m in np.unique(size).tolist():
-        at = size == m
-        part = normaliser(kind, theta[at], m)
-        found[:, at] = part.log, part.mean, part.error
-    return found
-
-
-def _rows(seen: Against) -> tuple[Int64s, Int64s, Floats]:
-    """Return instance, length and weight of the distinct lengths of the ballots of each instance."""
-    prefs = seen.prefs
-    size = np.maximum(seen.size, 1)
-    width = int(size.max(initial=1)) + 1
-    key, at = np.unique(prefs.instance_of_ballot.astype(np.int64) * width + size, return_inverse=True)
-    return key // width, key % width, sum_by(at.reshape(-1), prefs.weight, len(key))

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant import kernels, views
+from concordant import views
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.majorities import majorities
-from concordant.aggregate.matrices import TIE_OF_SOLVED, comparable_groups, group_notices, stacks
+from concordant.aggregate.matrices import TIE_OF_SOLVED, comparable_groups, group_notices, stacks, times_compared
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
@@ -65,16 +65,14 @@ class MarkovChain(Method):
 
 def _moves(prefs: Preferences, variant: str) -> tuple[Floats, Floats]:
     """Return flat matrices: how much was compared, and the chance to move from row to column."""
-    found = views.win_matrices(prefs, "ignore")
+    compared = times_compared(prefs, views.win_matrices(prefs, "ignore"))
     size = np.diff(prefs.slot_ptr)
     row_size = np.repeat(size, size)
     if variant == "mc4":
         decided = majorities(prefs, "ignore")
-        compared = decided.support + decided.opposition + found.ties
         return compared, np.where(decided.margin < 0, 1.0, 0.0) / np.repeat(row_size, row_size)
     named = views.ranked_weight(prefs)
     total = np.where(named > 0, named, 1.0)
-    compared = found.wins + found.ties + kernels.transpose_matrices(prefs.slot_ptr, found.wins)
     amount = views.weight_of_entry(prefs)
     if variant == "mc2":
         amount = amount / (_count_better(prefs) + 1)

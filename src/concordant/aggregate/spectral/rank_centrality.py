@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant import kernels, views
+from concordant import views
 from concordant.aggregate.common import snap_scores
-from concordant.aggregate.matrices import TIE_OF_SOLVED, comparable_groups, group_notices, stacks
+from concordant.aggregate.matrices import TIE_OF_SOLVED, comparable_groups, group_notices, stacks, times_compared
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -39,7 +39,7 @@ class RankCentrality(Method):
         """Return log(stationary probability x number of candidates) of every slot."""
         found = views.win_matrices(prefs, "ignore")
         support = found.wins + found.ties / 2
-        compared = support + kernels.transpose_matrices(prefs.slot_ptr, support)
+        compared = times_compared(prefs, found)
         group = comparable_groups(prefs.slot_ptr, compared)
         score = np.zeros(prefs.n_slots)
         for stack in stacks(prefs.slot_ptr):

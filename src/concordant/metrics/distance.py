@@ -13,7 +13,7 @@ What happens to items that a ranking leaves out is an explicit choice where it m
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,141 +21,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from concordant import kernels
-from concordant.errors import InputError, ParameterError, suggest
+from concordant.errors import InputError, ParameterError
 from concordant.kernels.codes import Missing
 from concordant.metrics.value import Metric, parse_all
-from concordant.params import param
+from concordant.params import param, values_of
 from concordant.registry import METRICS
 from concordant.types import Floats, Int32s, Int64s
 
 _MISSING = {"ignore": Missing.IGNORE, "last": Missing.LAST, "last-free": Missing.LAST_FREE}
 _MISSING_DOC = "items one ranking leaves out: not compared, last, or last at no cost among themselves"
-
-
-@dataclass(frozen=True)
-class DistanceMetric(Metric):
-    """A metric of one ranking against a reference ranking of the same items."""
-
-    kind: ClassVar[str] = "distance"
-    higher_is_better: ClassVar[bool] = False
-
-    def compare(self, reference: ArrayLike, ranks: ArrayLike) -> float:
-        """Compare two vectors of ranks."""
-        raise NotImplementedError
-
-
-@METRICS.add
-@dataclass(frozen=True)
-class Kendall(DistanceMetric):
-    """Number of pairs of items that the two rankings order differently."""
-
-    name: ClassVar[str] = "kendall"
-    normalised: bool = param(False, "divide by the number of pairs that both rankings order")
-
-    def compare(self, reference: ArrayLike, ranks: ArrayLike) -> float:
-        """Compare two vectors of ranks."""
-        return kendall(reference, ranks, normalised=self.normalised)
-
-
-@METRICS.add
-@dataclass(frozen=True)
-class Kemeny(DistanceMetric):
-    """Kendall's distance plus a penalty for each pair tied in exactly one of the two rankings."""
-
-    name: ClassVar[str] = "kemeny"
-    p: float = param(0.5, "penalty of a pair tied in exactly one ranking", low=0, high=1)
-    missing: str = param("ignore", _MISSING_DOC, choices=tuple(_MISSING))
-    normalised: bool = param(False, "divide by the number of pairs that at least one ranking orders")
-
-    def compare(self, reference: ArrayLike, ranks: ArrayLike) -> float:
-        """Compare two vectors of ranks."""
-        return kemeny(reference, ranks, p=self.p, missing=self.missing, normalised=self.normalised)
-
-
-@METRICS.add
-@dataclass(frozen=True)
-class TauB(DistanceMetric):
-    """Kendall's rank correlation with the usual correction for ties, from -1 to 1."""
-
-    name: ClassVar[str] = "tau-b"
-    aliases: ClassVar[tuple[str, ...]] = ("taub", "tau")
-    higher_is_better: ClassVar[bool] = True
-
-    def compare(self, reference: ArrayLike, ranks: ArrayLike) -> float:
-        """Compare two vectors of ranks."""
-        return tau_b(reference, ranks)
-
-
-@METRICS.add
-@dataclass(frozen=True)
-class Spearman(DistanceMetric):
-    """Spearman's rank correlation rho, from -1 to 1."""
-
-    name: ClassVar[str] = "spearman"
-    aliases: ClassVar[tuple[str, ...]] = ("rho",)
-    higher_is_better: ClassVar[bool] = True
-
-    def compare(self, reference: ArrayLike, ranks: ArrayLike) -> float:
-        """Compare two vectors of ranks."""
-        return spearman(reference, ranks)
-
-
-@METRICS.add
-@dataclass(frozen=True)
-class Footrule(DistanceMetric):
-    """Sum over items of how far their positions lie apart (Spearman's footrule)."""
-
-    name: ClassVar[str] = "footrule"
-    missing: str = param("ignore", "items one ranking leaves out: not compared, or last", choices=("ignore", "last"))
-
-    def compare(self, reference: ArrayLike, ranks: ArrayLike) -> float:
-        """Compare two vectors of ranks."""
-        return footrule(reference, ranks, missing=self.missing)
-
-
-@METRICS.add
-@dataclass(frozen=True)
-class PositionError(DistanceMetric):
-    """Number of items predicted before the truly best one."""
-
-    name: ClassVar[str] = "position-error"
-
-    def compare(self, reference: ArrayLike, ranks: ArrayLike) -> float:
-        """Compare two vectors of ranks."""
-        return position_error(reference, ranks)
-
-
-@METRICS.add
-@dataclass(frozen=True)
-class DiscountedError(DistanceMetric):
-    """Footrule whose items count less the lower they truly rank."""
-
-    name: ClassVar[str] = "discounted-error"
-
-    def compare(self, reference: ArrayLike, ranks: ArrayLike) -> float:
-        """Compare two vectors of ranks."""
-        return discounted_error(reference, ranks)
-
-
-@METRICS.add
-@dataclass(frozen=True)
-class Agree(DistanceMetric):
-    """Sum of the pair preferences that the order keeps.
-
-    A reference ranking prefers by 1 what it puts first, and by 1/2 each way what it ties.
-    """
-
-    name: ClassVar[str] = "agree"
-    higher_is_better: ClassVar[bool] = True
-
-    def compare(self, reference: ArrayLike, ranks: ArrayLike) -> float:
-        """Compare two vectors of ranks."""
-        tiers = _tiers(*_two(reference, ranks))
-        discordant, _, ordered = kernels.kendall_counts(tiers[0], tiers[1:], Missing.IGNORE)[0].tolist()
-        ranked = int((tiers >= 0).all(axis=0).sum())
-        tied_in_ranks = np.bincount(tiers[1][(tiers >= 0).all(axis=0)])
-        ordered_by_ranks = (ranked * ranked - int((tied_in_ranks**2).sum())) / 2
-        return float(ordered - discordant + (ordered_by_ranks - ordered) / 2)
 
 
 def compare_ranks(
@@ -179,12 +53,7 @@ def kendall(reference: ArrayLike, ranks: ArrayLike, *, normalised: bool = False)
 
 
 def kemeny(
-    reference: ArrayLike,
-    ranks: ArrayLike,
-    *,
-    p: float = 0.5,
-    missing: str = "ignore",
-    normalised: bool = False,
+    reference: ArrayLike, ranks: ArrayLike, *, p: float = 0.5, missing: str = "ignore", normalised: bool = False
 ) -> float:
     """Count discordant pairs plus ``p`` for each pair tied in exactly one ranking, in O(n log n).
 
@@ -196,12 +65,7 @@ def kemeny(
 
 
 def kendall_to_each(
-    reference: ArrayLike,
-    ranks: ArrayLike,
-    *,
-    p: float = 0.5,
-    missing: str = "ignore",
-    normalised: bool = False,
+    reference: ArrayLike, ranks: ArrayLike, *, p: float = 0.5, missing: str = "ignore", normalised: bool = False
 ) -> Floats:
     """Return the distance of one ranking (M items) to each of N rankings (N x M), see :func:`kemeny`."""
     code, penalty = _checked(missing, p)
@@ -226,22 +90,21 @@ def kendall_matrix(ranks: ArrayLike, p: float = 0.5, missing: str = "ignore", no
 
 def tau_b(reference: ArrayLike, ranks: ArrayLike) -> float:
     """Return Kendall's tau-b over the items both rank (SciPy); NaN when one ranking ties everything."""
-    one, other = _common(reference, ranks)
-    if _is_constant(one) or _is_constant(other):
-        return float("nan")
-    from scipy.stats import kendalltau
-
-    return float(kendalltau(one, other).statistic)
+    return _correlation("kendalltau", reference, ranks)
 
 
 def spearman(reference: ArrayLike, ranks: ArrayLike) -> float:
     """Return Spearman's rho over the items both rank (SciPy); NaN when one ranking ties everything."""
-    one, other = _common(reference, ranks)
-    if _is_constant(one) or _is_constant(other):
-        return float("nan")
-    from scipy.stats import spearmanr
+    return _correlation("spearmanr", reference, ranks)
 
-    return float(spearmanr(one, other).statistic)
+
+def _correlation(name: str, reference: ArrayLike, ranks: ArrayLike) -> float:
+    both = _common(reference, ranks)
+    if any(len(one) < 2 or bool((one == one[0]).all()) for one in both):
+        return float("nan")
+    from scipy import stats
+
+    return float(getattr(stats, name)(*both).statistic)
 
 
 def footrule(reference: ArrayLike, ranks: ArrayLike, *, missing: str = "ignore") -> float:
@@ -311,12 +174,19 @@ def agree(preferences: ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike], ranks
     return float(amounts.sum())
 
 
+def _agree_with_ranks(reference: ArrayLike, ranks: ArrayLike) -> float:
+    """Count the pairs that both rankings order alike, and half of those that only the second one orders."""
+    tiers = _tiers(*_two(reference, ranks))
+    discordant, _, ordered = kernels.kendall_counts(tiers[0], tiers[1:], Missing.IGNORE)[0].tolist()
+    ranked = int((tiers >= 0).all(axis=0).sum())
+    tied_in_ranks = np.bincount(tiers[1][(tiers >= 0).all(axis=0)])
+    ordered_by_ranks = (ranked * ranked - int((tied_in_ranks**2).sum())) / 2
+    return float(ordered - discordant + (ordered_by_ranks - ordered) / 2)
+
+
 def _checked(missing: str, p: float) -> tuple[int, float]:
-    if missing not in _MISSING:
-        hint = suggest(str(missing), list(_MISSING))
-        raise ParameterError(f"missing={missing!r} is not a choice: use one of {', '.join(_MISSING)}.{hint}")
-    if not 0 <= p <= 1:
-        raise ParameterError(f"p={p!r} is out of range: give a number between 0 and 1.")
+    if missing not in _MISSING or not 0 <= p <= 1:
+        Kemeny(p=p, missing=missing)  # says what is wrong
     return int(_MISSING[missing]), float(p)
 
 
@@ -390,5 +260,102 @@ def _common(reference: ArrayLike, ranks: ArrayLike) -> tuple[Floats, Floats]:
     return one[both], other[both]
 
 
-def _is_constant(values: Floats) -> bool:
-    return len(values) < 2 or bool((values == values[0]).all())
+@dataclass(frozen=True)
+class DistanceMetric(Metric):
+    """A metric of one ranking against a reference ranking of the same items.
+
+    ``function`` takes the two vectors of ranks and the options by name.
+    """
+
+    kind: ClassVar[str] = "distance"
+    higher_is_better: ClassVar[bool] = False
+    function: ClassVar[Callable[..., float]]
+
+    def compare(self, reference: ArrayLike, ranks: ArrayLike) -> float:
+        """Compare two vectors of ranks."""
+        return type(self).function(reference, ranks, **values_of(self))
+
+
+@METRICS.add
+@dataclass(frozen=True)
+class Kendall(DistanceMetric):
+    """Number of pairs of items that the two rankings order differently."""
+
+    name = "kendall"
+    function = staticmethod(kendall)
+    normalised: bool = param(False, "divide by the number of pairs that both rankings order")
+
+
+@METRICS.add
+@dataclass(frozen=True)
+class Kemeny(DistanceMetric):
+    """Kendall's distance plus a penalty for each pair tied in exactly one of the two rankings."""
+
+    name = "kemeny"
+    function = staticmethod(kemeny)
+    p: float = param(0.5, "penalty of a pair tied in exactly one ranking", low=0, high=1)
+    missing: str = param("ignore", _MISSING_DOC, choices=tuple(_MISSING))
+    normalised: bool = param(False, "divide by the number of pairs that at least one ranking orders")
+
+
+@METRICS.add
+@dataclass(frozen=True)
+class TauB(DistanceMetric):
+    """Kendall's rank correlation with the usual correction for ties, from -1 to 1."""
+
+    name = "tau-b"
+    aliases = ("taub", "tau")
+    higher_is_better = True
+    function = staticmethod(tau_b)
+
+
+@METRICS.add
+@dataclass(frozen=True)
+class Spearman(DistanceMetric):
+    """Spearman's rank correlation rho, from -1 to 1."""
+
+    name = "spearman"
+    aliases = ("rho",)
+    higher_is_better = True
+    function = staticmethod(spearman)
+
+
+@METRICS.add
+@dataclass(frozen=True)
+class Footrule(DistanceMetric):
+    """Sum over items of how far their positions lie apart (Spearman's footrule)."""
+
+    name = "footrule"
+    function = staticmethod(footrule)
+    missing: str = param("ignore", "items one ranking leaves out: not compared, or last", choices=("ignore", "last"))
+
+
+@METRICS.add
+@dataclass(frozen=True)
+class PositionError(DistanceMetric):
+    """Number of items predicted before the truly best one."""
+
+    name = "position-error"
+    function = staticmethod(position_error)
+
+
+@METRICS.add
+@dataclass(frozen=True)
+class DiscountedError(DistanceMetric):
+    """Footrule whose items count less the lower they truly rank."""
+
+    name = "discounted-error"
+    function = staticmethod(discounted_error)
+
+
+@METRICS.add
+@dataclass(frozen=True)
+class Agree(DistanceMetric):
+    """Sum of the pair preferences that the order keeps.
+
+    A reference ranking prefers by 1 what it puts first, and by 1/2 each way what it ties.
+    """
+
+    name = "agree"
+    higher_is_better = True
+    function = staticmethod(_agree_with_ranks)

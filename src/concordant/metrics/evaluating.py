@@ -51,8 +51,8 @@ def evaluate_arrays(
     place, ptr = _group(group, len(score_by_row))
     if len(place):
         score_by_row, label_by_row = _moved(score_by_row, place), _moved(label_by_row, place)
-    chosen, skips = _retrieval_only(metrics), _skips(unjudged)
-    average = _averages(ties) and _has_equal(score_by_row)
+    chosen, skips = _retrieval_only(metrics), _chosen("unjudged", unjudged, "zero", "skip")
+    average = _chosen("ties", ties, "order", "average") and _has_equal(score_by_row)
     compiled = [] if average else [one for one in chosen if one.measure is not None]
     largest = _largest(label_by_row, chosen)
     values = kernels.evaluate_scores(score_by_row, label_by_row, ptr, _table(compiled, largest), skips)
@@ -97,7 +97,7 @@ def evaluate_ranked(
     levels = None if level is None else _floats(level, "level")
     if levels is not None and len(levels) != len(ranked):
         raise InputError(f"There are {len(levels)} levels but {len(ranked)} ranked labels: give one level per label.")
-    chosen, skips = _retrieval_only(metrics), _skips(unjudged)
+    chosen, skips = _retrieval_only(metrics), _chosen("unjudged", unjudged, "zero", "skip")
     compiled = [] if levels is not None else [one for one in chosen if one.measure is not None]
     largest = max(_largest(labels, chosen) for labels in ((judged,) if joined else (judged, ranked)))
     values = kernels.evaluate_lists(ranked, starts, judged, judged_starts, _table(compiled, largest), skips)
@@ -147,16 +147,11 @@ def _by_name(
     return {str(one): columns[one] for one in chosen}
 
 
-def _skips(unjudged: str) -> bool:
-    if unjudged not in ("zero", "skip"):
-        raise ParameterError(f"unjudged={unjudged!r} is not a choice: use 'zero' or 'skip'.")
-    return unjudged == "skip"
-
-
-def _averages(ties: str) -> bool:
-    if ties not in ("order", "average"):
-        raise ParameterError(f"ties={ties!r} is not a choice: use 'order' or 'average'.")
-    return ties == "average"
+def _chosen(name: str, given: str, usual: str, other: str) -> bool:
+    """Say whether the other of two choices is given."""
+    if given not in (usual, other):
+        raise ParameterError(f"{name}={given!r} is not a choice: use {usual!r} or {other!r}.")
+    return given == other
 
 
 def _has_equal(score: Floats) -> bool:

@@ -22,11 +22,10 @@ from concordant.metrics.lists import Lists
 from concordant.metrics.value import Metric
 from concordant.params import param
 from concordant.registry import METRICS
-from concordant.types import Floats, Int64s
+from concordant.types import AnyArray, Floats, Int64s
 
 _LEAST_POSITIVE = float(np.nextafter(0.0, 1.0))
 _EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan}
-_CUTOFF = "how many of the best documents count; all if not given"
 # 2^label must stay far from overflow even when a thousand gains are added.
 LARGEST_LABEL = 900.0
 
@@ -90,18 +89,29 @@ class BinaryMetric(RetrievalMetric):
         """Return the metric as the kernels read it."""
         return [*super().row(largest_label), float(self.threshold), 0.0]
 
-    def _hits(self, lists: Lists, cutoff: int | Floats | None) -> Floats:
-        """Return how many of the best are relevant."""
-        return lists.sum(lists.mean_in_tie(lists.gain_label >= self.threshold), cutoff)
+    def _hits(self, lists: Lists, cutoff: int | Floats | None, weight: AnyArray | float = 1.0) -> Floats:
+        """Return how many of the best are relevant, each counted by the weight of its place."""
+        return lists.sum(weight * lists.mean_in_tie(lists.gain_label >= self.threshold), cutoff)
+
+    def _first_hit(self, lists: Lists) -> Floats:
+        """Return, for each place, the chance that the first relevant document stands there."""
+        return lists.chance_to_stop((lists.gain_label >= self.threshold).astype(np.float64))
 
     def _relevant(self, lists: Lists) -> Floats:
         """Return how many documents are judged relevant, at least 1."""
         return np.maximum(lists.relevant(self.threshold), 1.0)
 
 
+@dataclass(frozen=True)
+class CutMetric(RetrievalMetric):
+    """A metric that may look at the best documents only."""
+
+    cutoff: int | None = param(None, "how many of the best documents count; all if not given", low=1)
+
+
 @METRICS.add
 @dataclass(frozen=True)
-class NDCG(RetrievalMetric):
+class NDCG(CutMetric):
     """Discounted cumulative gain of the best T over that of the ideal order.
 
     ``sum_{i<=T} (2^l_i - 1)/D(i)``, with ``D(i) = log2(i+1)``, or in the LETOR convention ``D(1) = 1``,
@@ -109,9 +119,8 @@ class NDCG(RetrievalMetric):
     has it; linear gain puts ``l_i`` for ``2^l_i - 1``.
     """
 
-    name: ClassVar[str] = "ndcg"
-    measure: ClassVar[Measure] = Measure.NDCG
-    cutoff: int | None = param(None, _CUTOFF, low=1)
+    name = "ndcg"
+    measure = Measure.NDCG
     discount: str = param(
         "log2", "log2(i+1) at place i, or as LETOR's script: 0 if documents are too few", choices=("log2", "letor")
     )
@@ -143,13 +152,12 @@ class NDCG(RetrievalMetric):
 
 @METRICS.add
 @dataclass(frozen=True)
-class Precision(BinaryMetric):
+class Precision(CutMetric, BinaryMetric):
     """Share of the best T places that hold a relevant document; without T, of the whole list."""
 
-    name: ClassVar[str] = "p"
-    aliases: ClassVar[tuple[str, ...]] = ("precision", "set-p")
-    measure: ClassVar[Measure] = Measure.PRECISION
-    cutoff: int | None = param(None, _CUTOFF, low=1)
+    name = "p"
+    aliases = ("precision", "set-p")
+    measure = Measure.PRECISION
 
     def averaged(self, lists: Lists) -> Floats:
         """Return precision, its mean over all orders inside ties."""
@@ -158,13 +166,12 @@ class Precision(BinaryMetric):
 
 @METRICS.add
 @dataclass(frozen=True)
-class MeanAveragePrecision(BinaryMetric):
+class MeanAveragePrecision(CutMetric, BinaryMetric):
     """Mean precision at the places of the relevant documents, over all judged relevant ones."""
 
-    name: ClassVar[str] = "map"
-    aliases: ClassVar[tuple[str, ...]] = ("ap",)
-    measure: ClassVar[Measure] = Measure.AVERAGE_PRECISION
-    cutoff: int | None = param(None, _CUTOFF, low=1)
+    name = "map"
+    aliases = ("ap",)
+    measure = Measure.AVERAGE_PRECISION
 
     def averaged(self, lists: Lists) -> Floats:
         """Return average precision, its mean over all orders inside ties.
@@ -182,16 +189,15 @@ class MeanAveragePrecision(BinaryMetric):
 
 @METRICS.add
 @dataclass(frozen=True)
-class ExpectedReciprocalRank(RetrievalMetric):
+class ExpectedReciprocalRank(CutMetric):
     """Expected reciprocal of the place where a user stops who is satisfied by better labels sooner.
 
     The user stops at place i with probability ``V_i = (2^l_i - 1)/2^lmax``: the metric is
     ``sum_i (1/i) V_i prod_{j<i} (1 - V_j)``.
     """
 
-    name: ClassVar[str] = "err"
-    measure: ClassVar[Measure] = Measure.EXPECTED_RECIPROCAL_RANK
-    cutoff: int | None = param(None, _CUTOFF, low=1)
+    name = "err"
+    measure = Measure.EXPECTED_RECIPROCAL_RANK
     lmax: float | None = param(
         None, "the largest label of the scale; the data's if not given", low=0, high=LARGEST_LABEL
     )
@@ -212,29 +218,26 @@ class ExpectedReciprocalRank(RetrievalMetric):
 
 @METRICS.add
 @dataclass(frozen=True)
-class MeanReciprocalRank(BinaryMetric):
+class MeanReciprocalRank(CutMetric, BinaryMetric):
     """Reciprocal of the place of the first relevant document; 0 if none is among the best T."""
 
-    name: ClassVar[str] = "mrr"
-    aliases: ClassVar[tuple[str, ...]] = ("rr", "recip-rank")
-    measure: ClassVar[Measure] = Measure.RECIPROCAL_RANK
-    cutoff: int | None = param(None, _CUTOFF, low=1)
+    name = "mrr"
+    aliases = ("rr", "recip-rank")
+    measure = Measure.RECIPROCAL_RANK
 
     def averaged(self, lists: Lists) -> Floats:
         """Return the reciprocal rank, its mean over all orders inside ties."""
-        stops = lists.chance_to_stop((lists.gain_label >= self.threshold).astype(np.float64))
-        return lists.sum(stops / lists.position, self.cutoff)
+        return lists.sum(self._first_hit(lists) / lists.position, self.cutoff)
 
 
 @METRICS.add
 @dataclass(frozen=True)
-class Recall(BinaryMetric):
+class Recall(CutMetric, BinaryMetric):
     """Share of the judged relevant documents that are among the best T."""
 
-    name: ClassVar[str] = "recall"
-    aliases: ClassVar[tuple[str, ...]] = ("set-recall",)
-    measure: ClassVar[Measure] = Measure.RECALL
-    cutoff: int | None = param(None, _CUTOFF, low=1)
+    name = "recall"
+    aliases = ("set-recall",)
+    measure = Measure.RECALL
 
     def averaged(self, lists: Lists) -> Floats:
         """Return recall, its mean over all orders inside ties."""
@@ -243,17 +246,16 @@ class Recall(BinaryMetric):
 
 @METRICS.add
 @dataclass(frozen=True)
-class HitRate(BinaryMetric):
+class HitRate(CutMetric, BinaryMetric):
     """Share of the queries with a relevant document among the best T."""
 
-    name: ClassVar[str] = "hit"
-    aliases: ClassVar[tuple[str, ...]] = ("hit-rate", "success")
-    measure: ClassVar[Measure] = Measure.HIT
-    cutoff: int | None = param(None, _CUTOFF, low=1)
+    name = "hit"
+    aliases = ("hit-rate", "success")
+    measure = Measure.HIT
 
     def averaged(self, lists: Lists) -> Floats:
         """Return the chance of a relevant document among the best T over all orders inside ties."""
-        return lists.sum(lists.chance_to_stop((lists.gain_label >= self.threshold).astype(np.float64)), self.cutoff)
+        return lists.sum(self._first_hit(lists), self.cutoff)
 
 
 @METRICS.add
@@ -261,9 +263,9 @@ class HitRate(BinaryMetric):
 class RPrecision(BinaryMetric):
     """Precision at R, the number of judged relevant documents of the query."""
 
-    name: ClassVar[str] = "rprec"
-    aliases: ClassVar[tuple[str, ...]] = ("r-precision",)
-    measure: ClassVar[Measure] = Measure.R_PRECISION
+    name = "rprec"
+    aliases = ("r-precision",)
+    measure = Measure.R_PRECISION
 
     def averaged(self, lists: Lists) -> Floats:
         """Return R-precision, its mean over all orders inside ties."""
@@ -273,12 +275,11 @@ class RPrecision(BinaryMetric):
 
 @METRICS.add
 @dataclass(frozen=True)
-class FMeasure(BinaryMetric):
+class FMeasure(CutMetric, BinaryMetric):
     """Harmonic mean of precision and recall of the best T; without T, of the whole list."""
 
-    name: ClassVar[str] = "f1"
-    aliases: ClassVar[tuple[str, ...]] = ("f", "set-f")
-    cutoff: int | None = param(None, _CUTOFF, low=1)
+    name = "f1"
+    aliases = ("f", "set-f")
 
     def averaged(self, lists: Lists) -> Floats:
         """Return twice the relevant documents found over the places looked at and the relevant documents there are."""
@@ -288,20 +289,18 @@ class FMeasure(BinaryMetric):
 
 @METRICS.add
 @dataclass(frozen=True)
-class RankBiasedPrecision(BinaryMetric):
+class RankBiasedPrecision(CutMetric, BinaryMetric):
     """Expected share of relevant documents a user sees who goes on to the next with probability p.
 
     ``(1 - p) sum_i p^(i-1) [l_i is relevant]`` (Moffat and Zobel 2008).
     """
 
-    name: ClassVar[str] = "rbp"
-    cutoff: int | None = param(None, _CUTOFF, low=1)
+    name = "rbp"
     p: float = param(0.8, "the chance that the user goes on to the next document", low=0, high=1)
 
     def averaged(self, lists: Lists) -> Floats:
         """Return rank-biased precision, its mean over all orders inside ties."""
-        weight = (1.0 - self.p) * self.p ** (lists.position - 1.0)
-        return lists.sum(weight * lists.mean_in_tie(lists.gain_label >= self.threshold), self.cutoff)
+        return self._hits(lists, self.cutoff, (1.0 - self.p) * np.power(self.p, lists.position - 1.0))
 
 
 @METRICS.add
@@ -313,7 +312,7 @@ class BinaryPreference(BinaryMetric):
     above the relevant document r (Buckley and Voorhees 2004, as trec_eval counts). A negative label is unjudged.
     """
 
-    name: ClassVar[str] = "bpref"
+    name = "bpref"
 
     def averaged(self, lists: Lists) -> Floats:
         """Return bpref; the irrelevant documents of a tie that stand above a relevant one are 0, 1, …, m alike."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from concordant.errors import InputError, ParameterError, UnknownNameError, suggest
+from concordant.metrics.evaluating import mean
 from concordant.types import Floats
 from concordant.writing import format_p
 
@@ -105,9 +106,9 @@ def compare_systems(
         paired_t_test(differences[name]) if test == "t" else randomisation_test(differences[name], drawn, rounds=rounds)
         for name in others
     ]
-    rows = [SystemRow(baseline, _mean(by_system[baseline]), 0.0, 1.0, 1.0, False)]
+    rows = [SystemRow(baseline, mean(by_system[baseline]), 0.0, 1.0, 1.0, False)]
     for name, p, corrected in zip(others, p_values, holm(p_values), strict=True):
-        rows.append(SystemRow(name, _mean(by_system[name]), _mean(differences[name]), p, corrected, corrected < alpha))
+        rows.append(SystemRow(name, mean(by_system[name]), mean(differences[name]), p, corrected, corrected < alpha))
     return SystemComparison(tuple(rows), baseline, test, alpha)
 
 
@@ -188,8 +189,3 @@ def _check_test(test: str, alpha: float, rounds: int) -> None:
         raise ParameterError(f"alpha={alpha!r} is out of range: give a number between 0 and 1.")
     if rounds < 1:
         raise ParameterError(f"rounds={rounds!r} is out of range: give a whole number of at least 1.")
-
-
-def _mean(values: Floats) -> float:
-    kept = values[~np.isnan(values)]
-    return float(kept.mean()) if len(kept) else float("nan")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from concordant.types import Bools, Floats, Int32s
-from concordant.vocabulary import Vocabulary
+from concordant.vocabulary import Coded, Vocabulary, codes_in
 
 YES = {"true", "t", "yes", "y", "1", "1.0", "tie", "tied", "draw", "d"}
 NO = {"false", "f", "no", "n", "0", "0.0", ""}
@@ -54,26 +54,19 @@ def _moment(word: str) -> tuple[str, float]:
     return "date", (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
 
 
-def decide_outcomes(
-    codes: Int32s,
-    words: Vocabulary,
-    left: Int32s,
-    right: Int32s,
-    items: Vocabulary,
-    names: tuple[str, str],
-) -> Floats:
+def decide_outcomes(outcome: Coded, left: Coded, right: Coded, names: tuple[str, str]) -> Floats:
     """Return 1 where the left item won, -1 where the right one did, 0 for a tie, NaN where nothing is understood.
 
     The outcome may be the label of one of the two items, the name of its column, a word, or a number. Numbers are
     read from the left's view: 1 / 0 / 0.5; or 1 / -1 / 0 when a -1 occurs; or 1 / 2 / 0 when a 2 occurs. A score
     like 3-1 says itself who won; H, A and D are understood where the columns are called home and away.
     """
+    codes, words = outcome
     number_means = _numbers([word.strip() for word in words.labels])
     side_of_word = np.array([*(_side(word, names, number_means) for word in words.labels), np.nan])
     side = side_of_word[codes]
-    item = np.append(items.codes(words.labels), np.int32(-1))[codes]
-    side[item == right] = -1.0
-    side[item == left] = 1.0
+    for (item, items), means in ((right, -1.0), (left, 1.0)):
+        side[np.append(codes_in(items, words), np.int32(-1))[codes] == item] = means
     return side
 
 

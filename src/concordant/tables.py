@@ -201,7 +201,7 @@ def _pairs(rows: Rows) -> Parts:
     (one, two), vocabulary = join_columns([rows.raw(first), rows.raw(second)])
     if first == "winner":
         return _compared(rows, one, two, vocabulary, rows.flags("tie") if rows.has("tie") else None)
-    side = _side_by_flags(rows) if rows.has("left_won") else _side_by_words(rows, one, two, vocabulary)
+    side = _side_by_flags(rows) if rows.has("left_won") else _side_by_words(rows)
     is_right = side < 0
     # Items are numbered as they appear, the winner of a row before its loser.
     winner, loser = np.where(is_right, two, one), np.where(is_right, one, two)
@@ -219,10 +219,9 @@ def _side_by_flags(rows: Rows) -> Floats:
     return left.astype(np.float64) - right
 
 
-def _side_by_words(rows: Rows, left: Int32s, right: Int32s, vocabulary: Vocabulary) -> Floats:
-    outcome, words = rows.raw("outcome")
+def _side_by_words(rows: Rows) -> Floats:
     names = rows.plan.column["left"], rows.plan.column["right"]
-    side = decide_outcomes(outcome, words, left, right, vocabulary, names)
+    side = decide_outcomes(rows.raw("outcome"), rows.raw("left"), rows.raw("right"), names)
     rows.refuse(
         np.isnan(side),
         "the outcome names neither side nor a tie",

@@ -194,6 +194,12 @@ def join_vocabularies(vocabularies: Sequence[Vocabulary]) -> tuple[list[Int32s],
     return [np.append(own, np.int32(-1)) for own in np.split(codes, bounds)], joined
 
 
+def codes_in(vocabulary: Vocabulary, labels: Vocabulary) -> Int32s:
+    """Return the code of every label in a vocabulary, -1 where it has none."""
+    (_, found), _ = join_vocabularies([vocabulary, labels])
+    return np.where(found < len(vocabulary), found, np.int32(-1))[:-1]
+
+
 def renumber(codes: AnyArray, vocabulary: Vocabulary) -> Coded:
     """Number only the labels in use, in order of appearance."""
     fresh, first = kernels.encode_ints(np.ascontiguousarray(codes, np.int64))

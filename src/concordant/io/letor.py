@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.reading import FEATURES, LABELS, PREFERENCES, Options
 from concordant.screening import Screen, refuse_lines
-from concordant.types import Floats, Int32s, Int64s
+from concordant.types import Int64s
 from concordant.vocabulary import Coded, Vocabulary, renumber
 
 _ROW = re.compile(rb"[-+.\deE]+\s+(?:qid:\S+\s+)?\d+:\S+(?:\s|$)")
@@ -55,22 +55,6 @@ declare(
         sniff=_looks_like,
     )
 )
-
-
-class LetorRows(NamedTuple):
-    """Rows as the kernel parses them; a span of -1 is absent."""
-
-    label: Floats
-    query_start: Int64s
-    query_end: Int64s
-    document_start: Int64s
-    document_end: Int64s
-    ptr: Int64s
-    field: Int32s
-    value: Floats
-    line: Int64s
-    bad_line: Int64s
-    bad_kind: Int32s
 
 
 def read(sources: Sequence[Source], options: Options) -> Preferences:
@@ -184,8 +168,8 @@ class _Letor(Screen):
 
     def __init__(self, sources: Sequence[Source], options: Options) -> None:
         self.lines = Lines(sources)
-        parsed = LetorRows(*kernels.parse_letor(self.lines.data))
-        self.label, self.ptr, self.index, self.value = parsed.label, parsed.ptr, parsed.field, parsed.value
+        parsed = kernels.parse_letor(self.lines.data)
+        self.label, self.ptr, self.index, self.value = parsed.label, parsed.ptr, parsed.feature, parsed.value
         self._query = parsed.query_start, parsed.query_end
         self._document = parsed.document_start, parsed.document_end
         self.lines.line, self._bad_line = parsed.line, parsed.bad_line

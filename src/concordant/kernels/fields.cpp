@@ -2,7 +2,7 @@
 //
 // Fields are spans of the file's bytes; labels are numbered and numbers are parsed straight from there, so no
 // string is ever made. Lines that cannot be understood are listed, never guessed at.
-#include "common.hpp"
+#include "encoding.hpp"
 
 #include <charconv>
 #include <cstdlib>
@@ -10,7 +10,6 @@
 #include <limits>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace {
@@ -38,12 +37,6 @@ bool parse_double(const uint8_t *from, const uint8_t *to, double &out) {
     out = std::strtod(copy.c_str(), &stop);
     return stop == copy.c_str() + copy.size();
 #endif
-}
-
-template <typename T> Out<T> to_numpy(const std::vector<T> &values) {
-    Buffer<T> out(values.size());
-    std::copy(values.begin(), values.end(), out.get());
-    return out.give();
 }
 
 // Every line that is not blank, split at white space: the spans of its first `width` fields (empty where it has
@@ -80,7 +73,8 @@ nb::tuple split_fields(In<uint8_t> data, int32_t width) {
             count.push_back(fields);
         }
     }
-    return nb::make_tuple(to_numpy(start), to_numpy(end), to_numpy(line), to_numpy(count));
+    return nb::make_tuple(to_numpy(std::move(start)), to_numpy(std::move(end)), to_numpy(std::move(line)),
+                          to_numpy(std::move(count)));
 }
 
 // Codes of the texts in these spans, in order of first appearance; the distinct texts end to end.
@@ -92,26 +86,32 @@ nb::tuple encode_spans(In<uint8_t> data, In<int64_t> start, In<int64_t> end) {
     std::vector<uint8_t> bytes;
     {
         nb::gil_scoped_release release;
-        std::unordered_map<std::string_view, int32_t> code_of;
-        code_of.reserve(n / 4 + 16);
-        std::string_view previous;
-        for (size_t k = 0; k < n; ++k) {
-            std::string_view label(text + start.data()[k], static_cast<size_t>(end.data()[k] - start.data()[k]));
-            if (k && label == previous) {  // topics and tags repeat line after line
-                codes[k] = codes[k - 1];
-                continue;
+        Table table;
+        Key keys[BLOCK];
+        uint64_t hashes[BLOCK];
+        auto label = [&](size_t k) {
+            return Text{text + start.data()[k], static_cast<size_t>(end.data()[k] - start.data()[k])};
+        };
+        for (size_t from = 0; from < n; from += BLOCK) {
+            size_t stop = from + BLOCK < n ? from + BLOCK : n;
+            for (size_t k = from; k < stop; ++k) {
+                keys[k - from] = make_key(label(k), 1);
+                hashes[k - from] = hash_key(keys[k - from]);
+                table.prefetch(hashes[k - from]);
             }
-            auto found = code_of.emplace(label, static_cast<int32_t>(first.size()));
-            if (found.second) {
+            for (size_t k = from; k < stop; ++k) {
+                Text own = label(k);
+                codes[k] = table.find_or_add(keys[k - from], hashes[k - from], [&](int32_t c) {
+                    return std::memcmp(bytes.data() + offsets[static_cast<size_t>(c)], own.data, own.size) == 0;
+                });
+                if (static_cast<size_t>(codes[k]) < first.size()) continue;
                 first.push_back(static_cast<int64_t>(k));
-                bytes.insert(bytes.end(), label.begin(), label.end());
+                bytes.insert(bytes.end(), own.data, own.data + own.size);
                 offsets.push_back(static_cast<int64_t>(bytes.size()));
             }
-            codes[k] = found.first->second;
-            previous = label;
         }
     }
-    return nb::make_tuple(codes.give(), to_numpy(offsets), to_numpy(bytes), to_numpy(first));
+    return nb::make_tuple(codes.give(), to_numpy(std::move(offsets)), to_numpy(std::move(bytes)), to_numpy(std::move(first)));
 }
 
 // The numbers in these spans, NaN where a span is none.
@@ -221,9 +221,13 @@ nb::object parse_letor(In<uint8_t> data) {
             rows.line.push_back(number);
         }
     }
-    return named("LetorRows", to_numpy(rows.label), to_numpy(rows.qid_start), to_numpy(rows.qid_end),
-                 to_numpy(rows.doc_start), to_numpy(rows.doc_end), to_numpy(rows.ptr), to_numpy(rows.index),
-                 to_numpy(rows.value), to_numpy(rows.line), to_numpy(rows.bad_line), to_numpy(rows.bad_kind));
+    rows.index.shrink_to_fit(); // they grew by doubling, and stay as long as the preferences are made
+    rows.value.shrink_to_fit();
+    return named("LetorRows", to_numpy(std::move(rows.label)), to_numpy(std::move(rows.qid_start)),
+                 to_numpy(std::move(rows.qid_end)), to_numpy(std::move(rows.doc_start)),
+                 to_numpy(std::move(rows.doc_end)), to_numpy(std::move(rows.ptr)), to_numpy(std::move(rows.index)),
+                 to_numpy(std::move(rows.value)), to_numpy(std::move(rows.line)), to_numpy(std::move(rows.bad_line)),
+                 to_numpy(std::move(rows.bad_kind)));
 }
 
 } // namespace

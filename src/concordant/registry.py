@@ -123,6 +123,11 @@ class Kind(Generic[Entry]):
         found: Entry = _load(self, name)
         return found
 
+    def name_of(self, entry: type) -> str | None:
+        """Return the name of a built-in class, None for any other."""
+        name = entry.__module__.rpartition(".")[2].replace("_", "-")
+        return name if self.modules().get(name) == entry.__module__ and self.load(name) is entry else None
+
     def family(self, name: str) -> str:
         """Return the family of a built-in entry, or the package another one comes from."""
         if name not in self.modules():

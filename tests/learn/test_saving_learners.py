@@ -26,8 +26,9 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, PolynomialF
 
 import concordant as cc
 from concordant import learn, saving
-from concordant.learn import GradientRanker, Ranker, RankNet, _plain
-from concordant.learn._values import pack, unpack
+from concordant.learn import GradientRanker, Ranker, RankNet
+from concordant.saving.estimators import SKLEARN, Estimators
+from concordant.saving.values import pack, unpack
 
 BOOSTERS = {"xgboost-ranker": "xgboost", "light-gbm-ranker": "lightgbm"}
 HERE = [name for name in learn.modules() if name not in BOOSTERS or importlib.util.find_spec(BOOSTERS[name])]
@@ -93,9 +94,9 @@ def test_a_pipeline_comes_back_with_all_its_steps() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", sorted(set(_plain.SKLEARN) - {"Pipeline", "FeatureUnion", "LabelBinarizer"}))
+@pytest.mark.parametrize("name", sorted(set(SKLEARN) - {"Pipeline", "FeatureUnion", "LabelBinarizer"}))
 def test_every_listed_class_of_scikit_learn_answers_the_same(name: str) -> None:
-    cls = getattr(importlib.import_module(_plain.SKLEARN[name][0]), name)
+    cls = getattr(importlib.import_module(SKLEARN[name][0]), name)
     params = {"n_quantiles": 20} if name == "QuantileTransformer" else {}
     params |= {"n_components": 3} if "n_components" in cls().get_params() and "Discriminant" not in name else {}
     model = cls(**params).fit(X, Y > 0)
@@ -142,7 +143,7 @@ def test_what_is_kept_beside_a_model_is_read_without_building_it(tmp_path: Path)
 )
 def test_plain_values_come_back_as_they_were(value: Any) -> None:
     arrays: dict[str, Any] = {}
-    found = unpack(json.loads(json.dumps(pack(value, "x", arrays, _plain.Estimators()))), arrays, _plain.Estimators())
+    found = unpack(json.loads(json.dumps(pack(value, "x", arrays, Estimators()))), arrays, Estimators())
     assert type(found) is type(value)
     assert np.array_equal(found, value) if isinstance(value, np.ndarray) else found == value
 
@@ -150,11 +151,11 @@ def test_plain_values_come_back_as_they_were(value: Any) -> None:
 def test_sparse_rows_come_back() -> None:
     arrays: dict[str, Any] = {}
     rows = csr_array(np.where(X > 1, X, 0))
-    packed = pack(rows, "x", arrays, _plain.Estimators())
-    assert (unpack(packed, arrays, _plain.Estimators()) != rows).nnz == 0
+    packed = pack(rows, "x", arrays, Estimators())
+    assert (unpack(packed, arrays, Estimators()) != rows).nnz == 0
     arrays["x.indices"] = arrays["x.indices"] + 1000  # out of range
     with pytest.raises(ValueError):
-        unpack(packed, arrays, _plain.Estimators())
+        unpack(packed, arrays, Estimators())
 
 
 # ---- refused when saving ----

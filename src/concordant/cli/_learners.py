@@ -57,9 +57,9 @@ def name_of(cls: type) -> str:
 
 def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Complete the name of a learner in the shell."""
-    from concordant import learn
+    from concordant.registry import LEARNERS
 
-    return [name for name in learn.modules() if name.startswith(incomplete)]
+    return [name for name in LEARNERS.modules() if name.startswith(incomplete)]
 
 
 # ---- reading ----

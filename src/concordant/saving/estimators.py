@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from concordant import learn, losses
 from concordant.errors import InputError, ParameterError
-from concordant.learn._values import Arrays, pack, unpack
 from concordant.losses.base import Loss
 from concordant.params import check_params
+from concordant.registry import LEARNERS, LOSSES
+from concordant.saving.values import Arrays, pack, unpack
 from concordant.scorers.kernel import KernelMap
 from concordant.types import AnyArray
 
@@ -56,15 +56,6 @@ SKLEARN = {name: (f"sklearn.{module}", kept) for module, classes in _SKLEARN.ite
 _REQUESTS = ("fit", "partial_fit", "predict", "predict_proba", "decision_function", "score", "transform")
 
 
-def name_of(estimator: object) -> str | None:
-    """Return the name an estimator of concordant.learn has on the command line, None for anything else."""
-    module = type(estimator).__module__
-    if not module.startswith(f"{learn.__name__}."):
-        return None
-    name = module.rpartition(".")[2].replace("_", "-")
-    return name if name in learn.modules() and learn.load(name) is type(estimator) else None
-
-
 def is_estimator(value: object) -> bool:
     """Say whether a value is an estimator, of whatever library."""
     return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
@@ -76,8 +67,8 @@ class Estimators:
     def pack(self, value: object, path: str, arrays: Arrays) -> dict[str, Any] | None:
         """Return an estimator as JSON and arrays; None for what is none."""
         if isinstance(value, Loss):
-            name = type(value).__module__.rpartition(".")[2].replace("_", "-")
-            if _loss_class(name) is not type(value):
+            name = LOSSES.name_of(type(value))
+            if name is None:
                 raise InputError(f"{path} cannot be saved: the loss {type(value).__name__} is not one of concordant's.")
             return {"kind": "loss", "name": name, "settings": self._packed(_fields(value), path, arrays)}
         if isinstance(value, KernelMap):
@@ -88,10 +79,9 @@ class Estimators:
         """Return the estimator, its class taken from the lists of this module."""
         kind = packed["kind"]
         if kind == "loss":
-            loss = _loss_class(str(packed["name"]))
-            if loss is None:
+            if packed["name"] not in LOSSES.modules():
                 raise ValueError(f"there is no loss {packed['name']!r}")
-            return loss(**self._unpacked(packed["settings"], arrays, depth))
+            return LOSSES.load(packed["name"])(**self._unpacked(packed["settings"], arrays, depth))
         if kind == "kernel-map":
             return KernelMap(**self._unpacked(packed["settings"], arrays, depth))
         if kind != "estimator":
@@ -147,16 +137,6 @@ class Estimators:
         return {str(name): unpack(value, arrays, self, depth + 1) for name, value in dict(packed).items()}
 
 
-def _loss_class(name: str) -> type[Loss] | None:
-    """Return the class of one of concordant's losses, None where there is no such loss."""
-    if name not in losses.names():
-        return None
-    try:
-        return losses.load(name)
-    except StopIteration:  # a file of the folder that defines no loss
-        return None
-
-
 def _fields(value: Any) -> dict[str, object]:
     """Return the settings of a dataclass."""
     return {one.name: getattr(value, one.name) for one in fields(value)}
@@ -164,10 +144,10 @@ def _fields(value: Any) -> dict[str, object]:
 
 def _place(estimator: object) -> tuple[str, str, tuple[str, ...]]:
     """Return library, name and private attributes of an estimator that can be saved; refuse any other."""
-    known = name_of(estimator)
+    cls = type(estimator)
+    known = LEARNERS.name_of(cls)
     if known is not None:
         return "concordant", known, ()
-    cls = type(estimator)
     if cls.__name__ in SKLEARN and cls.__module__.startswith("sklearn."):
         module, private = SKLEARN[cls.__name__]
         if getattr(importlib.import_module(module), cls.__name__) is cls:
@@ -181,8 +161,8 @@ def _place(estimator: object) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _class_of(library: str, name: str) -> tuple[Any, tuple[str, ...]]:
-    if library == "concordant" and name in learn.modules():
-        return learn.load(name), ()
+    if library == "concordant" and name in LEARNERS.modules():
+        return LEARNERS.load(name), ()
     if library == "scikit-learn" and name in SKLEARN:
         module, private = SKLEARN[name]
         return getattr(importlib.import_module(module), name), private

@@ -88,7 +88,7 @@ def _describe(model: Any, arrays: dict[str, AnyArray]) -> dict[str, Any]:
         description |= _describe_method(model)
         description["learnt"] = {name: _pack(name, value, arrays) for name, value in model.learnt.items()}
         return description
-    from concordant.learn._plain import Estimators, is_estimator
+    from concordant.saving.estimators import Estimators, is_estimator
 
     if not is_estimator(model):
         raise InputError(
@@ -197,7 +197,7 @@ def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
 
 def _rebuild_estimator(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
     try:
-        from concordant.learn._plain import Estimators
+        from concordant.saving.estimators import Estimators
 
         here, there = _sklearn_version(), str(description.get("scikit-learn"))
     except ModuleNotFoundError:

@@ -31,16 +31,12 @@ class Extension(Protocol):
 
 def pack(value: object, path: str, arrays: Arrays, extension: Extension) -> Any:
     """Return a value as JSON, its arrays put into ``arrays``; refuse what is no plain value."""
-    if (
-        value is None
-        or isinstance(value, (bool, str))
-        or (isinstance(value, int) and not isinstance(value, np.generic))
-    ):
-        return value
-    if isinstance(value, float) and not isinstance(value, np.generic):
-        return value if math.isfinite(value) else {"kind": "float", "value": str(value)}
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, (np.ndarray, np.generic)):  # before the others: NumPy's numbers are also Python's
         return _pack_array(np.asarray(value), path, arrays, is_scalar=isinstance(value, np.generic))
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"kind": "float", "value": str(value)}
+    if value is None or isinstance(value, (bool, str, int, float)):
+        return value
     if isinstance(value, np.dtype) and value.kind in "biuf":
         return {"kind": "dtype", "value": value.name}
     if isinstance(value, list):
@@ -105,14 +101,10 @@ def unpack(packed: Any, arrays: Mapping[str, AnyArray], extension: Extension, de
 
 
 def _dtype(name: str) -> np.dtype[Any]:
-    if name not in (
-        "bool",
-        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-        "float32",
-        "float64",
-    ):
+    found = np.dtype(name)
+    if found.kind not in "biuf":
         raise ValueError(f"{name!r} is no type of numbers")
-    return np.dtype(name)
+    return found
 
 
 def _unpack_sparse(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Any:

@@ -336,7 +336,7 @@ def test_a_terminal_shows_how_far_kemeny_has_come(run: Run, tmp_path: Path, monk
 
     simulated = tmp_path / "votes.csv"
     run("simulate", "mallows", "--items", 30, "--ballots", 5, "--phi", 0.99, "-o", simulated)
-    monkeypatch.setattr("concordant.cli._shared.waiting", waiting)
+    monkeypatch.setattr("concordant.cli._shared.progress", waiting)
     monkeypatch.setattr("concordant.cli.rank.is_watched", lambda: True)
     run("rank", simulated, "--method", "kemeny")
     assert shown[0] == "kemeny: counting pairs"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import click
 
@@ -64,15 +65,55 @@ def read_preferences(path: Sequence[str], options: dict[str, Any]) -> Preference
     return read(path[0] if len(path) == 1 else path, **taken_reading(options))
 
 
-def output_options(command: F) -> F:
-    """Add --json, --csv and --output."""
-    for option in (
-        click.option("--output", "-o", default="-", metavar="FILE", help="Write here instead of the terminal."),
-        click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values."),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    ):
-        command = option(command)
-    return command
+class Output(NamedTuple):
+    """Where a result goes, and in which form: "text", "json" or "csv"."""
+
+    path: str = "-"
+    form: str = "text"
+
+    def write(self, text: str) -> None:
+        """Write to the file, or to the terminal for "-"."""
+        write_text(text, self.path)
+
+    def show(
+        self,
+        *,
+        data: Callable[[], object],
+        text: Callable[[], str],
+        columns: Callable[[], Mapping[str, Sequence[object]]] = dict,
+    ) -> None:
+        """Write the result in the form asked for; only that one is made."""
+        if self.form == "json":
+            self.write(to_json(data()))
+        else:
+            self.write(to_csv(columns()) if self.form == "csv" else text())
+
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "") -> str:
+        """Return a table as it should look where it goes."""
+        return table(header, rows, right, title, self.path)
+
+
+def output_options(*names: str) -> Callable[[F], F]:
+    """Add some of --json, --csv and --output; the command gets them as one ``output``."""
+    declared = {
+        "json": click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+        "csv": click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values."),
+        "output": click.option(
+            "--output", "-o", default="-", metavar="FILE", help="Write here instead of the terminal."
+        ),
+    }
+
+    def add(command: F) -> F:
+        @wraps(command)
+        def run(output: str = "-", as_json: bool = False, as_csv: bool = False, **options: Any) -> Any:
+            return command(output=Output(output, "json" if as_json else "csv" if as_csv else "text"), **options)
+
+        changed: Any = run
+        for name in reversed(names):
+            changed = declared[name](changed)
+        return cast("F", changed)
+
+    return add
 
 
 def method_options(params: Iterable[Param]) -> list[click.Option]:
@@ -240,33 +281,18 @@ def tell(lines: Iterable[object], prefix: str) -> None:
 
 
 @contextmanager
-def progress(total: int, label: str) -> Iterator[Callable[[str], None]]:
-    """Show a progress bar on standard error when somebody watches; yields the function that advances it."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
+def progress(label: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
+    """Show on standard error how far work is, or without a total that it goes on, when somebody watches.
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-
-        def advance(description: str) -> None:
-            bar.update(task, advance=1, description=description)
-
-        yield advance
-
-
-@contextmanager
-def waiting(label: str) -> Iterator[Callable[[str], None]]:
-    """Show on standard error that work goes on when somebody watches; yields the function that changes the label."""
+    Yields the function that says what is going on, and with a total that a step is done.
+    """
     if not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) if total is None else ()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda text: bar.update(task, description=text)
+        task = bar.add_task(label, total=total)
+        yield lambda text: bar.update(task, advance=0 if total is None else 1, description=text)

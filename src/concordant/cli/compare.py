@@ -24,10 +24,15 @@ Examples:
     "--folds", type=click.IntRange(2), metavar="N", help="Also foretell each N-th of the ballots from the rest."
 )
 @click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
-@shared.output_options
+@shared.output_options("json", "csv", "output")
 @shared.reading_options("preferences")
 def command(
-    file: tuple[str, ...], methods: str | None, folds: int | None, min_ballots: float | None, **options: Any
+    file: tuple[str, ...],
+    methods: str | None,
+    folds: int | None,
+    min_ballots: float | None,
+    output: shared.Output,
+    **options: Any,
 ) -> None:
     """Rank by several methods and show how far they agree.
 
@@ -37,37 +42,42 @@ def command(
     """
     from concordant.comparing import compare
 
-    output, as_json, as_csv = options.pop("output"), options.pop("as_json"), options.pop("as_csv")
     prefs = shared.read_preferences(file, options)
     if min_ballots is not None:
         prefs = prefs.min_ballots(min_ballots)
     names = [name.strip() for name in methods.split(",") if name.strip()] if methods else _fitting(prefs)
     result = compare(prefs, names, folds=folds)
+    if output.form == "text":
+        shared.tell(prefs.notes, "note: ")
+    output.show(
+        data=result.to_dict,
+        columns=lambda: _columns(names, result, folds is not None),
+        text=lambda: _text(names, result, output),
+    )
+    if output.form == "text":
+        for row in result.to_dict()["methods"]:
+            shared.tell(row["warnings"], f"warning: {row['method']}: ")
+
+
+def _columns(names: list[str], result: Any, has_folds: bool) -> dict[str, Any]:
+    """Return the columns of a csv file, a row per method."""
     data = result.to_dict()
-    if as_json:
-        shared.write_text(shared.to_json(data), output)
-        return
-    if as_csv:
-        table: dict[str, Any] = {
-            "method": names,
-            "ranking": [" > ".join(" = ".join(tier) for tier in tiers) for tiers in result.tiers],
-            "distance": [row["distance"] for row in data["methods"]],
-            "log_likelihood": [row["log_likelihood"] for row in data["methods"]],
-        }
-        if folds is not None:
-            for key in ("distance", "log_likelihood"):
-                table[f"held_out_{key}"] = [row["held_out"][key] for row in data["methods"]]
-        table.update({f"tau_{name}": [line[k] for line in data["tau"]] for k, name in enumerate(names)})
-        shared.write_text(shared.to_csv(table), output)
-        return
-    columns = result.columns()
-    firsts = result.firsts()
+    columns: dict[str, Any] = {
+        "method": names,
+        "ranking": [" > ".join(" = ".join(tier) for tier in tiers) for tiers in result.tiers],
+    }
+    for key in ("distance", "log_likelihood"):
+        columns[key] = [row[key] for row in data["methods"]]
+    for key in ("distance", "log_likelihood") if has_folds else ():
+        columns[f"held_out_{key}"] = [row["held_out"][key] for row in data["methods"]]
+    return columns | {f"tau_{name}": [line[k] for line in data["tau"]] for k, name in enumerate(names)}
+
+
+def _text(names: list[str], result: Any, output: shared.Output) -> str:
+    columns, firsts = result.columns(), result.firsts()
     rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(names)]
     header = ["method", *(f"tau {text}" if text in names else text for text, _ in columns), "first"]
-    shared.tell(prefs.notes, "note: ")
-    shared.write_text(shared.table(header, rows, set(range(1, len(header) - 1)), output=output), output)
-    for row in data["methods"]:
-        shared.tell(row["warnings"], f"warning: {row['method']}: ")
+    return output.table(header, rows, set(range(1, len(header) - 1)))
 
 
 def _fitting(prefs: Any) -> list[str]:

@@ -22,8 +22,8 @@ Examples:
 @click.argument("name", required=False)
 @click.option("--data", metavar="DIR", help="Folder of data sets; by default CONCORDANT_DATA.")
 @click.option("--verify", is_flag=True, help="Compare the checksums of a set's files with the known ones.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(name: str | None, data: str | None, verify: bool, as_json: bool) -> None:
+@shared.output_options("json")
+def command(name: str | None, data: str | None, verify: bool, output: shared.Output) -> None:
     """List the public data sets, or say where to get one and whether it is here.
 
     Nothing is bundled or downloaded: get a set from its page, put its files into a folder and name that folder with
@@ -33,20 +33,17 @@ def command(name: str | None, data: str | None, verify: bool, as_json: bool) -> 
 
     if name is None:
         known = [datasets.describe(one) for one in datasets.names()]
-        if as_json:
-            shared.write_text(shared.to_json([_facts(one, data) for one in known]), "-")
-            return
         rows = [[one.name, one.holds, "yes" if _is_here(one.name, data) else "", one.size] for one in known]
-        shared.write_text(shared.table(["data set", "holds", "here", "size"], rows, set()), "-")
+        output.show(
+            data=lambda: [_facts(one, data) for one in known],
+            text=lambda: output.table(["data set", "holds", "here", "size"], rows, set()),
+        )
         return
     facts = _facts(datasets.describe(name), data)
     if verify:
         facts["verified"] = datasets.verify(name, data)
-    if as_json:
-        shared.write_text(shared.to_json(facts), "-")
-        return
     rows = [[key.replace("_", " "), _said(value)] for key, value in facts.items() if value not in ("", None, [], {})]
-    shared.write_text(shared.table(["", ""], rows, set()), "-")
+    output.show(data=lambda: facts, text=lambda: output.table(["", ""], rows, set()))
 
 
 def _facts(known: Any, data: str | None) -> dict[str, Any]:

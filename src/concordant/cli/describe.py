@@ -17,9 +17,9 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@shared.output_options("json")
 @shared.reading_options("preferences")
-def command(file: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def command(file: tuple[str, ...], output: shared.Output, **options: Any) -> None:
     """Say what a data set is, what to watch out for, and which methods fit.
 
     Findings in plain words: are all items linked by comparisons, is any item unbeaten, do majorities go in a circle,
@@ -27,4 +27,4 @@ def command(file: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """
     prefs = shared.read_preferences(file, options)
     found = prefs.describe()
-    shared.write_text(shared.to_json(found.to_dict()) if as_json else str(found), "-")
+    output.show(data=found.to_dict, text=lambda: str(found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -35,21 +36,15 @@ lacks counts as an empty list (trec_eval -c). Metrics: concordant metrics
 @click.option("--test", type=click.Choice(["t", "randomisation"]), default="t", show_default=True,
               help="Paired test used with several systems.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the randomisation test.")
-@shared.output_options
+@shared.output_options("json", "csv", "output")
 def command(
     runs: tuple[str, ...],
     labels_path: str,
     wanted: tuple[str, ...],
-    unjudged: str,
-    queries: str,
-    ties: str,
     per_instance: bool,
     baseline: str | None,
-    test: str,
-    seed: int,
-    output: str,
-    as_json: bool,
-    as_csv: bool,
+    output: shared.Output,
+    **how: Any,
 ) -> None:
     """Evaluate runs or rankings against relevance labels.
 
@@ -58,40 +53,47 @@ def command(
     """
     from concordant.evaluation import evaluate, on_shared_instances
     from concordant.io import read_labels
-    from concordant.writing import format_p
 
     labels = read_labels(labels_path)
     metrics = list(wanted) or ["ndcg@10", "map"]
-    results = on_shared_instances(
-        {
-            name: evaluate(ranking, labels, metrics, unjudged=unjudged, queries=queries, ties=ties)
-            for name, ranking in _systems(runs)
-        }
-    )
+    test = {"test": how.pop("test"), "seed": how.pop("seed")}
+    results = on_shared_instances({name: evaluate(ranking, labels, metrics, **how) for name, ranking in _systems(runs)})
     _tell(results, labels.n_instances)
-    tests = _tests(results, baseline, test, seed)
-    if as_json:
-        data: dict[str, Any] = {
-            "systems": [
-                {"system": name, **{key: result.to_dict()[key] for key in _parts(per_instance)}}
-                for name, result in results.items()
-            ],
-            "tests": tests,
-        }
-        shared.write_text(shared.to_json(data), output)
-        return
+    tests = _tests(results, baseline, test)
     header, rows = _rows(results, per_instance)
-    if as_csv:
-        shared.write_text(shared.to_csv(dict(zip(header, zip(*rows, strict=True), strict=True))), output)
-        return
-    text = [shared.table(header, rows, set(range(1 + per_instance, len(header))), output=output)]
-    if tests:
-        cells = [[t["metric"], t["system"], f"{t['difference']:+.4f}", format_p(t["p"]), format_p(t["p_holm"]),
-                  "yes" if t["significant"] else "no"] for t in tests]  # fmt: skip
-        head = ["metric", "system", "difference", "p", "p (Holm)", "significant"]
-        title = f"against {tests[0]['baseline']}, paired {test} test"
-        text.append(shared.table(head, cells, {2, 3, 4}, title, output))
-    shared.write_text("\n\n".join(text), output)
+    output.show(
+        data=lambda: {"systems": _facts(results, per_instance), "tests": tests},
+        columns=lambda: dict(zip(header, zip(*rows, strict=True), strict=True)),
+        text=lambda: "\n\n".join(
+            [
+                output.table(header, rows, set(range(1 + per_instance, len(header)))),
+                *([_test_table(tests, test["test"], output)] if tests else []),
+            ]
+        ),
+    )
+
+
+def _facts(results: dict[str, Any], per_instance: bool) -> list[dict[str, Any]]:
+    parts = ("means", "n_instances", *(["instances"] * per_instance), "missing", "unjudged", "warnings")
+    return [{"system": name, **{part: found.to_dict()[part] for part in parts}} for name, found in results.items()]
+
+
+def _test_table(tests: list[dict[str, Any]], test: str, output: shared.Output) -> str:
+    from concordant.writing import format_p
+
+    cells = [
+        [
+            t["metric"],
+            t["system"],
+            f"{t['difference']:+.4f}",
+            format_p(t["p"]),
+            format_p(t["p_holm"]),
+            "yes" if t["significant"] else "no",
+        ]
+        for t in tests
+    ]
+    header = ["metric", "system", "difference", "p", "p (Holm)", "significant"]
+    return output.table(header, cells, {2, 3, 4}, f"against {tests[0]['baseline']}, paired {test} test")
 
 
 def _tell(results: dict[str, Any], n_judged: int) -> None:
@@ -103,10 +105,6 @@ def _tell(results: dict[str, Any], n_judged: int) -> None:
     for name, result in results.items():
         spoken = [re.sub(r"\b(queries|ties)='(\w+)'", r"--\1 \2", str(notice)) for notice in result.warnings]
         shared.tell(spoken, f"warning: {name}: ")
-
-
-def _parts(per_instance: bool) -> tuple[str, ...]:
-    return ("means", "n_instances", *(["instances"] * per_instance), "missing", "unjudged", "warnings")
 
 
 def _systems(runs: tuple[str, ...]) -> list[tuple[str, Any]]:
@@ -147,7 +145,8 @@ def _cell(value: float) -> str:
     return "skipped" if value != value else f"{value:.4f}"
 
 
-def _tests(results: dict[str, Any], baseline: str | None, test: str, seed: int) -> list[dict[str, Any]]:
+def _tests(results: dict[str, Any], baseline: str | None, how: dict[str, Any]) -> list[dict[str, Any]]:
+    """Compare every system with the baseline, or else the best, on every metric."""
     from concordant import metrics
 
     if baseline is not None and baseline not in results:
@@ -158,21 +157,11 @@ def _tests(results: dict[str, Any], baseline: str | None, test: str, seed: int) 
         return []
     compared = []
     for metric in next(iter(results.values())).per_instance:
-        by_system = _paired(results, metric)
-        table = metrics.compare_systems(by_system, baseline=baseline, test=test, seed=seed)
-        compared += [
-            {
-                "metric": metric,
-                "baseline": table.baseline,
-                "system": row.system,
-                "difference": row.difference,
-                "p": row.p,
-                "p_holm": row.p_holm,
-                "significant": row.significant,
-            }
-            for row in table.rows
-            if row.system != table.baseline
-        ]
+        table = metrics.compare_systems(_paired(results, metric), baseline=baseline, **how)
+        for row in table.rows:
+            if row.system != table.baseline:
+                facts = {key: value for key, value in asdict(row).items() if key != "mean"}
+                compared.append({"metric": metric, "baseline": table.baseline, **facts})
     return compared
 
 

@@ -52,7 +52,7 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
 @click.option("--plot-matrix", metavar="FILE", help="Draw how often each item beats each other one.")
 @click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents (mpm --adherence).")
 @click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
-@shared.output_options
+@shared.output_options("json", "csv", "output")
 @shared.reading_options("preferences")
 def command(
     file: tuple[str, ...],
@@ -61,6 +61,7 @@ def command(
     min_ballots: float | None,
     by: str,
     seed: int | None,
+    output: shared.Output,
     **options: Any,
 ) -> None:
     """Rank items from preferences of any form.
@@ -72,7 +73,6 @@ def command(
     from concordant import api, registry
     from concordant.params import params_of
 
-    output, as_json, as_csv = options.pop("output"), options.pop("as_json"), options.pop("as_csv")
     pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
     params = shared.taken_params(options)
     prefs = shared.read_preferences(file, options)
@@ -87,16 +87,11 @@ def command(
     _draw(ranking, prefs if min_ballots is None else prefs.min_ballots(min_ballots), pictures)
     if top is not None:
         ranking = ranking.head(top)
-    if as_json:
-        shared.write_text(shared.to_json(ranking.to_dict()), output)
-    elif as_csv:
-        shared.write_text(shared.to_csv(ranking.columns()), output)
-    else:
+    if output.form == "text":
         chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
         shared.tell([*prefs.notes, *chosen, *_learnt(ranking)], "note: ")
-        verdict = [ranking.verdict] if ranking.verdict else []
-        shared.write_text("\n\n".join([*_tables(ranking, output), *verdict]), output)
-    if not as_json:
+    output.show(data=ranking.to_dict, columns=ranking.columns, text=lambda: _text(ranking, output))
+    if output.form != "json":
         shared.tell(ranking.warnings, "warning: ")
 
 
@@ -122,10 +117,10 @@ def _watched(name: str, prefs: Any) -> Iterator[None]:
         yield
         return
     if watching is None:
-        with shared.waiting(f"{name}: {prefs.n_ballots:,} ballots, {prefs.n_slots:,} candidates"):
+        with shared.progress(f"{name}: {prefs.n_ballots:,} ballots, {prefs.n_slots:,} candidates"):
             yield
         return
-    with shared.waiting(f"{name}: counting pairs") as show:
+    with shared.progress(f"{name}: counting pairs") as show:
 
         def report(bound: float, total: float) -> None:
             show(f"{name}: total distance {total:,.0f}, within {100 * (total - bound) / max(total, 1e-300):.2g}%")
@@ -141,11 +136,12 @@ def _draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
             getattr(ranking, kind)(*((prefs, path) if kind == "plot_matrix" else (path,)))
 
 
-def _tables(ranking: Any, output: str) -> list[str]:
+def _text(ranking: Any, output: shared.Output) -> str:
+    """Return a table per instance, and the verdict."""
     drawn = []
     for part in ranking:
         columns = part.written(len(part.items))
         title = ranking.method if part.instances is None else f"{ranking.method}, {part.instance}"
         rows = list(zip(*columns.values(), strict=True))
-        drawn.append(shared.table(list(columns), rows, {0, 2, 3}, title, output))
-    return drawn
+        drawn.append(output.table(list(columns), rows, {0, 2, 3}, title))
+    return "\n\n".join([*drawn, *([ranking.verdict] if ranking.verdict else [])])

@@ -94,7 +94,7 @@ def metasearch(data: str | None, sets: tuple[str, ...], methods: str | None) -> 
     from concordant.experiments import metasearch as module
 
     wanted, names = sets or module.SETS, _listed(methods) or module.default_methods()
-    with shared.progress(module.n_steps(wanted, names), "metasearch") as advance:
+    with shared.progress("metasearch", module.n_steps(wanted, names)) as advance:
         return module, module.run(data, wanted, names, advance)
 
 
@@ -103,7 +103,7 @@ def movielens_consensus(data: str | None) -> tuple[Any, Any]:
     """Find the consensus of MovieLens 100K users (Volkovs and Zemel 2012, tables 2 and 3)."""
     from concordant.experiments import movielens_consensus as module
 
-    with shared.progress(module.N_STEPS, "movielens-consensus") as advance:
+    with shared.progress("movielens-consensus", module.N_STEPS) as advance:
         return module, module.run(data, progress=advance)
 
 
@@ -129,7 +129,7 @@ def calibrated_fusion(data: str | None, sets: tuple[str, ...]) -> tuple[Any, Any
     from concordant.experiments import calibrated_fusion as module
 
     wanted = sets or module.SETS
-    with shared.progress(module.n_steps(wanted), "calibrated-fusion") as advance:
+    with shared.progress("calibrated-fusion", module.n_steps(wanted)) as advance:
         return module, module.run(data, wanted, progress=advance)
 
 
@@ -149,7 +149,7 @@ def lehmer(data: str | None, parts: tuple[str, ...], repeats: int, seed: int) ->
         if part not in module.PARTS:
             raise click.UsageError(f"There is no part {part!r}: use {', '.join(module.PARTS)}.")
     wanted = parts or tuple(module.PARTS)
-    with shared.progress(module.n_steps(wanted), "lehmer") as advance:
+    with shared.progress("lehmer", module.n_steps(wanted)) as advance:
         return module, module.run(wanted, data, repeats, seed, advance)
 
 
@@ -175,5 +175,5 @@ def document_ranking(
 
     names, wanted = _listed(models), _listed(folds)
     orders = module.ORDERS if features == "both" else (features,)
-    with shared.progress(module.n_steps(data, names, orders, wanted, speed), "document-ranking") as advance:
+    with shared.progress("document-ranking", module.n_steps(data, names, orders, wanted, speed)) as advance:
         return module, module.run(data, names, orders, wanted, speed=speed, progress=advance)

@@ -82,7 +82,7 @@ def command(
     shared.tell([] if as_json else [note for found in sets.values() for note in found.notes], "note: ")
     cls = learners.find(method)
     _refuse_other_tasks(cls)
-    with learners.explained() as told, shared.waiting(f"training {learners.name_of(cls)}"):
+    with learners.explained() as told, shared.progress(f"training {learners.name_of(cls)}"):
         ranker = cls(**params)
         if bag := options.pop("bag"):
             ranker = learners.find("bagged-ranker")(ranker=ranker, n_rankers=bag)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from concordant.types import AnyArray, Bools, Floats, Int64s
 
 Items = int | Iterable[object]
 Seed = int | np.random.Generator | None
+Scores = ArrayLike | None
 
 
 def labels_of(items: Items) -> list[str]:
@@ -57,14 +59,22 @@ def centre_of(labels: list[str], centre: Sequence[object] | str | None, rng: np.
     return np.array(order, np.int64)
 
 
-def scores_of(scores: ArrayLike | None, n: int, spread: float, rng: np.random.Generator) -> Floats:
-    """Return the scores given, or draw them from a normal distribution of this spread."""
-    if scores is None:
-        return rng.normal(0.0, spread, n)
-    values = np.asarray(scores, np.float64)
-    if values.shape != (n,) or not np.isfinite(values).all():
+class Scored(NamedTuple):
+    """The start of a model of scores: labels, a score each, and where random numbers come from."""
+
+    labels: list[str]
+    score: Floats
+    rng: np.random.Generator
+
+
+def scored(items: Items, scores: Scores, spread: float, seed: Seed) -> Scored:
+    """Return the items with the scores given, or with scores drawn from a normal distribution of this spread."""
+    labels, rng = labels_of(items), np.random.default_rng(seed)
+    n = len(labels)
+    values = rng.normal(0.0, spread, n) if scores is None else np.asarray(scores, np.float64)
+    if scores is not None and (values.shape != (n,) or not np.isfinite(values).all()):
         raise ParameterError(f"There are {n} items: give as many finite scores.")
-    return values
+    return Scored(labels, values, rng)
 
 
 def from_orders(labels: list[str], orders: Int64s, meta: dict[str, object], top: int | None = None) -> Preferences:

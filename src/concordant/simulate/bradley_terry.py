@@ -7,30 +7,21 @@ p_j, and a tie ``ties`` times the geometric mean of the two.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from concordant.errors import ParameterError
 from concordant.preferences import Preferences
-from concordant.simulate._draws import Items, Seed, count, from_duels, labels_of, scores_of
+from concordant.simulate._draws import Items, Scores, Seed, count, from_duels, scored
 
 
 def bradley_terry(
-    items: Items,
-    n_ballots: int,
-    *,
-    scores: ArrayLike | None = None,
-    spread: float = 1.0,
-    ties: float = 0.0,
-    seed: Seed = 0,
+    items: Items, n_ballots: int, *, scores: Scores = None, spread: float = 1.0, ties: float = 0.0, seed: Seed = 0
 ) -> Preferences:
     """Draw duels between uniformly random pairs; ``scores`` default to normal draws of deviation ``spread``."""
-    labels = labels_of(items)
+    labels, score, rng = scored(items, scores, spread, seed)
     if len(labels) < 2:
         raise ParameterError("A duel takes two items: give at least two.")
     if ties < 0:
         raise ParameterError(f"ties={ties:g} is out of range: give a number of at least 0.")
-    rng = np.random.default_rng(seed)
-    score = scores_of(scores, len(labels), spread, rng)
     one = rng.integers(0, len(labels), count("n_ballots", n_ballots))
     other = rng.integers(0, len(labels) - 1, n_ballots)
     other += other >= one

@@ -22,12 +22,7 @@ from concordant.types import Floats, Int64s
 
 
 def generalised_mallows(
-    items: Items,
-    n_ballots: int,
-    *,
-    phi: ArrayLike = 0.5,
-    centre: Sequence[object] | str | None = None,
-    seed: Seed = 0,
+    items: Items, n_ballots: int, *, phi: ArrayLike = 0.5, centre: Sequence[object] | str | None = None, seed: Seed = 0
 ) -> Preferences:
     """Draw rankings around a centre; ``phi`` is one dispersion per place of the centre (the last is not used)."""
     labels = labels_of(items)

@@ -17,12 +17,7 @@ from concordant.simulate.generalised_mallows import generalised_mallows
 
 
 def mallows(
-    items: Items,
-    n_ballots: int,
-    *,
-    phi: float = 0.5,
-    centre: Sequence[object] | str | None = None,
-    seed: Seed = 0,
+    items: Items, n_ballots: int, *, phi: float = 0.5, centre: Sequence[object] | str | None = None, seed: Seed = 0
 ) -> Preferences:
     """Draw rankings around a centre (labels best first; by default the items' order, or "random").
 

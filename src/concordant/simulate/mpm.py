@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 
 from concordant.errors import ParameterError
 from concordant.preferences import Preferences
-from concordant.simulate._draws import Items, Seed, count, from_duels, labels_of, scores_of
+from concordant.simulate._draws import Items, Scores, Seed, count, from_duels, scored
 
 
 def mpm(
     items: Items,
     n_ballots: int,
     *,
-    scores: ArrayLike | None = None,
+    scores: Scores = None,
     spread: float = 1.0,
     variances: ArrayLike | None = None,
     adherence: ArrayLike = (1.0,),
@@ -29,12 +29,10 @@ def mpm(
 
     ``variances`` are the g of the items, one half each by default.
     """
-    labels = labels_of(items)
+    labels, score, rng = scored(items, scores, spread, seed)
     m = len(labels)
     if m < 2:
         raise ParameterError("A pair takes two items: give at least two.")
-    rng = np.random.default_rng(seed)
-    score = scores_of(scores, m, spread, rng)
     width = np.full(m, 0.5) if variances is None else np.asarray(variances, np.float64)
     theta = np.atleast_1d(np.asarray(adherence, np.float64))
     if width.shape != (m,) or not (width > 0).all():

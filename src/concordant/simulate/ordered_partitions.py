@@ -9,29 +9,20 @@ item chosen ∝ e^score together with a uniformly random set of others, whose si
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from concordant.errors import ParameterError
 from concordant.preferences import Preferences
-from concordant.simulate._draws import Items, Seed, count, from_tiers, labels_of, scores_of
+from concordant.simulate._draws import Items, Scores, Seed, count, from_tiers, scored
 from concordant.types import Floats, Int64s
 
 
 def ordered_partitions(
-    items: Items,
-    n_ballots: int,
-    *,
-    scores: ArrayLike | None = None,
-    spread: float = 1.0,
-    tie_odds: float = 1.0,
-    seed: Seed = 0,
+    items: Items, n_ballots: int, *, scores: Scores = None, spread: float = 1.0, tie_odds: float = 1.0, seed: Seed = 0
 ) -> Preferences:
     """Draw rankings with ties; ``scores`` default to normal draws of standard deviation ``spread``."""
-    labels = labels_of(items)
+    labels, score, rng = scored(items, scores, spread, seed)
     if tie_odds < 0:
         raise ParameterError(f"tie_odds={tie_odds:g} is out of range: give a number of at least 0.")
-    rng = np.random.default_rng(seed)
-    score = scores_of(scores, len(labels), spread, rng)
     n, m = count("n_ballots", n_ballots), len(labels)
     tiers = np.full((n, m), -1, np.int64)
     for level in range(m):

@@ -6,28 +6,19 @@ Drawn exactly: adding independent Gumbel noise to the scores and sorting is the 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from concordant.preferences import Preferences
-from concordant.simulate._draws import Items, Seed, count, from_orders, labels_of, scores_of
+from concordant.simulate._draws import Items, Scores, Seed, count, from_orders, scored
 
 
 def plackett_luce(
-    items: Items,
-    n_ballots: int,
-    *,
-    scores: ArrayLike | None = None,
-    spread: float = 1.0,
-    top: int | None = None,
-    seed: Seed = 0,
+    items: Items, n_ballots: int, *, scores: Scores = None, spread: float = 1.0, top: int | None = None, seed: Seed = 0
 ) -> Preferences:
     """Draw rankings of all items, or their first ``top`` places with the rest left open.
 
     ``scores`` (one per item) default to normal draws of standard deviation ``spread``.
     """
-    labels = labels_of(items)
-    rng = np.random.default_rng(seed)
-    score = scores_of(scores, len(labels), spread, rng)
+    labels, score, rng = scored(items, scores, spread, seed)
     noisy = score + rng.gumbel(size=(count("n_ballots", n_ballots), len(labels)))
     orders = np.argsort(-noisy, axis=1)
     return from_orders(labels, orders, {"model": "plackett-luce", "scores": score.tolist()}, top)

@@ -138,3 +138,42 @@ def test_intervals_hold_the_score_also_of_huge_and_tiny_values(name):
             assert np.isfinite([ranking.low, ranking.high, ranking.detail("stderr")]).all()
             assert (ranking.low <= ranking.scores).all()
             assert (ranking.high >= ranking.scores).all()
+
+
+# ---- questions to the fitted model ----
+def test_the_model_tells_which_of_two_items_is_the_better_one():
+    prefs, _, truth = crowd(1)
+    model = cc.rank(prefs, "dawid-skene").model
+    worst, best = (f"d{np.flatnonzero(truth == category)[0]}" for category in (0, 1))
+    assert model.p_beats(best, worst) + model.p_beats(worst, best) + model.p_tie(best, worst) == pytest.approx(1)
+    one, other = (model.posterior[model.slot(item)] for item in (best, worst))
+    assert model.p_beats(best, worst) == pytest.approx(one[1] * other[0])
+    assert model.p_tie(best, worst) == pytest.approx(one @ other)
+
+
+def test_the_likelihood_of_answers_is_that_of_all_categories_and_sums_to_one():
+    prefs, _, _ = crowd(2)
+    ranking = cc.rank(prefs, "dawid-skene")
+    model = ranking.model
+    assert model.log_likelihood(prefs) == pytest.approx(ranking.fit["log_likelihood"], rel=1e-5)
+    said = [cc.Preferences.from_ratings(["w0"], ["d0"], [value]) for value in model.categories]
+    chances = np.exp([model.log_likelihood(answer) for answer in said])
+    assert chances.sum() == pytest.approx(1)
+    assert chances == pytest.approx(model.shares @ model.confusion("w0"), abs=1e-6)
+    with pytest.raises(cc.InputError, match="none of the categories"):
+        model.log_likelihood(cc.Preferences.from_ratings(["w0"], ["d0"], [17]))
+    with pytest.raises(cc.NeedError, match="from_ratings and agent="):
+        model.log_likelihood(cc.Preferences.from_rankings([["d0", "d1"]]))
+
+
+def test_drawn_answers_follow_posterior_and_confusion():
+    prefs, _, _ = crowd(3, n_documents=6, each=6)
+    model = cc.rank(prefs, "dawid-skene").model
+    drawn = model.sample(20_000, seed=1)
+    answers = np.einsum("sk,akl->asl", model.posterior, model.confusions)
+    i, j = model.slot("d0"), model.slot("d1")
+    expected = (answers[:, i, 1] * answers[:, j, 0]).mean()
+    first, second = (drawn.items.code(item) for item in ("d0", "d1"))
+    tiers = np.empty((20_000, 6), int)
+    np.put_along_axis(tiers, drawn.item.reshape(-1, 6).astype(int), drawn.tier.reshape(-1, 6), axis=1)
+    assert (tiers[:, first] < tiers[:, second]).mean() == pytest.approx(expected, abs=0.015)

@@ -15,6 +15,7 @@ import concordant as cc
 from concordant import kernels, laws
 from concordant.kernels.twins import multinomial as twin
 from concordant.models.counts import count
+from concordant.models.fitted import MPMModel
 from concordant.models.multinomial import HALF, Solver
 
 MANY = [["a", "b", "c", "d"], ["b", "a", "d", "c"], ["a", "c", "b", "d"], ["d", "a", "b", "c"]]
@@ -382,6 +383,22 @@ def test_every_step_of_the_mixture_improves_it():
         state = data.expect(shares, *data.fit_scores(state.responsibility, state.scores, 1e-10))
         values.append(state.objective)
     assert (np.diff(values) > -1e-9).all()
+
+
+def test_the_mixture_answers_for_an_agent_drawn_at_random():
+    prefs = two_tastes()
+    ranking = cc.rank(prefs, "mpm-mixture", components=2)
+    model = ranking.model
+    assert model.log_likelihood(prefs) == pytest.approx(ranking.fit["log_likelihood"])
+    known = {"prefs": prefs, "variance": np.full(6, 0.5), "counts": "difference"}
+    parts = [MPMModel.of(prefs, scores, **known) for scores in model.scores]
+    expected = sum(share * part.p_beats("a", "f") for share, part in zip(model.shares, parts, strict=True))
+    assert model.p_beats("a", "f") == pytest.approx(expected)
+    drawn = model.sample(20_000, seed=2)
+    pairs = [tuple(drawn.items.labels[code] for code in row) for row in drawn.item.reshape(-1, 2)]
+    joint = sum(share * part.distribution() for share, part in zip(model.shares, parts, strict=True))
+    i, j = prefs.items.code("a"), prefs.items.code("f")
+    assert pairs.count(("a", "f")) / len(pairs) == pytest.approx(joint[i, j], abs=0.01)
 
 
 def test_asking_for_more_types_than_agents_is_said():

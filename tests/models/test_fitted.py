@@ -19,6 +19,7 @@ SCORE_MODELS = (
     "plackett-luce",
     "ordered-partitions",
     "mpm",
+    "mpm-mixture",
     "mallows",
     "generalised-mallows",
 )

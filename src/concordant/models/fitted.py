@@ -158,6 +158,12 @@ class FittedModel:
             slot = self.slots_of(prefs)
         return prefs, slot
 
+    def instances_of(self, prefs: Preferences, slot: Int64s) -> Int64s:
+        """Return the instance here of every instance of preferences whose slots are these here."""
+        instance = np.zeros(prefs.n_instances, np.int64)
+        instance[segment_index(prefs.slot_ptr)] = segment_index(self.slot_ptr)[slot]
+        return instance
+
     def _instance(self, instance: object) -> int:
         return instance_asked_for(self.instances, len(self.slot_ptr) - 1, instance)
 

@@ -23,17 +23,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from concordant import views
-from concordant.errors import InputError
+from concordant.aggregate import options
+from concordant.aggregate.common import snap_scores
+from concordant.errors import InputError, NeedError
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
+from concordant.models.fitted import FittedModel
+from concordant.models.notices import named
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import TIE_TOLERANCE, Notice, snap
+from concordant.ranking import Notice
 from concordant.types import Bools, Floats, Int64s
 from concordant.vocabulary import Vocabulary
 
@@ -61,85 +65,132 @@ class DawidSkene(Method):
         "full", "a matrix of answers for each agent, or one chance to be right", choices=("full", "one-coin")
     )
     smoothing: float = param(2.0, "answers of an ordinary agent added to each agent's own, per category", low=0.0)
-    level: float = param(0.95, "confidence of the intervals", low=0.01, high=0.9999)
+    level: float = options.level()
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the mean categories with intervals, and the agents' shares of right answers."""
         data = _Answers(prefs)
-        chance, table, shares, log_likelihood, has_converged = data.learn(self.confusion, self.smoothing)
-        mean = chance @ data.categories
-        owner = views.instance_of_slot(prefs)
-        largest = np.zeros(prefs.n_instances)
-        np.maximum.at(largest, owner, np.abs(mean))
-        score = snap(mean, owner, largest * (TIE_OF_FITTED / TIE_TOLERANCE))
+        learnt = data.learn(self.confusion, self.smoothing)
+        chance, categories = learnt.chance, data.categories
+        mean = chance @ categories
+        score = snap_scores(prefs, mean, TIE_OF_FITTED)
         below = np.cumsum(chance, axis=1)
         low, high = (
-            data.categories[np.minimum((below < at - 1e-12).sum(axis=1), len(shares) - 1)]
+            categories[np.minimum((below < at - 1e-12).sum(axis=1), len(categories) - 1)]
             for at in ((1 - self.level) / 2, (1 + self.level) / 2)
         )
-        right = np.einsum("akk,k->a", table, shares)
+        right = np.einsum("akk,k->a", learnt.table, learnt.shares)
         assert prefs.agents is not None
         agents = dict(zip(prefs.agents.labels, right.tolist(), strict=True))
-        unit = max(float(np.abs(data.categories).max(initial=0.0)), 1e-300)  # squares of huge values overflow
-        deviation = unit * np.sqrt(np.maximum(chance @ (data.categories / unit) ** 2 - (mean / unit) ** 2, 0.0))
+        unit = max(float(np.abs(categories).max(initial=0.0)), 1e-300)  # squares of huge values overflow
+        deviation = unit * np.sqrt(np.maximum(chance @ (categories / unit) ** 2 - (mean / unit) ** 2, 0.0))
+        of_answers = float(data.weight @ right[data.agent] / max(data.weight.sum(), 1e-300))
         return Outcome(
             score=score,
             low=np.minimum(low, score),
             high=np.maximum(high, score),
             agents=agents,
-            fit={"log_likelihood": log_likelihood, "right_answers": data.mean_over_answers(right)},
-            warnings=_notices(agents, table, has_converged),
+            fit={"log_likelihood": learnt.log_likelihood, "right_answers": of_answers},
+            warnings=_notices(agents, learnt),
             details={"stderr": deviation},
-            model=DawidSkeneModel(prefs.items, prefs.agents, data.categories, shares, table, chance),
+            model=DawidSkeneModel.of(
+                prefs,
+                score,
+                agents=prefs.agents,
+                categories=categories,
+                shares=learnt.shares,
+                confusions=learnt.table,
+                posterior=chance,
+            ),
         )
 
 
 @dataclass(frozen=True, eq=False)
-class DawidSkeneModel:
+class DawidSkeneModel(FittedModel):
     """Categories (worst first) with their shares, a confusion matrix for every agent, chances for every slot."""
 
-    items: Vocabulary
     agents: Vocabulary
     categories: Floats
     shares: Floats
     confusions: Floats
     """agent x true category x answer"""
-    chances: Floats
-    """slot x category"""
+    posterior: Floats
+    """slot x category: the chances of what each item really is"""
 
     def confusion(self, agent: object) -> Floats:
         """Return how one agent answers: P(answer) for each true category, a row each."""
         return np.asarray(self.confusions[self.agents.code(agent, "agent")])
 
+    def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that the first slot of each pair has a higher category, a lower one, the same."""
+        one, other = self.posterior[first], self.posterior[second]
+        same = (one * other).sum(axis=1)
+        up = (one * (np.cumsum(other, axis=1) - other)).sum(axis=1)
+        return up, np.maximum(1 - up - same, 0.0), same
+
+    def log_likelihood(self, prefs: Preferences) -> float:
+        """Return the log-likelihood of other answers; an agent never seen before answers like the usual one."""
+        prefs, _ = self.known_part(prefs)
+        answers = _Answers(prefs, self.categories)
+        code = self.agents.codes(prefs.agents) if prefs.agents is not None else np.zeros(0, np.int64)
+        usual = np.concatenate([self.confusions, self.confusions.mean(axis=0, keepdims=True)])
+        return answers.expect(usual[code], self.shares)[1]
+
+    def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
+        """Draw the answers of agents chosen at random, each of whom rates all candidates."""
+        truth = _draw(np.broadcast_to(self.posterior[slots], (n, len(slots), len(self.categories))), rng)
+        agent = rng.integers(0, len(self.confusions), n)
+        answer = _draw(self.confusions[agent[:, None], truth], rng)
+        order = np.argsort(-answer, axis=1, kind="stable")
+        ordered = np.take_along_axis(answer, order, axis=1)
+        tier = np.cumsum(np.diff(ordered, axis=1, prepend=ordered[:, :1]) != 0, axis=1)
+        return slots[order], tier
+
+
+def _draw(chance: Floats, rng: np.random.Generator) -> Int64s:
+    """Draw from the distributions along the last axis."""
+    reached = np.cumsum(chance, axis=-1)
+    return np.asarray((reached < rng.random(chance.shape[:-1])[..., None] * reached[..., -1:]).sum(axis=-1))
+
+
+class Learnt(NamedTuple):
+    """What expectation-maximisation found."""
+
+    chance: Floats
+    """slot x category"""
+    table: Floats
+    """agent x true category x answer"""
+    shares: Floats
+    log_likelihood: float
+    has_converged: bool
+
 
 class _Answers:
     """Who answered what on which slot."""
 
-    def __init__(self, prefs: Preferences) -> None:
-        assert prefs.value is not None
-        assert prefs.agent is not None
-        assert prefs.agents is not None
+    def __init__(self, prefs: Preferences, categories: Floats | None = None) -> None:
+        if prefs.value is None or prefs.agent is None or prefs.agents is None:
+            raise NeedError("dawid-skene judges answers of agents: build the preferences with from_ratings and agent=.")
         value = prefs.value if prefs.scale == "rating" else -prefs.value
-        self.categories, code = np.unique(value, return_inverse=True)
+        self.categories = np.unique(value) if categories is None else categories
+        code = np.minimum(np.searchsorted(self.categories, value), len(self.categories) - 1)
+        if (self.categories[code] != value).any():
+            stranger = value[self.categories[code] != value][0]
+            raise InputError(f"The value {stranger:g} is none of the categories this model knows: leave it out.")
         if len(self.categories) > MOST_CATEGORIES:
             raise InputError(
                 f"The values take {len(self.categories):,} different levels, too many to be categories: "
                 f"round them to at most {MOST_CATEGORIES}, or use mpm or mean-rating."
             )
-        self.answer: Int64s = code.reshape(-1).astype(np.int64)
+        self.answer: Int64s = code.astype(np.int64)
         self.slot = prefs.entry_slot
         self.agent = prefs.agent[views.ballot_of_entry(prefs)].astype(np.int64)
         self.weight = views.weight_of_entry(prefs)
         self.n_slots, self.n_agents = prefs.n_slots, len(prefs.agents)
 
-    @cached_property
-    def n_categories(self) -> int:
-        """How many categories there are; at least one, to have something to say of items without answers."""
-        return len(self.categories)
-
-    def learn(self, confusion: str, smoothing: float) -> tuple[Floats, Floats, Floats, float, bool]:
-        """Return (chances by slot, confusion by agent, shares of the categories, log-likelihood, converged)."""
-        k = self.n_categories
+    def learn(self, confusion: str, smoothing: float) -> Learnt:
+        """Alternate between the chances of the categories and the confusion of the agents until nothing changes."""
+        k = len(self.categories)
         votes = sum_by(self.slot * k + self.answer, self.weight, self.n_slots * k).reshape(self.n_slots, k)
         answered = votes.sum(axis=1)
         shares = votes.sum(axis=0) / max(votes.sum(), 1e-300)
@@ -150,12 +201,12 @@ class _Answers:
             chance, log_likelihood = self.expect(*fitted)
             fitted = self.fit(chance, answered > 0, confusion, smoothing)
             if np.abs(chance - previous).max(initial=0.0) < CONVERGED:
-                return chance, *fitted, log_likelihood, True
-        return chance, *fitted, log_likelihood, False
+                return Learnt(chance, *fitted, log_likelihood, True)
+        return Learnt(chance, *fitted, log_likelihood, False)
 
     def fit(self, chance: Floats, is_answered: Bools, confusion: str, smoothing: float) -> tuple[Floats, Floats]:
         """Return every agent's confusion matrix and the shares of the categories, given the chances."""
-        k = self.n_categories
+        k = len(self.categories)
         key, n = self.agent * k + self.answer, self.n_agents * k
         columns = [sum_by(key, self.weight * chance[self.slot, true], n) for true in range(k)]
         counts = np.stack(columns, axis=1).reshape(self.n_agents, k, k).transpose(0, 2, 1)
@@ -176,32 +227,25 @@ class _Answers:
 
     def expect(self, table: Floats, shares: Floats) -> tuple[Floats, float]:
         """Return the chances of every slot's category, and the log-likelihood of all answers."""
-        log_table, k = np.log(np.maximum(table, 1e-300)), self.n_categories
+        log_table, k = np.log(np.maximum(table, 1e-300)), len(self.categories)
         said = [
             sum_by(self.slot, self.weight * log_table[self.agent, true, self.answer], self.n_slots) for true in range(k)
         ]
         joint = np.stack(said, axis=1) + np.log(shares)
-        top = joint.max(axis=1, keepdims=True)
-        weight = np.exp(joint - top)
-        total = weight.sum(axis=1, keepdims=True)
-        return weight / total, float((top + np.log(total)).sum())
-
-    def mean_over_answers(self, right: Floats) -> float:
-        """Return the mean of a number per agent over all answers."""
-        return float(self.weight @ right[self.agent] / max(self.weight.sum(), 1e-300))
+        total = np.logaddexp.reduce(joint, axis=1, keepdims=True)
+        return np.exp(joint - total), float(total.sum())
 
 
-def _notices(agents: Mapping[str, float], table: Floats, has_converged: bool) -> tuple[Notice, ...]:
+def _notices(agents: Mapping[str, float], learnt: Learnt) -> tuple[Notice, ...]:
     """Name the agents whose answers hardly depend on what they are shown."""
     found = []
-    k = table.shape[1]
+    k = len(learnt.shares)
     # 1 if the rows are different corners, 0 if the answer does not depend on the true category.
-    informed = (table.max(axis=1).sum(axis=1) - 1) / max(k - 1, 1)
+    informed = (learnt.table.max(axis=1).sum(axis=1) - 1) / max(k - 1, 1)
     useless = tuple(agent for agent, value in zip(agents, informed.tolist(), strict=True) if value < USELESS)
     if useless and k > 1:
-        more = f" and {len(useless) - 5} more" if len(useless) > 5 else ""
         text = f"the answers of {len(useless)} of {len(agents)} agents hardly depend on the item"
-        found.append(Notice("outlier-agents", f"{text}: {', '.join(useless[:5])}{more}", useless))
-    if not has_converged:
+        found.append(Notice("outlier-agents", f"{text}: {named(useless)}", useless))
+    if not learnt.has_converged:
         found.append(Notice("no-convergence", f"the chances were still moving after {MOST_STEPS} steps", ()))
     return tuple(found)

@@ -24,16 +24,20 @@ from functools import cached_property
 import numpy as np
 
 from concordant import kernels, views
+from concordant.aggregate import options
+from concordant.aggregate.common import snap_scores
 from concordant.errors import InputError
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
-from concordant.models.counts import COUNTS, COUNTS_DOC, Corpus, agent_of_ballot, count
+from concordant.models.counts import Corpus, agent_of_ballot, count
+from concordant.models.fitted import FittedModel, MPMModel
 from concordant.models.multinomial import LEAST_PRIOR, TOLERANCE
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import TIE_TOLERANCE, Notice, Ranking, snap
+from concordant.ranking import TIE_TOLERANCE, Notice, Ranking
 from concordant.types import Floats, Int64s
 
+NAME = "mpm-mixture"
 MOST_STEPS = 100
 STEP_TOLERANCE = 1e-7
 ROUGH = 1e-5  # how exactly scores are fitted before the memberships settle
@@ -50,7 +54,7 @@ class MPMMixture(Method):
         "instances_are_independent": "the types of the agents are shared by all instances",
     }
 
-    counts: str = param("difference", COUNTS_DOC, choices=COUNTS)
+    counts: str = options.counts()
     components: int | None = param(None, "number of types; chosen by BIC if not given", low=1)
     most_components: int = param(5, "largest number of types that BIC may choose", low=1)
     starts: int = param(2, "how many badly explained agents are tried as the start of a new type", low=1)
@@ -66,17 +70,13 @@ class MPMMixture(Method):
             if self.components is None and data.bic(found) >= data.bic(best) - 1e-6:
                 break
             best = found
-        model = data.model(best)
-        owner = views.instance_of_slot(prefs)
-        score = model.shares @ model.scores
-        largest = np.zeros(prefs.n_instances)
-        np.maximum.at(largest, owner, np.abs(score))
         warnings: tuple[Notice, ...] = ()
         if self.components is not None and best.n_types < self.components:
             text = f"only {data.n_voices} agents prefer different things, so there are {best.n_types} types"
             warnings = (Notice("too-few-agents", text),)
+        model = _model(data, best, self.counts)
         return Outcome(
-            score=snap(score, owner, largest * (TIE_OF_FITTED / TIE_TOLERANCE)),
+            score=model.score,
             fit={"log_likelihood": best.log_likelihood, "bic": data.bic(best), "types": float(best.n_types)},
             warnings=warnings,
             model=model,
@@ -84,14 +84,22 @@ class MPMMixture(Method):
 
 
 @dataclass(frozen=True, eq=False)
-class MixtureModel:
+class MixtureModel(FittedModel):
     """Types of taste, the most common first: shares, scores (type x slot) and responsibilities (agent x type)."""
 
     prefs: Preferences
     shares: Floats
     scores: Floats
     responsibilities: Floats
-    agents: tuple[str, ...]
+    log_z: Floats
+    """type x instance"""
+    counts: str
+    evidence: str
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Who belongs to the types."""
+        return () if self.prefs.agents is None else tuple(self.prefs.agents.labels)
 
     @cached_property
     def types(self) -> list[Ranking]:
@@ -104,16 +112,54 @@ class MixtureModel:
             raise InputError("The preferences do not say who cast each ballot: build them with agent=.")
         return self._ranking(self.responsibilities[self.prefs.agents.code(agent, "agent")] @ self.scores)
 
+    def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that an agent drawn at random prefers the first slot of each pair, the second."""
+        by_type = np.stack([one.chances(first, second) for one in self._models])
+        up, down, even = np.tensordot(self.shares, by_type, axes=1)
+        return up, down, even
+
+    def log_likelihood(self, prefs: Preferences) -> float:
+        """Return the log-likelihood of other agents' preferences; candidates this model does not know are left out."""
+        prefs, slot = self.known_part(prefs)
+        data = _Data(count(prefs, self.counts), self.evidence, 0.0)
+        log_z = self.log_z[:, self.instances_of(prefs, slot)]
+        return data.expect(self.shares, self.scores[:, slot], log_z).log_likelihood
+
+    def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
+        """Draw preferences, each of an agent drawn at random."""
+        kind = rng.choice(len(self.shares), n, p=self.shares / self.shares.sum())
+        rows = np.empty((n, 2), np.int64)
+        for k, model in enumerate(self._models):
+            rows[kind == k] = model.drawn(int((kind == k).sum()), slots, rng)[0]
+        return rows, np.tile([0, 1], (n, 1))
+
+    @cached_property
+    def _models(self) -> list[MPMModel]:
+        half = np.full(self.prefs.n_slots, 0.5)
+        return [
+            MPMModel.of(self.prefs, own, prefs=self.prefs, variance=half, counts=self.counts) for own in self.scores
+        ]
+
     def _ranking(self, score: Floats) -> Ranking:
         prefs = self.prefs
-        return Ranking(
-            vocabulary=prefs.items,
-            slot_ptr=prefs.slot_ptr,
-            slot_item=prefs.slot_item,
-            score=score,
-            instances=prefs.instances,
-            method="mpm-mixture",
-        )
+        return Ranking(prefs.items, prefs.slot_ptr, prefs.slot_item, score, instances=prefs.instances, method=NAME)
+
+
+def _model(data: _Data, mixture: _Mixture, counts: str) -> MixtureModel:
+    """Return the types in the order of their shares."""
+    prefs, order = data.corpus.prefs, np.argsort(-mixture.shares, kind="stable")
+    shares, scores = mixture.shares[order], mixture.scores[order]
+    return MixtureModel.of(
+        prefs,
+        snap_scores(prefs, shares @ scores, TIE_OF_FITTED),
+        prefs=prefs,
+        shares=shares,
+        scores=scores,
+        responsibilities=mixture.responsibility[:, order],
+        log_z=mixture.log_z[order],
+        counts=counts,
+        evidence=data.evidence,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +173,8 @@ class _Mixture:
     """agent x type"""
     by_type: Floats
     """log-likelihood of every agent under every type"""
+    log_z: Floats
+    """type x instance"""
     log_likelihood: float
     objective: float
 
@@ -283,27 +331,16 @@ class _Data:
             gain = self.corpus.gains(score, None) - self.corpus.total * log_z[k][prefs.instance_of_ballot]
             by_type[:, k] = sum_by(self.agent, self.factor * gain, self.n_agents)
         joint = by_type + np.log(np.maximum(shares, 1e-300))
-        top = joint.max(axis=1, keepdims=True)
-        weight = np.exp(joint - top)
-        total = weight.sum(axis=1, keepdims=True)
-        log_likelihood = float(self.times @ (top + np.log(total))[:, 0])
+        total = np.logaddexp.reduce(joint, axis=1)
+        log_likelihood = float(self.times @ total)
         penalty = self.penalty(len(shares))[self.corpus.instance_of_slot]
         objective = log_likelihood - float((penalty * scores**2).sum()) / 2
         # Rounded, so that steps of the algorithm do not magnify the last digits of one machine's sums.
-        responsibility = np.round(weight / total, 10)
-        return _Mixture(shares, scores, responsibility, by_type, log_likelihood, objective)
+        responsibility = np.round(np.exp(joint - total[:, None]), 10)
+        return _Mixture(shares, scores, responsibility, by_type, log_z, log_likelihood, objective)
 
     def bic(self, mixture: _Mixture) -> float:
         """Return the Bayesian information criterion: lower is better."""
         size = np.diff(self.corpus.prefs.slot_ptr)
         free = mixture.n_types * int(np.maximum(size - 1, 0).sum()) + mixture.n_types - 1
         return -2 * mixture.log_likelihood + free * float(np.log(max(self.times.sum(), 1.0)))
-
-    def model(self, mixture: _Mixture) -> MixtureModel:
-        """Return the types in the order of their shares."""
-        prefs = self.corpus.prefs
-        order = np.argsort(-mixture.shares, kind="stable")
-        labels = () if prefs.agents is None else tuple(prefs.agents.labels)
-        return MixtureModel(
-            prefs, mixture.shares[order], mixture.scores[order], mixture.responsibility[:, order], labels
-        )

@@ -94,8 +94,8 @@ class MallowsModel(PermutationModel):
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other preferences: of each ballot, as a ranking of the items it has."""
         seen, slot = self._seen(prefs)
-        prefs, theta = seen.prefs, np.zeros(seen.prefs.n_instances)
-        theta[views.instance_of_slot(prefs)] = self._theta(slot)
+        prefs = seen.prefs
+        theta = -np.log(self.phi[self.instances_of(prefs, slot)])
         row, size, weight = seen.lengths()
         is_kendall = self.distance == "kendall"
         log_z = log_kendall(theta, row, size) if is_kendall else normalisers(self.distance, theta[row], size).log

@@ -210,15 +210,20 @@ def test_data_without_anything_is_no_trouble() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_links_of_pairs_are_those_of_ballots(seed: int) -> None:
+def test_linked_items_are_those_that_pairs_link(seed: int) -> None:
     rng = np.random.default_rng(seed)
     first, second = rng.integers(0, 4, 7), rng.integers(4, 8, 7)
-    pairs = cc.Preferences.from_pairs(first, second, tie=rng.random(7) < 0.3)
-    assert pairs.form == "pairs"
-    for short, long in zip(groups(*describing._links_of_pairs(pairs)), groups(*describing._links(pairs)), strict=True):
-        assert [sorted(np.flatnonzero(short == k)) for k in short[: pairs.n_slots]] == [
-            sorted(np.flatnonzero(long[: pairs.n_slots] == k)) for k in long[: pairs.n_slots]
-        ]
+    duels = cc.Preferences.from_pairs(first, second, tie=rng.random(7) < 0.3)
+    choices = random_preferences(rng).replace(form="choices")  # what stands on no ballot is not compared
+    for prefs in (duels, choices):
+        pairs = cc.views.pairs(prefs)
+        source = np.concatenate([pairs.better, pairs.worse[pairs.is_tie]])
+        target = np.concatenate([pairs.worse, pairs.better[pairs.is_tie]])
+        expected = groups(prefs.n_slots, source, target)
+        for short, long in zip(describing._components(prefs), expected, strict=True):
+            assert [sorted(np.flatnonzero(short == k)) for k in short] == [
+                sorted(np.flatnonzero(long == k)) for k in long
+            ]
 
 
 def groups(n_nodes: int, source: np.ndarray, target: np.ndarray) -> list[np.ndarray]:

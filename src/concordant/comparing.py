@@ -126,7 +126,7 @@ def compare(
     prefs = as_preferences(prefs)
     rankings = tuple(rank(prefs, method) for method in methods)
     names = tuple(m if isinstance(m, str) else m.name for m in methods)
-    ranks = np.stack([rank_of_slot(ranking) for ranking in rankings]).astype(np.float64)
+    ranks = np.stack([ranking.rank_by_slot for ranking in rankings]).astype(np.float64)
     tau = np.zeros((len(rankings), len(rankings)))
     counted = 0
     for start, stop in zip(prefs.slot_ptr[:-1].tolist(), prefs.slot_ptr[1:].tolist(), strict=True):
@@ -149,7 +149,7 @@ def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: i
     for k in range(folds):
         seen, unseen = prefs.take(fold != k), prefs.take(fold == k)
         rankings = [rank(seen, method) for method in methods]
-        ranks = np.stack([rank_of_slot(ranking) for ranking in rankings])
+        ranks = np.stack([ranking.rank_by_slot for ranking in rankings]).astype(np.float64)
         distance[k] = distances_to_ballots(unseen, ranks)
         weight[k] = views.win_matrices(unseen, "ignore").wins.sum()
         for m, ranking in enumerate(rankings):
@@ -159,13 +159,6 @@ def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: i
     per_ballot = likelihood.sum(axis=0) / prefs.weight.sum()
     known = tuple(None if np.isnan(value) else float(value) for value in per_ballot.tolist())
     return HeldOut(folds, share @ distance, known)
-
-
-def rank_of_slot(ranking: Ranking) -> Floats:
-    """Return the rank of every slot, in slot order."""
-    ranks = np.empty(len(ranking.score))
-    ranks[ranking.order] = ranking.rank_in_order
-    return ranks
 
 
 def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:

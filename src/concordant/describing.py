@@ -10,6 +10,7 @@ import numpy as np
 from concordant import findings, views
 from concordant.advice import Advice, fitting_methods
 from concordant.findings import NAMED, Finding
+from concordant.models.notices import joined
 from concordant.preferences import Preferences
 from concordant.types import Bools, Int32s, Int64s
 from concordant.vocabulary import shorten
@@ -153,7 +154,7 @@ def summarise(prefs: Preferences) -> Description:
     return _summarise(prefs, _components(prefs), findings.cycles(prefs))
 
 
-def _summarise(prefs: Preferences, groups: tuple[Int64s, Int64s | None], cycles: findings.Cycles | None) -> Description:
+def _summarise(prefs: Preferences, groups: tuple[Int32s, Int32s | None], cycles: findings.Cycles | None) -> Description:
     sizes = np.diff(prefs.indptr)
     candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     tied_share = _tied_share(prefs)
@@ -204,26 +205,20 @@ def _tied_share(prefs: Preferences) -> float:
     return float(ties.sum() / compared) if compared else 0.0
 
 
-def _components(prefs: Preferences) -> tuple[Int64s, Int64s | None]:
+def _components(prefs: Preferences) -> tuple[Int32s, Int32s | None]:
     """Number the groups of slots linked by any comparison, and by chains of wins (ties link both ways).
 
     Where unmentioned candidates count as last, chains go through the matrix of wins; None where that is too large.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    n_nodes, source, target = _links_of_pairs(prefs) if prefs.form == "pairs" else _links(prefs)
+    n_nodes, source, target = _links(prefs)
     is_short = np.diff(prefs.indptr) < np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     all_counted = True
     if is_short.any() and views.resolve_missing(prefs, "auto") == "last":
         all_counted = findings.may_count_pairs(prefs)
         more = _links_by_wins(prefs) if all_counted else _links_to_unmentioned(prefs, is_short)
         source, target = np.concatenate([source, more[0]]), np.concatenate([target, more[1]])
-    graph = coo_array((np.ones(len(source), np.int8), (source, target)), shape=(n_nodes, n_nodes)).tocsr()
-    weak = connected_components(graph, directed=True, connection="weak")[1][: prefs.n_slots].astype(np.int64)
-    if not all_counted:
-        return weak, None
-    return weak, connected_components(graph, directed=True, connection="strong")[1][: prefs.n_slots].astype(np.int64)
+    weak, strong = (groups[: prefs.n_slots] for groups in joined(source, target, n_nodes))
+    return weak, strong if all_counted else None
 
 
 def _links_by_wins(prefs: Preferences) -> tuple[Int64s, Int64s]:
@@ -243,26 +238,17 @@ def _links_to_unmentioned(prefs: Preferences, is_short: Bools) -> tuple[Int64s, 
     return slot, prefs.slot_ptr[views.instance_of_slot(prefs)[slot]]
 
 
-def _links_of_pairs(prefs: Preferences) -> tuple[int, Int64s, Int64s]:
-    """Return each link from a winner to a loser once, however many votes say it: (nodes, source, target)."""
-    upper, lower = prefs.entry_slot[0::2], prefs.entry_slot[1::2]
-    is_tie = prefs.tier[0::2] == prefs.tier[1::2]
-    if prefs.open is not None:
-        is_said = ~(is_tie & prefs.open)
-        upper, lower, is_tie = upper[is_said], lower[is_said], is_tie[is_said]
-    n = prefs.n_slots
-    link = np.unique(np.concatenate([upper * n + lower, lower[is_tie] * n + upper[is_tie]]))
-    return n, link // n, link % n
-
-
 def _links(prefs: Preferences) -> tuple[int, Int64s, Int64s]:
-    """Return links of long ballots: (nodes, source, target).
+    """Return the links that ballots make: (nodes, source, target).
 
     A node per tier stands between the items of that tier and the next, so a ballot costs as many edges as it has
     entries, not as many as it has pairs: item -> boundary after its tier -> items of the next tier.
     """
     groups = views.tiers(prefs)
     slot, tier = prefs.entry_slot, groups.of_entry
+    if len(groups.ballot) == len(slot):  # nothing is tied: every item is linked with the next
+        same_ballot = groups.ballot[1:] == groups.ballot[:-1]
+        return prefs.n_slots, slot[:-1][same_ballot], slot[1:][same_ballot]
     boundary = prefs.n_slots + tier
     has_previous = np.zeros(len(groups.ballot), bool)
     has_previous[1:] = groups.ballot[1:] == groups.ballot[:-1]

@@ -20,6 +20,7 @@ from concordant.errors import InputError
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
+from concordant.segments import pointer
 from concordant.types import Floats, Int64s
 from concordant.vocabulary import Vocabulary, shorten
 from concordant.writing import align
@@ -185,7 +186,7 @@ def ranking_of_run(prefs: Preferences) -> Ranking:
     answered, size = np.unique(instance, return_counts=True)
     return Ranking(
         vocabulary=prefs.items,
-        slot_ptr=np.concatenate([[0], np.cumsum(size)]).astype(np.int64),
+        slot_ptr=pointer(size),
         slot_item=prefs.item[order],
         score=score[order].astype(np.float32).astype(np.float64),
         instances=None if prefs.instances is None else Vocabulary(prefs.instances.take(answered)),

@@ -30,7 +30,7 @@ import numpy as np
 from concordant import api, memory, views
 from concordant.gather import sum_by
 from concordant.preferences import Preferences
-from concordant.types import AnyArray, Floats, Int64s
+from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import shorten
 
 LARGEST_FOR_CYCLES = 2_000  # candidates of one instance: cyclic triads cost a matrix product
@@ -68,7 +68,7 @@ class Cycles:
 
 
 # ---- connected, separated ----
-def connection(prefs: Preferences, group_of_slot: Int64s) -> Finding:
+def connection(prefs: Preferences, group_of_slot: Int32s) -> Finding:
     """Say whether comparisons link all candidates of every instance."""
     n_seen = int((np.diff(prefs.slot_ptr) > 0).sum())
     n_groups = len(np.unique(group_of_slot))
@@ -333,7 +333,7 @@ def _told_apart(names: list[str], for_first: float, for_second: float, p: float)
 
 
 # ---- helpers ----
-def _groups(prefs: Preferences, group_of_slot: Int64s) -> list[list[str]]:
+def _groups(prefs: Preferences, group_of_slot: Int32s) -> list[list[str]]:
     """Return the labels of every group, the largest first."""
     sizes = np.bincount(group_of_slot)
     largest = np.argsort(-sizes, kind="stable")[: NAMED + 1]

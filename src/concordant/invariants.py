@@ -16,6 +16,7 @@ from concordant import kernels
 from concordant.errors import InputError
 from concordant.frozen import freeze, own
 from concordant.gather import Parts, all_finite, segment_index
+from concordant.segments import pointer
 from concordant.types import AnyArray, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
 
@@ -168,7 +169,7 @@ def _check_weights(parts: Parts) -> None:
     keep, sizes = weight > 0, np.diff(parts["indptr"])
     _keep(parts, PER_ENTRY, np.repeat(keep, sizes))
     _keep(parts, PER_BALLOT, keep)
-    parts["indptr"] = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int64)
+    parts["indptr"] = pointer(sizes[keep])
     freeze(parts["indptr"])
     dropped = int((~keep).sum())
     parts["notes"] += (f"{dropped} ballot{'s' * (dropped > 1)} of weight zero dropped",)

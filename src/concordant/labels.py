@@ -7,6 +7,7 @@ import numpy as np
 from concordant.errors import InputError
 from concordant.frozen import Frozen, freeze
 from concordant.gather import as_numbers
+from concordant.segments import pointer
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, encode, shorten
 
@@ -82,7 +83,7 @@ class Labels(Frozen):
         else:
             mine = self.instances.codes(instances).astype(np.int64)
         sizes = np.where(mine >= 0, np.diff(self.ptr)[mine], 0)
-        ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        ptr = pointer(sizes)
         rows = np.arange(ptr[-1]) + np.repeat(np.where(mine >= 0, self.ptr[mine], 0) - ptr[:-1], sizes)
         item_code = items.codes(self.items)
         strangers = np.flatnonzero(item_code < 0)

@@ -27,10 +27,11 @@ import numpy as np
 from concordant import kernels, registry, saving, views
 from concordant.errors import ConcordantError
 from concordant.gather import segment_index
+from concordant.invariants import PER_BALLOT, PER_ENTRY
 from concordant.method import NEEDS, Method
 from concordant.params import params_of
 from concordant.preferences import Preferences
-from concordant.ranking import Ranking
+from concordant.segments import pointer
 from concordant.types import AnyArray, Int64s
 
 Law = Callable[[Method, Preferences, np.random.Generator], str | None]
@@ -79,7 +80,7 @@ def unanimity(method: Method, prefs: Preferences, rng: np.random.Generator) -> s
             continue
         counts = views.win_matrices(part, "ignore")
         total = views.total_weight(part)
-        rank = rank_by_slot(method, part)
+        rank = method.rank(part).rank_by_slot
         for q in np.flatnonzero(total > 0).tolist():
             own = rank[part.slot_ptr[q] : part.slot_ptr[q + 1]]
             all_prefer = counts.matrix(q) >= total[q] * (1 - 1e-9)
@@ -93,7 +94,7 @@ def unanimity(method: Method, prefs: Preferences, rng: np.random.Generator) -> s
 def condorcet_consistency(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
     """A candidate that beats every other by majority stands alone at the top."""
     counts = views.win_matrices(prefs, str(getattr(method, "missing", "auto")))
-    rank = rank_by_slot(method, prefs)
+    rank = method.rank(prefs).rank_by_slot
     for q in range(prefs.n_instances):
         wins = counts.matrix(q)
         beats = (wins > wins.T * (1 + 1e-9)).sum(axis=1)
@@ -143,7 +144,7 @@ def backends_agree(method: Method, prefs: Preferences, rng: np.random.Generator)
     for backend in _backends():
         with using_kernels(backend):
             ranking = method.rank(prefs.replace())
-            results.append((_rank_of_slots(ranking), ranking.score))
+            results.append((ranking.rank_by_slot, ranking.score))
     for rank, score in results[1:]:
         if not np.array_equal(rank, results[0][0]):
             return "the kernel back ends rank differently"
@@ -232,7 +233,7 @@ def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozens
     n_instances = int(rng.integers(1, 4)) if "instances" in needs or rng.random() < 0.5 else 0
     is_strict, is_complete = rng.random(2) < 0.4
     sizes = np.full(n_ballots, n_items) if is_complete else rng.integers(1, n_items + 1, n_ballots)
-    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    indptr = pointer(sizes)
     item = np.concatenate([rng.permutation(n_items)[:size] for size in sizes])
     steps = np.ones(len(item), np.int64) if is_strict else rng.integers(0, 3, len(item))
     tier = np.concatenate([np.cumsum(steps[a:b]) for a, b in pairwise(indptr.tolist())])
@@ -254,28 +255,13 @@ def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozens
 
 
 # ---- helpers ----
-_BY_ENTRY = ("item", "tier", "value", "shown")
-_BY_BALLOT = ("weight", "agent", "instance", "open")
-
-
-def rank_by_slot(method: Method, prefs: Preferences) -> Int64s:
-    """Return the rank of every slot."""
-    return _rank_of_slots(method.rank(prefs))
-
-
-def _rank_of_slots(ranking: Ranking) -> Int64s:
-    rank = np.empty(len(ranking.order), np.int64)
-    rank[ranking.order] = ranking.rank_in_order
-    return rank
-
-
 def take_ballots(prefs: Preferences, ballots: AnyArray) -> Preferences:
     """Return these ballots in this order, repeated where an index is repeated; the candidates stay."""
     sizes = np.diff(prefs.indptr)[ballots]
-    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    indptr = pointer(sizes)
     entry = np.repeat(prefs.indptr[:-1][ballots] - indptr[:-1], sizes) + np.arange(indptr[-1])
     changes: dict[str, Any] = {"indptr": indptr}
-    for names, index in ((_BY_ENTRY, entry), (_BY_BALLOT, ballots)):
+    for names, index in ((PER_ENTRY, entry), (PER_BALLOT, ballots)):
         for name in names:
             array = getattr(prefs, name)
             changes[name] = None if array is None else array[index]
@@ -316,7 +302,7 @@ def _ranks(method: Method, prefs: Preferences) -> Ranks:
     instance = segment_index(prefs.slot_ptr).tolist()
     labels = prefs.items.take(prefs.slot_item)
     names = [""] if prefs.instances is None else prefs.instances.labels
-    ranks = rank_by_slot(method, prefs).tolist()
+    ranks = method.rank(prefs).rank_by_slot.tolist()
     return {(names[q], label): rank for q, label, rank in zip(instance, labels, ranks, strict=True)}
 
 

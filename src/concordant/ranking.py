@@ -163,6 +163,13 @@ class Ranking:
         """The rank of each slot of ``order`` (1, 2, 2, 4)."""
         return self._sorted[1]
 
+    @property
+    def rank_by_slot(self) -> Int32s:
+        """The rank of every slot, in slot order."""
+        ranks = np.empty(len(self.order), np.int32)
+        ranks[self.order] = self.rank_in_order
+        return ranks
+
     @cached_property
     def ranked_item(self) -> Int32s:
         """The item codes in order: best first inside each instance."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant.gather import compact, segment_index
+from concordant.segments import pointer
 from concordant.types import Bools
 from concordant.vocabulary import Vocabulary
 
@@ -25,7 +26,7 @@ def parts_of_subset(prefs: Preferences, ballots: Bools, slots: Bools) -> dict[st
     used_items, item_code = compact(prefs.slot_item[slots], len(prefs.items))
     parts: dict[str, Any] = {
         "items": Vocabulary(prefs.items.take(used_items)),
-        "indptr": np.concatenate([[0], np.cumsum(sizes[ballots])]),
+        "indptr": pointer(sizes[ballots]),
         "item": item_code[prefs.item[entries]],
         "tier": prefs.tier[entries],
         "value": None if prefs.value is None else prefs.value[entries],

@@ -262,12 +262,10 @@ def _variances(prefs: Preferences, ranking: Ranking) -> dict[str, Any]:
 
     variance = np.asarray(ranking.details["variance"])
     users = np.bincount(prefs.entry_slot, minlength=prefs.n_slots)
-    rank = np.empty(prefs.n_slots, np.int64)
-    rank[ranking.order] = ranking.rank_in_order
     return {
         "variance": variance,
         "ratings": users,
-        "rank": rank,
+        "rank": ranking.rank_by_slot,
         "spearman": float(spearmanr(variance, users).statistic),
     }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from concordant.kernels.twins.layouts import encode, pointers
 from concordant.types import Bytes, Floats, Int32s, Int64s
 
 __all__ = ["read_stream"]
@@ -17,16 +18,13 @@ StreamColumn = tuple[str, str, TextColumn | Floats]
 
 
 # ---- The Arrow C data interface through ctypes: three structs of the published ABI ----
-class _Schema(ctypes.Structure):
-    pass
+class _Schema(ctypes.Structure): ...
 
 
-class _Array(ctypes.Structure):
-    pass
+class _Array(ctypes.Structure): ...
 
 
-class _Stream(ctypes.Structure):
-    pass
+class _Stream(ctypes.Structure): ...
 
 
 _Release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -61,18 +59,7 @@ _Stream._fields_ = [
     ("private_data", ctypes.c_void_p),
 ]
 
-_NUMBERS = {
-    "c": np.int8,
-    "C": np.uint8,
-    "s": np.int16,
-    "S": np.uint16,
-    "i": np.int32,
-    "I": np.uint32,
-    "l": np.int64,
-    "L": np.uint64,
-    "f": np.float32,
-    "g": np.float64,
-}
+_NUMBERS = dict(zip("cCsSiIlLfg", ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"), strict=True))
 _TEXTS = ("u", "U", "vu")
 
 
@@ -238,23 +225,17 @@ def _view_text(array: Any, view: Int32s, sizes: list[int], row: int) -> bytes:
 
 
 def _encode_texts(texts: list[bytes | None], name: str) -> TextColumn:
-    code_of: dict[bytes, int] = {}
-    codes = np.empty(len(texts), np.int32)
-    first: list[int] = []
-    for row, text in enumerate(texts):
-        if text is None:
-            codes[row] = -1
-            continue
-        code = code_of.setdefault(text, len(code_of))
-        if code == len(first):
-            if not _is_utf8(text):
-                raise ValueError(f"The column '{name}' cannot be read: the text in row {row + 1} is not UTF-8")
-            first.append(row)
-        codes[row] = code
-    offsets = np.zeros(len(code_of) + 1, np.int64)
-    np.cumsum([len(text) for text in code_of], out=offsets[1:])
-    data = np.frombuffer(b"".join(code_of), np.uint8)
-    return codes, offsets, data, np.array(first, np.int64)
+    codes, first, distinct = encode(texts)
+    if None in distinct:  # -1 for null, the others numbered without it
+        null = distinct.index(None)
+        codes[codes == null], first = -1, np.delete(first, null)
+        codes[codes > null] -= 1
+        distinct.remove(None)
+    for row, text in zip(first.tolist(), distinct, strict=True):
+        if not _is_utf8(text):
+            raise ValueError(f"The column '{name}' cannot be read: the text in row {row + 1} is not UTF-8")
+    offsets = pointers(np.array([len(text) for text in distinct]))
+    return codes, offsets, np.frombuffer(b"".join(distinct), np.uint8), first
 
 
 def _is_utf8(text: bytes) -> bool:

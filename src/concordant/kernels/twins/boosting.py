@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from concordant.kernels.twins.layouts import begins_tier, segment_of
 from concordant.types import AnyArray, Bytes, Floats, Int32s, Int64s
 
 __all__ = ["best_stump", "boost_errors", "boost_potentials", "boost_shares", "interval_codes"]
@@ -74,7 +75,7 @@ def _gains(code: AnyArray, cuts: int, potential: Floats) -> Floats:
 def _factors(score: Floats, ptr: Int64s) -> tuple[Int64s, Floats, Floats]:
     """Return the query of every position, exp(score - centre of the query) and its reciprocal."""
     size = np.diff(ptr)
-    query = np.repeat(np.arange(len(size)), size)
+    query = segment_of(ptr)
     low, high = np.zeros(len(size)), np.zeros(len(size))
     starts = ptr[:-1][size > 0]
     if len(starts):
@@ -85,9 +86,7 @@ def _factors(score: Floats, ptr: Int64s) -> tuple[Int64s, Floats, Floats]:
 
 def _tier_bounds(ptr: Int64s, tier: Int32s) -> tuple[Int64s, Int64s]:
     """Return where the tier of every position begins and ends."""
-    begins = np.ones(len(tier), bool)
-    begins[1:] = tier[1:] != tier[:-1]
-    begins[ptr[:-1][np.diff(ptr) > 0]] = True
+    begins = begins_tier(ptr, tier)
     number = np.cumsum(begins) - 1
     bounds = np.append(np.flatnonzero(begins), len(tier))
     return bounds[number], bounds[number + 1]

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from concordant.kernels.bundles import LetorRows
+from concordant.kernels.twins.layouts import encode, pointers
 from concordant.types import Bytes, Floats, Int32s, Int64s
 
 __all__ = ["encode_spans", "parse_letor", "parse_numbers", "split_fields"]
@@ -41,17 +42,8 @@ def split_fields(data: Bytes, width: int) -> tuple[Int64s, Int64s, Int64s, Int32
 def encode_spans(data: Bytes, start: Int64s, end: Int64s) -> tuple[Int32s, Int64s, Bytes, Int64s]:
     """Return the codes of the texts in these spans, the distinct texts end to end, and where each first stands."""
     raw = data.tobytes()
-    code_of: dict[bytes, int] = {}
-    codes = np.empty(len(start), np.int32)
-    first: list[int] = []
-    for row, (a, b) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
-        code = code_of.setdefault(raw[a:b], len(code_of))
-        if code == len(first):
-            first.append(row)
-        codes[row] = code
-    offsets = np.zeros(len(code_of) + 1, np.int64)
-    np.cumsum([len(text) for text in code_of], out=offsets[1:])
-    return codes, offsets, np.frombuffer(b"".join(code_of), np.uint8), np.array(first, np.int64)
+    codes, first, texts = encode(raw[a:b] for a, b in zip(start.tolist(), end.tolist(), strict=True))
+    return codes, pointers(np.array([len(text) for text in texts])), np.frombuffer(b"".join(texts), np.uint8), first
 
 
 def parse_numbers(data: Bytes, start: Int64s, end: Int64s) -> Floats:

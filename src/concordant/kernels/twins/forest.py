@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from concordant.kernels.twins.layouts import begins_tier, segment_of
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 
 __all__ = ["forest_means", "query_ranks"]
@@ -30,13 +31,12 @@ def query_ranks(X: AnyArray, ptr: Int64s, row: Int64s) -> AnyArray:
     """Return the mid-rank of every value among the rows of its query, from 1, over the number of these rows."""
     rank = np.empty_like(X)
     size = np.diff(ptr)
-    query = np.repeat(np.arange(len(size)), size)
+    query = segment_of(ptr)
     for column in range(X.shape[1]):
         value = X[row, column]
         order = np.lexsort((value, query))
-        sorted_value, sorted_query = value[order], query[order]
-        begins = np.ones(len(order), bool)
-        begins[1:] = (sorted_value[1:] != sorted_value[:-1]) | (sorted_query[1:] != sorted_query[:-1])
+        sorted_query = query[order]
+        begins = begins_tier(ptr, value[order])
         low = np.flatnonzero(begins)
         high = np.append(low[1:], len(order))
         tie = np.cumsum(begins) - 1

@@ -7,8 +7,9 @@ segment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,32 @@ def segment_of(ptr: Int64s) -> Int64s:
 def pointers(sizes: Int64s) -> Int64s:
     """Return where segments of these sizes start, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def by_appearance(keys: AnyArray) -> tuple[Int64s, Int64s]:
+    """Number equal keys alike, in order of first appearance: the number of every row, the first row of every number."""
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(len(first), np.int64)
+    number[order] = np.arange(len(first))
+    return number[inverse.reshape(-1)], first[order]
+
+
+def encode(values: Iterable[Hashable]) -> tuple[Int32s, Int64s, list[Any]]:
+    """Return the codes of values in order of first appearance, the row each first stands in, the distinct values."""
+    code_of: dict[Hashable, int] = {}
+    codes = [code_of.setdefault(value, len(code_of)) for value in values]
+    code = np.array(codes, np.int32)
+    return code, by_appearance(code)[1], list(code_of)
+
+
+def find_rows(known: Int64s, wanted: Int64s) -> Int64s:
+    """Return the row of every wanted key among the known ones (the last one of several), or -1."""
+    if not len(known):
+        return np.full(len(wanted), -1, np.int64)
+    order = np.argsort(known, kind="stable")
+    row = order[np.maximum(np.searchsorted(known[order], wanted, side="right") - 1, 0)]
+    return np.where(known[row] == wanted, row, -1).astype(np.int64)
 
 
 def begins_tier(ptr: Int64s, tier: AnyArray) -> Bools:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from concordant.kernels.twins.layouts import begins_tier, segment_of
 from concordant.types import Floats, Int32s, Int64s
 
 __all__ = [
@@ -71,7 +72,7 @@ def list_net(
     weight: Floats,
 ) -> tuple[float, Floats]:
     """Return the summed cross entropy between the softmaxes of labels and scores, and its gradient."""
-    query = _query_of(ptr)
+    query = segment_of(ptr)
     target, log_total = np.exp(_log_softmax(label, ptr)[0]), _log_softmax(scores, ptr)[0]
     gradient = weight[query] * (np.exp(log_total) - target)
     return float(-(weight[query] * target) @ log_total), gradient
@@ -86,11 +87,8 @@ def list_net_hessian_product(scores: Floats, ptr: Int64s, weight: Floats, direct
 
 
 def _stages(ptr: Int64s, tier: Int32s | None, factor: Floats | None, weight: Floats) -> _Stages:
-    n, query = int(ptr[-1]), _query_of(ptr)
-    begins = np.ones(n, bool)
-    if tier is not None:
-        begins[1:] = tier[1:] != tier[:-1]
-        begins[ptr[:-1][np.diff(ptr) > 0]] = True
+    query = segment_of(ptr)
+    begins = np.ones(len(query), bool) if tier is None else begins_tier(ptr, tier)
     start = np.flatnonzero(begins)
     own = weight[query[start]]
     if factor is not None and len(factor):
@@ -109,7 +107,7 @@ def _evaluate(scores: Floats, ptr: Int64s, stages: _Stages) -> tuple[Floats, Flo
 
 def _hessian_product(scores: Floats, ptr: Int64s, stages: _Stages, direction: Floats) -> Floats:
     # Equal shifts of all scores change nothing, so the direction may be made positive and enter as a logarithm.
-    query, of = _query_of(ptr), stages.of_position
+    query, of = segment_of(ptr), stages.of_position
     lowest = np.full(len(ptr) - 1, np.inf)
     np.minimum.at(lowest, query, direction)
     along = direction - lowest[query]
@@ -158,7 +156,7 @@ def _log_sums(values: Floats, stages: _Stages) -> Floats:
 
 
 def _log_softmax(values: Floats, ptr: Int64s) -> tuple[Floats, Int64s]:
-    query = _query_of(ptr)
+    query = segment_of(ptr)
     high = np.full(len(ptr) - 1, -np.inf)
     np.maximum.at(high, query, values)
     total = np.bincount(query, weights=np.exp(values - high[query]), minlength=len(high))
@@ -166,8 +164,4 @@ def _log_softmax(values: Floats, ptr: Int64s) -> tuple[Floats, Int64s]:
 
 
 def _best_order(scores: Floats, ptr: Int64s, tier: Int32s) -> Int64s:
-    return np.lexsort((-scores, tier, _query_of(ptr)))
-
-
-def _query_of(ptr: Int64s) -> Int64s:
-    return np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    return np.lexsort((-scores, tier, segment_of(ptr)))

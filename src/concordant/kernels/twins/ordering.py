@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from concordant.kernels.twins.layouts import blocks_of
 from concordant.types import Floats, Int64s
 
 __all__ = ["greedy_orders"]
@@ -11,12 +12,7 @@ __all__ = ["greedy_orders"]
 
 def greedy_orders(ptr: Int64s, preference: Floats) -> Int64s:
     """Order every problem by taking out the item of largest net preference, first in input order among equals."""
-    size = np.diff(ptr)
-    ends = np.concatenate([[0], np.cumsum(size * size)])
-    orders = [
-        _order_one(preference[start:end].reshape(m, m))
-        for start, end, m in zip(ends[:-1].tolist(), ends[1:].tolist(), size.tolist(), strict=True)
-    ]
+    orders = [_order_one(block) for _, (block,) in blocks_of(ptr, preference)]
     return np.concatenate([np.zeros(0, np.int64), *orders])
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant.kernels.codes import Measure
+from concordant.kernels.twins.layouts import by_appearance, find_rows, pointers, segment_of
 from concordant.types import Floats, Int32s, Int64s
 
 __all__ = ["evaluate_lists", "evaluate_scores", "group_keys", "join_labels"]
@@ -22,8 +23,7 @@ def evaluate_lists(
 ) -> Floats:
     """Return the values (queries x metrics) of lists given best first; NaN is unjudged."""
     n = len(ptr) - 1
-    length = np.diff(ptr)
-    query = np.repeat(np.arange(n), length)
+    query = segment_of(ptr)
     counted = ~np.isnan(ranked_label) if skip_unjudged else np.ones(len(ranked_label), bool)
     counted_before = np.concatenate([[0], np.cumsum(counted)])
     position = counted_before[1:] - counted_before[ptr[:-1]][query]
@@ -31,7 +31,7 @@ def evaluate_lists(
     found = _Positives(n, query[positive], position[positive], ranked_label[positive])
     length = counted_before[ptr[1:]] - counted_before[ptr[:-1]]
 
-    judge = np.repeat(np.arange(n), np.diff(judged_ptr))
+    judge = segment_of(judged_ptr)
     judged = judged_label > 0
     judge, label = judge[judged], judged_label[judged]
     order = np.lexsort((-label, judge))
@@ -47,7 +47,7 @@ def evaluate_lists(
 
 def evaluate_scores(score: Floats, label: Floats, ptr: Int64s, table: Floats, skip_unjudged: bool) -> Floats:
     """Return the values (queries x metrics) from scores and labels in input order, grouped by ``ptr``."""
-    query = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    query = segment_of(ptr)
     order = np.lexsort((-score, query))
     return evaluate_lists(label[order], ptr, label, ptr, table, skip_unjudged)
 
@@ -61,15 +61,8 @@ def join_labels(
     n_items: int,
 ) -> Floats:
     """Return the label of every ranked entry, NaN where unjudged; group q is judged by label group q."""
-    if not len(label_item):
-        return np.full(len(ranked_item), np.nan)
-    groups = np.arange(len(rank_ptr) - 1)
-    known = np.repeat(groups, np.diff(label_ptr)) * n_items + label_item
-    wanted = np.repeat(groups, np.diff(rank_ptr)) * n_items + ranked_item
-    order = np.argsort(known, kind="stable")
-    known = known[order]
-    at = np.maximum(np.searchsorted(known, wanted, side="right") - 1, 0)
-    return np.where(known[at] == wanted, label_value[order][at], np.nan)
+    row = find_rows(segment_of(label_ptr) * n_items + label_item, segment_of(rank_ptr) * n_items + ranked_item)
+    return np.append(label_value, np.nan)[row]  # row -1 is the last
 
 
 def group_keys(keys: Int64s) -> tuple[Int64s, Int64s]:
@@ -77,9 +70,8 @@ def group_keys(keys: Int64s) -> tuple[Int64s, Int64s]:
 
     Rows of a group stay in input order. The places are empty when the rows already stand that way.
     """
-    _, first, inverse, sizes = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
-    ptr = np.concatenate([[0], np.cumsum(sizes[np.argsort(first, kind="stable")])]).astype(np.int64)
-    order = np.argsort(first[inverse.reshape(-1)], kind="stable")
+    group, _ = by_appearance(keys)
+    ptr, order = pointers(np.bincount(group)), np.argsort(group, kind="stable")
     in_order = np.arange(len(order), dtype=np.int64)
     if np.array_equal(order, in_order):
         return np.empty(0, np.int64), ptr

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.types import AnyArray, Floats, Int32s, Int64s
+from concordant.kernels.twins.layouts import begins_tier, by_appearance, find_rows, pointers, segment_of
+from concordant.types import Floats, Int32s, Int64s
 
 __all__ = ["assign_slots", "find_repeated", "find_slots", "group_rows", "order_segments", "tier_positions"]
 
@@ -20,19 +21,11 @@ def group_rows(instance: Int32s, agent: Int32s, values: Floats) -> tuple[Int64s,
     for column in (instance, agent):
         if len(column):
             keys = (keys << 32) + column
-    _, first, inverse, sizes = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
-    by_appearance = np.argsort(first, kind="stable")
-    group_of = np.empty(len(first), np.int64)
-    group_of[by_appearance] = np.arange(len(first))
-    group = group_of[inverse.reshape(-1)]
-    indptr = np.concatenate([[0], np.cumsum(sizes[by_appearance])]).astype(np.int64)
+    group, _ = by_appearance(keys)
+    indptr = pointers(np.bincount(group))
     order = np.lexsort((values, group)).astype(np.int64)
-    sorted_values = values[order]
-    changes = np.empty(len(keys), np.int64)
-    changes[:1] = 0
-    changes[1:] = sorted_values[1:] != sorted_values[:-1]
-    level = np.cumsum(changes)
-    tier = (level - np.repeat(level[indptr[:-1]], np.diff(indptr))).astype(np.int32)
+    level: Int64s = np.cumsum(begins_tier(indptr, values[order]))
+    tier = (level - level[indptr[group[order]]]).astype(np.int32)
     if np.array_equal(order, np.arange(len(order))):
         order = np.empty(0, np.int64)
     return order, indptr, tier
@@ -58,20 +51,13 @@ def find_slots(
     slot_ptr: Int64s, slot_item: Int32s, instance_of_ballot: Int32s, indptr: Int64s, item: Int32s, n_items: int
 ) -> Int64s:
     """Return the slot of every entry among given candidates, -1 where an item is no candidate of its instance."""
-    owner = np.repeat(np.arange(len(slot_ptr) - 1), np.diff(slot_ptr))
-    keys = owner * n_items + slot_item
-    order = np.argsort(keys, kind="stable")
-    wanted = np.repeat(instance_of_ballot, np.diff(indptr)).astype(np.int64) * n_items + item
-    if not len(keys):
-        return np.full(len(item), -1, np.int64)
-    at = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
-    slot = order[at]
-    return np.where(keys[slot] == wanted, slot, -1).astype(np.int64)
+    instance = np.repeat(instance_of_ballot, np.diff(indptr)).astype(np.int64)
+    return find_rows(segment_of(slot_ptr) * n_items + slot_item, instance * n_items + item)
 
 
 def find_repeated(indptr: Int64s, item: Int32s, n_items: int) -> tuple[int, int]:
     """Return the first ballot that names an item twice and the entry that repeats it, or (-1, -1)."""
-    ballot = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    ballot = segment_of(indptr)
     key = ballot * max(n_items, 1) + item
     order = np.argsort(key, kind="stable")
     repeated = order[1:][key[order][1:] == key[order][:-1]]
@@ -83,12 +69,9 @@ def find_repeated(indptr: Int64s, item: Int32s, n_items: int) -> tuple[int, int]
 
 def tier_positions(indptr: Int64s, tier: Int32s, mean: bool) -> Floats:
     """Return for every entry 1 + the number of items in better tiers, or the mean position of its tier."""
-    sizes = np.diff(indptr)
-    starts = _starts(len(tier), indptr)
-    starts[1:] |= tier[1:] != tier[:-1]
-    first = np.flatnonzero(starts)
+    first = np.flatnonzero(begins_tier(indptr, tier))
     last = np.append(first[1:], len(tier))
-    start_of_ballot = np.repeat(indptr[:-1], sizes)[first] if len(first) else first
+    start_of_ballot = indptr[segment_of(indptr)[first]]
     best = (first - start_of_ballot + 1).astype(np.float64)
     here = (best + (last - start_of_ballot)) / 2 if mean else best
     return np.repeat(here, last - first)
@@ -99,11 +82,10 @@ def order_segments(score: Floats, ptr: Int64s, tolerance: float) -> tuple[Int64s
 
     Neighbours within ``tolerance`` (relative) are tied and stand in slot order.
     """
-    n = len(score)
-    segment = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    segment = segment_of(ptr)
     order = np.lexsort((-score, segment)).astype(np.int64)
     sorted_score = score[order]
-    new_tier = _starts(n, ptr)
+    new_tier = begins_tier(ptr, segment)
     gap = np.abs(np.diff(sorted_score))
     scale = np.maximum(np.abs(sorted_score[1:]), np.abs(sorted_score[:-1]))
     new_tier[1:] |= ~((gap <= tolerance * scale) | (gap == 0))
@@ -112,9 +94,3 @@ def order_segments(score: Floats, ptr: Int64s, tolerance: float) -> tuple[Int64s
     start_of_tier = np.flatnonzero(new_tier)
     rank = start_of_tier[tier - 1] - ptr[segment] + 1
     return order, rank.astype(np.int32)
-
-
-def _starts(n: int, ptr: Int64s) -> AnyArray:
-    starts = np.zeros(n, bool)
-    starts[ptr[:-1][np.diff(ptr) > 0]] = True
-    return starts

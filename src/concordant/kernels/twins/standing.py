@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from concordant.kernels.twins.layouts import blocks_of, by_appearance
 from concordant.types import Floats, Int32s, Int64s
 
 __all__ = ["best_chances", "duel_groups", "rank_bounds"]
@@ -23,38 +24,30 @@ def duel_groups(
         a, b = (first, second) if connection == "weak" else (head, tail)
         graph = coo_array((np.ones(len(a)), (a, b)), shape=(n_slots, n_slots)).tocsr()
         _, found = connected_components(graph, directed=True, connection=connection)
-        _, start, group = np.unique(found, return_index=True, return_inverse=True)
-        number = np.empty(len(start), np.int32)
-        number[np.argsort(start)] = np.arange(len(start), dtype=np.int32)
-        groups.append(number[group])
+        groups.append(by_appearance(found)[0].astype(np.int32))
     return groups[0], groups[1]
 
 
 def rank_bounds(slot_ptr: Int64s, score: Floats, covariance: Floats, critical: Floats) -> tuple[Int32s, Int32s]:
     """Return (rank_low, rank_high) from the differences that exceed ``critical`` standard errors."""
     low, high = np.empty(len(score), np.int32), np.empty(len(score), np.int32)
-    start = 0
-    for q, m in enumerate(np.diff(slot_ptr).tolist()):
-        span = slice(slot_ptr[q], slot_ptr[q + 1])
-        block, own = covariance[start : start + m * m].reshape(m, m), score[span]
-        variance = np.diag(block)
+    for q, (span, (block,)) in enumerate(blocks_of(slot_ptr, covariance)):
+        own, variance = score[span], np.diag(block)
         gap = own[None, :] - own[:, None]
         apart = np.maximum(variance[:, None] + variance[None, :] - 2 * block, 0.0)
         differs = gap**2 > critical[q] ** 2 * apart + 1e-18
         low[span] = 1 + (differs & (gap > 0)).sum(axis=1)
-        high[span] = m - (differs & (gap < 0)).sum(axis=1)
-        start += m * m
+        high[span] = len(own) - (differs & (gap < 0)).sum(axis=1)
     return low, high
 
 
 def best_chances(slot_ptr: Int64s, score: Floats, covariance: Floats, draws: Floats, reach: float) -> Floats:
     """Return how often each item is the best over normal draws, among those within ``reach`` of the first."""
     chance = np.zeros(len(score))
-    start = 0
-    for q, m in enumerate(np.diff(slot_ptr).tolist()):
-        if not m:
+    for span, (block,) in blocks_of(slot_ptr, covariance):
+        own = score[span]
+        if not len(own):
             continue
-        own, block = score[slot_ptr[q] : slot_ptr[q + 1]], covariance[start : start + m * m].reshape(m, m)
         top = int(np.argmax(own))
         apart = np.diag(block) + block[top, top] - 2 * block[top]
         is_rival = (own[top] - own) ** 2 <= reach**2 * np.maximum(apart, 0.0)
@@ -62,8 +55,7 @@ def best_chances(slot_ptr: Int64s, score: Floats, covariance: Floats, draws: Flo
         rival = np.flatnonzero(is_rival)[: draws.shape[1]]
         factor = _factor(block[np.ix_(rival, rival)])
         drawn = own[rival] + draws[:, : len(rival)] @ factor.T
-        chance[slot_ptr[q] + rival] = np.bincount(drawn.argmax(axis=1), minlength=len(rival)) / len(draws)
-        start += m * m
+        chance[span.start + rival] = np.bincount(drawn.argmax(axis=1), minlength=len(rival)) / len(draws)
     return chance
 
 

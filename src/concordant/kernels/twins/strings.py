@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from concordant.kernels.bundles import LabelLists
+from concordant.kernels.twins.layouts import by_appearance, encode
 from concordant.types import Floats, Int32s, Int64s
 
 __all__ = ["encode_ints", "encode_lists", "encode_objects", "fuse_lists", "list_numbers"]
@@ -18,17 +19,9 @@ def encode_objects(values: list[Any]) -> tuple[Int32s, Int64s, int]:
 
     At the first element that is not a str, its index is returned instead of -1.
     """
-    code_of: dict[str, int] = {}
-    first: list[int] = []
-    codes = np.empty(len(values), np.int32)
-    for row, value in enumerate(values):
-        if not isinstance(value, str):
-            return codes, np.empty(0, np.int64), row
-        code = code_of.setdefault(value, len(code_of))
-        if code == len(first):
-            first.append(row)
-        codes[row] = code
-    return codes, np.array(first, np.int64), -1
+    bad = next((row for row, value in enumerate(values) if not isinstance(value, str)), -1)
+    codes, first, _ = encode(values if bad < 0 else [])
+    return (codes, first, -1) if bad < 0 else (np.zeros(len(values), np.int32), first, bad)
 
 
 def encode_lists(lists: list[Any]) -> LabelLists:
@@ -81,8 +74,5 @@ def list_numbers(values: list[Any]) -> tuple[Floats, int]:
 
 def encode_ints(values: Int64s) -> tuple[Int32s, Int64s]:
     """Return codes of an integer column in order of first appearance, and the first row of each."""
-    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
-    by_appearance = np.argsort(first, kind="stable")
-    code_of = np.empty(len(first), np.int32)
-    code_of[by_appearance] = np.arange(len(first), dtype=np.int32)
-    return code_of[inverse.reshape(-1)], first[by_appearance].astype(np.int64)
+    codes, first = by_appearance(values)
+    return codes.astype(np.int32), first

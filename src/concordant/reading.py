@@ -55,100 +55,74 @@ def option(default: T, doc: str, *, low: float | None = None, choices: Sequence[
 
 def column(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
     """Declare the role a column may play, with the names that are taken for it."""
-    more = {"reads": BALLOTS, "metavar": "COLUMN", **more}
-    return Option(name, str, None, doc, synonyms=tuple(filter(None, synonyms.split(", "))), **more)
+    words = tuple(filter(None, synonyms.split(", ")))
+    return Option(name, str, None, f"the column {doc}", synonyms=words, **{"metavar": "COLUMN", **more})
+
+
+def _of_ballots(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
+    return column(name, doc, synonyms, **{"reads": BALLOTS, **more})
+
+
+def _of_features(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
+    return column(name, doc, synonyms, **{"reads": (FEATURES,), "typed": "str | int | bool | None", "sure": 2, **more})
 
 
 # The columns of a table. A column named exactly like its role wins over one named by a synonym.
 COLUMNS = (
-    column("winner", "the column of the preferred item", "winner, chosen, won, better, preferred"),
-    column("loser", "the column of the other item", "loser, rejected, lost, worse"),
-    column("tie", "the column that is true where the two drew", "tie, tied, draw, is tie, is draw"),
-    column("left", "the column of the first item compared", "left"),
-    column("right", "the column of the second item compared", "right"),
-    column(
-        "outcome",
-        "the column that says which of left and right won",
-        "outcome, result, choice, preference, verdict",
+    _of_ballots("winner", "of the preferred item", "winner, chosen, won, better, preferred"),
+    _of_ballots("loser", "of the other item", "loser, rejected, lost, worse"),
+    _of_ballots("tie", "that is true where the two drew", "tie, tied, draw, is tie, is draw"),
+    _of_ballots("left", "of the first item compared", "left"),
+    _of_ballots("right", "of the second item compared", "right"),
+    _of_ballots(
+        *("outcome", "that says which of left and right won", "outcome, result, choice, preference, verdict"),
     ),
-    column("left_won", "the column that is true where the left item won", "left won"),
-    column("right_won", "the column that is true where the right item won", "right won"),
-    column(
-        "ranking",
-        "the column of whole rankings, written like 'a > b = c'",
-        "ranking, ranked, preferences",
-    ),
-    column(
-        "agent",
-        "the column of the voter, judge, user or engine",
+    _of_ballots("left_won", "that is true where the left item won", "left won"),
+    _of_ballots("right_won", "that is true where the right item won", "right won"),
+    _of_ballots("ranking", "of whole rankings, written like 'a > b = c'", "ranking, ranked, preferences"),
+    _of_ballots(
+        *("agent", "of the voter, judge, user or engine"),
         "agent, user, voter, judge, worker, engine, system, run, rater, annotator, reviewer, expert, respondent, "
         "assessor",
     ),
     column(
-        "item",
-        "the column of the item ranked or rated",
+        *("item", "of the item ranked or rated"),
         "item, movie, doc, document, docno, candidate, option, model, alternative, product, player, team, film, book, "
         "title, name",
         reads=(*BALLOTS, LABELS),
     ),
-    column("rank", "the column of the rank (1 is best)", "rank, position, place"),
-    column("rating", "the column of the rating (high is good)", "rating, stars, score, value, grade"),
+    _of_ballots("rank", "of the rank (1 is best)", "rank, position, place"),
+    _of_ballots("rating", "of the rating (high is good)", "rating, stars, score, value, grade"),
     column(
-        "instance",
-        "the column of the query, topic or election",
+        *("instance", "of the query, topic or election"),
         "instance, query, topic, qid, election, question, prompt, contest",
         reads=(*BALLOTS, LABELS),
     ),
-    column("weight", "the column of the number of times a row counts", "weight, count, votes, n, times, frequency"),
-    column("time", "the column of dates or numbers to sort pairs by, oldest first"),  # only where somebody asks for it
-    column("ballot", "the column that tells the ballots of one agent apart", "ballot", flag=None),
-    column("open", "the column that is true where the order of the last items is unsaid", "open", flag=None),
+    _of_ballots("weight", "of the number of times a row counts", "weight, count, votes, n, times, frequency"),
+    _of_ballots("time", "of dates or numbers to sort pairs by, oldest first"),  # only where somebody asks for it
+    _of_ballots("ballot", "that tells the ballots of one agent apart", "ballot", flag=None),
+    _of_ballots("open", "that is true where the order of the last items is unsaid", "open", flag=None),
+    _of_ballots("places", "of every place, best first", flag=None, typed="Sequence[str | int] | str | int | None"),
     column(
-        "places",
-        "the columns of the first, second, … place, best first",
-        flag=None,
-        typed="Sequence[str | int] | str | int | None",
-    ),
-    column(
-        "label",
-        "the column of the label (high is good)",
+        *("label", "of the label (high is good)"),
         "label, relevance, rel, grade, gain, judgment, judgement, gold, rating, score",
         reads=(LABELS,),
     ),
-    column(
-        "label",
-        "the column of the label (high is good)",
-        "label, relevance, rel, y, target, grade, judgment, judgement",
-        reads=(FEATURES,),
-        sure=2,
-        typed="str | int | bool | None",
+    _of_features(
+        *("label", "of the label (high is good)", "label, relevance, rel, y, target, grade, judgment, judgement"),
     ),
-    column(
-        "query",
-        "the column of the query",
-        "query, qid, query id, group, group id, topic, topic id, instance, search id",
-        reads=(FEATURES,),
-        sure=2,
-        typed="str | int | bool | None",
+    _of_features(
+        *("query", "of the query"), "query, qid, query id, group, group id, topic, topic id, instance, search id"
     ),
-    column(
-        "item",
-        "the column of the document's name",
-        "item, docid, doc, doc id, document, document id, item id, product id",
-        reads=(FEATURES,),
-        sure=2,
-        typed="str | int | bool | None",
+    _of_features(
+        *("item", "of the document's name"), "item, docid, doc, doc id, document, document id, item id, product id"
     ),
-    column("weight", "the column of the weight of every row, equal within a query", reads=(FEATURES,)),
-    column(
-        "features",
-        "the columns to learn from; by default all others that hold numbers",
-        reads=(FEATURES,),
-        flag="--feature-columns",
-        metavar="A,B,…",
-        typed="Sequence[str] | str | None",
+    _of_features("weight", "of the weight of every row, equal within a query"),
+    Option(
+        *("features", str, None, "the columns to learn from; by default all others that hold numbers"),
+        reads=(FEATURES,), flag="--feature-columns", metavar="A,B,…", typed="Sequence[str] | str | None",
     ),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

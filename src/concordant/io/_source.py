@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +33,7 @@ _MAGIC = (
 )
 
 ZSTD = ("compression.zstd", "backports.zstd", "zstandard")  # Python's own from 3.14 on, or packages for it
+_MODULES = {"gzip": ("gzip",), "bzip2": ("bz2",), "xz": ("lzma",), "zstd": ZSTD}
 RATINGS = ("ratings.csv", "ratings.dat", "u.data")
 
 _ANY_MAGIC = tuple(magic for magic, _ in _MAGIC)
@@ -55,30 +56,30 @@ class Source(AbstractContextManager["Source"]):
         self._temporary: list[str] = []
         self._plain: str | None = None
         self._content: bytes | None = None
-        self._whole: bytes | None = None
         self.member: str | None = None
         try:
-            self._path = self._locate(path)
+            self.path = self._locate(path)
             start = self._start()
             self.compression: str | None = None
             if start.startswith(_ANY_MAGIC):
                 self.compression = next(kind for magic, kind in _MAGIC if start.startswith(magic))
-            if self.compression is None and self.encoding is None and len(start) < min(HEAD, self.options.max_bytes):
-                self._whole = start  # the head of a small file is all there is
+            is_whole = self.compression is None and len(start) < min(HEAD, options.max_bytes)
             self.head = start if self.compression is None else _first(self._unpacked())
             if self.encoding is None:
                 self.encoding = _utf_16(self.head)
             if self.encoding is not None:
                 self.head = _first(self._chunks())
+            self.head = self.head.removeprefix(b"\xef\xbb\xbf")
+            if is_whole and self.encoding is None:
+                self._content = self.head  # the head of a small file is all there is
         except BaseException:
             self.close()
             raise
-        self.head = self.head.removeprefix(b"\xef\xbb\xbf")
 
     def _start(self) -> bytes:
         """Return the first bytes as they are stored, without the cost of a file object."""
         try:
-            handle = os.open(self._path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except PermissionError:
             raise self.error("the file may not be read: check its permissions.") from None
         try:
@@ -112,7 +113,7 @@ class Source(AbstractContextManager["Source"]):
     @property
     def size(self) -> int:
         """The size of the file as it is stored."""
-        return os.path.getsize(self._path)
+        return os.path.getsize(self.path)
 
     def error(self, message: str, line: int | None = None) -> FormatError:
         """Make the error that names this input."""
@@ -122,9 +123,7 @@ class Source(AbstractContextManager["Source"]):
     def read_bytes(self) -> bytes:
         """Return the whole content, unpacked, as UTF-8 without a byte order mark."""
         if self._content is None:
-            is_whole = self._whole is not None and self.encoding is None
-            content = self._whole if is_whole and self._whole is not None else b"".join(self._chunks())
-            self._content = content.removeprefix(b"\xef\xbb\xbf")
+            self._content = b"".join(self._chunks()).removeprefix(b"\xef\xbb\xbf")
         return self._content
 
     def read_text_bytes(self) -> bytes:
@@ -151,22 +150,16 @@ class Source(AbstractContextManager["Source"]):
         """Return the path of an unpacked UTF-8 file, a temporary one where the input is not that already."""
         if self._plain is None:
             if self.compression is None and self.encoding is None:
-                self._plain = os.path.abspath(self._path)
+                self._plain = os.path.abspath(self.path)
             else:
                 self._plain = self._temporary_file(self._chunks())
         return self._plain
 
     def alias(self) -> str:
         """Return another path of the plain file, without signs that mean a pattern to DuckDB."""
-        import shutil
-        import tempfile
-
-        handle, path = tempfile.mkstemp(prefix="concordant-")
-        os.close(handle)
-        self._temporary.append(path)
-        shutil.copyfile(self.plain_path(), path)
-        self._plain = path
-        return path
+        with open(self.plain_path(), "rb") as file:
+            self._plain = self._temporary_file(iter(lambda: file.read(CHUNK), b""))
+        return self._plain
 
     def _chunks(self) -> Iterator[bytes]:
         if self.encoding is None:
@@ -215,8 +208,8 @@ class Source(AbstractContextManager["Source"]):
 
     def _open(self) -> IO[bytes]:
         if self.compression is None:
-            return open(self._path, "rb")
-        return _OPENERS[self.compression](self)
+            return open(self.path, "rb")
+        return _open_zip(self) if self.compression == "zip" else _open_plain(self)
 
     # ---- files ----
     def _locate(self, path: PathLike | IO[Any]) -> str:
@@ -244,14 +237,15 @@ class Source(AbstractContextManager["Source"]):
         return path
 
     def _spool(self, file: IO[Any]) -> str:
+        """Write what can be read once only to a temporary file."""
+
         def chunks() -> Iterator[bytes]:
             total = 0
             while chunk := file.read(CHUNK):
-                raw = chunk.encode("utf-8") if isinstance(chunk, str) else chunk
+                yield (raw := chunk.encode("utf-8") if isinstance(chunk, str) else chunk)
                 total += len(raw)
                 if total > self.options.max_bytes:
                     raise self._too_large()
-                yield raw
 
         return self._temporary_file(chunks())
 
@@ -266,43 +260,25 @@ class Source(AbstractContextManager["Source"]):
         return path
 
 
-def _open_gzip(source: Source) -> IO[bytes]:
-    import gzip
-
-    return gzip.open(source._path, "rb")  # type: ignore[return-value]
-
-
-def _open_bzip2(source: Source) -> IO[bytes]:
-    import bz2
-
-    return bz2.open(source._path, "rb")
-
-
-def _open_xz(source: Source) -> IO[bytes]:
-    import lzma
-
-    return lzma.open(source._path, "rb")
-
-
-def _open_zstd(source: Source) -> IO[bytes]:
-    """Python has zstd from 3.14 on; before that a package may, and DuckDB always can, line by line."""
+def _open_plain(source: Source) -> IO[bytes]:
+    """Open a file packed in a way that Python, or a package that is there, can unpack."""
     import importlib
     from importlib.util import find_spec
 
-    for module in ZSTD:
+    for module in _MODULES[source.compression or ""]:
         try:
-            opened: IO[bytes] = importlib.import_module(module).open(source._path, "rb")
+            opened: IO[bytes] = importlib.import_module(module).open(source.path, "rb")
             return opened
         except ImportError:
             continue
     if find_spec("pyarrow"):
         import pyarrow
 
-        stream: IO[bytes] = pyarrow.CompressedInputStream(source._path, "zstd")
+        stream: IO[bytes] = pyarrow.CompressedInputStream(source.path, "zstd")
         return stream
-    from concordant.io._duckdb import open_zstd_lines
+    from concordant.io._duckdb import open_zstd_lines  # which can always, line by line
 
-    lines: IO[bytes] = open_zstd_lines(source._path, source.name)
+    lines: IO[bytes] = open_zstd_lines(source.path, source.name)
     return lines
 
 
@@ -310,7 +286,7 @@ def _open_zip(source: Source) -> IO[bytes]:
     import zipfile
 
     try:
-        archive = zipfile.ZipFile(source._path)
+        archive = zipfile.ZipFile(source.path)
     except NotImplementedError as problem:
         raise source.error(f"the zip archive cannot be opened ({problem}): unpack it yourself.") from None
     members = [
@@ -331,30 +307,12 @@ def _open_zip(source: Source) -> IO[bytes]:
         raise source.error(f"the zip archive cannot be opened ({problem}): unpack it yourself.") from None
 
 
-_OPENERS: dict[str, Callable[[Source], IO[bytes]]] = {
-    "gzip": _open_gzip,
-    "bzip2": _open_bzip2,
-    "xz": _open_xz,
-    "zstd": _open_zstd,
-    "zip": _open_zip,
-}
-
-
 def _unpacking_errors() -> tuple[type[Exception], ...]:
     """Return what the unpackers loaded so far may raise; only those already imported can."""
-    kinds: list[type[Exception]] = []
-    for module, names in (
-        ("zlib", ("error",)),
-        ("gzip", ("BadGzipFile",)),
-        ("lzma", ("LZMAError",)),
-        ("zipfile", ("BadZipFile",)),
-        ("zstandard", ("ZstdError",)),
-        ("compression.zstd", ("ZstdError",)),
-        ("backports.zstd", ("ZstdError",)),
-    ):
-        if module in sys.modules:
-            kinds += [getattr(sys.modules[module], name) for name in names]
-    return (*kinds, OSError, ValueError)
+    names = {"zlib": "error", "gzip": "BadGzipFile", "lzma": "LZMAError", "zipfile": "BadZipFile"}
+    names |= dict.fromkeys(ZSTD, "ZstdError")
+    found = [getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules]
+    return (*found, OSError, ValueError)
 
 
 def _refuse_unknown_encoding(name: object) -> None:

@@ -31,7 +31,7 @@ from concordant.params import params_of
 DOCS = ROOT / "docs"
 GENERATED = (
     *("_build", "gallery", "reference/methods", "reference/learners", "reference/metrics.md"),
-    "reference/formats.md",
+    *("reference/formats.md", "reference/reading.md"),
 )
 FENCE = re.compile(
     r"(?P<output><!-- output -->\n)?^(?P<ticks>`{3,})(?P<info>[^\n`]*)\n(?P<text>.*?)^(?P=ticks)$",
@@ -71,10 +71,12 @@ def has_code(page: Path) -> bool:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with the examples; metrics that a page registers are forgotten afterwards."""
+    """A folder with the examples; metrics and formats that a page registers are forgotten afterwards."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(tmp_path)
-    with unittest.mock.patch.dict(registry.METRICS.added):
+    assert registry.METRICS.modules(), "loaded, so that only what the page adds is forgotten"
+    assert registry.READERS.modules()
+    with unittest.mock.patch.dict(registry.METRICS.added), unittest.mock.patch.dict(registry.READERS.added):
         yield tmp_path
 
 

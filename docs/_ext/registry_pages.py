@@ -16,6 +16,7 @@ from concordant.errors import UnknownNameError
 from concordant.memory import shown
 from concordant.method import NEEDS, Method
 from concordant.params import Param, params_of
+from concordant.reading import FEATURES, FRAME, LABELS, PREFERENCES, options_of
 
 FAMILIES = {
     "positional": "Positional rules: points for places",
@@ -45,6 +46,7 @@ def pages() -> dict[str, str]:
     texts["learners/index.md"] = learners_index(learners)
     texts["metrics.md"] = metrics_page()
     texts["formats.md"] = formats_page()
+    texts["reading.md"] = reading_page()
     texts["defaults.md"] = defaults_page(classes)
     return texts
 
@@ -197,6 +199,31 @@ def formats_page() -> str:
         for f in io.formats()
     ]
     return "\n".join([*lines, *_table(["format", "endings", "reads", "writes", "what"], rows), ""])
+
+
+READERS = {
+    PREFERENCES: "`cc.read`, `concordant rank`, `compare`, `describe` and `convert`",
+    FRAME: "`cc.Preferences.from_frame`",
+    LABELS: "`cc.read_labels`",
+    FEATURES: "`cc.read_features`, `concordant train` and `predict`",
+}
+
+
+def reading_page() -> str:
+    """Return the page of all options of reading."""
+    lines = ["# Options of reading", "", "A column is named by its name in any spelling, or by its position from 1;"]
+    lines += ["`None`, or the word `none`, says that no column plays the role. Without an option, a column is taken"]
+    lines += ["for a role where its name is one of those listed, and the notes say so.", ""]
+    for what, who in READERS.items():
+        rows = []
+        for one in options_of(what):
+            on_line = "" if one.flag is None or what in (FRAME, LABELS) else f"`{one.flag or one.option}`"
+            also = ", ".join(one.synonyms)
+            default = "" if one.default is None else f"`{one.default}`"
+            rows.append([f"`{one.name}=`", on_line, _cell(one.doc), default, also])
+        lines += [f"## {what.capitalize()}", "", f"For {who}.", ""]
+        lines += [*_table(["Python", "command line", "what it says", "default", "recognised names"], rows), ""]
+    return "\n".join(lines)
 
 
 def _prose(text: str) -> list[str]:

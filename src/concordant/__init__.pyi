@@ -132,7 +132,7 @@ def read_features(
     label: str | int | bool | None = ...,
     query: str | int | bool | None = ...,
     item: str | int | bool | None = ...,
-    weight: str | int | None = ...,
+    weight: str | int | bool | None = ...,
     features: Sequence[str] | str | None = ...,
     encoding: str | None = ...,
     delimiter: str | None = ...,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -92,12 +92,12 @@ class DuckTable:
         return f"TRY_CAST({self.text_of(column)} AS DOUBLE)"
 
     def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
-        """Turn DuckDB's complaint into one sentence with a line."""
-        raise NotImplementedError
+        """Turn DuckDB's complaint into one sentence, with a line where there is one."""
+        return _translated(self.source, error)
 
     def line(self, row: int) -> int | None:
         """Return the line of a row, None where the format has no lines."""
-        raise NotImplementedError
+        return None
 
     # ---- the table ----
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
@@ -127,7 +127,7 @@ class DuckTable:
     def _query(self, select: str) -> list[Any]:
         import duckdb
 
-        path = _scannable(self.source)
+        path = self.path()
         with connect(path, small=os.path.getsize(path) < SMALL) as connection:
             try:
                 return self.stream(connection, lambda: f"SELECT {select} FROM {self.scan()}")
@@ -137,8 +137,9 @@ class DuckTable:
                 raise self.problem(connection, error) from None
 
     def path(self) -> str:
-        """Return the one file a query may read."""
-        return _scannable(self.source)
+        """Return the one file a query may read; signs of a pattern in its name would match other files."""
+        path = self.source.plain_path()
+        return self.source.alias() if re.search(r"[*?\[\]{}]", path) else path
 
     def stream(self, connection: DuckDBPyConnection, query: Callable[[], str]) -> list[Any]:
         """Run a query that is made with ``scan`` and return its columns as ``kernels.read_stream`` gives them."""
@@ -185,7 +186,7 @@ class CsvTable(DuckTable):
                 what = f"the row has {found[1]:,} fields, the table has {len(self.columns)}"
                 raise self.source.error(f"{what}: correct the row.", found[0])
             options["store_rejects"] = "true"
-        return f"read_csv({quoted(_scannable(self.source))}, {', '.join(f'{k}={v}' for k, v in options.items())})"
+        return f"read_csv({quoted(self.path())}, {', '.join(f'{k}={v}' for k, v in options.items())})"
 
     def text_of(self, column: str) -> str:
         """Return the column, without the space a writer put after every delimiter."""
@@ -283,7 +284,7 @@ class JsonTable(DuckTable):
     def _names(self) -> list[str]:
         import duckdb
 
-        with connect(_scannable(self.source), small=True) as connection:
+        with connect(self.path(), small=True) as connection:
             try:
                 # Depth one: only the keys matter here, their values are read as text later.
                 columns = connection.sql(f"SELECT * FROM {self._call('maximum_depth=1')}").columns
@@ -300,7 +301,7 @@ class JsonTable(DuckTable):
         ignore = ", ignore_errors=true" if self.skip and not self._is_list else ""
         size = max(1 << 24, min(2 * os.path.getsize(self.source.plain_path()), 1 << 30))
         return (
-            f"read_json({quoted(_scannable(self.source))}, format='{kind}', compression='none', "
+            f"read_json({quoted(self.path())}, format='{kind}', compression='none', "
             f"maximum_object_size={size}{ignore}, {more})"
         )
 
@@ -349,7 +350,7 @@ class ParquetTable(DuckTable):
         super().__init__(source, options)
         import duckdb
 
-        with connect(_scannable(source), small=True) as connection:
+        with connect(self.path(), small=True) as connection:
             try:
                 relation = connection.sql(f"SELECT * FROM {self.scan()}")
                 self.columns = list(relation.columns)
@@ -361,7 +362,7 @@ class ParquetTable(DuckTable):
 
     def scan(self) -> str:
         """Return the read_parquet call."""
-        return f"read_parquet({quoted(_scannable(self.source))})"
+        return f"read_parquet({quoted(self.path())})"
 
     def text_of(self, column: str) -> str:
         """Return a column as text: whole numbers without a point, lists as JSON."""
@@ -375,20 +376,6 @@ class ParquetTable(DuckTable):
     def number_of(self, column: str) -> str:
         """Return a column as a number."""
         return f"TRY_CAST({identifier(column)} AS DOUBLE)"
-
-    def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
-        """Say that the file is damaged."""
-        return _translated(self.source, error)
-
-    def line(self, row: int) -> int | None:
-        """Return None: parquet has rows, not lines."""
-        return None
-
-
-def _scannable(source: Source) -> str:
-    """Return a path DuckDB takes literally: signs of a pattern in a file's name would match other files."""
-    path = source.plain_path()
-    return source.alias() if re.search(r"[*?\[\]{}]", path) else path
 
 
 def _rejection(kind: str, message: str) -> str:
@@ -411,47 +398,6 @@ def _translated(source: Source, error: Exception) -> FormatError:
     return source.error(f"the file cannot be read ({first}): check that it is what its name says.")
 
 
-# ---- zstd without a package for it ----
-class _Lines:
-    """A reader over the lines of a zstd file that DuckDB unpacks."""
-
-    def __init__(self, path: str, name: str) -> None:
-        self._chunks = _zstd_lines(path, name)
-
-    def read(self, _size: int = -1) -> bytes:
-        return next(self._chunks, b"")
-
-    def __enter__(self) -> _Lines:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._chunks.close()
-
-
-def open_zstd_lines(path: str, name: str) -> Any:
-    """Open a zstd file of text through DuckDB, line by line."""
-    return _Lines(path, name)
-
-
-def _zstd_lines(path: str, name: str) -> Any:
-    import duckdb
-
-    scan = (
-        f"read_csv({quoted(os.path.abspath(path))}, columns={{line: 'VARCHAR'}}, auto_detect=false, header=false, "
-        f"delim='\x1f', quote='', escape='', strict_mode=false, compression='zstd', max_line_size={LONGEST_LINE // 4})"
-    )
-    with connect(os.path.abspath(path), small=True) as connection:
-        try:
-            cursor = connection.execute(f"SELECT line FROM {scan}")
-            while rows := cursor.fetchmany(10_000):
-                yield "".join(f"{line or ''}\n" for (line,) in rows).encode()
-        except duckdb.Error:
-            raise FormatError(
-                "the zstd data cannot be unpacked here: check the file, or pip install zstandard.", path=name
-            ) from None
-
-
-# ---- writing ----
 def write_parquet(columns: dict[str, Any], path: str) -> None:
     """Write columns of text and numbers as a parquet file."""
     table = {
@@ -461,6 +407,38 @@ def write_parquet(columns: dict[str, Any], path: str) -> None:
     with connect(path, small=True) as connection:
         connection.register("columns_to_write", table)
         connection.execute(f"COPY columns_to_write TO {quoted(path)} (FORMAT parquet)")
+
+
+# ---- zstd without a package for it ----
+class ZstdLines:
+    """An open zstd file of text that DuckDB unpacks line by line."""
+
+    def __init__(self, path: str, name: str) -> None:
+        self._chunks = _zstd_lines(os.path.abspath(path), name)
+
+    def read(self, _size: int = -1) -> bytes:
+        """Return the next lines."""
+        return next(self._chunks, b"")
+
+    def __enter__(self) -> ZstdLines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._chunks.close()
+
+
+def _zstd_lines(path: str, name: str) -> Generator[bytes]:
+    import duckdb
+
+    with connect(path, small=True) as connection:
+        try:
+            cursor = connection.execute(f"SELECT line FROM {_scan_lines(path, 'zstd')}")
+            while rows := cursor.fetchmany(10_000):
+                yield "".join(f"{line or ''}\n" for (line,) in rows).encode()
+        except duckdb.Error:
+            raise FormatError(
+                "the zstd data cannot be unpacked here: check the file, or pip install zstandard.", path=name
+            ) from None
 
 
 def zstd_compress_lines(content: bytes) -> bytes:
@@ -473,13 +451,17 @@ def zstd_compress_lines(content: bytes) -> bytes:
     with tempfile.TemporaryDirectory(prefix="concordant-") as folder:
         plain, packed = os.path.join(folder, "plain"), os.path.join(folder, "packed")
         Path(plain).write_bytes(content)
-        lines = (
-            f"read_csv({quoted(plain)}, columns={{line: 'VARCHAR'}}, auto_detect=false, header=false, delim='\x1f', "
-            f"quote='', escape='', strict_mode=false, max_line_size={LONGEST_LINE // 4})"
-        )
         with connect(plain, packed, small=True) as connection:
             connection.execute(
-                f"COPY (SELECT coalesce(line, '') FROM {lines}) TO {quoted(packed)} "
+                f"COPY (SELECT coalesce(line, '') FROM {_scan_lines(plain, 'none')}) TO {quoted(packed)} "
                 "(FORMAT csv, HEADER false, DELIMITER '\x1f', QUOTE '', ESCAPE '', COMPRESSION zstd)"
             )
         return Path(packed).read_bytes()
+
+
+def _scan_lines(path: str, compression: str) -> str:
+    """Return the call that reads a file as a column of lines."""
+    return (
+        f"read_csv({quoted(path)}, columns={{line: 'VARCHAR'}}, auto_detect=false, header=false, delim='\x1f', "
+        f"quote='', escape='', strict_mode=false, compression='{compression}', max_line_size={LONGEST_LINE // 4})"
+    )

@@ -276,10 +276,9 @@ def _open_plain(source: Source) -> IO[bytes]:
 
         stream: IO[bytes] = pyarrow.CompressedInputStream(source.path, "zstd")
         return stream
-    from concordant.io._duckdb import open_zstd_lines  # which can always, line by line
+    from concordant.io._duckdb import ZstdLines  # DuckDB always can, line by line
 
-    lines: IO[bytes] = open_zstd_lines(source.path, source.name)
-    return lines
+    return ZstdLines(source.path, source.name)  # type: ignore[return-value]
 
 
 def _open_zip(source: Source) -> IO[bytes]:

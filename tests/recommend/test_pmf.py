@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant.recommend.pmf import PMF, objective
+from concordant.recommend.pmf import PMF, FittedPMF
 
 
 def ratings(seed=0, n_users=60, n_items=40, share=0.5):
@@ -18,6 +18,13 @@ def ratings(seed=0, n_users=60, n_items=40, share=0.5):
     full = 3 + rng.normal(size=(n_users, 1)) / 2 + rng.normal(size=n_items) / 2
     full = full + rng.normal(size=(n_users, 2)) @ rng.normal(size=(2, n_items)) + rng.normal(size=full.shape) / 20
     return rng.random(full.shape) < share, full
+
+
+def objective(model: FittedPMF, user: np.ndarray, item: np.ndarray, rating: np.ndarray) -> float:
+    """Return what ``fit`` minimises: squared error plus the priors."""
+    error, sides = model.predict(user, item) - rating, (model.of_user, model.of_item)
+    squares, biases = (sum(float((side[:, part] ** 2).sum()) for side in sides) for part in (slice(-1), -1))
+    return float(error @ error) + model.settings.ridge * squares + model.settings.bias_ridge * biases
 
 
 def test_hidden_factors_are_found():

@@ -99,6 +99,7 @@ class Ranker(Learner):
     __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": True}
     takes: ClassVar[tuple[str, ...]] = ()
     """What ``fit`` takes beside labels: "pairs", "tied", "valid"."""
+    _too_little: ClassVar[str] = "no query has two rows with different labels (n_samples={n_rows}). Check y and qid."
 
     def fit(
         self,
@@ -175,15 +176,16 @@ class Ranker(Learner):
         """Check a training set, leave out queries of weight zero, and refuse one without a single preference."""
         n_rows = X.shape[0]
         label = _data.labels_only(self._labels(y), n_rows)
-        query = _data.checked_queries(n_rows, qid, group)
-        weight = _data.query_weights(sample_weight, query)
-        rows = Rows(X, label, query, weight).weighing_something()
-        if not rows.has_preferences:
-            raise InputError(
-                f"There is nothing to learn: no query has two rows with different labels (n_samples={n_rows}). "
-                "Check y and qid."
-            )
+        query = self._query_codes(n_rows, qid, group)
+        rows = Rows(X, label, query, _data.query_weights(sample_weight, query)).weighing_something()
+        if not self._tells_something(rows):
+            raise InputError(f"There is nothing to learn: {self._too_little.format(n_rows=n_rows)}")
         return rows
+
+    _query_codes = staticmethod(_data.checked_queries)
+
+    def _tells_something(self, rows: Rows) -> bool:
+        return rows.has_preferences
 
     def _validation(self, valid: tuple[Any, ...], metric: str) -> Validation:
         """Check a validation set like the training set."""

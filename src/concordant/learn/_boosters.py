@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from concordant.errors import ConcordantError
 from concordant.learn._base import METRIC, Ranker
 from concordant.learn._data import Rows, measure
 from concordant.params import param
@@ -58,6 +60,14 @@ class Grades(NamedTuple):
             return cls(grade, np.exp2(np.arange(int(grade.max()) + 1)) - 1, True)
         _, number = np.unique(label, return_inverse=True)
         return cls(number.astype(np.int64), np.arange(int(number.max()) + 1.0), False)
+
+
+def library(name: str, needs: str) -> Any:
+    """Import a library that may be missing."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise ConcordantError(f"{needs}: install it with pip install 'concordant[learn]'.") from None
 
 
 class Trained(NamedTuple):

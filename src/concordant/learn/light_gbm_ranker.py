@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from concordant.errors import ConcordantError, InputError
-from concordant.learn._boosters import BoostedTrees, Grades, Grouped, Trained
+from concordant.errors import InputError
+from concordant.learn._boosters import BoostedTrees, Grades, Grouped, Trained, library
 from concordant.params import param
 from concordant.scorers.base import Matrix
 from concordant.types import Floats
@@ -113,10 +113,4 @@ def _readable(X: Matrix) -> Matrix:
 
 
 def _library() -> Any:
-    try:
-        import lightgbm
-    except ImportError:
-        raise ConcordantError(
-            "LightGBMRanker needs LightGBM: install it with pip install 'concordant[learn]'."
-        ) from None
-    return lightgbm
+    return library("lightgbm", "LightGBMRanker needs LightGBM")

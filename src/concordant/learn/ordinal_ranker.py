@@ -17,14 +17,13 @@ Reference: P. McCullagh, Regression models for ordinal data, J. R. Statist. Soc.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from concordant.errors import InputError
 from concordant.learn import _data
 from concordant.learn._base import Ranker
 from concordant.learn._data import Rows
@@ -41,30 +40,20 @@ START = {"logit": lambda p: np.log(p / (1 - p)), "cloglog": lambda p: np.log(-np
 class OrdinalRanker(Ranker):
     """Cumulative link model of ordered categories."""
 
+    _too_little: ClassVar[str] = "y holds one category only (n_samples={n_rows}). Give at least two."
+
     link: str = param("logit", "distribution behind the thresholds", choices=tuple(LINKS))
     alpha: float = param(1e-4, "ridge penalty on the weights, beside the mean loss", low=0)
     max_iter: int = param(500, "most iterations", low=1)
     tol: float = param(1e-9, "relative improvement at which to stop", low=0)
 
-    def _labelled(
-        self,
-        X: Matrix,
-        y: ArrayLike | None,
-        qid: ArrayLike | None,
-        group: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-    ) -> Rows:
-        """Check rows that are learnt one by one: without queries their weights may differ anywhere."""
-        n_rows = X.shape[0]
-        label = _data.labels_only(self._labels(y), n_rows)
-        is_alone = qid is None and group is None
-        query = np.arange(n_rows) if is_alone else _data.query_codes(n_rows, qid, group)
-        rows = Rows(X, label, query, _data.query_weights(sample_weight, query)).weighing_something()
-        if len(rows.label) == 0 or (rows.label == rows.label[0]).all():
-            raise InputError(
-                f"There is nothing to learn: y holds one category only (n_samples={n_rows}). Give at least two."
-            )
-        return rows
+    @staticmethod
+    def _query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None = None) -> Int64s:
+        """Take every row for itself, so that weights may differ anywhere, unless queries say otherwise."""
+        return np.arange(n_rows) if qid is None and group is None else _data.query_codes(n_rows, qid, group)
+
+    def _tells_something(self, rows: Rows) -> bool:
+        return len(np.unique(rows.label)) > 1
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
         self.classes_, category = np.unique(rows.label, return_inverse=True)

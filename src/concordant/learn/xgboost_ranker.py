@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from concordant.errors import ConcordantError, InputError
-from concordant.learn._boosters import BoostedTrees, Grades, Grouped, Trained
+from concordant.errors import InputError
+from concordant.learn._boosters import BoostedTrees, Grades, Grouped, Trained, library
 from concordant.params import param
 from concordant.scorers.base import Matrix
 from concordant.types import Floats
@@ -99,10 +99,4 @@ def _booster(text: str) -> Any:
 
 
 def _library() -> Any:
-    try:
-        import xgboost
-    except ImportError:
-        raise ConcordantError(
-            "XGBoostRanker needs XGBoost (Python 3.12 or later): install it with pip install 'concordant[learn]'."
-        ) from None
-    return xgboost
+    return library("xgboost", "XGBoostRanker needs XGBoost (Python 3.12 or later)")

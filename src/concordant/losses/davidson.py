@@ -24,6 +24,4 @@ class DavidsonLoss(DuelLoss):
     """Minus the log-likelihood of pairs and ties under Davidson's model."""
 
     name: ClassVar[str] = "davidson"
-    unit: ClassVar[str] = "pair or tie"
     model: ClassVar[Duel] = Duel.DAVIDSON
-    own_start: ClassVar[tuple[float, ...]] = (0.0,)  # equal objects tie one time in three

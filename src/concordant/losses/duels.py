@@ -21,6 +21,8 @@ class DuelLoss(Loss):
     """Minus the log-likelihood of pairs; a model with ties has one parameter of its own for them."""
 
     model: ClassVar[Duel]
+    unit: ClassVar[str] = "pair or tie"
+    own_start: ClassVar[tuple[float, ...]] = (0.0,)  # equal objects tie one time in three
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
         """Return the summed loss, its gradient per position and its slope in the tie parameter."""

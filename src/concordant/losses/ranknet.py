@@ -25,6 +25,7 @@ class RankNetLoss(DuelLoss):
 
     name: ClassVar[str] = "ranknet"
     unit: ClassVar[str] = "pair"
+    own_start: ClassVar[tuple[float, ...]] = ()
     model: ClassVar[Duel] = Duel.BRADLEY_TERRY
 
     def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:

@@ -26,7 +26,5 @@ class RaoKupperLoss(DuelLoss):
     """Minus the log-likelihood of pairs and ties under Rao and Kupper's model."""
 
     name: ClassVar[str] = "rao-kupper"
-    unit: ClassVar[str] = "pair or tie"
     model: ClassVar[Duel] = Duel.RAO_KUPPER
     is_convex: ClassVar[bool] = False
-    own_start: ClassVar[tuple[float, ...]] = (0.0,)  # theta = 2: equal objects tie one time in three

@@ -103,12 +103,3 @@ class FittedPMF:
     def _codes(vocabulary: Vocabulary, column: object) -> Any:
         codes, labels = encode(column)
         return vocabulary.codes(labels)[codes]
-
-
-def objective(model: FittedPMF, user: object, item: object, rating: object) -> float:
-    """Return what ``fit`` minimises: squared error plus the priors."""
-    settings = model.settings
-    error = model.predict(user, item) - as_numbers(rating, len(model.predict(user, item)), "rating")
-    squares = sum(float((side[:, :-1] ** 2).sum()) for side in (model.of_user, model.of_item))
-    biases = sum(float((side[:, -1] ** 2).sum()) for side in (model.of_user, model.of_item))
-    return float((error**2).sum()) + settings.ridge * squares + settings.bias_ridge * biases

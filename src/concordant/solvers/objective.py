@@ -10,7 +10,7 @@ intermediate results. Reference of the gain: ``python -m benchmarks learning-los
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,19 +21,18 @@ from concordant.scorers.base import Matrix, Scorer
 from concordant.types import AnyArray, Floats, Int64s
 
 BLOCK_BYTES = 1 << 21  # read once from memory, a second time from the cache
-
-
 ALL = slice(None)
+Data = TypeVar("Data")
 
 
-class Block(NamedTuple):
+class Block(NamedTuple, Generic[Data]):
     """Some queries or pairs with their rows: ``X[rows]`` are their features.
 
     ``place`` is the row in there of every position; the rows that pairs name are counted in there already.
     """
 
     rows: slice | Int64s
-    data: Queries | Pairs
+    data: Data
     place: Int64s
 
 
@@ -79,7 +78,7 @@ class Objective:
         shrunk = self.alpha * self.penalised * theta
         return value + 0.5 * float(shrunk @ theta), gradient + shrunk
 
-    def of_block(self, theta: Floats, block: Block) -> tuple[float, Floats]:
+    def of_block(self, theta: Floats, block: Block[Queries | Pairs]) -> tuple[float, Floats]:
         """Return the summed loss of a block and its gradient, without penalty."""
         X = self._features(block)
         mine, own = theta[: self.scorer.size], theta[self.scorer.size :]
@@ -119,7 +118,7 @@ class Objective:
 
         return times
 
-    def _features(self, block: Block | _QueryBlock) -> Matrix:
+    def _features(self, block: Block[Any]) -> Matrix:
         # slicing a sparse matrix copies it
         return self.X if block.rows is ALL else self.X[block.rows]
 
@@ -127,7 +126,7 @@ class Objective:
         return np.concatenate([gradient, found.own]) if len(found.own) else gradient
 
 
-def _cut(X: Matrix, queries: Queries, queries_per_block: int | None) -> Iterator[Block]:
+def _cut(X: Matrix, queries: Queries, queries_per_block: int | None) -> Iterator[Block[Queries | Pairs]]:
     """Cut queries into blocks; one block where rows of different queries are mixed and none were asked for."""
     if not queries.is_grouped or not isinstance(X, np.ndarray):
         if queries_per_block is None:
@@ -155,7 +154,7 @@ def _ends(X: AnyArray, queries: Queries, queries_per_block: int | None) -> list[
     return [*(np.flatnonzero(np.diff(block)) + 1).tolist(), count]
 
 
-def _cut_pairs(pairs: Pairs, pairs_per_block: int | None) -> Iterator[Block]:
+def _cut_pairs(pairs: Pairs, pairs_per_block: int | None) -> Iterator[Block[Queries | Pairs]]:
     """Cut pairs into blocks, every block from all over the list: neighbours in a list are often alike."""
     if pairs_per_block is None:
         yield Block(ALL, pairs, np.zeros(0, np.int64))
@@ -170,19 +169,13 @@ def _cut_pairs(pairs: Pairs, pairs_per_block: int | None) -> Iterator[Block]:
         yield Block(rows, chosen, np.zeros(0, np.int64))
 
 
-class _QueryBlock(NamedTuple):
-    rows: slice | Int64s
-    data: Queries
-    place: Int64s
-
-
-def _as_queries(block: Block) -> _QueryBlock:
+def _as_queries(block: Block[Queries | Pairs]) -> Block[Queries]:
     """See explicit pairs as queries of two positions, so that Hessians need no form of their own."""
     pairs = block.data
     if isinstance(pairs, Queries):
-        return _QueryBlock(block.rows, pairs, block.place)
+        return Block(block.rows, pairs, block.place)
     place = np.stack([pairs.better, pairs.worse], axis=1).reshape(-1)
     tier = np.zeros(2 * len(pairs), np.int32)
     tier[1::2] = ~pairs.tied
     ptr = np.arange(0, 2 * len(pairs) + 1, 2, dtype=np.int64)
-    return _QueryBlock(block.rows, Queries(ptr, tier, -tier.astype(np.float64), pairs.weight, place), place)
+    return Block(block.rows, Queries(ptr, tier, -tier.astype(np.float64), pairs.weight, place), place)

@@ -13,6 +13,11 @@ def missing(default: str = "auto", *, choices: tuple[str, ...] = MISSING, more: 
     return param(default, "what a ballot says of candidates it does not mention" + more, choices=choices)
 
 
+def missing_choices() -> str:
+    """Declare the same for models of choices, where who was not chosen may stand in the denominators."""
+    return missing("ignore", choices=("ignore", "last-free"), more="; last-free keeps them in its denominators")
+
+
 def output(default: str = "permutation") -> str:
     """Declare whether ties may stand in a consensus."""
     return param(default, "whether the consensus may tie items", choices=("permutation", "weak"))

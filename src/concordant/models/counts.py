@@ -18,7 +18,6 @@ from concordant.preferences import Preferences
 from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
 
 COUNTS = ("difference", "scaled-difference", "binary", "log")
-COUNTS_DOC = "how strongly a ballot prefers one item to another"
 
 
 def levels(prefs: Preferences, counts: str) -> Floats:

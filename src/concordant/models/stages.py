@@ -33,9 +33,7 @@ MOST_CURVES = 2e9  # pairs of entries of one ballot up to which the matrix is ma
 MAX_STEPS = 500
 LEAST_LOG_WORTH = -320.0
 GOES_ON, CHOSEN, REST = 0, 1, 2
-MISSING_CHOICES = ("ignore", "last-free")
 PRIOR_DOC = "strength of the prior that keeps scores finite; auto chooses it by evidence, 0 is plain likelihood"
-MISSING_DOC = "whether candidates a ballot does not mention stay in its denominators (last-free) or not (ignore)"
 
 
 @dataclass(frozen=True)

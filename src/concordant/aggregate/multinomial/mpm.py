@@ -37,12 +37,13 @@ from typing import Any, Self
 import numpy as np
 
 from concordant import kernels, views
+from concordant.aggregate import options
 from concordant.aggregate.multinomial._notices import notices
 from concordant.errors import InputError, NeedError
 from concordant.gather import sum_by
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
-from concordant.models.counts import COUNTS, COUNTS_DOC, Corpus, count
+from concordant.models.counts import Corpus, count
 from concordant.models.fitted import MPMModel
 from concordant.models.multinomial import Solution, Solver
 from concordant.models.multinomial_errors import MPMErrors
@@ -66,12 +67,12 @@ class MPM(Method):
     }
     learns = ("theta", "variance")
 
-    counts: str = param("difference", COUNTS_DOC, choices=COUNTS)
+    counts: str = options.counts()
     variances: str = param("equal", "how uncertain each item's score is", choices=("equal", "learnt", "support"))
     adherence: bool = param(False, "learn how far each agent follows the consensus")
     normalise: bool = param(True, "stretch the adherence that fit finds over [0, 1]")
     prior: float = param(0.1, "precision of the prior, relative to the total count", low=0.0)
-    level: float = param(0.95, "confidence of the intervals", low=0.01, high=0.9999)
+    level: float = options.level()
     caution: float = param(0.0, "how many times its variance an item's score is lowered by", low=0.0)
 
     def fit(self, prefs: Preferences, labels: Labels) -> Self:

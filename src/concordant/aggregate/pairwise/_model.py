@@ -14,6 +14,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.errors import InputError
 from concordant.method import Method, Outcome
@@ -61,9 +62,7 @@ class ScoreModel(Method):
         "binary", "what a pair adds: one vote, the difference of ranks or ratings, or that of log ranks", choices=COUNTS
     )
     normalise: bool = param(False, "divide differences by the ballot's largest rank or range of ratings")
-    missing: str = param(
-        "ignore", "what a ballot says of candidates it does not mention", choices=("ignore", "last", "last-free")
-    )
+    missing: str = options.missing("ignore", choices=("ignore", "last", "last-free"))
     order_effect: bool = param(False, "estimate the advantage of the item shown first (or at home)")
     errors: str = param(
         "auto",
@@ -71,7 +70,7 @@ class ScoreModel(Method):
         "auto clusters where a ballot compares more than two items",
         choices=("auto", "hessian", "sandwich", "bootstrap", "none"),
     )
-    level: float = param(0.95, "confidence of the intervals", low=0.01, high=0.9999)
+    level: float = options.level()
     replicates: int = param(200, "how often the bootstrap resamples", low=2)
     seed: int | None = param(0, "seed of the bootstrap and of the chance to be the best")
 

@@ -24,6 +24,7 @@ from statistics import NormalDist
 import numpy as np
 
 from concordant import kernels, views
+from concordant.aggregate import options
 from concordant.aggregate.pairwise.elo import unplayed
 from concordant.errors import InputError
 from concordant.gather import segment_index
@@ -54,7 +55,7 @@ class Trueskill(Method):
     draw: float = param(0.1, "share of draws between equal items", low=0.0, high=0.99)
     ties: str = param("chain", "who draws in a tie: neighbours on the ballot, or all pairs", choices=("chain", "pairs"))
     score: str = param("mean", "rank by the mean or by mean - 3 sigma", choices=("mean", "conservative"))
-    level: float = param(0.95, "confidence of the intervals", low=0.01, high=0.9999)
+    level: float = options.level()
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the skills after all games, with intervals."""

@@ -23,9 +23,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from concordant.aggregate import options
 from concordant.aggregate.stagewise._outcome import StageErrors, outcome_of
 from concordant.method import Method, Outcome
-from concordant.models.stages import MISSING_CHOICES, MISSING_DOC, Prior, Staging, fit_stages
+from concordant.models.stages import Prior, Staging, fit_stages
 from concordant.params import param
 from concordant.preferences import Preferences
 
@@ -38,10 +39,10 @@ class OrderedPartitions(Method):
 
     prior: float = param(0.1, "strength of the prior that keeps scores finite; 0 for plain likelihood", low=0.0)
     prior_kind: str = param("gamma", "Gamma on worths, or normal on scores", choices=("gamma", "gaussian"))
-    missing: str = param("ignore", MISSING_DOC, choices=MISSING_CHOICES)
+    missing: str = options.missing_choices()
     solver: str = param("auto", "how the scores are found", choices=("auto", "newton", "lbfgs", "mm"))
     errors: str = param("hessian", "where standard errors come from", choices=("hessian", "none"))
-    level: float = param(0.95, "confidence of the intervals", low=0.0, high=1.0)
+    level: float = options.level()
     seed: int | None = param(0, "seed of the draws behind the chance to be best")
 
     def scores(self, prefs: Preferences) -> Outcome:

@@ -28,18 +28,12 @@ from functools import partial
 
 import numpy as np
 
+from concordant.aggregate import options
 from concordant.aggregate.stagewise._outcome import StageErrors, outcome_of
 from concordant.aggregate.stagewise._posterior import draw_posterior
 from concordant.errors import ParameterError
 from concordant.method import Method, Outcome
-from concordant.models.stages import (
-    MISSING_CHOICES,
-    MISSING_DOC,
-    PRIOR_DOC,
-    Staging,
-    chosen_prior,
-    fit_stages,
-)
+from concordant.models.stages import PRIOR_DOC, Staging, chosen_prior, fit_stages
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
@@ -61,10 +55,10 @@ class PlackettLuce(Method):
     prior: float | str = param("auto", PRIOR_DOC, low=0.0, words=("auto",))
     prior_kind: str = param("gaussian", "normal on scores, or Gamma on worths", choices=("gaussian", "gamma"))
     ties: str = param("shuffle", "what is done with tied items", choices=("shuffle", "input", "partition"))
-    missing: str = param("ignore", MISSING_DOC, choices=MISSING_CHOICES)
+    missing: str = options.missing_choices()
     solver: str = param("auto", "how the scores are found", choices=("auto", "newton", "lbfgs", "mm"))
     errors: str = param("hessian", "where standard errors come from", choices=("hessian", "none"))
-    level: float = param(0.95, "confidence of the intervals", low=0.0, high=1.0)
+    level: float = options.level()
     posterior: int = param(0, "draws from the posterior (needs the gamma prior); 0 for none", low=0)
     seed: int | None = param(0, "seed of everything random")
 

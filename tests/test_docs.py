@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import pydoc
 import re
 import shlex
 import shutil
@@ -137,6 +138,27 @@ def matches(printed: str, promised: str) -> bool:
 def test_the_command_reference_shows_the_help_as_it_is() -> None:
     tool = load_file(ROOT / "tools" / "make_cli_reference.py")
     assert tool.TARGET.read_text(encoding="utf-8") == tool.page(), "run python tools/make_cli_reference.py"
+
+
+def test_the_picture_of_the_layers_shows_the_import_contract() -> None:
+    tool = load_file(ROOT / "tools" / "make_layers.py")
+    assert tool.TARGET.read_text(encoding="utf-8") == tool.picture(), "run python tools/make_layers.py"
+
+
+def walks() -> dict[str, list[str]]:
+    """The steps of every walk of the page on architecture, by its heading."""
+    text = (DOCS / "develop" / "architecture.md").read_text(encoding="utf-8")
+    sections = {part.partition("\n")[0]: part for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]}
+    steps = {title: re.findall(r"^\d+\. `([\w.]+)`", part, re.MULTILINE) for title, part in sections.items()}
+    return {title: names for title, names in steps.items() if names}
+
+
+def test_the_walks_through_the_code_are_short_and_every_step_exists() -> None:
+    assert len(walks()) == 2
+    for title, names in walks().items():
+        assert 10 < len(names) < 25, title
+        for name in names:
+            assert callable(pydoc.locate(f"concordant.{name}")), f"{title}: {name}"
 
 
 def test_every_public_name_is_on_the_python_page() -> None:

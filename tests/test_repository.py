@@ -190,6 +190,22 @@ def test_no_test_looks_at_the_clock() -> None:
     assert found <= allowed
 
 
+def private_imports(path: Path) -> Iterator[str]:
+    """Names with a leading underscore that a module imports from another package (a folder is a package)."""
+    home = path.relative_to(SOURCE.parent).parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("concordant"):
+            for parts in ((*str(node.module).split("."), alias.name) for alias in node.names):
+                hidden = next((k for k, part in enumerate(parts) if re.match(r"_[^_]", part)), 0)
+                owner = parts[:hidden] if SOURCE.parent.joinpath(*parts[:hidden]).is_dir() else parts[: hidden - 1]
+                if hidden and owner != home:
+                    yield ".".join(parts)
+
+
+def test_no_private_name_is_imported_from_another_package() -> None:
+    assert {relative(path): names for path in MODULES if (names := list(private_imports(path)))} == {}
+
+
 def test_every_module_says_what_it_is() -> None:
     silent = [relative(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
     assert silent == []

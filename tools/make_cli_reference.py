@@ -6,14 +6,12 @@ is up to date; a test does the same.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import click
+from _generated import ROOT, keep
 
 from concordant.cli.__main__ import COMMANDS, cli
 
-TARGET = Path(__file__).resolve().parent.parent / "docs" / "reference" / "cli.md"
+TARGET = ROOT / "docs" / "reference" / "cli.md"
 INTRODUCTION = """\
 # Command line
 
@@ -47,17 +45,5 @@ def section(path: str, command: click.Command, level: int) -> str:
     return f"{'#' * level} {path}\n\n```text\n{text}\n```\n"
 
 
-def main() -> int:
-    """Write the page, or check it."""
-    text = page()
-    if "--check" in sys.argv[1:]:
-        if TARGET.is_file() and TARGET.read_text(encoding="utf-8") == text:
-            return 0
-        print(f"{TARGET} is out of date: run python tools/make_cli_reference.py", file=sys.stderr)
-        return 1
-    TARGET.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(keep(TARGET, page()))

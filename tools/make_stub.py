@@ -9,14 +9,14 @@ the file is up to date.
 from __future__ import annotations
 
 import inspect
-import sys
-from pathlib import Path
 from types import FunctionType
+
+from _generated import ROOT, keep
 
 import concordant
 from concordant import registry
 
-TARGET = Path(__file__).resolve().parent.parent / "src" / "concordant" / "__init__.pyi"
+TARGET = ROOT / "src" / "concordant" / "__init__.pyi"
 
 
 def stub() -> str:
@@ -46,17 +46,5 @@ def spelled(function: FunctionType) -> list[str]:
     return [f"def {function.__name__}(", *first, "    *,", *keywords, f") -> {function.__annotations__['return']}: ..."]
 
 
-def main() -> int:
-    """Write the stub, or check it."""
-    text = stub()
-    if "--check" in sys.argv[1:]:
-        if TARGET.is_file() and TARGET.read_text(encoding="utf-8") == text:
-            return 0
-        print(f"{TARGET} is out of date: run python tools/make_stub.py", file=sys.stderr)
-        return 1
-    TARGET.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(keep(TARGET, stub()))

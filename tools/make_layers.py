@@ -1,0 +1,66 @@
+"""Write docs/develop/layers.svg: the layers of the package, from the import contract in pyproject.toml.
+
+Run it after changing the layers: ``python tools/make_layers.py``. With ``--check`` it only says whether the picture is
+up to date; a test does the same. A module imports only from the rows below its own; hovering over a module shows the
+first sentence of its documentation. Modules in dashed boxes are not written yet.
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from html import escape
+
+from _generated import ROOT, keep
+
+TARGET = ROOT / "docs" / "develop" / "layers.svg"
+SOURCE = ROOT / "src" / "concordant"
+WIDTH, ROW, BOX, CHARACTER = 760, 34, 24, 7.3
+INK, FAINT, ACCENT = "#24303c", "#c9d3da", "#1f6f8b"
+
+
+def layers() -> list[list[str]]:
+    """Return the modules of every layer, the highest first; a name in parentheses is a module not written yet."""
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = pyproject["tool"]["importlinter"]["contracts"]
+    (contract,) = (one for one in contracts if one["type"] == "layers")
+    return [[name.strip() for name in layer.replace("|", ":").split(":")] for layer in contract["layers"]]
+
+
+def sentence(name: str) -> str:
+    """Return the first sentence of a module's documentation."""
+    package = SOURCE / name / "__init__.py"
+    path = package if package.is_file() else SOURCE / f"{name}.py"
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) if path.is_file() else ""
+    return " ".join((text or "").split("\n\n")[0].split())
+
+
+def picture() -> str:
+    """Return the picture: a row per layer, a box per module, every row resting on those below."""
+    rows = layers()
+    height = ROW * len(rows) + 10
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="monospace"',
+        'font-size="12">',
+        "<title>The layers of concordant: a module imports only from the rows below its own</title>",
+    ]
+    for k, row in enumerate(rows):
+        top = 5 + k * ROW
+        widths = [CHARACTER * len(name.strip("()")) + 18 for name in row]
+        left = (WIDTH - sum(widths) - 8 * (len(row) - 1)) / 2
+        lines.append(f'<path d="M0 {top + ROW - 5}H{WIDTH}" stroke="{FAINT}"/>' if k < len(rows) - 1 else "")
+        for name, width in zip(row, widths, strict=True):
+            dashes = ' stroke-dasharray="4 3"' if name.startswith("(") else ""
+            shown = name.strip("()")
+            lines.append(
+                f"<g><title>{escape(f'{shown}: {sentence(shown)}')}</title>"
+                f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{BOX}" rx="4" fill="#f4f7f9" '
+                f'stroke="{ACCENT}"{dashes}/>'
+                f'<text x="{left + width / 2:.1f}" y="{top + 16}" text-anchor="middle" fill="{INK}">{shown}</text></g>'
+            )
+            left += width + 8
+    return "\n".join([*filter(None, lines), "</svg>", ""])
+
+
+if __name__ == "__main__":
+    raise SystemExit(keep(TARGET, picture()))

@@ -7,14 +7,14 @@ from click.testing import CliRunner
 
 import concordant as cc
 from concordant.cli.__main__ import cli
-from concordant.cli.simulate import MODELS
+from concordant.registry import SIMULATORS
 
 
 def run(*arguments):
     return CliRunner().invoke(cli, ["simulate", *arguments])
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", SIMULATORS.modules())
 def test_every_model_can_be_drawn_and_read_back(model, tmp_path):
     path = tmp_path / "drawn.csv"
     result = run(model, "--items", "5", "--ballots", "20", "--seed", "3", "-o", str(path))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from concordant.cli import _shared as shared
+
+if TYPE_CHECKING:
+    from concordant.registry import Listed
 
 EPILOG = """\b
 Examples:
@@ -16,16 +20,39 @@ Examples:
   concordant simulate mpm --items 8 --adherence 1,0.8,0.1 | concordant rank -
 """
 
-MODELS = {
-    "mallows": "rankings around a centre (--phi, --centre)",
-    "generalised-mallows": "a dispersion for every place of the centre (--phi A,B,…, --centre)",
-    "mallows-weak": "rankings with ties around a centre (--phi, --sweeps)",
-    "plackett-luce": "rankings as sequences of choices (--scores or --spread, --top)",
-    "bradley-terry": "duels of random pairs (--scores or --spread, --ties)",
-    "mpm": "pairs by agents of different adherence (--scores or --spread, --variances, --adherence)",
-    "ordered-partitions": "rankings with ties as sequences of tiers (--scores or --spread, --tie-odds)",
-}
-MODEL_HELP = "MODEL is one of: " + "; ".join(f"{name}: {text}" for name, text in MODELS.items()) + "."
+
+class SimulateCommand(click.Command):
+    """A command whose help says which models there are; they are imported when somebody asks for it."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help with a line about every model."""
+        from concordant.registry import SIMULATORS
+
+        models = [f"{one.name}: {_told(one)}" for one in SIMULATORS.listing()]
+        self.help = f"{inspect.cleandoc(str(self.callback.__doc__))}\n\nMODEL is one of: {'; '.join(models)}."
+        super().format_help_text(ctx, formatter)
+
+
+def _told(one: Listed) -> str:
+    """Return what a model draws and the options it takes."""
+    options = [f"--{name.replace('_', '-')}" for name in list(inspect.signature(one.entry).parameters)[2:-1]]
+    return f"{one.summary.removeprefix('Draw ').removesuffix('.')} ({', '.join(options)})"
+
+
+def _model(_: click.Context, param: click.Parameter, name: str) -> str:
+    from concordant.errors import UnknownNameError
+    from concordant.registry import SIMULATORS
+
+    try:
+        return SIMULATORS.resolve(name).name
+    except UnknownNameError as error:
+        raise click.BadParameter(str(error), param=param) from None
+
+
+def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    from concordant.registry import SIMULATORS
+
+    return [name for name in SIMULATORS.modules() if name.startswith(incomplete)]
 
 
 def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list[float] | None:
@@ -37,8 +64,8 @@ def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list
         raise click.BadParameter(f"{text!r} is no list of numbers: write them like 0.5,0,-1.", param=param) from None
 
 
-@click.command(epilog=EPILOG, help=f"Draw preferences from a model and write them in any format.\n\n{MODEL_HELP}")
-@click.argument("model", type=click.Choice(list(MODELS)))
+@click.command(cls=SimulateCommand, epilog=EPILOG)
+@click.argument("model", callback=_model, shell_complete=_complete)
 @click.option("--items", default="10", metavar="N|A,B,…", help="How many items, or their labels.  [default: 10]")
 @click.option("--ballots", type=click.IntRange(0), default=100, help="How many ballots (per agent).  [default: 100]")
 @click.option("--seed", type=int, default=0, help="Seed of the random numbers.  [default: 0]")
@@ -56,12 +83,10 @@ def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list
 @click.option("--to", metavar="NAME", help="Format to write; by default from the file's name.")
 def command(model: str, items: str, ballots: int, seed: int, output: str, to: str | None, **options: Any) -> None:
     """Draw preferences from a model and write them in any format."""
-    import inspect
-
-    from concordant import simulate
     from concordant.io import write
+    from concordant.registry import SIMULATORS
 
-    draw = getattr(simulate, model.replace("-", "_"))
+    draw = SIMULATORS.load(model)
     given = {name: value for name, value in options.items() if value is not None}
     known = inspect.signature(draw).parameters
     for name in given:

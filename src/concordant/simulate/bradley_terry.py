@@ -16,7 +16,10 @@ from concordant.simulate._draws import Items, Scores, Seed, count, from_duels, s
 def bradley_terry(
     items: Items, n_ballots: int, *, scores: Scores = None, spread: float = 1.0, ties: float = 0.0, seed: Seed = 0
 ) -> Preferences:
-    """Draw duels between uniformly random pairs; ``scores`` default to normal draws of deviation ``spread``."""
+    """Draw duels of random pairs.
+
+    All pairs are equally likely; ``scores`` default to normal draws of deviation ``spread``.
+    """
     labels, score, rng = scored(items, scores, spread, seed)
     if len(labels) < 2:
         raise ParameterError("A duel takes two items: give at least two.")

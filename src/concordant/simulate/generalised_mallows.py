@@ -24,7 +24,10 @@ from concordant.types import Floats, Int64s
 def generalised_mallows(
     items: Items, n_ballots: int, *, phi: ArrayLike = 0.5, centre: Sequence[object] | str | None = None, seed: Seed = 0
 ) -> Preferences:
-    """Draw rankings around a centre; ``phi`` is one dispersion per place of the centre (the last is not used)."""
+    """Draw rankings around a centre, with a dispersion for every place of it.
+
+    ``phi`` is one dispersion per place of the centre (the last is not used), or one for all.
+    """
     labels = labels_of(items)
     m = len(labels)
     rng = np.random.default_rng(seed)

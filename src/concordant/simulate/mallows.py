@@ -19,9 +19,10 @@ from concordant.simulate.generalised_mallows import generalised_mallows
 def mallows(
     items: Items, n_ballots: int, *, phi: float = 0.5, centre: Sequence[object] | str | None = None, seed: Seed = 0
 ) -> Preferences:
-    """Draw rankings around a centre (labels best first; by default the items' order, or "random").
+    """Draw rankings around a centre.
 
-    ``phi`` is the dispersion: 0 repeats the centre, 1 is uniform; e^-lambda in papers that write P ∝ e^(-lambda d).
+    ``centre`` holds labels best first; by default it is the items' order, or "random". ``phi`` is the
+    dispersion: 0 repeats the centre, 1 is uniform; e^-lambda in papers that write P ∝ e^(-lambda d).
     """
     drawn = generalised_mallows(items, n_ballots, phi=float(np.float64(phi)), centre=centre, seed=seed)
     return drawn.replace(meta={**drawn.meta, "model": "mallows", "phi": float(phi)})

@@ -30,7 +30,10 @@ def mallows_weak(
     sweeps: int = 50,
     seed: Seed = 0,
 ) -> Preferences:
-    """Draw rankings with ties around a centre: labels best first, an inner list is a tie; else the items' order."""
+    """Draw rankings with ties around a centre.
+
+    ``centre`` holds labels best first, an inner list is a tie; by default it is the items' order.
+    """
     labels = labels_of(items)
     rng = np.random.default_rng(seed)
     spread = float(check_phi(phi))

@@ -25,9 +25,10 @@ def mpm(
     adherence: ArrayLike = (1.0,),
     seed: Seed = 0,
 ) -> Preferences:
-    """Draw ``n_ballots`` pairs for every agent, of whom there are as many as values of ``adherence``.
+    """Draw pairs by agents of different adherence.
 
-    ``variances`` are the g of the items, one half each by default.
+    There are ``n_ballots`` pairs for every agent, and as many agents as values of ``adherence``. ``variances``
+    are the g of the items, one half each by default.
     """
     labels, score, rng = scored(items, scores, spread, seed)
     m = len(labels)

@@ -19,7 +19,10 @@ from concordant.types import Floats, Int64s
 def ordered_partitions(
     items: Items, n_ballots: int, *, scores: Scores = None, spread: float = 1.0, tie_odds: float = 1.0, seed: Seed = 0
 ) -> Preferences:
-    """Draw rankings with ties; ``scores`` default to normal draws of standard deviation ``spread``."""
+    """Draw rankings with ties as sequences of tiers.
+
+    ``scores`` default to normal draws of standard deviation ``spread``.
+    """
     labels, score, rng = scored(items, scores, spread, seed)
     if tie_odds < 0:
         raise ParameterError(f"tie_odds={tie_odds:g} is out of range: give a number of at least 0.")

@@ -14,9 +14,10 @@ from concordant.simulate._draws import Items, Scores, Seed, count, from_orders, 
 def plackett_luce(
     items: Items, n_ballots: int, *, scores: Scores = None, spread: float = 1.0, top: int | None = None, seed: Seed = 0
 ) -> Preferences:
-    """Draw rankings of all items, or their first ``top`` places with the rest left open.
+    """Draw rankings as sequences of choices.
 
-    ``scores`` (one per item) default to normal draws of standard deviation ``spread``.
+    With ``top`` only the first places are told and the rest is left open. ``scores`` (one per item) default
+    to normal draws of standard deviation ``spread``.
     """
     labels, score, rng = scored(items, scores, spread, seed)
     noisy = score + rng.gumbel(size=(count("n_ballots", n_ballots), len(labels)))

@@ -128,6 +128,18 @@ class Kind(Generic[Entry]):
         name = entry.__module__.rpartition(".")[2].replace("_", "-")
         return name if self.modules().get(name) == entry.__module__ and self.load(name) is entry else None
 
+    def entry_of(self, module: ModuleType, name: str) -> Entry:
+        """Return what a file holds under its name, which only it may define."""
+        entry: Any = module
+        if self.holds != "module":
+            wanted = fold(name + self.suffix)
+            own = (value for key, value in vars(module).items() if fold(key) == wanted)
+            entry = next((value for value in own if getattr(value, "__module__", "") == module.__name__), None)
+        if entry is None:
+            said = f"{module.__name__} defines no {self.holds} named like its file"
+            raise UnknownNameError(f"{said}: name the {self.holds} so.")
+        return entry  # type: ignore[no-any-return]
+
     def family(self, name: str) -> str:
         """Return the family of a built-in entry, or the package another one comes from."""
         if name not in self.modules():
@@ -233,13 +245,7 @@ def _load(kind: Kind[Any], name: str) -> Any:
         if library not in kind.libraries:
             raise
         raise ConcordantError(kind.libraries[library]) from None
-    if kind.holds == "module":
-        return module
-    wanted = fold(name + kind.suffix)
-    for attribute, value in vars(module).items():
-        if fold(attribute) == wanted and getattr(value, "__module__", "") == module.__name__:
-            return value
-    raise UnknownNameError(f"{module.__name__} defines no {kind.holds} named like its file: name the {kind.holds} so.")
+    return kind.entry_of(module, name)
 
 
 def _load_plugin(kind: Kind[Any], name: str) -> Any:

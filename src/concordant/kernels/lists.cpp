@@ -247,22 +247,29 @@ void for_each_list(const In<double> &scores, const In<int64_t> &ptr, const int32
     }
 }
 
+// The same with tied objects by decreasing score where `is_best`: each(list, given, out), `given` being numbers by
+// position in that order, or nothing.
+template <typename Each>
+void for_each_order(const In<double> &scores, const In<int64_t> &ptr, const In<int32_t> &tier, const In<double> &weight,
+                    bool is_best, const double *given, double *out, Each each) {
+    BestOrder best(is_best ? largest_query(ptr) : 0);
+    for_each_list(scores, ptr, is_best ? tier.data() : nullptr, weight, [&](size_t, size_t from, List list) {
+        const double *own = given ? given + from : nullptr;
+        if (!is_best) return each(list, own, out + from);
+        List sorted = best.sorted(list);
+        each(sorted, own ? best.sorted(own, list.n) : nullptr, best.result.data());
+        best.give_back(out + from, list.n);
+    });
+}
+
 nb::tuple list_mle(In<double> scores, In<int64_t> ptr, In<int32_t> tier, In<double> weight, bool is_best) {
     Buffer<double> gradient(scores.size());
     double value = 0;
     {
         nb::gil_scoped_release release;
-        size_t most = largest_query(ptr);
-        Stages stages(most);
-        BestOrder best(is_best ? most : 0);
-        for_each_list(scores, ptr, is_best ? tier.data() : nullptr, weight, [&](size_t, size_t from, List list) {
-            if (!is_best) {
-                value += stages.evaluate(list, gradient.get() + from);
-                return;
-            }
-            value += stages.evaluate(best.sorted(list), best.result.data());
-            best.give_back(gradient.get() + from, list.n);
-        });
+        Stages stages(largest_query(ptr));
+        for_each_order(scores, ptr, tier, weight, is_best, nullptr, gradient.get(),
+                       [&](const List &list, const double *, double *out) { value += stages.evaluate(list, out); });
     }
     return nb::make_tuple(value, gradient.give());
 }
@@ -272,18 +279,11 @@ Out<double> list_mle_hessian_product(In<double> scores, In<int64_t> ptr, In<int3
     Buffer<double> product(scores.size());
     {
         nb::gil_scoped_release release;
-        size_t most = largest_query(ptr);
-        Stages stages(most);
-        BestOrder best(is_best ? most : 0);
-        for_each_list(scores, ptr, is_best ? tier.data() : nullptr, weight, [&](size_t, size_t from, List list) {
-            if (!is_best) {
-                stages.hessian_product(list, direction.data() + from, product.get() + from);
-                return;
-            }
-            List sorted = best.sorted(list);
-            stages.hessian_product(sorted, best.sorted(direction.data() + from, list.n), best.result.data());
-            best.give_back(product.get() + from, list.n);
-        });
+        Stages stages(largest_query(ptr));
+        for_each_order(scores, ptr, tier, weight, is_best, direction.data(), product.get(),
+                       [&](const List &list, const double *along, double *out) {
+                           stages.hessian_product(list, along, out);
+                       });
     }
     return product.give();
 }

@@ -244,61 +244,49 @@ void squared_hinge_hessian_sorted(const TieredQuery &query, HingeScratch &s) {
         s.gain[i] = 2 * ((s.won_count[i] + s.lost_count[i]) * s.v[i] - s.won_sum[i] - s.lost_sum[i]);
 }
 
-SIMD_CLONES double hinge_direct(size_t n, const int32_t *tier, HingeScratch &s) {
+// slope(i, j, excess) of the lanes of worse objects from j on, for every better object i; gain collects the slopes.
+template <typename Slope>
+ALWAYS_INLINE void for_each_preference(size_t n, const int32_t *tier, HingeScratch &s, Slope &&slope) {
     const double *f = s.f.data(), *key = s.key.data();
     double *gain = s.gain.data();
-    Lanes value = Lanes{};
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && tier[to] == tier[from];) ++to;
         for (size_t i = from; i < to; ++i) {
-            Lanes violated = Lanes{};
+            Lanes all = Lanes{};
             for (size_t j = to; j < n; j += LANES) {
-                Lanes excess = load(f + j) - key[i], one = is_positive(excess);
-                value += positive_part(excess);
-                violated += one;
+                Lanes one = slope(i, j, load(f + j) - key[i]);
+                all += one;
                 store(gain + j, load(gain + j) + one);
             }
-            gain[i] -= sum_of(violated);
+            gain[i] -= sum_of(all);
         }
     }
+}
+
+SIMD_CLONES double hinge_direct(size_t n, const int32_t *tier, HingeScratch &s) {
+    Lanes value = Lanes{};
+    for_each_preference(n, tier, s, [&](size_t, size_t, const Lanes &excess) {
+        value += positive_part(excess);
+        return is_positive(excess);
+    });
     return sum_of(value);
 }
 
 SIMD_CLONES double squared_hinge_direct(size_t n, const int32_t *tier, HingeScratch &s) {
-    const double *f = s.f.data(), *key = s.key.data();
-    double *gain = s.gain.data();
     Lanes value = Lanes{};
-    for (size_t from = 0, to; from < n; from = to) {
-        for (to = from + 1; to < n && tier[to] == tier[from];) ++to;
-        for (size_t i = from; i < to; ++i) {
-            Lanes violated = Lanes{};
-            for (size_t j = to; j < n; j += LANES) {
-                Lanes excess = positive_part(load(f + j) - key[i]);
-                value += excess * excess;
-                violated += excess;
-                store(gain + j, load(gain + j) + 2.0 * excess);
-            }
-            gain[i] -= 2 * sum_of(violated);
-        }
-    }
+    for_each_preference(n, tier, s, [&](size_t, size_t, const Lanes &excess) {
+        Lanes part = positive_part(excess);
+        value += part * part;
+        return 2.0 * part;
+    });
     return sum_of(value);
 }
 
 SIMD_CLONES void squared_hinge_hessian_direct(size_t n, const int32_t *tier, HingeScratch &s) {
-    const double *f = s.f.data(), *key = s.key.data(), *v = s.v.data();
-    double *gain = s.gain.data();
-    for (size_t from = 0, to; from < n; from = to) {
-        for (to = from + 1; to < n && tier[to] == tier[from];) ++to;
-        for (size_t i = from; i < to; ++i) {
-            Lanes moved = Lanes{};
-            for (size_t j = to; j < n; j += LANES) {
-                Lanes change = if_positive(load(f + j) - key[i], 2.0 * (v[i] - load(v + j)), Lanes{});
-                moved += change;
-                store(gain + j, load(gain + j) - change);
-            }
-            gain[i] += sum_of(moved);
-        }
-    }
+    const double *v = s.v.data();
+    for_each_preference(n, tier, s, [&](size_t i, size_t j, const Lanes &excess) {
+        return if_positive(excess, 2.0 * (load(v + j) - v[i]), Lanes{});
+    });
 }
 
 // ---- over all queries ----

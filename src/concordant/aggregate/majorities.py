@@ -7,7 +7,6 @@ that lie within 1e-12 of the instance's total weight are made equal before anyth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +16,7 @@ from concordant import kernels, views
 from concordant.errors import ParameterError
 from concordant.gather import segment_index, sum_by
 from concordant.models.counts import levels
+from concordant.models.notices import in_instances, named
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, snap
 from concordant.segments import first_of, max_by, number_inside
@@ -131,21 +131,11 @@ def tiers_below(found: Majorities, is_above: AnyArray) -> Floats:
     return np.asarray(max_by(instance, tier, len(found.slot_ptr) - 1)[instance] - tier)
 
 
-def name_instances(prefs: Preferences, affected: Sequence[int]) -> str:
-    """Say in which instances something happened: the empty string when there is only one."""
-    if prefs.instances is None:
-        return ""
-    shown = ", ".join(prefs.instances[q] for q in affected[:3])
-    more = f" and {len(affected) - 3} more" if len(affected) > 3 else ""
-    return f" (in {shown}{more})"
-
-
 def tie_notice(prefs: Preferences, name: str, text: str, is_tied: AnyArray) -> tuple[Notice, ...]:
     """Return a notice on the slots that are tied, where there are any."""
     slot = np.flatnonzero(is_tied)
     if not len(slot):
         return ()
     items = tuple(prefs.items.take(np.unique(prefs.slot_item[slot])))
-    shown = ", ".join(items[:5]) + (f" and {len(items) - 5} more" if len(items) > 5 else "")
-    affected = np.unique(views.instance_of_slot(prefs)[slot]).tolist()
-    return (Notice(name, f"{text}: {shown}{name_instances(prefs, affected)}", items),)
+    where = in_instances(prefs, np.unique(views.instance_of_slot(prefs)[slot]))
+    return (Notice(name, f"{text}: {named(items)}{where}", items),)

@@ -7,7 +7,7 @@ follows from them, and how a notice names the items, stands here once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,10 +57,15 @@ def notice_on(prefs: Preferences, name: str, text: str, slots: Bools) -> Notice:
     return Notice(name, f"{text}{where}: {named(items)}", items)
 
 
-def named(labels: tuple[str, ...]) -> str:
+def named(labels: Sequence[str], most: int = SHOWN) -> str:
     """Return the first labels, and how many more there are."""
-    more = f" and {len(labels) - SHOWN:,} more" if len(labels) > SHOWN else ""
-    return ", ".join(shorten(label, 30) for label in labels[:SHOWN]) + more
+    more = f" and {len(labels) - most:,} more" if len(labels) > most else ""
+    return ", ".join(shorten(label, 30) for label in labels[:most]) + more
+
+
+def in_instances(prefs: Preferences, affected: AnyArray) -> str:
+    """Say in which instances something happened: the empty string when there is only one."""
+    return "" if prefs.instances is None else f" (in {named(prefs.instances.take(affected), 3)})"
 
 
 # ---- which items can be compared ----

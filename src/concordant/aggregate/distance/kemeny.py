@@ -35,9 +35,9 @@ import numpy as np
 from concordant import kernels
 from concordant.aggregate import options
 from concordant.aggregate.distance._outcome import finish
-from concordant.aggregate.majorities import name_instances
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
+from concordant.models.notices import in_instances
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
@@ -137,17 +137,17 @@ class Consensus:
     def notices(self, prefs: Preferences) -> tuple[Notice, ...]:
         """Warn where the optimum is not proven, and where it is not unique."""
         warnings = []
-        open_ones = np.flatnonzero(~self.is_proven).tolist()
-        if open_ones:
-            where = name_instances(prefs, open_ones)
+        open_ones = np.flatnonzero(~self.is_proven)
+        if len(open_ones):
+            where = in_instances(prefs, open_ones)
             text = (
                 f"stopped before the proof was complete: the ranking may be up to {self.gap.max():.2%} above the least "
                 f"total distance{where}; time_limit= gives more seconds"
             )
             warnings.append(Notice("not-proven-optimal", text))
-        several = [q for q, unique in enumerate(self.is_unique) if unique is False and self.is_proven[q]]
-        if several:
-            text = f"other rankings have the same least total distance{name_instances(prefs, several)}"
+        several = np.flatnonzero([unique is False for unique in self.is_unique])
+        if len(several):
+            text = f"other rankings have the same least total distance{in_instances(prefs, several)}"
             warnings.append(Notice("several-optima", text))
         return tuple(warnings)
 

@@ -32,11 +32,11 @@ from concordant import views
 from concordant.aggregate.fusion.rrf import reciprocal_ranks
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
+from concordant.models.notices import named
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.types import Bools, Floats, Int64s
-from concordant.vocabulary import shorten
 
 SHUN = 3.0  # how fast a vote is lost to lists that name what others do not: gone at a correlation of -1/3
 FLAT = 1e-9  # a spread this small, relative to the sums it is left from, is rounding
@@ -140,8 +140,7 @@ def _notices(prefs: Preferences, is_told: Bools, has_enough: Bools, least: int) 
     assert prefs.agents is not None
     if is_told.all():
         return ()
-    who = [shorten(prefs.agents[code]) for code in np.flatnonzero(~is_told).tolist()]
-    shown = ", ".join(who[:3]) + (f" and {len(who) - 3} more" if len(who) > 3 else "")
+    shown = named(prefs.agents.take(np.flatnonzero(~is_told)), 3)
     if not is_told.any() and has_enough.any():
         why = "the other lists confirm nobody's order"
     elif has_enough[~is_told].any():

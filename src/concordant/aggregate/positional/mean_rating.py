@@ -27,6 +27,7 @@ from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
+from concordant.models.notices import named
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
@@ -122,5 +123,4 @@ def _unrated(prefs: Preferences, n: Floats) -> tuple[Notice, ...]:
     items = tuple(prefs.items.take(np.unique(prefs.slot_item[n == 0])))
     if not items:
         return ()
-    more = f" and {len(items) - 5} more" if len(items) > 5 else ""
-    return (Notice("never-rated", f"nobody rated these, so they have the mean: {', '.join(items[:5])}{more}", items),)
+    return (Notice("never-rated", f"nobody rated these, so they have the mean: {named(items)}", items),)

@@ -21,8 +21,9 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate import options
-from concordant.aggregate.majorities import majorities, name_instances, smith_tiers
+from concordant.aggregate.majorities import majorities, smith_tiers
 from concordant.method import Method, Outcome
+from concordant.models.notices import in_instances
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
@@ -55,11 +56,11 @@ class Condorcet(Method):
 
 
 def _no_winner(prefs: Preferences, tier: Int64s, smith_size: Int64s) -> tuple[Notice, ...]:
-    affected = np.flatnonzero(smith_size > 1).tolist()
-    if not affected:
+    affected = np.flatnonzero(smith_size > 1)
+    if not len(affected):
         return ()
     span = slice(int(prefs.slot_ptr[affected[0]]), int(prefs.slot_ptr[affected[0] + 1]))
     smith_set = prefs.items.take(prefs.slot_item[span][tier[span] == 0])
-    where = name_instances(prefs, affected)
+    where = in_instances(prefs, affected)
     text = f"no candidate beats all others by majority{where}; the Smith set stands first, tied"
     return (Notice("no-condorcet-winner", text, tuple(smith_set)),)

@@ -200,56 +200,9 @@ def build() -> int:
     return run([set_up().python, "-c", question])
 
 
-# What calls kernels directly or with odd data; NumPy's own turns are left out.
-SANITIZED = (
-    *("tests/test_kernels.py", "tests/test_search_kernels.py", "tests/test_vocabulary.py", "tests/test_preferences.py"),
-    *("tests/test_views.py", "tests/aggregate", "tests/losses", "tests/metrics", "tests/solvers", "tests/fuzz"),
-    *("tests/io/test_preflib.py", "tests/io/test_runs_and_letor.py", "tests/io/test_bad_input.py"),
-    *("tests/io/test_feature_tables.py", "tests/io/test_published_layouts.py"),
-)
-
-
 def sanitize(*arguments: str) -> int:
     """Run kernel tests and readers with kernels that report wrong addresses and undefined behaviour (GCC or Clang)."""
-    environment = set_up("dev")
-    folder = ROOT / "build" / f"sanitize-{sys.implementation.cache_tag}"
-    reports = folder / "reports"
-    say("compiling the kernels with sanitizers")
-    settings = [f"build-dir={folder}", "cmake.define.CONCORDANT_SANITIZE=ON", "install.strip=false"]
-    wheel = [argument for setting in settings for argument in ("-C", setting)]
-    environment.pip("wheel", ".", "--no-deps", "--no-build-isolation", "-w", str(folder / "wheel"), *wheel)
-    shutil.rmtree(reports, ignore_errors=True)
-    reports.mkdir()
-    command = [*pytest(environment), "--capture=sys", "-m", "not slow and not data", "-k", "not numpy and not twins"]
-    with open(reports / "undefined", "w", encoding="utf-8") as log:  # this sanitizer knows only standard error
-        command += arguments or SANITIZED
-        env = _sanitizing(folder, reports)
-        code = subprocess.run(command, cwd=ROOT, env=env, stderr=log, check=False).returncode
-    text = "\n".join(report.read_text(encoding="utf-8", errors="replace") for report in sorted(reports.iterdir()))
-    count = text.count("ERROR: AddressSanitizer") + text.count(": runtime error: ")
-    print(text)
-    say(f"{count} reports of the sanitizers")
-    return 1 if count else code
-
-
-def _sanitizing(folder: Path, reports: Path) -> dict[str, str]:
-    """Return an environment in which Python, itself not sanitized, loads the sanitized kernels."""
-    kernels = list(folder.glob("_compiled*.so"))
-    if not kernels:
-        raise StepError("The kernels do not compile with sanitizers: that takes GCC or Clang.")
-    libraries = []
-    for name in ("libasan.so", "libstdc++.so.6"):
-        command = [os.environ.get("CXX", "c++"), f"-print-file-name={name}"]
-        libraries.append(os.path.realpath(subprocess.check_output(command, text=True).strip()))
-    return {
-        **ONE_THREAD,
-        "LD_PRELOAD": " ".join(libraries),
-        "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={reports / 'address'}",
-        "UBSAN_OPTIONS": "print_stacktrace=1",
-        "PYTHONMALLOC": "malloc",
-        "CONCORDANT_KERNELS": "checked",
-        "CONCORDANT_SANITIZED": str(kernels[0]),
-    }
+    return run([set_up("dev").python, "tools/sanitize.py", *arguments], ONE_THREAD)
 
 
 def fuzz(*minutes: str) -> int:

@@ -164,17 +164,24 @@ def check_path(path: str | os.PathLike[str]) -> None:
         raise InputError(f"{os.fspath(path)!r} names no kind of picture: let it end in .svg, .png or .pdf.")
 
 
-def _figure(width: float, height: float) -> tuple[Any, Any]:
+def panels(columns: int, width: float, height: float, label_size: int = 9) -> tuple[Any, list[Any]]:
+    """Return a Matplotlib figure and its axes, this many side by side, in the style of all pictures here."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ConcordantError("Plots need Matplotlib: pip install concordant[plots].") from None
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.add_subplot()
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
+    axes = list(figure.subplots(1, columns, squeeze=False)[0])
+    for one in axes:
+        one.spines[["top", "right"]].set_visible(False)
+        one.tick_params(colors=INK, labelsize=label_size)
+    return figure, axes
+
+
+def _figure(width: float, height: float) -> tuple[Any, Any]:
+    figure, (axes,) = panels(1, width, height)
+    axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    axes.tick_params(colors=INK, labelsize=9)
     axes.set_axisbelow(True)
     return figure, axes
 

@@ -131,15 +131,9 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         code = cli.main(args=None if args is None else list(args), prog_name="concordant", standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        code = 2
-    except click.UsageError as error:
-        error.show()
-        code = 2
     except click.ClickException as error:
         error.show()
-        code = 1
+        code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)
         code = 130

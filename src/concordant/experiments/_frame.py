@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from concordant.errors import ConcordantError, InputError
+from concordant.errors import InputError
 from concordant.metrics.significance import paired_t_test
+from concordant.plots import panels
 from concordant.types import Floats
 
-INK, COLOURS = "#24303c", ("#1f6f8b", "#d1793b", "#6b7f3f", "#8a5a9e")
+COLOURS = ("#1f6f8b", "#d1793b", "#6b7f3f", "#8a5a9e")
 LEVEL = 0.05
 DataFolder = str | os.PathLike[str] | None
 Progress = Callable[[str], None]
@@ -110,18 +111,9 @@ def is_better(difference: Floats) -> bool:
 
 
 # ---- pictures ----
-def figure(columns: int, width: float, height: float) -> tuple[Any, Any]:
-    """Return a Matplotlib figure with this many axes side by side (always a list of axes)."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ConcordantError("Pictures need Matplotlib: pip install concordant[plots].") from None
-    drawn = Figure(figsize=(width, height), layout="constrained")
-    axes = drawn.subplots(1, columns, squeeze=False)[0]
-    for one in axes:
-        one.spines[["top", "right"]].set_visible(False)
-        one.tick_params(colors=INK, labelsize=8)
-    return drawn, list(axes)
+def figure(columns: int, width: float, height: float) -> tuple[Any, list[Any]]:
+    """Return a Matplotlib figure with this many axes side by side."""
+    return panels(columns, width, height, label_size=8)
 
 
 def save_figure(drawn: Any, folder: str | os.PathLike[str], name: str) -> str:

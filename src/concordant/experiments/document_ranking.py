@@ -97,20 +97,24 @@ def run(
     names = check_models(models)
     found = find(data)
     wanted = check_folds(found, folds)
-    kept = _Kept()
+    kept: dict[tuple[str, str], list[_Measured]] = {}
     MODELS["listnet"].fit(simulated(5, 50), simulated(5, 50))  # imports what all models need: no model's seconds
     for fold in found.read(wanted):
         for order in orders:
             prepared = None
             for name in _models_of(order, names):
                 prepared = prepared or _prepared(fold, order)
-                _measure(kept, prepared, order, name)
+                kept.setdefault((order, name), []).append(_measured(prepared, name))
                 progress(f"fold {fold.name}, {order}-order features: {name}")
+    values = {
+        key: dict(zip(METRICS, np.concatenate([part.values for part in parts], axis=1), strict=True))
+        for key, parts in kept.items()
+    }
     return {
         "dataset": found.name,
         "folds": list(wanted),
-        "rows": kept.rows(found.name),
-        "claims": claims(kept.values()),
+        "rows": [_row(found.name, order, name, parts) for (order, name), parts in kept.items()],
+        "claims": claims(values),
         "speed": run_speed(progress) if speed else [],
     }
 
@@ -162,54 +166,38 @@ def _prepared(fold: Fold, order: str) -> Fold:
     return Fold(fold.name, *(part._replace(X=scale(part.X)) for part in parts))
 
 
-class _Kept:
-    """What came out, by order of features and model: a matrix (metric x query) per fold, seconds, settings."""
+class _Measured(NamedTuple):
+    """What came out of one model on one fold: metric x test query, CPU seconds, the settings chosen."""
 
-    def __init__(self) -> None:
-        self.by_fold: dict[tuple[str, str], list[Floats]] = {}
-        self.seconds: dict[tuple[str, str], float] = {}
-        self.chosen: dict[tuple[str, str], dict[str, Any]] = {}
-
-    def add(self, key: tuple[str, str], fold: str, values: Floats, seconds: float, chosen: Mapping[str, Any]) -> None:
-        """Keep one fold's."""
-        self.by_fold.setdefault(key, []).append(values)
-        self.seconds[key] = self.seconds.get(key, 0.0) + seconds
-        self.chosen.setdefault(key, {})[fold] = dict(chosen)
-
-    def values(self) -> dict[tuple[str, str], dict[str, Floats]]:
-        """Return the values of all test queries, by order and model, then by metric."""
-        return {
-            key: dict(zip(METRICS, np.concatenate(parts, axis=1), strict=True)) for key, parts in self.by_fold.items()
-        }
-
-    def rows(self, dataset: str) -> list[Row]:
-        """Return the means over queries and then folds, and what they are compared with."""
-        rows = []
-        for (order, name), parts in self.by_fold.items():
-            means = np.mean([100 * part.mean(axis=1) for part in parts], axis=0).tolist()
-            rows.append(
-                {
-                    "dataset": dataset,
-                    "features": order,
-                    "model": name,
-                    **dict(zip(METRICS, means, strict=True)),
-                    "seconds": self.seconds[order, name],
-                    "settings": self.chosen[order, name],
-                    "line": _line(dataset, order, name),
-                    "published": _published(order, name),
-                }
-            )
-        return rows
+    fold: str
+    values: Floats
+    seconds: float
+    chosen: dict[str, Any]
 
 
-def _measure(kept: _Kept, fold: Fold, order: str, name: str) -> None:
+def _measured(fold: Fold, name: str) -> _Measured:
     start = time.process_time()
     predict, chosen = MODELS[name].fit(fold.train, fold.valid)
     seconds = time.process_time() - start
     largest = max(float(part.y.max()) for part in (fold.train, fold.valid, fold.test))
     wanted = [f"err:lmax={largest:g}" if text == "err" else text for text in METRICS.values()]
     values = metrics.evaluate_arrays(predict(fold.test), fold.test.y, fold.test.query, wanted)
-    kept.add((order, name), fold.name, np.stack(list(values.values())), seconds, chosen)
+    return _Measured(fold.name, np.stack(list(values.values())), seconds, dict(chosen))
+
+
+def _row(dataset: str, order: str, name: str, parts: Sequence[_Measured]) -> Row:
+    """Return the means over queries and then folds, and what they are compared with."""
+    means = np.mean([100 * part.values.mean(axis=1) for part in parts], axis=0).tolist()
+    return {
+        "dataset": dataset,
+        "features": order,
+        "model": name,
+        **dict(zip(METRICS, means, strict=True)),
+        "seconds": sum(part.seconds for part in parts),
+        "settings": {part.fold: part.chosen for part in parts},
+        "line": _line(dataset, order, name),
+        "published": _published(order, name),
+    }
 
 
 def _line(dataset: str, order: str, name: str) -> dict[str, float] | None:

@@ -35,12 +35,13 @@ struct Ballots {
 struct Instances {
     std::vector<int64_t> from, ballot; // ballots of instance q: ballot[from[q]:from[q + 1]]
 
-    explicit Instances(const Ballots &all) : from(all.instances + 1, 0), ballot(all.n) {
-        for (size_t b = 0; b < all.n; ++b) ++from[all.instance[b] + 1];
-        for (size_t q = 0; q < all.instances; ++q) from[q + 1] += from[q];
+    Instances(const int32_t *instance, size_t ballots, size_t instances) : from(instances + 1, 0), ballot(ballots) {
+        for (size_t b = 0; b < ballots; ++b) ++from[instance[b] + 1];
+        for (size_t q = 0; q < instances; ++q) from[q + 1] += from[q];
         std::vector<int64_t> next(from.begin(), from.end());
-        for (size_t b = 0; b < all.n; ++b) ballot[next[all.instance[b]]++] = static_cast<int64_t>(b);
+        for (size_t b = 0; b < ballots; ++b) ballot[next[instance[b]]++] = static_cast<int64_t>(b);
     }
+    explicit Instances(const Ballots &all) : Instances(all.instance, all.n, all.instances) {}
 };
 
 // Where the square matrix of every instance starts; one more for the end.

@@ -80,6 +80,13 @@ template <typename T> struct Buffer {
     }
 };
 
+// A fresh copy of an array, to be changed and given away.
+template <typename T> Buffer<T> copy_of(const In<T> &array) {
+    Buffer<T> copy(array.size());
+    for (size_t k = 0; k < array.size(); ++k) copy[k] = array.data()[k];
+    return copy;
+}
+
 // A result of several values by name: the NamedTuple of this name in kernels/bundles.py. Needs the GIL.
 template <typename... Parts> nb::object named(const char *bundle, Parts &&...parts) {
     return nb::module_::import_("concordant.kernels.bundles").attr(bundle)(std::forward<Parts>(parts)...);
@@ -91,4 +98,11 @@ template <typename... Parts> nb::object named(const char *bundle, Parts &&...par
 #define SIMD_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define SIMD_CLONES
+#endif
+
+// For what SIMD_CLONES share: inlined, it is compiled for the instruction set of each clone.
+#if defined(_MSC_VER)
+#define ALWAYS_INLINE __forceinline
+#else
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 #endif

@@ -53,11 +53,9 @@ inline double move(double &multiplier, double cap, Step step) {
 template <typename T>
 nb::tuple pair_descent_linear(In2<T> X, In<int64_t> better, In<int64_t> worse, In<double> cap, In<int64_t> order,
                               In<double> multiplier, In<double> weight) {
-    Buffer<double> new_multiplier(multiplier.shape(0)), new_weight(weight.shape(0));
+    Buffer<double> new_multiplier = copy_of(multiplier), new_weight = copy_of(weight);
     {
         nb::gil_scoped_release release;
-        std::copy_n(multiplier.data(), multiplier.shape(0), new_multiplier.get());
-        std::copy_n(weight.data(), weight.shape(0), new_weight.get());
         const size_t features = X.shape(1);
         for (size_t k = 0; k < order.shape(0); ++k) {
             int64_t p = order.data()[k];
@@ -73,11 +71,9 @@ nb::tuple pair_descent_linear(In2<T> X, In<int64_t> better, In<int64_t> worse, I
 
 nb::tuple pair_descent_gram(In2<double> gram, In<int64_t> better, In<int64_t> worse, In<double> cap,
                             In<int64_t> order, In<double> multiplier, In<double> scores) {
-    Buffer<double> new_multiplier(multiplier.shape(0)), new_scores(scores.shape(0));
+    Buffer<double> new_multiplier = copy_of(multiplier), new_scores = copy_of(scores);
     {
         nb::gil_scoped_release release;
-        std::copy_n(multiplier.data(), multiplier.shape(0), new_multiplier.get());
-        std::copy_n(scores.data(), scores.shape(0), new_scores.get());
         const size_t rows = gram.shape(1);
         for (size_t k = 0; k < order.shape(0); ++k) {
             int64_t p = order.data()[k], i = better.data()[p], j = worse.data()[p];

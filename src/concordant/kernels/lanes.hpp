@@ -12,14 +12,12 @@ constexpr size_t LANES = 4;
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wpsabi" // every function here is inlined: nothing is passed between objects
-#define ALWAYS_INLINE inline __attribute__((always_inline))
 typedef double Lanes __attribute__((vector_size(LANES * sizeof(double))));
 ALWAYS_INLINE Lanes positive_part(const Lanes &x) { return x > 0.0 ? x : Lanes{}; }
 ALWAYS_INLINE Lanes is_positive(const Lanes &x) { return x > 0.0 ? Lanes{1, 1, 1, 1} : Lanes{}; }
 ALWAYS_INLINE Lanes if_positive(const Lanes &x, const Lanes &yes, const Lanes &no) { return x > 0.0 ? yes : no; }
 ALWAYS_INLINE Lanes magnitude(const Lanes &x) { return x > 0.0 ? x : -x; }
 #else
-#define ALWAYS_INLINE inline
 struct Lanes {
     double at[LANES];
     double &operator[](size_t k) { return at[k]; }

@@ -52,29 +52,17 @@ template <typename Body> ALWAYS_INLINE void for_each_row(size_t n, std::vector<s
 SIMD_CLONES Sums logistic_fast(size_t n, double theta, double log_of_largest, Scratch &s) {
     const double *up = s.up.data();
     double *gain = s.gain.data();
-    LogProduct product;
-    const size_t fits = LogProduct::factors_that_fit(log_of_largest);
-    size_t room = fits;
+    LogProduct product(log_of_largest);
     double shift = 0;
     for_each_row(n, s.next, [&](size_t i, size_t j, size_t stop) {
         const double odds = theta * s.down[i];
         Lanes lost = Lanes{};
-        while (j < stop) {
-            size_t until = std::min(stop, j + LANES * room), from = j;
-            Lanes factors = product.product;
-            for (; j < until; j += LANES) {
-                Lanes t = odds * load(up + j), all = 1.0 + t, chance = t / all;
-                lost += chance;
-                factors *= all;
-                store(gain + j, load(gain + j) + chance);
-            }
-            product.product = factors;
-            room -= std::min(room, (j - from) / LANES);
-            if (!room) {
-                product.fold();
-                room = fits;
-            }
-        }
+        j = product.multiply(j, stop, [&](size_t at) {
+            Lanes t = odds * load(up + at), all = 1.0 + t, chance = t / all;
+            lost += chance;
+            store(gain + at, load(gain + at) + chance);
+            return all;
+        });
         double all_lost = sum_of(lost);
         gain[i] -= all_lost;
         shift += all_lost;
@@ -143,31 +131,19 @@ Out<double> logistic_hessian_product(In<double> score, In<int64_t> ptr, In<int32
 SIMD_CLONES Sums davidson_fast(size_t n, double nu, double log_of_largest, Scratch &s) {
     const double *up = s.up.data();
     double *gain = s.gain.data();
-    LogProduct product;
-    const size_t fits = LogProduct::factors_that_fit(log_of_largest);
+    LogProduct product(log_of_largest);
     const double half = nu / 2;
-    size_t room = fits;
     Lanes ties = Lanes{};
     for_each_row(n, s.next, [&](size_t i, size_t j, size_t stop) {
         const double odds = s.down[i];
         Lanes lost = Lanes{};
-        while (j < stop) {
-            size_t until = std::min(stop, j + LANES * room), from = j;
-            Lanes factors = product.product;
-            for (; j < until; j += LANES) {
-                Lanes q = odds * load(up + j), all = 1.0 + q * (nu + q), part = q / all, slope = part * (half + q);
-                ties += part;
-                lost += slope;
-                factors *= all;
-                store(gain + j, load(gain + j) + slope);
-            }
-            product.product = factors;
-            room -= std::min(room, (j - from) / LANES);
-            if (!room) {
-                product.fold();
-                room = fits;
-            }
-        }
+        j = product.multiply(j, stop, [&](size_t at) {
+            Lanes q = odds * load(up + at), all = 1.0 + q * (nu + q), part = q / all, slope = part * (half + q);
+            ties += part;
+            lost += slope;
+            store(gain + at, load(gain + at) + slope);
+            return all;
+        });
         gain[i] -= sum_of(lost);
         return j;
     });

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace {
 
@@ -25,55 +26,50 @@ constexpr size_t WEIGHED_BLOCK = 32; // the same with weights: a tile of positio
 constexpr size_t TILE = 16;
 constexpr size_t WORTH_COUNTING = 16; // ballots of one weight
 
-// How many ballots put `row` before each of the following rows; positions are item-major.
-SIMD_CLONES void count_before(const int16_t *row, const int16_t *others, size_t rows, size_t stride, size_t n,
-                              int32_t *count) {
-    for (size_t r = 0; r < rows; ++r, others += stride) {
+// In how many ballots a row compares so with each of the following rows; positions are item-major.
+template <typename Compare>
+ALWAYS_INLINE void count_rows(const int16_t *row, const int16_t *others, size_t rows, size_t n, int32_t *count,
+                        Compare compare) {
+    for (size_t r = 0; r < rows; ++r, others += BLOCK) {
         int16_t total = 0;
-        for (size_t k = 0; k < n; ++k) total = static_cast<int16_t>(total + (row[k] < others[k]));
+        for (size_t k = 0; k < n; ++k) total = static_cast<int16_t>(total + compare(row[k], others[k]));
         count[r] = total;
     }
 }
 
-SIMD_CLONES void count_after(const int16_t *row, const int16_t *others, size_t rows, size_t stride, size_t n,
-                             int32_t *count) {
-    for (size_t r = 0; r < rows; ++r, others += stride) {
-        int16_t total = 0;
-        for (size_t k = 0; k < n; ++k) total = static_cast<int16_t>(total + (row[k] > others[k]));
-        count[r] = total;
-    }
+SIMD_CLONES void count_before(const int16_t *row, const int16_t *others, size_t rows, size_t n, int32_t *count) {
+    count_rows(row, others, rows, n, count, std::less<int16_t>());
 }
 
-SIMD_CLONES void count_equal(const int16_t *row, const int16_t *others, size_t rows, size_t stride, size_t n,
-                             int32_t *count) {
-    for (size_t r = 0; r < rows; ++r, others += stride) {
-        int16_t total = 0;
-        for (size_t k = 0; k < n; ++k) total = static_cast<int16_t>(total + (row[k] == others[k]));
-        count[r] = total;
-    }
+SIMD_CLONES void count_after(const int16_t *row, const int16_t *others, size_t rows, size_t n, int32_t *count) {
+    count_rows(row, others, rows, n, count, std::greater<int16_t>());
 }
 
-// The weight of the ballots that put one item before each item of a tile; positions are ballot-major.
-SIMD_CLONES void weigh_before(const double *tile, const double *position, const double *weight, size_t n,
-                              size_t stride, double *total) {
+SIMD_CLONES void count_equal(const int16_t *row, const int16_t *others, size_t rows, size_t n, int32_t *count) {
+    count_rows(row, others, rows, n, count, std::equal_to<int16_t>());
+}
+
+// The weight of the ballots in which one item compares so with each item of a tile; positions are ballot-major.
+template <typename Compare>
+ALWAYS_INLINE void weigh_tile(const double *tile, const double *position, const double *weight, size_t n, size_t stride,
+                        double *total, Compare compare) {
     double sum[TILE];
     for (size_t t = 0; t < TILE; ++t) sum[t] = total[t];
     for (size_t b = 0; b < n; ++b) {
         double here = position[b * stride], w = weight[b];
-        for (size_t t = 0; t < TILE; ++t) sum[t] += here < tile[b * TILE + t] ? w : 0.0;
+        for (size_t t = 0; t < TILE; ++t) sum[t] += compare(here, tile[b * TILE + t]) ? w : 0.0;
     }
     for (size_t t = 0; t < TILE; ++t) total[t] = sum[t];
+}
+
+SIMD_CLONES void weigh_before(const double *tile, const double *position, const double *weight, size_t n,
+                              size_t stride, double *total) {
+    weigh_tile(tile, position, weight, n, stride, total, std::less<double>());
 }
 
 SIMD_CLONES void weigh_equal(const double *tile, const double *position, const double *weight, size_t n,
                              size_t stride, double *total) {
-    double sum[TILE];
-    for (size_t t = 0; t < TILE; ++t) sum[t] = total[t];
-    for (size_t b = 0; b < n; ++b) {
-        double here = position[b * stride], w = weight[b];
-        for (size_t t = 0; t < TILE; ++t) sum[t] += here == tile[b * TILE + t] ? w : 0.0;
-    }
-    for (size_t t = 0; t < TILE; ++t) total[t] = sum[t];
+    weigh_tile(tile, position, weight, n, stride, total, std::equal_to<double>());
 }
 
 // Write the place of every candidate in one ballot: 0 for the first tier, m for those it leaves out. `level` is the
@@ -132,11 +128,11 @@ void count_dense(const Task &task, double weight) {
         for (size_t i = 0; i + 1 < m; ++i) {
             size_t rest = m - i - 1;
             const int16_t *row = position.data() + i * BLOCK;
-            count_before(row, row + BLOCK, rest, BLOCK, n, before.data());
-            if (has.any) count_after(row, row + BLOCK, rest, BLOCK, n, after.data());
+            count_before(row, row + BLOCK, rest, n, before.data());
+            if (has.any) count_after(row, row + BLOCK, rest, n, after.data());
             if (has.free) {
                 const int16_t *levels = level.data() + i * BLOCK;
-                count_equal(levels, levels + BLOCK, rest, BLOCK, n, equal.data());
+                count_equal(levels, levels + BLOCK, rest, n, equal.data());
             }
             for (size_t r = 0; r < rest; ++r) {
                 size_t j = i + 1 + r;

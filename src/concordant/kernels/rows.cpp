@@ -1,5 +1,5 @@
 // Rows to ballots, ballots to slots, scores to order: the plumbing between a table and a ranking.
-#include "common.hpp"
+#include "ballots.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -81,18 +81,14 @@ nb::tuple assign_slots(In<int32_t> instance_of_ballot, In<int64_t> indptr, In<in
     std::vector<int32_t> slot_item;
     {
         nb::gil_scoped_release release;
-        std::vector<int64_t> next(static_cast<size_t>(n_instances) + 1, 0), ballot_order(ballots);
-        for (size_t b = 0; b < ballots; ++b) ++next[instance[b] + 1];
-        for (int64_t q = 0; q < n_instances; ++q) next[q + 1] += next[q];
-        std::vector<int64_t> from(next.begin(), next.end());
-        for (size_t b = 0; b < ballots; ++b) ballot_order[next[instance[b]]++] = static_cast<int64_t>(b);
+        Instances by_instance(instance, ballots, static_cast<size_t>(n_instances));
         // slot_of_item is never cleared: a slot below the instance's first slot belongs to an earlier instance.
         std::vector<int64_t> slot_of_item(static_cast<size_t>(n_items), -1);
         for (int64_t q = 0; q < n_instances; ++q) {
             int64_t base = static_cast<int64_t>(slot_item.size());
             slot_ptr[q] = base;
-            for (int64_t o = from[q]; o < from[q + 1]; ++o) {
-                int64_t b = ballot_order[o];
+            for (int64_t o = by_instance.from[q]; o < by_instance.from[q + 1]; ++o) {
+                int64_t b = by_instance.ballot[o];
                 for (int64_t k = ptr[b]; k < ptr[b + 1]; ++k) {
                     int64_t &slot = slot_of_item[items[k]];
                     if (slot < base) {
@@ -119,16 +115,12 @@ Out<int64_t> find_slots(In<int64_t> slot_ptr, In<int32_t> slot_item, In<int32_t>
         nb::gil_scoped_release release;
         const int32_t *instance = instance_of_ballot.data(), *items = item.data();
         const int64_t *ptr = indptr.data(), *slots = slot_ptr.data();
-        std::vector<int64_t> next(n_instances + 1, 0), ballot_order(ballots);
-        for (size_t b = 0; b < ballots; ++b) ++next[instance[b] + 1];
-        for (size_t q = 0; q < n_instances; ++q) next[q + 1] += next[q];
-        std::vector<int64_t> from(next.begin(), next.end());
-        for (size_t b = 0; b < ballots; ++b) ballot_order[next[instance[b]]++] = static_cast<int64_t>(b);
+        Instances by_instance(instance, ballots, n_instances);
         std::vector<int64_t> slot_of_item(static_cast<size_t>(n_items), -1);
         for (size_t q = 0; q < n_instances; ++q) {
             for (int64_t s = slots[q]; s < slots[q + 1]; ++s) slot_of_item[slot_item.data()[s]] = s;
-            for (int64_t o = from[q]; o < from[q + 1]; ++o) {
-                int64_t b = ballot_order[o];
+            for (int64_t o = by_instance.from[q]; o < by_instance.from[q + 1]; ++o) {
+                int64_t b = by_instance.ballot[o];
                 for (int64_t k = ptr[b]; k < ptr[b + 1]; ++k) {
                     int64_t slot = slot_of_item[items[k]];
                     entry_slot[k] = slot >= slots[q] ? slot : -1;

@@ -67,22 +67,26 @@ nb::tuple encode_objects(nb::list values) {
     return nb::make_tuple(codes.give(), to_numpy(std::move(first)), bad);
 }
 
-// Ballots from a list of lists of str, best first; bad is the flat index of the first element that is no str, -2 if a
-// member is neither list nor tuple, else -1.
-nb::object encode_lists(nb::list lists) {
-    size_t ballots = nb::len(lists);
+// Put the elements of all lists or tuples one after the other; false if a member is neither.
+bool flatten(nb::list &lists, std::vector<PyObject *> &flat, int64_t *indptr) {
     PyObject *const *members = PySequence_Fast_ITEMS(lists.ptr());
-    std::vector<PyObject *> flat;
-    Buffer<int64_t> indptr(ballots + 1);
     indptr[0] = 0;
-    bool are_lists = true;
-    for (size_t b = 0; b < ballots && are_lists; ++b) {
-        are_lists = PyList_Check(members[b]) || PyTuple_Check(members[b]);
-        if (!are_lists) break;
+    for (size_t b = 0; b < nb::len(lists); ++b) {
+        if (!PyList_Check(members[b]) && !PyTuple_Check(members[b])) return false;
         PyObject **items = PySequence_Fast_ITEMS(members[b]);
         flat.insert(flat.end(), items, items + PySequence_Fast_GET_SIZE(members[b]));
         indptr[b + 1] = static_cast<int64_t>(flat.size());
     }
+    return true;
+}
+
+// Ballots from a list of lists of str, best first; bad is the flat index of the first element that is no str, -2 if a
+// member is neither list nor tuple, else -1.
+nb::object encode_lists(nb::list lists) {
+    size_t ballots = nb::len(lists);
+    std::vector<PyObject *> flat;
+    Buffer<int64_t> indptr(ballots + 1);
+    bool are_lists = flatten(lists, flat, indptr.get());
     Buffer<int32_t> codes(flat.size()), tier(flat.size());
     std::vector<int64_t> first;
     int64_t bad = are_lists ? encode_pointers(flat.data(), flat.size(), codes.get(), first) : -2;
@@ -102,17 +106,9 @@ nb::object encode_lists(nb::list lists) {
 // a list: then nothing is fused. One call, because a search service fuses thirty labels in as many microseconds.
 nb::tuple fuse_lists(nb::list lists, In<double> weight, double k) {
     size_t ballots = nb::len(lists);
-    PyObject *const *members = PySequence_Fast_ITEMS(lists.ptr());
     std::vector<PyObject *> flat;
-    std::vector<size_t> end;
-    bool fine = true;
-    for (size_t b = 0; b < ballots && fine; ++b) {
-        fine = PyList_Check(members[b]) || PyTuple_Check(members[b]);
-        if (!fine) break;
-        PyObject **items = PySequence_Fast_ITEMS(members[b]);
-        flat.insert(flat.end(), items, items + PySequence_Fast_GET_SIZE(members[b]));
-        end.push_back(flat.size());
-    }
+    std::vector<int64_t> indptr(ballots + 1);
+    bool fine = flatten(lists, flat, indptr.data());
     std::vector<int32_t> codes(flat.size());
     std::vector<int64_t> first;
     fine = fine && encode_pointers(flat.data(), flat.size(), codes.data(), first) == -1;
@@ -121,11 +117,11 @@ nb::tuple fuse_lists(nb::list lists, In<double> weight, double k) {
     if (fine) {
         std::fill(score.get(), score.get() + first.size(), 0.0);
         std::vector<size_t> last_seen(first.size(), ballots);
-        for (size_t b = 0, at = 0; b < ballots; ++b)
-            for (size_t start = at; at < end[b]; ++at) {
+        for (size_t b = 0; b < ballots; ++b)
+            for (int64_t at = indptr[b]; at < indptr[b + 1]; ++at) {
                 fine = fine && last_seen[codes[at]] != b;
                 last_seen[codes[at]] = b;
-                score[codes[at]] += weight.data()[b] / (k + static_cast<double>(at - start + 1));
+                score[codes[at]] += weight.data()[b] / (k + static_cast<double>(at - indptr[b] + 1));
             }
         for (int64_t row : first) labels.append(nb::borrow(flat[row]));
     }

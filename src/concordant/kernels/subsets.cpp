@@ -211,17 +211,19 @@ double log_mean(const double *score, const uint8_t *member, size_t n, bool is_ha
     return low + std::log(count / total);
 }
 
+std::pair<double, size_t> sum_of_members(const double *value, const uint8_t *member, size_t n) {
+    double total = 0;
+    size_t count = 0;
+    for (size_t k = 0; k < n; ++k)
+        if (member[k]) total += value[k], ++count;
+    return {total, count};
+}
+
 // One visit to every object of a chain: it is in the set with its probability given all others. The set stays
 // non-empty. `temperature` is the power of Phi; log_bias[m] = log g(m).
 void visit_geometric(const double *score, uint8_t *member, const double *uniform, size_t n, double temperature,
                      const double *log_bias) {
-    double total = 0;
-    size_t count = 0;
-    for (size_t k = 0; k < n; ++k)
-        if (member[k]) {
-            total += score[k];
-            ++count;
-        }
+    auto [total, count] = sum_of_members(score, member, n);
     for (size_t k = 0; k < n; ++k) {
         size_t others = count - member[k];
         double rest = member[k] ? total - score[k] : total;
@@ -239,15 +241,10 @@ void visit_geometric(const double *score, uint8_t *member, const double *uniform
 
 void visit_harmonic(const double *score, uint8_t *member, const double *uniform, size_t n, double temperature,
                     const double *log_bias, double *inverse) {
-    double low = *std::min_element(score, score + n), total = 0;
-    size_t count = 0;
+    double low = *std::min_element(score, score + n);
     for (size_t k = 0; k < n; ++k) inverse[k] = std::max(low - score[k], -WIDE);
     exponentials(inverse, n, -WIDE);
-    for (size_t k = 0; k < n; ++k)
-        if (member[k]) {
-            total += inverse[k];
-            ++count;
-        }
+    auto [total, count] = sum_of_members(inverse, member, n);
     for (size_t k = 0; k < n; ++k) {
         size_t others = count - member[k];
         double rest = member[k] ? total - inverse[k] : total;

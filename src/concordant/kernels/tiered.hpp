@@ -82,9 +82,25 @@ inline void fill_odds(const TieredQuery &query, double middle, double factor, do
 struct LogProduct {
     Lanes product = all_lanes(1.0);
     int64_t exponent = 0;
+    size_t fits, room; // how many factors fit before exponents are set aside, and how many still do
 
-    static size_t factors_that_fit(double log_of_largest) {
-        return static_cast<size_t>(std::max(1.0, std::floor(690 / std::max(log_of_largest, 1e-3))));
+    explicit LogProduct(double log_of_largest)
+        : fits(static_cast<size_t>(std::max(1.0, std::floor(690 / std::max(log_of_largest, 1e-3))))), room(fits) {}
+
+    // Multiply by factor(j) for j, j + LANES, … before stop; return the first j not taken.
+    template <typename Factor> ALWAYS_INLINE size_t multiply(size_t j, size_t stop, Factor factor) {
+        while (j < stop) {
+            size_t until = std::min(stop, j + LANES * room), from = j;
+            Lanes factors = product;
+            for (; j < until; j += LANES) factors *= factor(j);
+            product = factors;
+            room -= std::min(room, (j - from) / LANES);
+            if (!room) {
+                fold();
+                room = fits;
+            }
+        }
+        return j;
     }
     void fold() {
         for (size_t k = 0; k < LANES; ++k) {

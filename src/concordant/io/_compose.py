@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,10 +16,12 @@ from concordant.merging import dense_tiers
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.ranking_text import write_rankings
-from concordant.types import AnyArray, Int64s
+from concordant.types import AnyArray
+from concordant.views import competition_ranks
 from concordant.vocabulary import shorten
 
 Columns = dict[str, Any]
+T = TypeVar("T")
 FORMS = ("pairs", "ranks", "ratings", "places", "rankings")
 
 
@@ -43,11 +45,10 @@ def _form(prefs: Preferences) -> str:
     if not len(prefs.item):
         raise InputError("There are no ballots to write: these preferences are empty.")
     if prefs.value is not None:
-        if prefs.open is not None and prefs.open.any():
+        if has_open(prefs):
             raise InputError("Open ballots with values fit no table: say form='rankings' to leave the values out.")
         return "ratings" if prefs.form != "rankings" and _values_order(prefs, -1.0) else "ranks"
-    is_open = prefs.open is not None and prefs.open.any()
-    return "pairs" if prefs.form == "pairs" and not is_open else "rankings"
+    return "pairs" if prefs.form == "pairs" and not has_open(prefs) else "rankings"
 
 
 def _asked(form: str) -> str:
@@ -65,7 +66,25 @@ def _values_order(prefs: Preferences, sign: float) -> bool:
     return bool(np.array_equal(np.sign(np.diff(tier))[same], np.sign(np.diff(value))[same]))
 
 
-def ballot_columns(prefs: Preferences, rows: AnyArray | slice) -> Columns:
+def has_open(prefs: Preferences) -> bool:
+    """Say whether a ballot leaves the order of its last items open."""
+    return prefs.open is not None and bool(prefs.open.any())
+
+
+def has_ties(prefs: Preferences) -> bool:
+    """Say whether a ballot puts two items into one tier."""
+    tier, owner = prefs.tier, segment_index(prefs.indptr)
+    return bool(((tier[1:] == tier[:-1]) & (owner[1:] == owner[:-1])).any())
+
+
+def are_told_apart(prefs: Preferences) -> bool:
+    """Say whether no agent has two ballots in one instance."""
+    speaker = np.zeros(prefs.n_ballots, np.int64) if prefs.agent is None else prefs.agent.astype(np.int64)
+    return len(np.unique(speaker * prefs.n_instances + prefs.instance_of_ballot)) == prefs.n_ballots
+
+
+def ballot_columns(prefs: Preferences, rows: AnyArray | slice = slice(None)) -> Columns:
+    """Return the agent and the instance of some ballots, where they have one."""
     made: Columns = {}
     if prefs.agents is not None and prefs.agent is not None:
         made["agent"] = prefs.agents.take(prefs.agent[rows])
@@ -74,14 +93,14 @@ def ballot_columns(prefs: Preferences, rows: AnyArray | slice) -> Columns:
     return made
 
 
-def _with_weight(prefs: Preferences, made: Columns, rows: AnyArray | slice) -> Columns:
+def _with_weight(prefs: Preferences, made: Columns, rows: AnyArray | slice = slice(None)) -> Columns:
     if (prefs.weight != 1).any():
         made["weight"] = prefs.weight[rows]
     return made
 
 
 def _pairs(prefs: Preferences) -> Columns:
-    if (np.diff(prefs.indptr) != 2).any() or (prefs.open is not None and prefs.open.any()):
+    if (np.diff(prefs.indptr) != 2).any() or has_open(prefs):
         raise InputError("Only closed ballots of two items can be written as pairs: say form='rankings'.")
     made: Columns = {
         "winner": prefs.items.take(prefs.item[0::2]),
@@ -90,7 +109,7 @@ def _pairs(prefs: Preferences) -> Columns:
     tie = prefs.tier[0::2] == prefs.tier[1::2]
     if tie.any():
         made["tie"] = tie.astype(np.int64)
-    return _with_weight(prefs, made | ballot_columns(prefs, slice(None)), slice(None))
+    return _with_weight(prefs, made | ballot_columns(prefs))
 
 
 def _ranks(prefs: Preferences) -> Columns:
@@ -98,7 +117,7 @@ def _ranks(prefs: Preferences) -> Columns:
         if not _values_order(prefs, 1.0):
             raise InputError("The ranks do not follow the order of the ballots: say form='rankings' to leave them out.")
         return _long(prefs, {"rank": prefs.value})
-    ranks: Columns = {"rank": rank_in_ballot(prefs)}
+    ranks: Columns = {"rank": competition_ranks(prefs).astype(np.int64)}
     return _long(prefs, ranks if prefs.value is None else ranks | {"rating": prefs.value})
 
 
@@ -109,14 +128,10 @@ def _ratings(prefs: Preferences) -> Columns:
 
 
 def _long(prefs: Preferences, values: Columns) -> Columns:
-    if prefs.open is not None and prefs.open.any():
+    if has_open(prefs):
         raise InputError("Open ballots cannot be written row by row: say form='rankings'.")
     owner = segment_index(prefs.indptr)
-    made: Columns = {}
-    speaker = np.zeros(prefs.n_ballots, np.int64) if prefs.agent is None else prefs.agent.astype(np.int64)
-    key = speaker * prefs.n_instances + prefs.instance_of_ballot
-    if len(np.unique(key)) != prefs.n_ballots:  # agent and instance do not tell the ballots apart
-        made["ballot"] = owner + 1
+    made: Columns = {} if are_told_apart(prefs) else {"ballot": owner + 1}
     made |= ballot_columns(prefs, owner)
     made["item"] = prefs.items.take(prefs.item)
     return _with_weight(prefs, made | values, owner)
@@ -124,38 +139,40 @@ def _long(prefs: Preferences, values: Columns) -> Columns:
 
 def _places(prefs: Preferences) -> Columns:
     tier, owner = dense_tiers(prefs), segment_index(prefs.indptr)
-    if ((tier[1:] == tier[:-1]) & (owner[1:] == owner[:-1])).any() or (prefs.open is not None and prefs.open.any()):
+    if has_ties(prefs) or has_open(prefs):
         raise InputError("Ties and open ballots cannot be written as places: say form='rankings'.")
     width = int(np.diff(prefs.indptr).max())
     table = np.full((prefs.n_ballots, width), "", object)
     table[owner, tier] = prefs.items.take(prefs.item)
-    made = _with_weight(prefs, ballot_columns(prefs, slice(None)), slice(None))
+    made = _with_weight(prefs, ballot_columns(prefs))
     return made | {f"rank{k + 1}": table[:, k].tolist() for k in range(width)}
 
 
 def _rankings(prefs: Preferences) -> Columns:
-    made = ballot_columns(prefs, slice(None))
-    made["ranking"] = write_rankings(_ballots(prefs), prefs.items.labels)
-    if prefs.open is not None and prefs.open.any():
+    made = ballot_columns(prefs)
+    ballots = lists_of_tiers(prefs.items.take(prefs.item), dense_tiers(prefs).tolist(), prefs.indptr.tolist())
+    made["ranking"] = write_rankings(ballots, prefs.items.labels)
+    if prefs.open is not None and has_open(prefs):
         made["open"] = prefs.open.astype(np.int64)
-    return _with_weight(prefs, made, slice(None))
+    return _with_weight(prefs, made)
 
 
-def _ballots(prefs: Preferences) -> Iterator[list[list[str]]]:
-    labels, tier, ptr = prefs.items.take(prefs.item), dense_tiers(prefs).tolist(), prefs.indptr.tolist()
+def lists_of_tiers(
+    items: Sequence[T], tier: Sequence[int], ptr: Sequence[int], least: int = 0
+) -> Iterator[list[list[T]]]:
+    """Yield every ballot as a list of its tiers, empty ones kept, at least so many."""
     for start, stop in pairwise(ptr):
-        places: list[list[str]] = []
+        tiers: list[list[T]] = [[] for _ in range(max(least, 1 + max(tier[start:stop], default=-1)))]
         for k in range(start, stop):
-            if tier[k] == len(places):
-                places.append([])
-            places[-1].append(labels[k])
-        yield places
+            tiers[tier[k]].append(items[k])
+        yield tiers
 
 
 _MAKERS = {"pairs": _pairs, "ranks": _ranks, "ratings": _ratings, "places": _places, "rankings": _rankings}
 
 
 def left_behind(prefs: Preferences, form: str) -> list[str]:
+    """Say what a table or a run cannot carry."""
     notes = []
     ranked = np.zeros(prefs.n_slots, bool)
     ranked[prefs.entry_slot] = True
@@ -183,16 +200,8 @@ def _refuse_bad_labels(prefs: Preferences) -> None:
 
 # ---- labels ----
 def label_columns(labels: Labels) -> Columns:
+    """Return the columns of known relevance."""
     made: Columns = {}
     if labels.instances is not None:
         made["instance"] = labels.instances.take(segment_index(labels.ptr))
     return made | {"item": labels.items.take(labels.item), "label": labels.label}
-
-
-def rank_in_ballot(prefs: Preferences) -> Int64s:
-    """Return one plus the number of items in better tiers."""
-    owner = segment_index(prefs.indptr)
-    starts = np.ones(len(owner), bool)
-    starts[1:] = (prefs.tier[1:] != prefs.tier[:-1]) | (owner[1:] != owner[:-1])
-    first = np.maximum.accumulate(np.where(starts, np.arange(len(owner)), 0))
-    return first - prefs.indptr[:-1][owner] + 1

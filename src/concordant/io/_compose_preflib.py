@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from concordant.errors import InputError
 from concordant.gather import segment_index
+from concordant.io._compose import has_open, has_ties, lists_of_tiers
 from concordant.io._formats import Writing
 from concordant.io._source import COMPRESSIONS
 from concordant.io.preflib import AS_LISTED, CATEGORIES, COUNTED_FROM, COUNTS, NEVER_CAST, NUMBERS, TYPES
@@ -50,9 +52,7 @@ def _asked(how: Writing) -> str | None:
 
 
 def _is_strict(prefs: Preferences) -> bool:
-    tier, owner = prefs.tier, segment_index(prefs.indptr)
-    tied = (tier[1:] == tier[:-1]) & (owner[1:] == owner[:-1])
-    return not tied.any() and bool((np.diff(prefs.indptr) > 0).all())
+    return not has_ties(prefs) and bool((np.diff(prefs.indptr) > 0).all())
 
 
 def _is_complete(prefs: Preferences) -> bool:
@@ -69,10 +69,10 @@ def _fitting(prefs: Preferences) -> str:
 def _refuse_what_no_file_holds(prefs: Preferences, kind: str) -> None:
     if prefs.n_instances > 1:
         raise InputError("A PrefLib file holds one election, here are several instances: select one of them.")
-    if prefs.open is not None and prefs.open.any():
+    if has_open(prefs):
         raise InputError(f"PrefLib cannot say that the order of the last items is open: {ELSEWHERE}.")
     for label in prefs.items:
-        if label == "" or any(sign in label for sign in "\n\r\0") or _has_surrogate(label):
+        if label == "" or re.search("[\n\r\0\ud800-\udfff]", label):
             raise InputError(f"The item {shorten(label)!a} is no name for one line of text: rename it before writing.")
     if kind == "wmd":
         return
@@ -82,10 +82,6 @@ def _refuse_what_no_file_holds(prefs: Preferences, kind: str) -> None:
     if (strict and not _is_strict(prefs)) or (complete and not _is_complete(prefs)):
         fits = _fitting(prefs) if CATEGORIES not in prefs.meta else "cat"
         raise InputError(f"A {kind} file holds {_WHAT[kind]}, these ballots are not: end the name in .{fits}.")
-
-
-def _has_surrogate(label: str) -> bool:
-    return any("\ud800" <= sign <= "\udfff" for sign in label)
 
 
 def _numbers(prefs: Preferences) -> dict[str, int]:
@@ -114,15 +110,12 @@ def _header(meta: Mapping[str, object], kind: str, name: str | None) -> list[str
 def _orders(prefs: Preferences, kind: str, number: Mapping[str, int]) -> tuple[dict[str, object], list[str]]:
     code_of = [number[label] for label in prefs.items.labels]
     tier = (prefs.tier if kind == "cat" else dense_tiers(prefs)).tolist()
-    item, ptr = [code_of[code] for code in prefs.item.tolist()], prefs.indptr.tolist()
     categories = _categories(prefs) if kind == "cat" else []
     position = _positions(prefs, categories)
-    orders = []
-    for b in range(prefs.n_ballots):
-        tiers: Tiers = [[] for _ in range(len(categories) or 1 + max(tier[ptr[b] : ptr[b + 1]], default=0))]
-        for k in range(ptr[b], ptr[b + 1]):
-            tiers[position[tier[k]] if categories else tier[k]].append(item[k])
-        orders.append((int(prefs.weight[b]), _written(tiers)))
+    tier = [position[k] for k in tier] if categories else tier
+    item = [code_of[code] for code in prefs.item.tolist()]
+    ballots = lists_of_tiers(item, tier, prefs.indptr.tolist(), len(categories) or 1)
+    orders = [(int(count), _written(tiers)) for count, tiers in zip(prefs.weight, ballots, strict=True)]
     orders += [(0, _written(tiers)) for tiers in _never_cast(prefs, number, categories, position)]
     distinct = len({text for _, text in orders})
     counts: dict[str, object] = {

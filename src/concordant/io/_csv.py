@@ -10,8 +10,10 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from concordant.errors import InputError
 from concordant.io._source import HEAD, Source
@@ -20,6 +22,7 @@ from concordant.roles import is_known_name, normalise
 
 DELIMITERS = ",\t;|"
 FAR_TOO_MANY = 100
+LONGEST_FIELD = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -63,22 +66,14 @@ def sniff(source: Source, options: Options) -> Dialect:
 
 def record_lines(path: str, dialect: Dialect, rejected: Collection[int] = ()) -> Iterator[int]:
     """Yield the line on which every record begins, the header and rejected records left out."""
-    skip_header = dialect.has_header
-    quote_opens = dialect.delimiter + '"'
-    in_quotes, start = False, 1
-    with open(path, encoding="utf-8-sig", errors="replace", newline=None) as file:
-        for number, line in enumerate(file, 1):
-            if not in_quotes:
-                start = number
-                if line == "\n" and len(dialect.columns) > 1:
-                    continue
-            in_quotes = _ends_in_quotes(line, in_quotes, dialect.delimiter, quote_opens)
-            if in_quotes:
-                continue
-            if skip_header:
-                skip_header = False
-            elif start not in rejected:
+    with _records(path, dialect) as rows:
+        start, skip_header = 1, dialect.has_header
+        for row in rows:
+            is_blank = not row and len(dialect.columns) > 1
+            if not is_blank and not skip_header and start not in rejected:
                 yield start
+            skip_header = skip_header and is_blank
+            start = rows.line_num + 1
 
 
 def wide_row(path: str, dialect: Dialect) -> tuple[int, int] | None:
@@ -87,28 +82,19 @@ def wide_row(path: str, dialect: Dialect) -> tuple[int, int] | None:
     with open(path, "rb") as file:
         if not any(len(line) > most and line.count(delimiter) >= most for line in file):
             return None
-    with open(path, encoding="utf-8-sig", errors="replace", newline="") as text:  # delimiters may stand in quotes
-        rows = csv.reader(text, delimiter=dialect.delimiter)
-        try:
-            return next(((rows.line_num, len(row)) for row in rows if len(row) > most), None)
-        except csv.Error:
-            return None
+    with _records(path, dialect) as rows:  # delimiters may stand in quotes
+        return next(((rows.line_num, len(row)) for row in rows if len(row) > most), None)
 
 
-def _ends_in_quotes(line: str, in_quotes: bool, delimiter: str, quote_opens: str) -> bool:
-    if not in_quotes and not (line.startswith('"') or quote_opens in line):
-        return False
-    at_start, previous = not in_quotes, ""
-    for sign in line:
-        if in_quotes:
-            in_quotes = sign != '"'
-            at_start = False
-        elif sign == '"' and (at_start or previous == '"'):  # a doubled quote stays inside the field
-            in_quotes = True
-        else:
-            at_start = sign == delimiter
-        previous = sign
-    return in_quotes
+@contextmanager
+def _records(path: str, dialect: Dialect) -> Iterator[Any]:
+    """Open a csv file as rows of any size that know the line they end on."""
+    usual = csv.field_size_limit(LONGEST_FIELD)
+    try:
+        with open(path, encoding="utf-8-sig", errors="replace", newline="") as text:
+            yield csv.reader(text, delimiter=dialect.delimiter[0])
+    finally:
+        csv.field_size_limit(usual)
 
 
 def _head_text(source: Source) -> str:

@@ -29,6 +29,7 @@ import numpy as np
 
 from concordant import gather, kernels
 from concordant.errors import FormatError
+from concordant.io._compose import lists_of_tiers
 from concordant.io._formats import Format, Writing, declare
 from concordant.io._source import Source
 from concordant.preferences import Preferences
@@ -280,7 +281,8 @@ class _File(Screen):
         if self.type == "cat":
             self._name_categories(parts, meta)
         if not self.summary.is_all_cast:
-            meta[NEVER_CAST] = _tiers_of(parts, np.flatnonzero(parts["weight"] == 0).tolist())
+            orders = lists_of_tiers(items.take(parts["item"]), parts["tier"].tolist(), parts["indptr"].tolist())
+            meta[NEVER_CAST] = [order for order, count in zip(orders, parts["weight"], strict=True) if not count]
         what = f"{self.source.name}: {len(parts['weight']):,} orders ({self.type}) of {voters:,} voters"
         notes = [f"{what} over {len(items):,} alternatives", *self.said, *self.notes()]
         return parts | {"meta": meta, "notes": notes}
@@ -354,19 +356,6 @@ def _meant(listed: list[str], asked: Sequence[str] | None, source: Source) -> tu
     if len(listed) > 1 and listed[0].strip().lower() in _NO and listed[-1].strip().lower() in _YES:
         return listed[::-1], " (listed the other way round)"
     return listed, " as listed (categories= says otherwise)"
-
-
-def _tiers_of(parts: gather.Parts, ballots: Sequence[int]) -> list[list[list[str]]]:
-    """Return some ballots as lists of tiers of labels, empty tiers kept."""
-    out = []
-    for ballot in ballots:
-        span = slice(int(parts["indptr"][ballot]), int(parts["indptr"][ballot + 1]))
-        tier = parts["tier"][span].tolist()
-        tiers: list[list[str]] = [[] for _ in range(max(tier, default=-1) + 1)]
-        for place, label in zip(tier, parts["items"].take(parts["item"][span]), strict=True):
-            tiers[place].append(label)
-        out.append(tiers)
-    return out
 
 
 def _refusal(kind: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from concordant import gather, kernels
 from concordant.errors import InputError
-from concordant.io._compose import ballot_columns, label_columns, left_behind, rank_in_ballot
+from concordant.io._compose import are_told_apart, ballot_columns, has_open, label_columns, left_behind
 from concordant.io._formats import Format, Writing, declare
 from concordant.io._lines import Lines
 from concordant.io._source import Source
@@ -26,6 +26,7 @@ from concordant.ranking import Ranking
 from concordant.reading import LABELS, PREFERENCES, Options
 from concordant.screening import Screen
 from concordant.types import AnyArray, Int64s
+from concordant.views import competition_ranks
 from concordant.vocabulary import Coded, Vocabulary, renumber, shorten
 
 RUN = "topic Q0 document rank score tag"
@@ -191,15 +192,14 @@ def _lines_of_ranking(ranking: Ranking, tag: str | None) -> tuple[list[str], lis
 
 
 def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str], list[str]]:
-    if prefs.open is not None and prefs.open.any():
+    if has_open(prefs):
         raise InputError("Open ballots cannot be written as a run: say format='csv' instead.")
     owner, notes = gather.segment_index(prefs.indptr), left_behind(prefs, "ratings")
-    speaker = np.zeros(prefs.n_ballots, np.int64) if prefs.agent is None else prefs.agent.astype(np.int64)
-    if len(np.unique(speaker * prefs.n_instances + prefs.instance_of_ballot)) != prefs.n_ballots:
+    if not are_told_apart(prefs):
         raise InputError("A run holds one ballot per agent and instance, here are more: name the agents, or write csv.")
     if (prefs.weight != 1).any():
         raise InputError("A run has no weights, these ballots have: write a table instead (csv, jsonl, parquet).")
-    rank = rank_in_ballot(prefs)
+    rank = competition_ranks(prefs).astype(np.int64)
     score: AnyArray | None = prefs.value
     if score is None or prefs.scale == "rank":
         score = np.repeat(np.diff(prefs.indptr), np.diff(prefs.indptr)) - rank + 1.0

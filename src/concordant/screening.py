@@ -10,6 +10,7 @@ import numpy as np
 from concordant.errors import InputError
 from concordant.reading import Options
 from concordant.types import AnyArray, Bools
+from concordant.vocabulary import Coded, renumber
 
 SKIP_HINT = "correct the row, or use --skip-bad-rows (skip_bad_rows=True) to leave such rows out"
 
@@ -37,6 +38,10 @@ class Screen:
     def count(self) -> int:
         """How many rows are good."""
         return int(self.good.sum())
+
+    def kept(self, column: Coded) -> Coded:
+        """Return a text column of the good rows; where some were left out, only labels still in use, renumbered."""
+        return column if self.good.all() else renumber(column[0][self.good], column[1])
 
     def refuse(self, bad: Bools, reason: str, explain: Callable[[int], str] | None = None) -> None:
         """Stop at the first bad row, or leave all of them out under this reason; ``explain(row)`` may say more."""

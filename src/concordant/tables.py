@@ -109,8 +109,7 @@ class Rows(Screen):
 
     def coded(self, role: str) -> Coded:
         """Return a text column; when rows were left out, only labels still in use, in order of appearance."""
-        codes, vocabulary = self.raw(role)
-        return (codes, vocabulary) if self.good.all() else renumber(codes[self.good], vocabulary)
+        return self.kept(self.raw(role))
 
     def raw(self, role: str) -> Coded:
         """Return a text column of all rows."""

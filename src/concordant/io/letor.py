@@ -65,7 +65,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     query, document = rows.queries(), rows.documents()
     rows.lines.refuse_repeats(rows, (query, document), "stands twice in its query")
     good = rows.good
-    instance, item = renumber(query[0][good], query[1]), renumber(document[0][good], document[1])
+    instance, item = rows.kept(query), rows.kept(document)
     kept = np.flatnonzero(np.repeat(good, np.diff(rows.ptr)) & ~np.isnan(rows.value))
     row = np.full(len(good), -1, np.int64)
     row[good] = np.arange(len(instance[0]))
@@ -97,9 +97,7 @@ def read_labels(sources: Sequence[Source], options: Options) -> Labels:
     rows = _Letor(sources, options)
     query, document = rows.queries(), rows.documents()
     rows.lines.refuse_repeats(rows, (query, document), "stands twice in its query")
-    return Labels(
-        renumber(query[0][rows.good], query[1]), renumber(document[0][rows.good], document[1]), rows.label[rows.good]
-    )
+    return Labels(rows.kept(query), rows.kept(document), rows.label[rows.good])
 
 
 def read_features(sources: Sequence[Source], options: Options) -> Features:
@@ -127,7 +125,7 @@ def read_features(sources: Sequence[Source], options: Options) -> Features:
     X[row, rows.index - base] = rows.value
     query = rows.queries(required=False)
     good = rows.good
-    codes, queries = (np.zeros(rows.count, np.int64), None) if query is None else renumber(query[0][good], query[1])
+    codes, queries = (np.zeros(rows.count, np.int32), None) if query is None else rows.kept(query)
     of_queries = f" of {len(queries):,} queries" if queries is not None else ", all of one query (no qid)"
     return Features(
         X if good.all() else X[good],
@@ -209,8 +207,8 @@ class _Letor(Screen):
                 )
         joined = np.concatenate([size for size in sizes if size is not None])
         of_line = np.repeat(np.arange(len(joined)), joined)
-        codes = of_line[np.searchsorted(every, self.lines.line)].astype(np.int32)
-        return codes, Vocabulary([str(k) for k in range(1, len(joined) + 1)])
+        names = Vocabulary([str(k) for k in range(1, len(joined) + 1)])
+        return renumber(of_line[np.searchsorted(every, self.lines.line)], names)  # a query may be empty
 
     def documents(self) -> Coded:
         """Return the document of every row; a position in its query where no docid is given."""

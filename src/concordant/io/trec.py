@@ -27,7 +27,7 @@ from concordant.reading import LABELS, PREFERENCES, Options
 from concordant.screening import Screen
 from concordant.types import AnyArray, Int64s
 from concordant.views import competition_ranks
-from concordant.vocabulary import Coded, Vocabulary, renumber, shorten
+from concordant.vocabulary import Coded, Vocabulary, shorten
 
 RUN = "topic Q0 document rank score tag"
 QRELS = "topic 0 document relevance"
@@ -78,16 +78,12 @@ def read_labels(sources: Sequence[Source], options: Options) -> Labels:
     rows.refuse_not_finite(relevance, 3, "relevance")
     topic, document = rows.text(0), rows.text(2)
     rows.lines.refuse_repeats(rows, (topic, document), "is judged twice for one topic")
-    return Labels(
-        renumber(topic[0][rows.good], topic[1]), renumber(document[0][rows.good], document[1]), relevance[rows.good]
-    )
+    return Labels(rows.kept(topic), rows.kept(document), relevance[rows.good])
 
 
 def _gather(rows: _Fields, topic: Coded, document: Coded, agent: Coded, rank: Any, score: Any) -> gather.Parts:
-    good = rows.good
-    if good.all():
-        return gather.gather_rows(document, score, scale="rating", agent=agent, instance=topic, level=rank)
-    topic, document, agent = (renumber(codes[good], labels) for codes, labels in (topic, document, agent))
+    topic, document, agent = map(rows.kept, (topic, document, agent))
+    good = slice(None) if rows.good.all() else rows.good
     return gather.gather_rows(document, score[good], scale="rating", agent=agent, instance=topic, level=rank[good])
 
 

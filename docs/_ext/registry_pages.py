@@ -213,7 +213,8 @@ def reading_page() -> str:
     """Return the page of all options of reading."""
     lines = ["# Options of reading", "", "A column is named by its name in any spelling, or by its position from 1;"]
     lines += ["`None`, or the word `none`, says that no column plays the role. Without an option, a column is taken"]
-    lines += ["for a role where its name is one of those listed, and the notes say so.", ""]
+    lines += ["for a role where its name is one of those listed, and the notes say so. `?name` takes a column that may"]
+    lines += ["be missing.", ""]
     for what, who in READERS.items():
         rows = []
         for one in options_of(what):

@@ -144,7 +144,8 @@ class _Planner:
         has_names = self.table.has_header
         if not has_names and self.form != FEATURES:
             self._assume_by_position()
-        free = [name for name in self.columns if name not in self.said.values() and name not in self.places]
+        settled = {*self.said.values(), *self.places}
+        free = [name for name in self.columns if name not in settled]
         guesses = self._guess(free) if has_names else {}
         if has_names and not self.places and self.form in (None, "places") and "places" not in self.off:
             self.places = _place_columns(free)
@@ -155,7 +156,8 @@ class _Planner:
         # A second column that could be the label or the query is not a feature, either.
         rivals = {name for names in guesses.values() for name in names} if form == FEATURES else set()
         places = self._wide_columns(form, {*column.values(), *rivals})
-        unread = tuple(name for name in self.columns if name not in column.values() and name not in places)
+        read = {*column.values(), *places}
+        unread = tuple(name for name in self.columns if name not in read)
         if self.strict and has_names and form != FEATURES:  # which features can be read is known later
             refuse_unread(self.table, unread)
         guessed = frozenset(role for role, name in column.items() if role not in self.said and normalise(name) != role)
@@ -168,7 +170,7 @@ class _Planner:
         text = str(value).strip()
         if value is None or value is False or (text.lower() == "none" and text not in self.columns):
             self.off.add(role)
-        elif is_optional(value):
+        elif is_optional(value) and text not in self.columns:
             if text[1:] in self.columns:
                 self.said[role] = text[1:]
         elif role in WIDE.values():

@@ -44,6 +44,11 @@ class Trained:
     warnings: list[str]
     values: dict[str, dict[str, float]] = field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        """The learner's name on the command line."""
+        return learners.name_of(type(self.ranker))
+
 
 @click.command(cls=TrainCommand, epilog=EPILOG)
 @click.argument("train", nargs=-1, required=True, metavar="TRAIN…")
@@ -190,7 +195,7 @@ def _refuse_missing(ranker: Any, train: Features, missing: str | None) -> None:
 # ---- what is told ----
 def _text(done: Trained, sets: dict[str, Features], metrics: list[str]) -> str:
     iterations = f"{done.ranker.n_iter_:,} iterations, " if hasattr(done.ranker, "n_iter_") else ""
-    title = f"{learners.name_of(type(done.ranker))}: {iterations}{done.seconds:.2f} s"
+    title = f"{done.name}: {iterations}{done.seconds:.2f} s"
     rows = [
         [part, f"{found.n_queries:,}", f"{len(found.y):,}", *(f"{done.values[part][name]:.4f}" for name in metrics)]
         for part, found in sets.items()
@@ -200,7 +205,7 @@ def _text(done: Trained, sets: dict[str, Features], metrics: list[str]) -> str:
 
 def _facts(done: Trained, sets: dict[str, Features], output: str | None) -> dict[str, Any]:
     return {
-        "method": learners.name_of(type(done.ranker)),
+        "method": done.name,
         "params": {key: value for key, value in done.ranker.get_params().items() if _is_plain(value)},
         "steps": [name for name, _ in learners.steps_of(done.model)],
         "sets": {
@@ -225,8 +230,7 @@ def _save(done: Trained, output: str, names: list[str], sets: dict[str, Features
     from concordant import saving
 
     trained_on = {"queries": sets["train"].n_queries, "rows": len(sets["train"].y)}
-    method = learners.name_of(type(done.ranker))
-    about = {"method": method, "features": names, "columns": sets["train"].columns, **trained_on}
+    about = {"method": done.name, "features": names, "columns": sets["train"].columns, **trained_on}
     saving.save(done.model, output, about={**about, "metrics": done.values})
 
 
@@ -234,7 +238,6 @@ def _draw(done: Trained, path: str) -> None:
     from concordant.errors import InputError
     from concordant.plots import plot_learning_curve
 
-    name = learners.name_of(type(done.ranker))
     if not getattr(done.ranker, "history_", None):
-        raise InputError(f"{name} keeps no learning curve: leave out --plot.")
-    plot_learning_curve(done.ranker.history_, path, title=name, metric=getattr(done.ranker, "metric", "metric"))
+        raise InputError(f"{done.name} keeps no learning curve: leave out --plot.")
+    plot_learning_curve(done.ranker.history_, path, title=done.name, metric=getattr(done.ranker, "metric", "metric"))

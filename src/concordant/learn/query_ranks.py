@@ -12,27 +12,26 @@ rows. Pass ``qid`` to ``transform``; in a Pipeline metadata routing carries it t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import TransformerMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from concordant import kernels
 from concordant.learn import _data
-from concordant.learn._base import Learner
+from concordant.learn._features import Appending
 from concordant.losses.queries import Queries
 from concordant.params import param
 from concordant.types import AnyArray
 
 
 @dataclass(eq=False, repr=False)
-class QueryRanks(TransformerMixin, Learner):  # type: ignore[misc]
+class QueryRanks(Appending):
     """Append the rank of every feature within its query."""
 
-    _takes_sparse: ClassVar[bool] = False
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
     __metadata_request__transform: ClassVar[dict[str, bool]] = {"qid": True}
 
@@ -56,11 +55,8 @@ class QueryRanks(TransformerMixin, Learner):  # type: ignore[misc]
         """Return the features with their ranks within the queries."""
         return self.fit(X, y, qid=qid).transform(X, qid=qid)
 
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> AnyArray:
-        """Return the names of the columns: those of the features, then "rank of a"."""
-        check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
-        return np.array([*(names if self.include_first else ()), *(f"rank of {name}" for name in names)], dtype=object)
+    def _new_names(self, names: Sequence[str]) -> Sequence[str]:
+        return [f"rank of {name}" for name in names]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
@@ -68,5 +64,4 @@ class QueryRanks(TransformerMixin, Learner):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -15,16 +15,16 @@ preferences for ranking and collaborative filtering, Knowledge and Information S
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import TransformerMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from concordant.learn import _data
-from concordant.learn._base import Learner
+from concordant.learn._features import Appending
 from concordant.params import param
 from concordant.types import AnyArray, Floats
 
@@ -32,10 +32,8 @@ NO_SPREAD = 1e-14  # variance over mean square below which a product is constant
 
 
 @dataclass(eq=False, repr=False)
-class SecondOrderFeatures(TransformerMixin, Learner):  # type: ignore[misc]
+class SecondOrderFeatures(Appending):
     """Append the products of two features that correlate with the label."""
-
-    _takes_sparse: ClassVar[bool] = False
 
     threshold: float = param(0.15, "least absolute correlation with the label", low=0, high=1)
     include_first: bool = param(True, "keep the features themselves, before the products")
@@ -70,17 +68,8 @@ class SecondOrderFeatures(TransformerMixin, Learner):  # type: ignore[misc]
             widened[rows, n_first:] = X[rows][:, self.pairs_[:, 0]] * X[rows][:, self.pairs_[:, 1]]
         return widened
 
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> AnyArray:
-        """Return the names of the columns: those of the features, then "a b" for products and "a^2" for squares."""
-        check_is_fitted(self, "correlations_")
-        names = _check_feature_names_in(self, input_features)
-        products = [f"{names[a]}^2" if a == b else f"{names[a]} {names[b]}" for a, b in self.pairs_.tolist()]
-        return np.array([*(names if self.include_first else ()), *products], dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    def _new_names(self, names: Sequence[str]) -> Sequence[str]:
+        return [f"{names[a]}^2" if a == b else f"{names[a]} {names[b]}" for a, b in self.pairs_.tolist()]
 
 
 def _correlations(X: AnyArray, label: Floats, block: int) -> Floats:

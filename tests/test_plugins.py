@@ -166,7 +166,7 @@ def test_everyday_work_does_not_look_for_other_packages() -> None:
         "from concordant import metrics, registry\n"
         "cc.rank(cc.Preferences.from_rankings([['a', 'b']]), 'borda')\n"
         "metrics.parse('ndcg@10')\n"
-        "print(registry._entry_points.cache_info().currsize)"
+        "print(registry.Kind.entry_points.cache_info().currsize)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.strip() == "0"

@@ -21,6 +21,7 @@ They come last: an unknown name and a listing are all that pays for finding them
 
 from __future__ import annotations
 
+import glob
 import importlib
 import os
 from collections.abc import Iterator, Mapping
@@ -74,98 +75,162 @@ class Listed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Kind(Generic[Entry]):
-    """One kind of thing that is found by name: where its files are and what they hold."""
+    """One kind of thing that is found by name: where its files are and what they hold.
 
-    word: str
-    """What messages call one of them."""
+    ``home`` is the package below ``concordant`` whose files they are (of decorated ones, that decorates them);
+    ``plural`` names the command that lists them and, unless ``group`` does, the entry points of other packages.
+    """
+
+    word: str  # what messages call one of them
     home: str
-    """The package below ``concordant`` whose files they are."""
     plural: str
-    """What the command is called that lists them."""
     group: str = ""
-    """The entry points of other packages, where it is not the plural."""
-    holds: str = "class"
-    """What a file holds under its name: a class, a function, or nothing but itself ("module")."""
-    suffix: str = ""
-    """What the names of the classes end with."""
-    besides: tuple[str, ...] = ()
-    """Files of the folder that hold no entry, beside those whose name begins with an underscore."""
-    in_families: bool = False
-    """Whether the files stand in one folder per family."""
-    has_aliases: bool = False
-    """Whether entries declare other names of theirs."""
-    base: str = ""
-    """The class that other packages' entries derive from, as "module:class"."""
-    reader: str = ""
-    """Instead, the function of (name, what an entry point holds) that makes the entry, as "module:function"."""
-    libraries: Mapping[str, str] = field(default_factory=dict)
-    """Libraries that may be missing, each with what to do then."""
-    added: dict[str, Entry] | None = None
-    """Entries by name where they are marked with ``add`` instead of having a file each."""
+    holds: str = "class"  # what a file holds under its name: a class, a function, or nothing but itself ("module")
+    suffix: str = ""  # what the names of the classes end with
+    besides: tuple[str, ...] = ()  # files of the folder that hold no entry, beside those that begin with an underscore
+    in_families: bool = False  # whether the files stand in one folder per family
+    has_aliases: bool = False  # whether entries declare other names of theirs
+    base: str = ""  # the class that other packages' entries derive from, as "module:class"
+    reader: str = ""  # or the function of (name, what an entry point holds) that makes the entry
+    libraries: Mapping[str, str] = field(default_factory=dict)  # that may be missing, each with what to do then
+    added: dict[str, Entry] | None = None  # by name, of a kind whose entries are marked with ``add``
 
     # ---- built-in ----
     def modules(self) -> Mapping[str, str]:
         """Map the name of every built-in entry to its module, without importing any."""
         if self.added is None:
-            return _modules(self)
+            return self._files()
         importlib.import_module(f"concordant.{self.home}")
         return {name: entry.__module__ for name, entry in self.added.items()}
+
+    @cache  # noqa: B019 - kinds live as long as the program
+    def _files(self) -> Mapping[str, str]:
+        here = os.path.dirname(__file__)
+        found = {}
+        for path in glob.glob(os.path.join(here, self.home, *["[!_.]*"] * self.in_families, "[!_]*.py")):
+            stem = os.path.splitext(os.path.basename(path))[0]
+            if stem not in self.besides:
+                below = os.path.relpath(os.path.dirname(path), here).replace(os.sep, ".")
+                found[stem.replace("_", "-")] = f"concordant.{below}.{stem}"
+        return dict(sorted(found.items()))
 
     def add(self, entry: Marked) -> Marked:
         """Mark an entry that is found by its attribute ``name``."""
         assert self.added is not None
         self.added[entry.name] = entry
-        _aliases.cache_clear()
+        Kind._aliases.cache_clear()
         return entry
 
+    @cache  # noqa: B019
     def load(self, name: str) -> Entry:
         """Return an entry by its exact name, of concordant or else of another package."""
-        found: Entry = _load(self, name)
-        return found
+        if name not in self.modules():
+            return self._load_plugin(name)
+        if self.added is not None:
+            return self.added[name]
+        try:
+            module = importlib.import_module(self.modules()[name])
+        except ModuleNotFoundError as error:
+            library = (error.name or "").partition(".")[0]
+            if library not in self.libraries:
+                raise
+            raise ConcordantError(self.libraries[library]) from None
+        return self.entry_of(module, name)
+
+    def entry_of(self, module: ModuleType, name: str) -> Entry:
+        """Return what a file holds under its name, which only it may define."""
+        entry: Any = module
+        if self.holds != "module":
+            own = [value for key, value in vars(module).items() if fold(key) == fold(name + self.suffix)]
+            entry = next((value for value in own if getattr(value, "__module__", "") == module.__name__), None)
+        if entry is None:
+            what = f"no {self.holds} named like its file: name the {self.holds} so"
+            raise UnknownNameError(f"{module.__name__} defines {what}.")
+        return entry  # type: ignore[no-any-return]
 
     def name_of(self, entry: type) -> str | None:
         """Return the name of a built-in class, None for any other."""
         name = entry.__module__.rpartition(".")[2].replace("_", "-")
         return name if self.modules().get(name) == entry.__module__ and self.load(name) is entry else None
 
-    def entry_of(self, module: ModuleType, name: str) -> Entry:
-        """Return what a file holds under its name, which only it may define."""
-        entry: Any = module
-        if self.holds != "module":
-            wanted = fold(name + self.suffix)
-            own = (value for key, value in vars(module).items() if fold(key) == wanted)
-            entry = next((value for value in own if getattr(value, "__module__", "") == module.__name__), None)
-        if entry is None:
-            said = f"{module.__name__} defines no {self.holds} named like its file"
-            raise UnknownNameError(f"{said}: name the {self.holds} so.")
-        return entry  # type: ignore[no-any-return]
-
-    def family(self, name: str) -> str:
-        """Return the family of a built-in entry, or the package another one comes from."""
-        if name not in self.modules():
-            return _package(_entry_points(self)[name])
-        return self.modules()[name].split(".")[-2] if self.in_families else getattr(self.load(name), "kind", "")
-
     # ---- other packages' ----
+    @cache  # noqa: B019
+    def entry_points(self) -> Mapping[str, EntryPoint]:
+        """Map the names other packages declare to their entry points, without importing anything of theirs."""
+        from importlib.metadata import entry_points  # slow to import, and seldom needed
+
+        # Sorted by package, so that of two packages with one name the same one is taken every time.
+        found = entry_points(group=f"concordant.{self.group or self.plural}")
+        return {point.name: point for point in sorted(found, key=_package, reverse=True)}
+
     def plugins(self) -> list[str]:
         """List the entries of other packages; a built-in name cannot be taken over."""
-        taken = {fold(name) for name in (*self.modules(), *_aliases(self))}
-        return sorted(name for name in _entry_points(self) if fold(name) not in taken)
+        taken = {fold(name) for name in (*self.modules(), *self._aliases(False))}
+        return sorted(name for name in self.entry_points() if fold(name) not in taken)
 
-    def refusal(self, name: str, what: str) -> UnknownNameError:
-        """Make the error for an entry point that does not hold what it should."""
-        package = _package(_entry_points(self)[name])
-        said = f"The {self.word} {name!r} of the package {package!r} {what}"
-        return UnknownNameError(f"{said}: update or uninstall {package!r}.")
+    def _load_plugin(self, name: str) -> Entry:
+        """Import what an entry point names; whatever is wrong there is one sentence with the package's name."""
+        point = self.entry_points()[name]
+        try:
+            loaded: Any = point.load()
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            raise self._refusal(point, f"cannot be loaded ({problem})") from error
+        try:
+            made: Entry = _named(self.reader)(name, loaded) if self.reader else self._checked(name, loaded)
+            return made
+        except ValueError as error:
+            raise self._refusal(point, str(error)) from None
+
+    def _checked(self, name: str, loaded: Any) -> Any:
+        """Return what an entry point holds, or raise ValueError with what is wrong with it."""
+        if self.base and not (isinstance(loaded, type) and issubclass(loaded, _named(self.base))):
+            raise ValueError(f"is no subclass of {self.base.replace(':', '.')}")
+        if self.holds == "module" and not isinstance(loaded, ModuleType):
+            raise ValueError("is no module")
+        called = loaded.name if self.added is not None else loaded.__name__.removesuffix(self.suffix)
+        if self.holds != "module" and fold(called) != fold(name):
+            raise ValueError(f"is a {self.holds} of another name, {called}")
+        return loaded
+
+    def _refusal(self, point: EntryPoint, what: str) -> UnknownNameError:
+        said, package = f"The {self.word} {point.name!r} of the package", _package(point)
+        return UnknownNameError(f"{said} {package!r} {what}: update or uninstall {package!r}.")
 
     # ---- all ----
     def names(self) -> list[str]:
         """List all entries, built-in and of other packages."""
         return [*self.modules(), *self.plugins()]
 
+    @cache  # noqa: B019
     def resolve(self, name: str) -> Resolved:
         """Return what a name in any spelling stands for, or raise UnknownNameError."""
-        return _resolve(self, name)
+        spellings = []
+        for spelling, target in self._spellings():
+            if fold(spelling) == fold(name):
+                return target
+            spellings.append(spelling)
+        known = self.names()
+        hint = suggest(name, spellings) or (f" Use one of {', '.join(known)}." if len(known) <= FEW else "")
+        raise UnknownNameError(f"There is no {self.word} {name!r}.{hint} `concordant {self.plural}` lists them all.")
+
+    def _spellings(self) -> Iterator[tuple[str, Resolved]]:
+        """Yield every name with what it stands for; each step costs more than the one before."""
+        yield from ((name, Resolved(name, {})) for name in self.modules())
+        yield from self._aliases(False).items()
+        yield from ((name, Resolved(name, {})) for name in self.plugins())
+        yield from self._aliases(True).items()
+
+    @cache  # noqa: B019
+    def _aliases(self, of_plugins: bool) -> Mapping[str, Resolved]:
+        """Map every alias to what it stands for; imports all entries that might have some."""
+        found: dict[str, Resolved] = {}
+        for name in (self.plugins() if of_plugins else self.modules()) if self.has_aliases else ():
+            entry: Any = self.listed(name).entry  # a package that cannot be loaded has no aliases
+            aliases = getattr(entry, "aliases", ())
+            presets = aliases if isinstance(aliases, Mapping) else {alias: {} for alias in aliases}
+            found |= {alias: Resolved(name, preset) for alias, preset in presets.items()}
+        return found
 
     def find(self, name: str) -> Entry:
         """Return an entry by its name in any spelling."""
@@ -200,6 +265,12 @@ class Kind(Generic[Entry]):
             return Listed(name, self.family(name), str(error), None)
         return Listed(name, getattr(entry, "kind", "") or self.family(name), summary_of(entry), entry)
 
+    def family(self, name: str) -> str:
+        """Return the family of a built-in entry, or the package another one comes from."""
+        if name not in self.modules():
+            return _package(self.entry_points()[name])
+        return self.modules()[name].split(".")[-2] if self.in_families else ""
+
     # ---- names in Python ----
     def attribute(self, package: str, name: str) -> Entry:
         """Return the built-in class or function called exactly so, for the ``__getattr__`` of a package."""
@@ -214,124 +285,14 @@ class Kind(Generic[Entry]):
         return [getattr(self.load(name), "__name__", name) for name in self.modules()]
 
 
-# ---- what is looked up once ----
-@cache
-def _modules(kind: Kind[Any]) -> Mapping[str, str]:
-    package = f"concordant.{kind.home}"
-    root = os.path.join(os.path.dirname(__file__), kind.home)
-    folders = {package: root}
-    if kind.in_families:
-        families = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
-        folders = {f"{package}.{one}": os.path.join(root, one) for one in families if one[0] not in "_."}
-    found = {}
-    for below, folder in folders.items():
-        for entry in os.scandir(folder):
-            stem, ending = os.path.splitext(entry.name)
-            if ending == ".py" and not stem.startswith("_") and stem not in kind.besides:
-                found[stem.replace("_", "-")] = f"{below}.{stem}"
-    return dict(sorted(found.items()))
-
-
-@cache
-def _load(kind: Kind[Any], name: str) -> Any:
-    if name not in kind.modules():
-        return _load_plugin(kind, name)
-    if kind.added is not None:
-        return kind.added[name]
-    try:
-        module = importlib.import_module(kind.modules()[name])
-    except ModuleNotFoundError as error:
-        library = (error.name or "").partition(".")[0]
-        if library not in kind.libraries:
-            raise
-        raise ConcordantError(kind.libraries[library]) from None
-    return kind.entry_of(module, name)
-
-
-def _load_plugin(kind: Kind[Any], name: str) -> Any:
-    """Import what an entry point names; whatever is wrong there is one sentence with the package's name."""
-    try:
-        loaded: Any = _entry_points(kind)[name].load()
-    except Exception as error:
-        problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise kind.refusal(name, f"cannot be loaded ({problem})") from error
-    try:
-        return _named(kind.reader)(name, loaded) if kind.reader else _checked(kind, name, loaded)
-    except ValueError as error:
-        raise kind.refusal(name, str(error)) from None
-
-
-def _checked(kind: Kind[Any], name: str, loaded: Any) -> Any:
-    """Return what an entry point holds, or raise ValueError with what is wrong with it."""
-    if kind.holds == "module":
-        if not isinstance(loaded, ModuleType):
-            raise ValueError("is no module")
-        return loaded
-    if kind.base and not (isinstance(loaded, type) and issubclass(loaded, _named(kind.base))):
-        raise ValueError(f"is no subclass of {kind.base.replace(':', '.')}")
-    called = loaded.name if kind.added is not None else loaded.__name__.removesuffix(kind.suffix)
-    if fold(called) != fold(name):
-        raise ValueError(f"is a {kind.holds} of another name, {called}")
-    return loaded
-
-
 def _named(place: str) -> Any:
     """Import what "module:name" stands for."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
-@cache
-def _entry_points(kind: Kind[Any]) -> Mapping[str, EntryPoint]:
-    """Map the names other packages declare to their entry points, without importing anything of theirs."""
-    from importlib.metadata import entry_points  # slow to import, and seldom needed
-
-    # Sorted by package, so that of two packages with one name the same one is taken every time.
-    found = entry_points(group=f"concordant.{kind.group or kind.plural}")
-    points = sorted(found, key=lambda point: (point.name, _package(point)), reverse=True)
-    return {point.name: point for point in points}
-
-
 def _package(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else point.module.partition(".")[0]
-
-
-@cache
-def _aliases(kind: Kind[Any], of_plugins: bool = False) -> Mapping[str, Resolved]:
-    """Map every alias to what it stands for; imports all entries that might have some."""
-    found: dict[str, Resolved] = {}
-    if not kind.has_aliases:
-        return found
-    for name in kind.plugins() if of_plugins else kind.modules():
-        try:
-            aliases = kind.load(name).aliases
-        except ConcordantError:
-            if not of_plugins:
-                raise
-            continue  # a package that cannot be loaded has none
-        presets = aliases if isinstance(aliases, Mapping) else {alias: {} for alias in aliases}
-        found |= {alias: Resolved(name, preset) for alias, preset in presets.items()}
-    return found
-
-
-@cache
-def _resolve(kind: Kind[Any], name: str) -> Resolved:
-    spellings = []
-    for spelling, target in _spellings(kind):
-        if fold(spelling) == fold(name):
-            return target
-        spellings.append(spelling)
-    known = kind.names()
-    hint = suggest(name, spellings) or (f" Use one of {', '.join(known)}." if len(known) <= FEW else "")
-    raise UnknownNameError(f"There is no {kind.word} {name!r}.{hint} `concordant {kind.plural}` lists them all.")
-
-
-def _spellings(kind: Kind[Any]) -> Iterator[tuple[str, Resolved]]:
-    """Yield every name with what it stands for; each step costs more than the one before."""
-    yield from ((name, Resolved(name, {})) for name in kind.modules())
-    yield from _aliases(kind).items()
-    yield from ((name, Resolved(name, {})) for name in kind.plugins())
-    yield from _aliases(kind, of_plugins=True).items()
 
 
 # ---- the kinds there are ----

@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from concordant import views
 from concordant.aggregate.permutation._centre import Against
 from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_falling
 from concordant.types import AnyArray, Floats
@@ -55,11 +54,11 @@ def _theta_of(distance: float, m: int) -> float:
 def _levels(seen: Against, ballots: AnyArray, m: int) -> Floats:
     """Return the tier each ballot gives the item at each place of the centre, NaN where it says nothing."""
     prefs = seen.prefs
-    tier = views.tiers(prefs).of_entry
+    row = np.full(prefs.n_ballots, -1)
+    row[ballots] = np.arange(len(ballots))
+    entry = np.flatnonzero(row[seen.ballot] >= 0)
     levels = np.full((len(ballots), m), np.nan)
-    for row, ballot in enumerate(ballots.tolist()):
-        span = slice(int(prefs.indptr[ballot]), int(prefs.indptr[ballot + 1]))
-        levels[row, seen.place[span]] = tier[span]
+    levels[row[seen.ballot[entry]], seen.place[entry]] = prefs.tier[entry]
     return levels
 
 

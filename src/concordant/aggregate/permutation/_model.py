@@ -18,7 +18,6 @@ from concordant.gather import segment_index, sum_by
 from concordant.models.fitted import FittedModel
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
-from concordant.simulate.generalised_mallows import draw_orders
 from concordant.types import Bools, Floats, Int64s
 
 FEW = 8  # items whose orders are all counted
@@ -62,6 +61,8 @@ class PermutationModel(FittedModel):
 
     def _orders(self, n: int, slots: Int64s, rng: np.random.Generator) -> Int64s:
         """Draw orders of the places of the centre."""
+        from concordant.simulate.generalised_mallows import draw_orders
+
         return draw_orders(np.exp(-self.stages(slots)), n, rng)
 
     def _centre(self, slots: Int64s) -> Int64s:
@@ -162,17 +163,13 @@ def dispersion_notices(prefs: Preferences, theta: Floats | None = None) -> tuple
         says_something = sum_by(views.instance_of_slot(prefs), is_compared, prefs.n_instances) > 0
     if theta is None:
         return tuple(told)
-    for name, is_there, text in (
-        (
-            "no-scatter",
-            theta >= 0.99 * MOST_THETA,
-            "every ballot agrees with the centre in {}, so phi is at its lower end",
-        ),
-        ("no-consensus", theta <= 0, "the ballots scatter no less than chance in {}: the centre means little"),
-    ):
-        n = int((is_there & says_something).sum())
-        if n:
-            told.append(Notice(name, text.format(f"{n:,} instance(s)")))
+    unanimous, random = (int((at & says_something).sum()) for at in (theta >= 0.99 * MOST_THETA, theta <= 0))
+    if unanimous:
+        text = f"every ballot agrees with the centre in {unanimous:,} instance(s), so phi is at its lower end"
+        told.append(Notice("no-scatter", text))
+    if random:
+        text = f"the ballots scatter no less than chance in {random:,} instance(s): the centre means little"
+        told.append(Notice("no-consensus", text))
     return tuple(told)
 
 

@@ -69,7 +69,7 @@ class FaslpPivot(Method):
             tier[blocks.ptr[block] : blocks.ptr[block + 1]] = self._round(before, x)
         ranking = blocks.join(tier)
         # Pairs of different blocks cost in this ranking as little as they can.
-        lower = costs.total(ranking) - float((blocks.totals(tier) - bound) @ costs.unit[blocks.instance])
+        lower = costs.total(ranking) - blocks.total(tier) + float(bound @ blocks.unit)
         late = Notice("time-limit", "time or memory did not suffice to solve the linear programme: raise time_limit")
         chosen = better_of(prefs, costs, ranking) if self.pick else ranking
         return finish(prefs, costs, chosen, fit={"lower_bound": lower}, warnings=(late,) if is_late else ())

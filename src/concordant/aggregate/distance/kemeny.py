@@ -172,11 +172,10 @@ def _reporter(blocks: Blocks) -> BlockProgress:
     progress = _progress.get()
     if progress is None:
         return lambda _block, _bound, _cost: None
-    cost = blocks.totals(blocks.start)
+    cost, unit = blocks.totals(blocks.start)[0], blocks.unit
     least = np.minimum(np.minimum(blocks.before, kernels.transpose_matrices(blocks.ptr, blocks.before)), blocks.tied)
     bound = np.add.reduceat(least, blocks.matrix_start[:-1]) / 2  # every pair stands there twice
-    unit = blocks.costs.unit[blocks.instance]
-    between = blocks.costs.total(blocks.join(blocks.start)) - float(cost @ unit)
+    between = blocks.costs.total(blocks.join(blocks.start)) - blocks.total(blocks.start)
 
     def report(block: int, new_bound: float, new_cost: float) -> None:
         bound[block], cost[block] = new_bound, new_cost

@@ -22,16 +22,19 @@ from concordant.types import Floats, Int64s
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Blocks(PairCosts):
     """Blocks of all instances one after the other, each a small problem with its own square matrices."""
 
     costs: PairCosts
+    """Those of the whole instances."""
     allow_ties: bool
-    ptr: Int64s
     slot: Int64s
     """The slots of the blocks, in an order blocks may keep; inside a block by net wins."""
-    before: Floats
-    tied: Floats
+
+    @property
+    def ptr(self) -> Int64s:
+        """Where the items of every block start."""
+        return self.slot_ptr
 
     @cached_property
     def size(self) -> Int64s:
@@ -44,32 +47,18 @@ class Blocks:
         return segment_index(self.costs.slot_ptr)[self.slot[self.ptr[:-1]]]
 
     @cached_property
-    def matrix_start(self) -> Int64s:
-        """Where the matrix of every block starts."""
-        return pointer(self.size**2)
-
-    @cached_property
     def start(self) -> Int64s:
-        """The place of every item of the blocks inside its block, by net wins: the tiers to begin with."""
+        """The items of the blocks as they stand, which is by net wins: as orders and as places the same."""
         return number_inside(self.ptr)
 
     def slots(self, block: int) -> Int64s:
         """Return the slots of one block."""
         return self.slot[self.ptr[block] : self.ptr[block + 1]]
 
-    def matrices(self, block: int) -> tuple[Floats, Floats]:
-        """Return the costs of one block as square matrices: (before, tied)."""
-        span, m = slice(*self.matrix_start[block : block + 2].tolist()), int(self.size[block])
-        return self.before[span].reshape(m, m), self.tied[span].reshape(m, m)
-
     def select(self, wanted: Int64s) -> tuple[Int64s, Floats, Floats]:
         """Return pointers and matrices of some blocks."""
         pairs = np.repeat(np.isin(np.arange(len(self.size)), wanted), self.size**2)
         return pointer(self.size[wanted]), self.before[pairs], self.tied[pairs]
-
-    def totals(self, tier: Int64s) -> Floats:
-        """Return what tiers inside the blocks cost in each, in units."""
-        return np.asarray(kernels.ranking_totals(self.ptr, self.before, self.tied, tier[None, :])[0])
 
     def join(self, tier: Int64s) -> Int64s:
         """Return the tier of every slot from tiers inside blocks (numbered from 0 in each)."""
@@ -88,7 +77,8 @@ def split(costs: PairCosts, allow_ties: bool, start: Int64s | None = None) -> Bl
     tied = costs.tied if allow_ties else np.zeros(0)
     slot, ptr = kernels.split_blocks(costs.slot_ptr, costs.before, tied, begin)
     at = cells_of_blocks(costs.slot_ptr, slot, ptr)
-    return Blocks(costs, allow_ties, ptr, slot, costs.before[at], costs.tied[at])
+    unit = costs.unit[segment_index(costs.slot_ptr)[slot[ptr[:-1]]]]
+    return Blocks(ptr, costs.before[at], costs.tied[at], unit, costs, allow_ties, slot)
 
 
 def cells_of_blocks(ptr: Int64s, item: Int64s, block_ptr: Int64s) -> Int64s:

@@ -30,7 +30,7 @@ FINEST_UNIT = 1e-10  # of the total weight, where weights have no common unit
 
 @dataclass(frozen=True)
 class PairCosts:
-    """Costs of every pair of every instance, flat and row-major: whole numbers of ``unit`` (per instance)."""
+    """Costs of every pair of every instance (or block), flat and row-major: whole numbers of its ``unit``."""
 
     slot_ptr: Int64s
     before: Floats

@@ -1,10 +1,10 @@
 """The compiled kernels with every argument verified before every call: ``CONCORDANT_KERNELS=checked``, for tests.
 
-Kernels trust their callers. Here each call is first held against ``RULES``: pointer arrays begin at 0, never fall and
-end where the arrays they cut end; codes lie inside what they index; arrays that go together have the same length. A
-rule is written in the names of arguments (and of the fields of bundles) and holds for every kernel that has them.
-``OWN`` adds or replaces rules of single kernels. A broken rule is a ``KernelError`` that names kernel and rule; nothing
-is read or written then.
+Kernels trust their callers. Here each call is first held against ``RULES``: pointer arrays (named ``…ptr``) begin at 0,
+never fall and end where the arrays they cut end; codes lie inside what they index; arrays that go together have the
+same length. A rule is written in the names of arguments (and of the fields of bundles) and holds for every kernel that
+has them. ``OWN`` adds or replaces rules of single kernels. A broken rule is a ``KernelError`` that names kernel and
+rule; nothing is read or written then.
 
 ====================  ====================================================================================
 ``p cuts a b``        p is a pointer array; a and b have as many rows as it ends at
@@ -24,7 +24,7 @@ is read or written then.
 ``a columns b``       -1 <= a < columns of b
 ``a leads f``         where f is not negative, 0 <= a < rows of f
 ``p steps a``         a has a row for every step between neighbours of the longest segment of p
-``p stages a``        a has a row per tier of every segment of p, or none
+``p stages a``        a has a row per tier of every segment of p
 ``p sheets a``        a has a column per entry of the square matrices of p, or none
 ``a grades c``        0 <= row f of a <= c[f] + 1
 ``a window n``        n <= a < n + span
@@ -87,7 +87,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "encode_ints": ("values is free",),
     "evaluate_lists": ("table is free",),
     "evaluate_scores": ("table is free",),
-    "extreme_partitions": ("ptr fits log_spread", "ptr stages factor", "ptr steps shrink"),
+    "extreme_partitions": ("ptr fits log_spread", "ptr stages factor?", "ptr steps shrink"),
     "fit_duels": (
         *("duel_ptr cuts first second won lost tied order?", "slot_ptr beside duel_ptr"),
         *("first inside slot_ptr by duel_ptr", "second inside slot_ptr by duel_ptr"),
@@ -111,8 +111,8 @@ OWN: dict[str, tuple[str, ...]] = {
     "lehmer_encode": ("order columns order",),
     "lock_pairs": ("fallback is free",),
     "majority_path": ("slot_ptr cuts start", "start inside slot_ptr by slot_ptr"),
-    "mean_partitions": ("ptr stages factor",),
-    "mean_partitions_hessian_product": ("ptr stages factor",),
+    "mean_partitions": ("ptr stages factor?",),
+    "mean_partitions_hessian_product": ("ptr stages factor?",),
     "pair_descent_gram": ("order below better",),
     "pair_descent_linear": ("order below better", "X across weight"),
     "pick_codes": ("ptr staircases votes",),
@@ -156,6 +156,9 @@ def verifying(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         given: dict[str, Any] = {}
         for argument, value in signature.bind(*args, **named).arguments.items():
             given |= value._asdict() if hasattr(value, "_fields") else {argument: value}
+        for argument, value in given.items():
+            if argument.endswith("ptr") and (not len(value) or value[0] != 0 or (np.diff(value) < 0).any()):
+                raise KernelError(f"{name}: {argument}: the pointers do not begin at 0 or fall")
         for rule in rules:
             if trouble := broken(rule, given):
                 raise KernelError(f"{name}: {rule}: {trouble}")
@@ -207,20 +210,20 @@ def _fitting(rule: str, parameters: tuple[str, ...], settled: Set[str], valued: 
 def broken(rule: str, given: Mapping[str, Any]) -> str | None:
     """Say how these arguments break a rule; None where they keep it."""
     subject, verb, *others = rule.split()
-    return _VERBS[verb](given[subject], others, given)
+    value = given[subject]
+    if verb in _LENGTHS:
+        return _wrong_length(int(_LENGTHS[verb](value, given)), others, given)
+    if verb in _LIMITS:
+        low, high, words = _LIMITS[verb](value, others, given)
+        return None if ((np.asarray(value) >= low) & (np.asarray(value) < high)).all() else f"not all {words}"
+    return _OTHERS[verb](value, others, given)
 
 
 def _rows(value: Any) -> int:
     return int(value.shape[0]) if hasattr(value, "shape") else len(value)
 
 
-def _pointers(pointers: AnyArray) -> str | None:
-    if not len(pointers) or pointers[0] != 0 or (np.diff(pointers) < 0).any():
-        return "the pointers do not begin at 0 or fall"
-    return None
-
-
-def _lengths(wanted: int, others: list[str], given: Mapping[str, Any]) -> str | None:
+def _wrong_length(wanted: int, others: list[str], given: Mapping[str, Any]) -> str | None:
     for other in others:
         rows = _rows(given[other.rstrip("?")])
         if rows != wanted and not (other.endswith("?") and rows == 0):
@@ -228,40 +231,86 @@ def _lengths(wanted: int, others: list[str], given: Mapping[str, Any]) -> str | 
     return None
 
 
-def _cuts(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    return _pointers(pointers) or _lengths(int(pointers[-1]), others, given)
+def _tiers(pointers: AnyArray, given: Mapping[str, Any]) -> int:
+    tier = given["tier"]
+    begins = np.append(True, tier[1:] != tier[:-1])[: len(tier)]
+    begins[pointers[:-1][np.diff(pointers) > 0]] = True
+    return int(begins.sum())
+
+
+# How many rows the others have, from the subject and all that is given.
+_LENGTHS: dict[str, Callable[[AnyArray, Mapping[str, Any]], int]] = {
+    "cuts": lambda pointers, _: pointers[-1],
+    "counts": lambda pointers, _: len(pointers) - 1,
+    "beside": lambda pointers, _: len(pointers),
+    "squares": lambda pointers, _: (np.diff(pointers) ** 2).sum(),
+    "triangles": lambda pointers, _: (np.diff(pointers) * (np.diff(pointers) - 1) // 2).sum(),
+    "staircases": lambda pointers, _: (np.diff(pointers) * (np.diff(pointers) + 1) // 2).sum(),
+    "like": lambda value, _: _rows(value),
+    "across": lambda table, _: table.shape[-1],
+    "chains": lambda begin, given: (given["end"] - begin).sum(),
+    "stages": _tiers,
+}
+
+
+def _below(_codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    bound = given[others[0]]
+    if others[0].endswith("ptr"):
+        bound = int(bound[-1])
+    elif not isinstance(bound, (int, np.integer)):
+        bound = _rows(bound)
+    return 0, bound, f"within 0 … {bound - 1}"
+
+
+def _names(_codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    segments = len(given[others[0]]) - 1
+    return 0, segments, f"within {segments}"
+
+
+def _columns(_codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    columns = given[others[0]].shape[-1]
+    return -1, columns, f"within {columns}"
+
+
+def _local(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    size = np.diff(given[others[0]])
+    if codes.shape[-1] != size.sum():
+        return 1, 0, f"{size.sum()} columns"
+    return 0, np.repeat(size, size), "below the size of their segment"
+
+
+def _inside(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    pointers, how, by = given[others[0]], others[1], given[others[2]]
+    if how == "of":
+        segment: Int64s = np.repeat(by, np.diff(given["indptr"]))
+    else:
+        cut = given["indptr"][by] if how == "over" else by
+        segment = np.repeat(np.arange(len(cut) - 1), np.diff(cut))
+    if len(segment) != len(codes) or (len(segment) and not 0 <= segment.min() <= segment.max() < len(pointers) - 1):
+        return 1, 0, f"of the {len(segment)} rows, or not in a segment"
+    return pointers[:-1][segment], pointers[1:][segment], "within their segment"
+
+
+# Between which bounds the values of the subject lie, from the lower one to before the upper one, and how to say so.
+_LIMITS: dict[str, Callable[[AnyArray, list[str], Mapping[str, Any]], tuple[Any, Any, str]]] = {
+    "below": _below,
+    "names": _names,
+    "columns": _columns,
+    "local": _local,
+    "inside": _inside,
+    "grades": lambda _, others, given: (0, np.asarray(given[others[0]])[:, None] + 2, "within their intervals"),
+    "window": lambda _, others, given: (given[others[0]], given[others[0]] + given["span"], "in the window"),
+}
 
 
 def _lines(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
     wide = [name for name in others if given[name].shape[-1] != pointers[-1]]
-    return _pointers(pointers) or (f"{wide[0]} has {given[wide[0]].shape[-1]} columns" if wide else None)
-
-
-def _counts(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    return _pointers(pointers) or _lengths(len(pointers) - 1, others, given)
-
-
-def _squares(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    return _pointers(pointers) or _lengths(int((np.diff(pointers) ** 2).sum()), others, given)
-
-
-def _triangles(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    size = np.diff(pointers)
-    return _pointers(pointers) or _lengths(int((size * (size - 1) // 2).sum()), others, given)
-
-
-def _staircases(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    size = np.diff(pointers)
-    return _pointers(pointers) or _lengths(int((size * (size + 1) // 2).sum()), others, given)
-
-
-def _beside(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    return _pointers(pointers) or _pointers(given[others[0]]) or _lengths(len(pointers), others, given)
+    return f"{wide[0]} has {given[wide[0]].shape[-1]} columns" if wide else None
 
 
 def _over(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
     below = len(given[others[0]]) - 1
-    return _pointers(pointers) or (f"ends at {pointers[-1]}, not {below}" if pointers[-1] != below else None)
+    return f"ends at {pointers[-1]}, not {below}" if pointers[-1] != below else None
 
 
 def _fits(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
@@ -270,48 +319,9 @@ def _fits(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> st
     return f"{short[0]} has {_rows(given[short[0]])} rows for {size.max()}" if short else None
 
 
-def _like(first: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    return _lengths(_rows(first), others, given)
-
-
-def _below(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    bound = given[others[0]]
-    if others[0].endswith("ptr"):
-        bound = int(bound[-1])
-    elif not isinstance(bound, (int, np.integer)):
-        bound = _rows(bound)
-    codes = np.asarray(codes)
-    return f"not all within 0 … {bound - 1}" if codes.size and not 0 <= codes.min() <= codes.max() < bound else None
-
-
-def _names(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    segments = len(given[others[0]]) - 1
-    return None if len(codes) == 0 or 0 <= codes.min() <= codes.max() < segments else f"not all within {segments}"
-
-
-def _columns(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    columns = given[others[0]].shape[-1]
-    return None if codes.size == 0 or -1 <= codes.min() <= codes.max() < columns else f"not all within {columns}"
-
-
-def _local(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    pointers = given[others[0]]
-    if trouble := _pointers(pointers) or _lines(pointers, ["codes"], {"codes": codes}):
-        return trouble
-    size = np.repeat(np.diff(pointers), np.diff(pointers))
-    return None if ((codes >= 0) & (codes < size)).all() else "not all below the size of their segment"
-
-
 def _steps(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
     steps = int(np.diff(pointers).max(initial=1)) - 1
     return None if _rows(given[others[0]]) >= steps else f"{others[0]} has {_rows(given[others[0]])} rows, not {steps}"
-
-
-def _stages(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    tier = given["tier"]
-    begins = np.concatenate([[True], tier[1:] != tier[:-1]]) if len(tier) else np.zeros(0, np.bool_)
-    begins[pointers[:-1][np.diff(pointers) > 0]] = True
-    return _lengths(int(begins.sum()), [f"{name}?" for name in others], given)
 
 
 def _sheets(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
@@ -319,42 +329,9 @@ def _sheets(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> 
     return None if columns in (0, entries) else f"{others[0]} has {columns} columns, not {entries}"
 
 
-def _grades(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    most = np.asarray(given[others[0]])[:, None] + 1
-    return None if ((codes >= 0) & (codes <= most)).all() else "not all within their intervals"
-
-
-def _window(labels: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    low, span = given[others[0]], given["span"]
-    return None if len(labels) == 0 or low <= labels.min() <= labels.max() < low + span else "not all in the window"
-
-
 def _leads(child: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
     inner = np.asarray(given[others[0]]) >= 0
     return None if ((child >= 0) & (child < len(inner)))[inner].all() else "not all lead to a node"
-
-
-def _across(table: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    return _lengths(int(table.shape[-1]), others, given)
-
-
-def _chains(begin: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    return _lengths(int((given["end"] - begin).sum()), others, given)
-
-
-def _inside(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    pointers, how, by = given[others[0]], others[1], given[others[2]]
-    if trouble := _pointers(pointers) or (_names(by, [others[0]], given) if how == "of" else _pointers(by)):
-        return trouble
-    if how == "of":
-        segment: Int64s = np.repeat(by, np.diff(given["indptr"]))
-    else:
-        cut = given["indptr"][by] if how == "over" else by
-        segment = np.repeat(np.arange(len(cut) - 1), np.diff(cut))
-    if len(segment) != len(codes):
-        return f"{len(codes)} rows, not {len(segment)}"
-    within = (codes >= pointers[:-1][segment]) & (codes < pointers[1:][segment])
-    return None if within.all() else "not all within their segment"
 
 
 def _spans(start: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
@@ -365,28 +342,7 @@ def _spans(start: AnyArray, others: list[str], given: Mapping[str, Any]) -> str 
     return None if good.all() else "not all within the data"
 
 
-def _is(_value: Any, _others: list[str], _given: Mapping[str, Any]) -> str | None:
-    return None
-
-
-_VERBS: dict[str, Callable[[Any, list[str], Mapping[str, Any]], str | None]] = {
-    check.__name__[1:]: check
-    for check in (
-        *(
-            _cuts,
-            _lines,
-            _counts,
-            _squares,
-            _triangles,
-            _staircases,
-            _beside,
-            _over,
-            _fits,
-            _like,
-            _across,
-            _chains,
-            _stages,
-        ),
-        *(_stages, _steps, _sheets, _below, _names, _local, _inside, _spans, _columns, _grades, _window, _leads, _is),
-    )
+_OTHERS: dict[str, Callable[[Any, list[str], Mapping[str, Any]], str | None]] = {
+    **{check.__name__[1:]: check for check in (_lines, _over, _fits, _steps, _sheets, _leads, _spans)},
+    "is": lambda *_: None,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,9 @@ from concordant.types import Floats, Int64s
 __all__ = ["elo_stream", "trueskill_stream"]
 
 SETTLED = 1e-9  # how little messages may move at the end
+
+Factor = tuple[int, int, bool]  # one performance exceeds another by the margin or, in a draw, stays within it
+Natural = tuple[float, float]  # a normal distribution: precision, precision x mean
 
 
 def elo_stream(
@@ -83,94 +85,64 @@ def _games(indptr: Int64s, weight: Floats) -> Iterator[tuple[int, slice, float]]
             left -= 1
 
 
-@dataclass
-class _Factor:
-    """One performance exceeds another by the margin, or stays within it; with its messages to the two."""
-
-    up: int
-    down: int
-    is_draw: bool
-    pi_up: float = 0.0
-    tau_up: float = 0.0
-    pi_down: float = 0.0
-    tau_down: float = 0.0
-
-
-def _chain(tier: list[int], is_open: bool) -> list[_Factor]:
-    factors: list[_Factor] = []
+def _chain(tier: list[int], is_open: bool) -> list[Factor]:
+    factors: list[Factor] = []
     first_open = tier.index(tier[-1]) if is_open else len(tier)
     for k in range(1, len(tier)):
         if k <= first_open:
-            factors.append(_Factor(k - 1, k, tier[k] == tier[k - 1]))
+            factors.append((k - 1, k, tier[k] == tier[k - 1]))
         elif first_open > 0:
-            factors.append(_Factor(first_open - 1, k, False))
+            factors.append((first_open - 1, k, False))
     return factors
 
 
-def _all_pairs(tier: list[int], is_open: bool) -> list[_Factor]:
-    levels = sorted(set(tier))
-    groups = [[k for k, t in enumerate(tier) if t == level] for level in levels]
-    factors: list[_Factor] = []
-    for g, group in enumerate(groups):
-        below = groups[g + 1] if g + 1 < len(groups) else []
-        is_said = not (is_open and g + 1 == len(groups))
-        for k, i in enumerate(group):
-            if is_said:
-                factors.extend(_Factor(i, j, True) for j in group[k + 1 :])
-            factors.extend(_Factor(i, j, False) for j in below)
-    return factors
+def _all_pairs(tier: list[int], is_open: bool) -> list[Factor]:
+    level = np.unique(tier, return_inverse=True)[1].tolist()
+    said = [k for k in range(len(tier)) if not (is_open and level[k] == level[-1])]
+    return [(i, j, level[i] == level[j]) for i in said for j in range(i + 1, len(tier)) if level[j] - level[i] <= 1]
 
 
-def _infer(factors: list[_Factor], is_chain: bool, pi: Floats, tau: Floats, margin: float) -> tuple[Floats, Floats]:
+def _infer(factors: list[Factor], is_chain: bool, pi: Floats, tau: Floats, margin: float) -> tuple[Floats, Floats]:
     """Pass messages until nothing moves: along a chain down and up, else all at once."""
-    pi, tau = pi.copy(), tau.copy()
-    m, n = len(pi), len(factors)
-    for _ in range(1 if n == 1 else 400):
+    belief = list(zip(pi.tolist(), tau.tolist(), strict=True))
+    sent: list[list[Natural]] = [[(0.0, 0.0), (0.0, 0.0)] for _ in factors]  # to the upper performance, to the lower
+    walk = [*range(len(factors)), *reversed(range(len(factors)))] if is_chain else range(len(factors))
+    damping = 1.0 if is_chain else 1.0 / len(belief)
+    for _ in range(1 if len(factors) == 1 else 400):
         moved = 0.0
-        if is_chain:
-            for f in [*factors, *reversed(factors)]:
-                moved = max(moved, _pass(f, 1.0, pi, tau, pi, tau, margin))
-        else:
-            next_pi, next_tau = pi.copy(), tau.copy()
-            for f in factors:
-                moved = max(moved, _pass(f, 1.0 / m, pi, tau, next_pi, next_tau, margin))
-            pi, tau = next_pi, next_tau
+        seen = belief if is_chain else list(belief)
+        for k in walk:
+            up, down, is_draw = factors[k]
+            wanted = _messages(_less(seen[up], sent[k][0]), _less(seen[down], sent[k][1]), is_draw, margin)
+            for side, item in enumerate((up, down)):
+                change_pi, change_tau = (damping * part for part in _less(wanted[side], sent[k][side]))
+                sent[k][side] = sent[k][side][0] + change_pi, sent[k][side][1] + change_tau
+                belief[item] = belief[item][0] + change_pi, belief[item][1] + change_tau
+                moved = max(moved, abs(change_pi) + abs(change_tau))
         if moved < SETTLED:
             break
-    return pi, tau
+    return np.array([one[0] for one in belief]), np.array([one[1] for one in belief])
 
 
-def _pass(
-    f: _Factor, damping: float, pi: Floats, tau: Floats, next_pi: Floats, next_tau: Floats, margin: float
-) -> float:
-    pu, tu = pi[f.up] - f.pi_up, tau[f.up] - f.tau_up
-    pd, td = pi[f.down] - f.pi_down, tau[f.down] - f.tau_down
-    var = 1 / pu + 1 / pd
+def _less(one: Natural, other: Natural) -> Natural:
+    return one[0] - other[0], one[1] - other[1]
+
+
+def _messages(up: Natural, down: Natural, is_draw: bool, margin: float) -> list[Natural]:
+    """Return what a factor says to the upper and the lower performance, given all else that is known of the two."""
+    var = 1 / up[0] + 1 / down[0]
     sd = math.sqrt(var)
-    lead = tu / pu - td / pd
-    v, w = _draw_moments(lead / sd, margin / sd) if f.is_draw else _win_moments((lead - margin) / sd)
-    w = min(w, 1 - 1e-10)
-    c, d, shrink = 1 / var, lead / var, 1 - w
-    pi_diff, tau_diff = c / shrink - c, (d + math.sqrt(c) * v) / shrink - d
-    moved = 0.0
-    sides = (
-        (pd, td, 1.0, f.pi_up, f.tau_up, f.up),
-        (pu, tu, -1.0, f.pi_down, f.tau_down, f.down),
-    )
-    sent = []
-    for other_pi, other_tau, sign, old_pi, old_tau, to in sides:
-        message_pi = message_tau = 0.0
-        if pi_diff > 0:
-            message_pi = 1 / (1 / other_pi + 1 / pi_diff)
-            message_tau = (other_tau / other_pi + sign * tau_diff / pi_diff) * message_pi
-        message_pi = old_pi + damping * (message_pi - old_pi)
-        message_tau = old_tau + damping * (message_tau - old_tau)
-        moved = max(moved, abs(message_tau - old_tau) + abs(message_pi - old_pi))
-        next_pi[to] += message_pi - old_pi
-        next_tau[to] += message_tau - old_tau
-        sent.append((message_pi, message_tau))
-    (f.pi_up, f.tau_up), (f.pi_down, f.tau_down) = sent
-    return moved
+    lead = up[1] / up[0] - down[1] / down[0]
+    v, w = _draw_moments(lead / sd, margin / sd) if is_draw else _win_moments((lead - margin) / sd)
+    c, d, shrink = 1 / var, lead / var, 1 - min(w, 1 - 1e-10)
+    pi, tau = c / shrink - c, (d + math.sqrt(c) * v) / shrink - d  # what is learnt of the difference
+    if pi <= 0:
+        return [(0.0, 0.0), (0.0, 0.0)]
+    said = []
+    for other, sign in ((down, 1.0), (up, -1.0)):
+        precision = 1 / (1 / other[0] + 1 / pi)
+        said.append((precision, (other[1] / other[0] + sign * tau / pi) * precision))
+    return said
 
 
 def _density(x: float) -> float:

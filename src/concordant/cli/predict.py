@@ -102,15 +102,14 @@ def _ranks(scores: Floats, query: Int64s) -> Int64s:
     """Return the rank of every row in its query; equal scores share the better rank."""
     import numpy as np
 
+    from concordant.segments import is_new
+
     order = np.lexsort((-scores, query))
     place = np.arange(len(order))
-    starts = np.ones(len(order), bool)
-    starts[1:] = query[order][1:] != query[order][:-1]
-    first = np.maximum.accumulate(np.where(starts, place, 0))
-    is_new = starts.copy()
-    is_new[1:] |= scores[order][1:] != scores[order][:-1]
+    columns = (query[order], scores[order])
+    first, tied = (np.maximum.accumulate(np.where(is_new(*columns[:k]), place, 0)) for k in (1, 2))
     rank = np.empty(len(order), np.int64)
-    rank[order] = np.maximum.accumulate(np.where(is_new, place, 0)) - first + 1
+    rank[order] = tied - first + 1
     return rank
 
 

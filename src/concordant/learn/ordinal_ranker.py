@@ -9,7 +9,8 @@ log-likelihood plus alpha/2 |w|^2 is minimised by L-BFGS.
 Use it where labels are ratings or grades with the same meaning everywhere, and a category (or its chances) is wanted
 beside a ranking: ``predict`` returns the latent score x'w, ``predict_category`` and ``predict_proba`` the rest. Rows
 are learnt one by one: queries do not enter ``fit`` (a grade does not depend on its neighbours), so ``qid`` is accepted
-there only to keep the face of the other rankers, and is used by ``score``. Cost: two products with X per iteration.
+there only to keep the face of the other rankers (without it weights may differ anywhere), and is used by ``score``.
+Cost: two products with X per iteration.
 
 Reference: P. McCullagh, Regression models for ordinal data, J. R. Statist. Soc. B 42, 1980.
 """

@@ -36,6 +36,7 @@ from concordant.learn._base import Ranker
 from concordant.learn._data import Rows
 from concordant.learn._pairs import chance_of_first, fitted_classifier, label_pairs, pair_features
 from concordant.params import param
+from concordant.segments import first_of, number_inside, pointer
 from concordant.solvers.ordering.exact import kemeny_orders
 from concordant.solvers.ordering.greedy import component_orders, greedy_orders
 from concordant.types import AnyArray, Floats, Int64s
@@ -87,8 +88,7 @@ class PairwiseRanker(Ranker):
             order, are_proven = self._orders(ptr, preference)
             all_proven &= are_proven
             size = np.diff(ptr)
-            place = np.arange(len(rows)) - np.repeat(ptr[:-1], size)
-            scores[rows[order + np.repeat(ptr[:-1], size)]] = np.repeat(size, size) - 1 - place
+            scores[rows[order + first_of(ptr)]] = np.repeat(size, size) - 1 - number_inside(ptr)
         if not all_proven:
             warnings.warn(
                 "Some orders are the best known, not proven best: raise time_limit, or set it to None.",
@@ -146,14 +146,14 @@ class PairwiseRanker(Ranker):
         for number in np.unique(group):
             mine = group == number
             first, last = int((ends - sizes)[mine][0]), int(ends[mine][-1])
-            ptr = np.concatenate([[0], np.cumsum(sizes[mine])]).astype(np.int64)
+            ptr = pointer(sizes[mine])
             yield rows[first:last], ptr, self._filled(X, rows[first:last], ptr)
 
     def _filled(self, X: AnyArray, rows: Int64s, ptr: Int64s) -> Floats:
         """Return the flat preference matrices of some queries, filled some pairs at a time."""
         size = np.diff(ptr)
         query = np.repeat(np.arange(len(size)), size)
-        inside = np.arange(len(rows)) - ptr[query]
+        inside = number_inside(ptr)
         ends = np.cumsum(size[query] - 1 - inside)  # pairs of a row with those after it, counted through all rows
         start = np.cumsum(size**2) - size**2
         matrices = np.full(int((size**2).sum()), 0.5)

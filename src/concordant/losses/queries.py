@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from concordant.errors import NeedError
+from concordant.segments import first_of, is_new
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 
@@ -49,10 +50,8 @@ class Queries:
         label_by_position = np.ascontiguousarray(label[row], np.float64)
         count = int(query_by_position[-1]) + 1 if len(row) else 0
         ptr = np.searchsorted(query_by_position, np.arange(count + 1)).astype(np.int64, copy=False)
-        starts = np.ones(len(row), bool)
-        starts[1:] = (label_by_position[1:] != label_by_position[:-1]) | np.diff(query_by_position).astype(bool)
-        rank = np.cumsum(starts)
-        tier = (rank - rank[ptr[:-1]].repeat(np.diff(ptr))).astype(np.int32)
+        rank: Int64s = np.cumsum(is_new(label_by_position, query_by_position))
+        tier: Int32s = (rank - rank[first_of(ptr)]).astype(np.int32)
         weight = np.ones(count) if weight_by_row is None else np.ascontiguousarray(weight_by_row[row[ptr[:-1]]], float)
         return cls(ptr, tier, label_by_position, weight, row)
 
@@ -73,8 +72,9 @@ class Queries:
     @cached_property
     def tier_ptr(self) -> Int64s:
         """Where tiers begin: tier t (numbered through all queries) owns positions tier_ptr[t]:tier_ptr[t+1]."""
-        starts = np.flatnonzero(self._begins_tier)
-        return np.append(starts, len(self.tier)).astype(np.int64, copy=False)
+        begins = is_new(self.tier)
+        begins[self.ptr[:-1]] = True
+        return np.append(np.flatnonzero(begins), len(self.tier)).astype(np.int64, copy=False)
 
     @cached_property
     def query_tier_ptr(self) -> Int64s:
@@ -94,13 +94,6 @@ class Queries:
         size = np.diff(self.ptr).astype(np.float64)
         return size * (size - 1) / 2 - self.pairs
 
-    @property
-    def _begins_tier(self) -> Bools:
-        begins = np.ones(len(self.tier), bool)
-        begins[1:] = self.tier[1:] != self.tier[:-1]
-        begins[self.ptr[:-1]] = True
-        return begins
-
     def part(self, first: int, last: int) -> Queries:
         """Return queries ``first`` to ``last - 1``; positions count from 0 again, rows stay as they are."""
         low, high = int(self.ptr[first]), int(self.ptr[last])
@@ -111,13 +104,6 @@ class Queries:
             self.weight[first:last],
             self.row[low:high],
         )
-
-    def chosen(self, keep: Bools) -> Queries:
-        """Return only some queries; rows stay as they are."""
-        size = np.diff(self.ptr)
-        at = np.repeat(keep, size)
-        ptr = np.concatenate([[0], np.cumsum(size[keep])]).astype(np.int64, copy=False)
-        return Queries(ptr, self.tier[at], self.label[at], self.weight[keep], self.row[at])
 
     def weighted(self, weight: Floats) -> Queries:
         """Return the same queries with other weights."""

@@ -29,6 +29,7 @@ from concordant import kernels
 from concordant.kernels.bundles import Subsets
 from concordant.losses.ordered_partitions import OrderedPartitionLoss, Stages
 from concordant.losses.queries import Queries
+from concordant.segments import number_inside, pointer
 from concordant.types import Bytes, Floats, Int64s
 
 AT_ONCE = 1 << 20  # objects of all chains worked on together; bounds memory
@@ -48,9 +49,7 @@ class Chains(NamedTuple):
 
     def first_members(self, count: Int64s) -> Bytes:
         """Return sets of the first ``count[c]`` objects of every chain."""
-        size = self.size
-        place = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
-        return (place < np.repeat(count, size)).astype(np.uint8)
+        return (number_inside(pointer(self.size)) < np.repeat(count, self.size)).astype(np.uint8)
 
 
 class _Memory:
@@ -73,8 +72,7 @@ class _Memory:
         added = np.cumsum(np.where(is_new, size * samples, 0))
         self.start[row] = np.where(is_new, len(self.member) + added - size * samples, self.start[row])
         self.member = np.concatenate([self.member, np.zeros(int(added[-1]) if len(added) else 0, np.uint8)])
-        inside = np.arange(len(data)) - np.repeat(np.cumsum(size) - size, size)
-        first = np.repeat(self.start[row], size) + inside
+        first = np.repeat(self.start[row], size) + number_inside(pointer(size))
         place = (first + np.arange(samples)[:, None] * np.repeat(size, size)).reshape(-1)
         fresh = np.tile(np.repeat(is_new, size), samples)
         self.member[place[fresh]] = np.tile(data, samples)[fresh]

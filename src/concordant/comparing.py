@@ -190,5 +190,5 @@ def _written(tiers: list[list[str]], n: int) -> str:
     return text
 
 
-def _figure(value: float | None, form: str) -> str:
-    return "-" if value is None else format(value, form)
+def _figure(value: float | None, digits: str) -> str:
+    return "-" if value is None else format(value, digits)

@@ -197,11 +197,7 @@ def gather_rows(
 
 
 def gather_rank_matrix(
-    ranks: object,
-    *,
-    items: Iterable[object] | None = None,
-    agents: Iterable[object] | None = None,
-    weight: object = None,
+    ranks: object, *, items: Iterable[object] | None, agents: Iterable[object] | None, weight: object = None
 ) -> Parts:
     """Items x agents, NaN where an agent did not rank an item; rank 1 is best."""
     matrix = np.asarray(ranks, np.float64)
@@ -213,24 +209,11 @@ def gather_rank_matrix(
     _, vocabulary = _same_length(encode(range(n_items) if items is None else items), n_items, "item")
     if len(vocabulary) != n_items:
         raise InputError(f"The {n_items} item labels are not distinct: name each row once.")
-    by_agent = np.ascontiguousarray(matrix.T)
-    agent_of, item_of = np.nonzero(~np.isnan(by_agent))
-    order, indptr, tier = kernels.group_rows(
-        np.empty(0, np.int32), agent_of.astype(np.int32), by_agent[agent_of, item_of]
-    )
-    if len(order):
-        agent_of, item_of = agent_of[order], item_of[order]
-    parts: Parts = {
-        "items": vocabulary,
-        "indptr": indptr,
-        "item": item_of.astype(np.int32),
-        "tier": tier,
-        "value": by_agent[agent_of, item_of],
-        "scale": "rank",
-        "slot_ptr": np.array([0, n_items]),
-        "slot_item": np.arange(n_items, dtype=np.int32),
-    }
-    present = agent_of[indptr[:-1]]
+    column, row = np.nonzero(~np.isnan(matrix.T))
+    columns = Vocabulary.lazy(n_agents, list)  # columns may bear one name and are ballots of their own all the same
+    parts = gather_rows((row, vocabulary), matrix[row, column], scale="rank", agent=(column, columns))
+    parts |= {"slot_ptr": np.array([0, n_items]), "slot_item": np.arange(n_items, dtype=np.int32), "agents": None}
+    present, parts["agent"] = parts["agent"], None
     if agents is not None:
         codes, parts["agents"] = _same_length(encode(agents, "agent"), n_agents, "agent")
         parts["agent"] = codes[present]

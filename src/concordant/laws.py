@@ -122,7 +122,7 @@ def instances_are_independent(method: Method, prefs: Preferences, rng: np.random
     together = _ranks(method, prefs)
     alone: Ranks = {}
     for label in prefs.instances.labels:
-        part = _select_instance(prefs, label)
+        part = prefs.select(instances=[label])
         if part.n_slots:
             alone.update(_ranks(method, part))
     return None if together == alone else "an instance is ranked differently together with others"
@@ -308,20 +308,6 @@ def _ranks(method: Method, prefs: Preferences) -> Ranks:
 
 def _differ(method: Method, one: Preferences, other: Preferences, when: str) -> str | None:
     return None if _ranks(method, one) == _ranks(method, other) else f"the ranking changes {when}"
-
-
-def _select_instance(prefs: Preferences, label: str) -> Preferences:
-    """Return one instance with its candidates, also those nobody ranked."""
-    assert prefs.instances is not None
-    q = prefs.instances.code(label, "instance")
-    span = slice(int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1]))
-    part = take_ballots(prefs, np.flatnonzero(prefs.instance_of_ballot == q)) if prefs.n_instances > 1 else prefs
-    return part.replace(
-        instances=[label],
-        instance=np.zeros(part.n_ballots, np.int32),
-        slot_ptr=np.array([0, span.stop - span.start]),
-        slot_item=prefs.slot_item[span],
-    )
 
 
 def _shuffle_segments(ptr: Int64s, rng: np.random.Generator) -> Int64s:

@@ -18,7 +18,7 @@ from concordant.errors import ParameterError, UnknownNameError, suggest
 from concordant.params import Param, check_params, params_of, values_of
 from concordant.registry import METRICS
 
-_FORM = re.compile(r"\s*(?P<name>[a-z][a-z0-9-]*)\s*(?:@\s*(?P<cutoff>[^:,\s]*))?\s*(?::(?P<options>.*))?", re.DOTALL)
+_TEXT = re.compile(r"\s*(?P<name>[a-z][a-z0-9-]*)\s*(?:@\s*(?P<cutoff>[^:,\s]*))?\s*(?::(?P<options>.*))?", re.DOTALL)
 _TREC_EVAL = re.compile(r"\s*(?P<name>p|recall|success|map-cut|ndcg-cut)[-.](?P<cutoff>\d+)\s*(?P<options>:.*)?")
 _TREC_EVAL_NAMES = {"map-cut": "map", "ndcg-cut": "ndcg"}
 _SPELLINGS = {"normalized": "normalised"}
@@ -79,17 +79,17 @@ def parse(text: str | Metric) -> Metric:
         return text
     if not isinstance(text, str):
         raise ParameterError(f"{text!r} is no metric: give its name as text, for example 'ndcg@10'.")
-    form = _FORM.fullmatch(_TREC_EVAL.sub(_of_trec_eval, text.lower().replace("_", "-")))
-    if form is None:
+    found = _TEXT.fullmatch(_TREC_EVAL.sub(_of_trec_eval, text.lower().replace("_", "-")))
+    if found is None:
         raise UnknownNameError(f"{text!r} is no metric: write name@cutoff:option, for example 'ndcg@10:letor'.")
-    cls = METRICS.find(form["name"])
+    cls = METRICS.find(found["name"])
     declared = {one.name: one for one in params_of(cls)}
     values: dict[str, Any] = {}
-    if form["cutoff"] is not None:
+    if found["cutoff"] is not None:
         if "cutoff" not in declared:
-            raise ParameterError(f"{cls.name} takes no cutoff: write {cls.name!r} without '@{form['cutoff']}'.")
-        values["cutoff"] = _number(cls, declared["cutoff"], form["cutoff"])
-    for word in re.split("[:,]", form["options"] or ""):
+            raise ParameterError(f"{cls.name} takes no cutoff: write {cls.name!r} without '@{found['cutoff']}'.")
+        values["cutoff"] = _number(cls, declared["cutoff"], found["cutoff"])
+    for word in re.split("[:,]", found["options"] or ""):
         if word.strip():
             name, value = _read_option(cls, declared, word.strip())
             if name in values:
@@ -98,10 +98,10 @@ def parse(text: str | Metric) -> Metric:
     return cls(**values)
 
 
-def _of_trec_eval(form: re.Match[str]) -> str:
+def _of_trec_eval(found: re.Match[str]) -> str:
     """Return a metric of trec_eval as it is written here."""
-    convention = ":linear" if form["name"] == "ndcg-cut" else ""
-    return f"{_TREC_EVAL_NAMES.get(form['name'], form['name'])}@{form['cutoff']}{convention}{form['options'] or ''}"
+    convention = ":linear" if found["name"] == "ndcg-cut" else ""
+    return f"{_TREC_EVAL_NAMES.get(found['name'], found['name'])}@{found['cutoff']}{convention}{found['options'] or ''}"
 
 
 def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:

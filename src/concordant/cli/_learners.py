@@ -55,13 +55,6 @@ def name_of(cls: type) -> str:
     return cls.__module__.rpartition(".")[2].replace("_", "-")
 
 
-def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the name of a learner in the shell."""
-    from concordant.registry import LEARNERS
-
-    return [name for name in LEARNERS.modules() if name.startswith(incomplete)]
-
-
 # ---- reading ----
 def read(path: Sequence[str], how: Mapping[str, Any], like: Sequence[str] | None = None) -> Features:
     """Read feature files; ``like`` are the names of the features of the training set, if this is another one."""
@@ -135,7 +128,7 @@ def parse_metrics(_: click.Context, __: click.Parameter, text: str) -> list[str]
     """Read a list of metrics separated by commas."""
     from concordant import metrics
 
-    return [str(metrics.parse(name.strip())) for name in text.split(",") if name.strip()]
+    return [str(metrics.parse(name)) for name in shared.listed(text)]
 
 
 # ---- manners ----

@@ -33,10 +33,11 @@ class ListCommand(click.Command):
     def __init__(self, *options: click.Parameter) -> None:
         examples = "".join(f"  concordant {self.plural} {line}".rstrip() + "\n" for line in self.examples)
         json = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
+        name = click.Argument(["name"], required=False, shell_complete=shared.complete(self.plural))
         super().__init__(
             self.plural,
             callback=self.show,
-            params=[click.Argument(["name"], required=False, shell_complete=self._complete), *options, json],
+            params=[name, *options, json],
             help=inspect.cleandoc(self.text),
             epilog=f"\b\nExamples:\n{examples}{self.more}",
         )
@@ -57,9 +58,6 @@ class ListCommand(click.Command):
             listed = self.kind.listing()
             text = shared.to_json([self._facts(one) for one in listed]) if as_json else self._table(listed)
         shared.write_text(text, "-")
-
-    def _complete(self, _: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-        return [name for name in self.kind.modules() if name.startswith(incomplete)]
 
     def _table(self, listed: list[Listed]) -> str:
         """Return a line for every entry, with family and options where the kind has some to tell."""

@@ -200,11 +200,20 @@ def taken_params(options: dict[str, Any]) -> dict[str, Any]:
     return _taken(options, "param_")
 
 
-def complete_methods(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Complete the name of a method in the shell."""
-    from concordant import registry
+def complete(plural: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return what completes, in the shell, the names of a kind of the registry: "methods", "learners", …"""
 
-    return [name for name in registry.modules() if name.startswith(incomplete)]
+    def names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+        from concordant.registry import KINDS
+
+        return [name for name in KINDS[plural].modules() if name.startswith(incomplete)]
+
+    return names
+
+
+def listed(text: str) -> list[str]:
+    """Take a list apart at its commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def write_text(text: str, output: str) -> None:

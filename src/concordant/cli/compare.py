@@ -45,7 +45,7 @@ def command(
     prefs = shared.read_preferences(file, options)
     if min_ballots is not None:
         prefs = prefs.min_ballots(min_ballots)
-    names = [name.strip() for name in methods.split(",") if name.strip()] if methods else _fitting(prefs)
+    names = shared.listed(methods) if methods else _fitting(prefs)
     result = compare(prefs, names, folds=folds)
     if output.form == "text":
         shared.tell(prefs.notes, "note: ")

@@ -26,7 +26,7 @@ class FuseCommand(shared.MethodCommand):
 @click.command(cls=FuseCommand, epilog=EPILOG)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
 @click.option(
-    "--method", "-m", default="rrf", show_default=True, metavar="NAME", shell_complete=shared.complete_methods,
+    "--method", "-m", default="rrf", show_default=True, metavar="NAME", shell_complete=shared.complete("methods"),
     help="Method that fuses.",
 )  # fmt: skip
 @click.option("--weights", metavar="A,B,…", help="How many times each run counts, in the order of the runs.")

@@ -37,7 +37,7 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
     "--method",
     "-m",
     metavar="NAME",
-    shell_complete=shared.complete_methods,
+    shell_complete=shared.complete("methods"),
     help="Method; by default one that fits.",
 )
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the N best of each instance.")

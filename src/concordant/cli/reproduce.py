@@ -78,11 +78,6 @@ def _show(module: Any, result: Any, as_json: bool, markdown: str | None, plots: 
         shared.write_text(f"Notes\n{notes.strip()}", "-")
 
 
-def _listed(text: str | None) -> list[str] | None:
-    """Take a list apart at its commas; None if nothing is named."""
-    return [name.strip() for name in text.split(",") if name.strip()] or None if text else None
-
-
 @experiment(
     click.option("--set", "sets", multiple=True, metavar="NAME", help="MQ2008-agg or MQ2007-agg; by default both."),
     click.option("--methods", metavar="A,B,…", help="Methods, separated by commas; theta-mpm is mpm fitted to labels."),
@@ -93,7 +88,7 @@ def metasearch(data: str | None, sets: tuple[str, ...], methods: str | None) -> 
     """Fuse the search engines of the LETOR 4.0 aggregation sets (Volkovs, Larochelle and Zemel 2012, table 3)."""
     from concordant.experiments import metasearch as module
 
-    wanted, names = sets or module.SETS, _listed(methods) or module.default_methods()
+    wanted, names = sets or module.SETS, shared.listed(methods or "") or module.default_methods()
     with shared.progress("metasearch", module.n_steps(wanted, names)) as advance:
         return module, module.run(data, wanted, names, advance)
 
@@ -173,7 +168,7 @@ def document_ranking(
     """Learn to rank documents from features with and without ties (Tran and others 2016, table 2)."""
     from concordant.experiments import document_ranking as module
 
-    names, wanted = _listed(models), _listed(folds)
+    names, wanted = (shared.listed(text or "") or None for text in (models, folds))
     orders = module.ORDERS if features == "both" else (features,)
     with shared.progress("document-ranking", module.n_steps(data, names, orders, wanted, speed)) as advance:
         return module, module.run(data, names, orders, wanted, speed=speed, progress=advance)

@@ -49,12 +49,6 @@ def _model(_: click.Context, param: click.Parameter, name: str) -> str:
         raise click.BadParameter(str(error), param=param) from None
 
 
-def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    from concordant.registry import SIMULATORS
-
-    return [name for name in SIMULATORS.modules() if name.startswith(incomplete)]
-
-
 def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list[float] | None:
     if text is None:
         return None
@@ -65,7 +59,7 @@ def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list
 
 
 @click.command(cls=SimulateCommand, epilog=EPILOG)
-@click.argument("model", callback=_model, shell_complete=_complete)
+@click.argument("model", callback=_model, shell_complete=shared.complete("simulators"))
 @click.option("--items", default="10", metavar="N|A,B,…", help="How many items, or their labels.  [default: 10]")
 @click.option("--ballots", type=click.IntRange(0), default=100, help="How many ballots (per agent).  [default: 100]")
 @click.option("--seed", type=int, default=0, help="Seed of the random numbers.  [default: 0]")

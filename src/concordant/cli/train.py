@@ -52,8 +52,8 @@ class Trained:
 
 @click.command(cls=TrainCommand, epilog=EPILOG)
 @click.argument("train", nargs=-1, required=True, metavar="TRAIN…")
-@click.option("--method", "-m", default=DEFAULT, show_default=True, metavar="NAME", shell_complete=learners.complete,
-              help="Learner.")  # fmt: skip
+@click.option("--method", "-m", default=DEFAULT, show_default=True, metavar="NAME", help="Learner.",
+              shell_complete=shared.complete("learners"))  # fmt: skip
 @click.option("--valid", metavar="FILE", help="Validation rows: the best iteration on them is kept.")
 @click.option("--test", metavar="FILE", help="Test rows: only evaluated.")
 @click.option("--scale/--no-scale", default=True, show_default=True,

@@ -23,11 +23,11 @@ _SEASON = re.compile(r"atp_matches_\d{4}\.csv$")
 
 
 def _plain(_: Dataset, files: Files, __: str | None) -> Preferences:
-    return read(files[0] if len(files) == 1 else list(files))
+    return read(list(files))
 
 
 def _features(_: Dataset, files: Files, __: str | None) -> Any:
-    return read_features(files[0] if len(files) == 1 else list(files))
+    return read_features(list(files))
 
 
 def _runs(_: Dataset, files: Files, __: str | None) -> Preferences:
@@ -35,7 +35,7 @@ def _runs(_: Dataset, files: Files, __: str | None) -> Preferences:
 
 
 def _labels(known: Dataset, files: Files, _: str | None) -> Labels:
-    return read_labels(files[0] if len(files) == 1 else list(files), format="qrels" if known.label_files else None)
+    return read_labels(list(files), format="qrels" if known.label_files else None)
 
 
 # ---- PrefLib ----

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -398,15 +399,18 @@ def _translated(source: Source, error: Exception) -> FormatError:
     return source.error(f"the file cannot be read ({first}): check that it is what its name says.")
 
 
-def write_parquet(columns: dict[str, Any], path: str) -> None:
-    """Write columns of text and numbers as a parquet file."""
+def parquet_of(columns: Mapping[str, Any]) -> bytes:
+    """Return columns of text and numbers as the content of a parquet file."""
+    from tempfile import TemporaryDirectory
+
     table = {
         name: np.array(column, object) if isinstance(column, list) else np.asarray(column)
         for name, column in columns.items()
     }
-    with connect(path, small=True) as connection:
-        connection.register("columns_to_write", table)
-        connection.execute(f"COPY columns_to_write TO {quoted(path)} (FORMAT parquet)")
+    with TemporaryDirectory(prefix="concordant-") as folder, connect(path := f"{folder}/table", small=True) as opened:
+        opened.register("columns_to_write", table)
+        opened.execute(f"COPY columns_to_write TO {quoted(path)} (FORMAT parquet)")
+        return Path(path).read_bytes()
 
 
 # ---- zstd without a package for it ----
@@ -443,12 +447,11 @@ def _zstd_lines(path: str, name: str) -> Generator[bytes]:
 
 def zstd_compress_lines(content: bytes) -> bytes:
     """Pack text with zstd, line by line through DuckDB, where Python has no zstd of its own."""
-    import tempfile
-    from pathlib import Path
+    from tempfile import TemporaryDirectory
 
     if b"\r" in content or b"\x1f" in content or not content.endswith(b"\n"):
         raise InputError("This content cannot be packed with zstd here: pip install zstandard, or choose .gz or .xz.")
-    with tempfile.TemporaryDirectory(prefix="concordant-") as folder:
+    with TemporaryDirectory(prefix="concordant-") as folder:
         plain, packed = os.path.join(folder, "plain"), os.path.join(folder, "packed")
         Path(plain).write_bytes(content)
         with connect(plain, packed, small=True) as connection:

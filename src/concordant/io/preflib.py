@@ -128,13 +128,13 @@ class _File(Screen):
             content, separator = self._as_new_layout(content), ","
         self.data = np.frombuffer(content, np.uint8)
         found = kernels.parse_orders(self.data, ord(separator))
-        heads, names, orders, self.ptr, self.item, self.tier, bad, summary = found
-        for a, b in heads.tolist():
+        self.ptr, self.item, self.tier = found.ptr, found.item, found.tier
+        for a, b in found.heads.tolist():
             key, _, value = content[a:b].decode("utf-8").partition(":")
             self.header[key.strip().lower()] = value.strip()
-        self.number, self._spans = names[:, 0], names[:, 1:]
-        self.count_of_order, self.tiers, self.line = orders.T
-        self.summary = _Summary(*summary.tolist())
+        self.number, self._spans = found.names[:, 0], found.names[:, 1:]
+        self.count_of_order, self.tiers, self.line = found.orders.T
+        self.summary = _Summary(*found.summary.tolist())
         places = _Places(source, self.line, self._shift)  # apart: a cycle would keep the arrays alive
         super().__init__(places, len(self.line), options)
         self.type = self.header.get("data type", source.ending.removeprefix(".")).strip().lower()
@@ -142,7 +142,7 @@ class _File(Screen):
             raise source.error(_refusal(self.type))
         self.said: list[str] = []
         if self.type != "wmd":
-            self._report(*bad.T)
+            self._report(*found.bad.T)
 
     def _as_new_layout(self, content: bytes) -> bytes:
         """Rewrite the head of the layout before 2022, line by line; its orders stay as they are."""

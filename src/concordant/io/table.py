@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,7 @@ from concordant.errors import InputError
 from concordant.frames import FrameTable
 from concordant.io._compose import Columns, columns
 from concordant.io._csv import Dialect, sniff
-from concordant.io._duckdb import CsvTable, DuckTable, JsonTable, ParquetTable, write_parquet
+from concordant.io._duckdb import CsvTable, DuckTable, JsonTable, ParquetTable, parquet_of
 from concordant.io._formats import Format, Writing, declare
 from concordant.io._joined import JoinedTable
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
@@ -188,17 +187,7 @@ def _json(columns: Columns) -> bytes:
     return ("[\n" + ",\n".join(_json_objects(columns)) + "\n]\n").encode("utf-8")
 
 
-def _parquet(columns: Columns) -> bytes:
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory(prefix="concordant-") as folder:
-        path = os.path.join(folder, "table")
-        write_parquet(columns, path)
-        return Path(path).read_bytes()
-
-
-_ENCODERS = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "json": _json, "parquet": _parquet}
+_ENCODERS = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "json": _json, "parquet": parquet_of}
 
 
 def _cells(column: Any) -> list[Any]:

@@ -41,3 +41,9 @@ def max_by(index: AnyArray, values: AnyArray, n: int, least: float = 0.0) -> Flo
     largest = np.full(n, least)
     np.maximum.at(largest, index, values)
     return largest
+
+
+def spans(first: AnyArray, last: AnyArray) -> Int64s:
+    """Return the entries first[k]:last[k] of all k, one after the other."""
+    sizes = last - first
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(first - np.cumsum(sizes) + sizes, sizes))

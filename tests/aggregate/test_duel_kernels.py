@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from concordant.kernels import twins
-from concordant.kernels.bundles import Ballots
+from concordant.kernels.bundles import Ballots, Begin, Belief, DuelRows
 
 compiled = pytest.importorskip("concordant.kernels._compiled", reason="the compiled kernels are not built")
 
@@ -62,17 +62,14 @@ def test_terms_and_fits_are_alike(rng, model, has_order):
     ptr, (first, second, won, lost, tied, _) = compiled.matrix_duels(slot_ptr, wins, ties)
     order = rng.integers(0, 2, len(first)).astype(float) if has_order else np.empty(0)
     score = rng.normal(size=slot_ptr[-1]) * 5
-    same(
-        *(k.duel_terms(first, second, won, lost, tied, order, score, 0.3, -0.7, model) for k in (compiled, twins)),
-    )
+    rows = DuelRows(first, second, won, lost, tied, order)
+    same(*(k.duel_terms(rows, score, 0.3, -0.7, model) for k in (compiled, twins)))
     ridge = rng.random(len(ptr) - 1) + 0.01
     for is_gamma in (False, True):
-        one, two = (
-            k.fit_duels(slot_ptr, ptr, first, second, won, lost, tied, order, model, is_gamma, ridge, ridge, True)
-            for k in (compiled, twins)
-        )
-        same(one[:6], two[:6])
-        assert max(one[6].max(), two[6].max()) < 1e-9
+        belief = Belief(ridge, ridge, is_gamma)
+        one, two = (k.fit_duels(slot_ptr, ptr, rows, model, belief, Begin(), 1e-9, True) for k in (compiled, twins))
+        same([*one[:6], *one[9:]], [*two[:6], *two[9:]])
+        assert max(one.slack.max(), two.slack.max()) < 1e-9
 
 
 def test_far_scores_do_not_overflow(rng):
@@ -81,9 +78,7 @@ def test_far_scores_do_not_overflow(rng):
     for model in range(4):
         for gap in (40.0, 800.0):
             score = np.array([gap, 0.0])
-            found = [
-                k.duel_terms(first, second, *counts, np.empty(0), score, 0.0, 0.0, model) for k in (compiled, twins)
-            ]
+            found = [k.duel_terms(DuelRows(first, second, *counts), score, 0.0, 0.0, model) for k in (compiled, twins)]
             same(found[0][:3], found[1][:3])
             assert all(np.isfinite(x).all() for part in found for x in part)
 

@@ -7,11 +7,13 @@ import pytest
 from tests.aggregate.test_pairwise_models import MODELS, by_label, from_table, simulate
 
 import concordant as cc
-from concordant.aggregate.pairwise._model import log_evidence
-from concordant.models import problem as objective
+from concordant.kernels import links
 from concordant.models import solve
 from concordant.models.clusters import Voters
 from concordant.models.duels import Counting
+from concordant.models.evidence import log_evidence
+from concordant.models.likelihoods import ObservedDuels
+from concordant.models.priors import Prior
 
 
 # ---- the prior chosen by evidence ----
@@ -83,14 +85,15 @@ def test_a_number_and_the_word_auto_are_priors_and_nothing_else_is():
             cc.BradleyTerry(prior=wrong)
 
 
-@pytest.mark.parametrize("model", [objective.BRADLEY_TERRY, objective.DAVIDSON])
+@pytest.mark.parametrize("model", [links.BRADLEY_TERRY, links.DAVIDSON])
 def test_all_three_solvers_weigh_a_prior_alike(model):
     rng = np.random.default_rng(1)
     duels = Counting().duels(simulate(rng, rng.normal(size=30), 900, tie=0.2))
-    penalty = objective.Penalty(np.full(1, 0.5), np.full(1, 0.01))
-    small = log_evidence(solve.fit(duels, model, penalty, way="batch"), 1.0)
-    assert log_evidence(solve.fit(duels, model, penalty, way="matrix"), 1.0) == pytest.approx(small, abs=1e-6)
-    assert log_evidence(solve.fit(duels, model, penalty, way="products"), 1.0) == pytest.approx(small, abs=2.0)
+    prior = Prior(np.full(1, 0.5), np.full(1, 0.01))
+    fits = [solve.fit(ObservedDuels(duels, model), prior, way=way, with_log_det=True) for way in solve.WAYS]
+    small, matrix, products = (log_evidence(one, 1.0) for one in fits)
+    assert matrix == pytest.approx(small, abs=1e-6)
+    assert products == pytest.approx(small, abs=2.0)
 
 
 def test_the_evidence_of_two_items_is_near_the_integral():
@@ -101,8 +104,8 @@ def test_the_evidence_of_two_items_is_near_the_integral():
     likelihood = np.exp(-wins * np.logaddexp(0, -lead) - losses * np.logaddexp(0, lead))
     found, exact = [], []
     for ridge in (0.1, 1.0, 10.0):
-        penalty = objective.Penalty(np.full(1, ridge), np.full(1, 0.01))
-        found.append(log_evidence(solve.fit(duels, 0, penalty, way="batch"), 1.0))
+        prior = Prior(np.full(1, ridge), np.full(1, 0.01))
+        found.append(log_evidence(solve.fit(ObservedDuels(duels, 0), prior, way="batch"), 1.0))
         prior = np.exp(-ridge * lead**2 / 4) * np.sqrt(ridge / (4 * np.pi))
         exact.append(np.log((likelihood * prior).sum() * (lead[1] - lead[0])))
     assert np.diff(found) == pytest.approx(np.diff(exact), abs=0.1)
@@ -137,8 +140,7 @@ def test_large_instances_are_clustered_without_a_matrix(monkeypatch):
     ballots = [sorted(rng.permutation(40)[:6].tolist(), key=lambda i: -score[i] - rng.gumbel()) for _ in range(300)]
     prefs = cc.Preferences.from_rankings(ballots)
     usual = cc.rank(prefs, "bradley-terry")
-    monkeypatch.setattr(solve, "SMALL", 10)
-    monkeypatch.setattr(solve, "DENSE", 10)
+    monkeypatch.setattr(solve, "ways_of", lambda *_: [("products",) * 3])
     other = cc.rank(prefs, "bradley-terry")
     assert abs(np.log10(other.fit["prior"] / usual.fit["prior"])) < 0.2
     assert other.score == pytest.approx(usual.score, abs=0.1)
@@ -150,7 +152,7 @@ def test_unmentioned_candidates_enter_the_clusters_as_they_enter_the_counts(miss
     prefs = cc.Preferences.from_rankings([["a", "b"], ["b", "c"], ["c", "a"], ["a", "d"]] * 5)
     method = cc.BradleyTerry(prior=1.0, missing=missing)
     voters = Voters(prefs, Counting(missing=missing))
-    parts = solve.fit(Counting(missing=missing).duels(prefs), 0, objective.Penalty(np.ones(1), np.ones(1)))
+    parts = solve.fit(ObservedDuels(Counting(missing=missing).duels(prefs), 0), Prior(np.ones(1), np.ones(1)))
     gradients = voters.gradients(parts)
     total = np.bincount(gradients.slot, gradients.value, prefs.n_slots)
     assert total == pytest.approx(parts[0].score, abs=1e-8)  # at the optimum the prior's pull and the data balance

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant import kernels, laws
-from concordant.models import problem as objective
+from concordant import laws
+from concordant.kernels import links
 from concordant.models import solve
 from concordant.models.duels import Counting
+from concordant.models.likelihoods import ObservedDuels
+from concordant.models.priors import Prior
 from concordant.models.uncertainty import resample, simultaneous
 
 MODELS = ("bradley-terry", "thurstone", "davidson", "rao-kupper")
@@ -88,27 +90,24 @@ def test_gradients_and_curvature_agree_with_finite_differences(model, is_gamma):
     rng = np.random.default_rng(model + 10)
     shown = prefs.replace(shown=rng.permutation(len(prefs.item)).astype(np.int32))
     duels = Counting(order_effect=True).duels(shown)
-    problem = objective.Problem(duels, model, objective.Penalty(np.full(1, 0.3), np.full(1, 0.2), is_gamma))
-    point = rng.normal(size=problem.size) / 2
-    terms = problem.terms(point)
+    likelihood, prior = ObservedDuels(duels, model).alone(), Prior(np.full(1, 0.3), np.full(1, 0.2), is_gamma)
+    problem, m = solve.Matrix(likelihood, prior.alone(likelihood.m)), likelihood.m
+    point = rng.normal(size=(1, likelihood.size)) / 2
     step = 1e-5
-    gradient, hessian = problem.gradient(point, terms), problem.hessian(point, terms, is_exact=True)
-    if not is_gamma:
-        level = float(np.trace(kernels.laplacian(duels.first, duels.second, terms[3], problem.m))) / problem.m**2
-        hessian[: problem.m, : problem.m] -= level
-    for k in range(problem.size):
+    problem.evaluate(point)
+    gradient, hessian = problem.gradient()[0], problem.hessian(is_exact=True)[0]
+    hessian[:m, :m] -= (problem.along - problem.prior.along) / m
+    for k in range(likelihood.size):
         up, down = point.copy(), point.copy()
-        up[k] += step
-        down[k] -= step
-        there = [problem.terms(x) for x in (up, down)]
-        rise = (problem.objective(up, there[0]) - problem.objective(down, there[1])) / (2 * step)
-        assert gradient[k] == pytest.approx(rise, rel=1e-6, abs=1e-6)
-        bend = (problem.gradient(up, there[0]) - problem.gradient(down, there[1])) / (2 * step)
-        assert hessian[k] == pytest.approx(-bend, rel=1e-5, abs=1e-5)
+        up[0, k] += step
+        down[0, k] -= step
+        values, gradients = zip(*((problem.evaluate(x)[0], problem.gradient()[0]) for x in (up, down)), strict=True)
+        assert gradient[k] == pytest.approx((values[0] - values[1]) / (2 * step), rel=1e-6, abs=1e-6)
+        assert hessian[k] == pytest.approx((gradients[1] - gradients[0]) / (2 * step), rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize("way", ["batch", "matrix", "products"])
-@pytest.mark.parametrize("model", [objective.DAVIDSON, objective.RAO_KUPPER])
+@pytest.mark.parametrize("model", [links.DAVIDSON, links.RAO_KUPPER])
 def test_errors_of_ties_and_order_come_from_the_whole_matrix_of_second_derivatives(model, way):
     """Inverse of finite differences of the gradient over all parameters, with weak and strong priors."""
     for seed in range(12):
@@ -117,13 +116,12 @@ def test_errors_of_ties_and_order_come_from_the_whole_matrix_of_second_derivativ
         prefs = prefs.replace(shown=rng.permutation(len(prefs.item)).astype(np.int32))
         duels = Counting(order_effect=True).duels(prefs)
         ridge = np.full(1, 10.0 ** rng.integers(-2, 3))
-        penalty = objective.Penalty(ridge, ridge)
-        problem = objective.Problem(duels, model, penalty)
-        fitted = solve.with_errors(*solve.fit(duels, model, penalty, way=way))
-        point = np.concatenate([fitted.score, fitted.advantage, fitted.tie])
-        bend = np.empty((problem.size, problem.size))
-        for k, step in enumerate(1e-5 * np.eye(problem.size)):
-            up, down = (problem.gradient(point + side, problem.terms(point + side)) for side in (step, -step))
+        fitted = solve.with_errors(*solve.fit(ObservedDuels(duels, model), Prior(ridge, ridge), way=way))
+        problem = fitted.objective(0)
+        point, size = problem.point, problem.likelihood.size
+        bend = np.empty((size, size))
+        for k, step in enumerate(1e-5 * np.eye(size)):
+            up, down = (problem.evaluate(point + side) and problem.gradient()[0] for side in (step, -step))
             bend[k] = (down - up) / 2e-5
         bend[:6, :6] += 1.0  # "all scores up by the same" is no part of the model
         expected = np.diag(np.linalg.inv((bend + bend.T) / 2))[6:]
@@ -136,9 +134,9 @@ def test_all_three_solvers_find_the_same_optimum(model, is_gamma):
     rng = np.random.default_rng(1)
     prefs = simulate(rng, rng.normal(size=30), 900, tie=0.2)
     duels = Counting().duels(prefs)
-    penalty = objective.Penalty(np.full(1, 0.1), np.full(1, 0.1), is_gamma)
+    observed, prior = ObservedDuels(duels, model), Prior(np.full(1, 0.1), np.full(1, 0.1), is_gamma)
     ways = ("batch", "matrix", "products")
-    small, *others = (solve.with_errors(*solve.fit(duels, model, penalty, way=way)) for way in ways)
+    small, *others = (solve.with_errors(*solve.fit(observed, prior, way=way)) for way in ways)
     for part in (small, *others):
         assert part.slack[0] < 1e-6 * duels.total.sum()
         assert part.score == pytest.approx(small.score, abs=1e-6)
@@ -293,7 +291,7 @@ def test_large_instances_get_the_same_answer_without_a_matrix(monkeypatch):
     rng = np.random.default_rng(8)
     prefs = simulate(rng, rng.normal(size=150), 8000)
     dense = cc.rank(prefs, "bradley-terry")
-    monkeypatch.setattr(solve, "DENSE", 100)
+    monkeypatch.setattr(solve, "ways_of", lambda *_: [("products",) * 3])
     sparse = cc.rank(prefs, "bradley-terry")
     assert by_label(sparse) == pytest.approx(by_label(dense), abs=1e-6)
     assert by_label(sparse, sparse.detail("stderr")) == pytest.approx(by_label(dense, dense.detail("stderr")), rel=0.05)

@@ -10,9 +10,11 @@ from tests.cases import EDGES
 
 import concordant as cc
 from concordant import kernels, laws
+from concordant.aggregate.stagewise import _model as stagewise
 from concordant.aggregate.stagewise._posterior import sample_scores
+from concordant.models import solve
 from concordant.models import stages as stage_models
-from concordant.solvers.quasi_newton import maximise
+from concordant.models.likelihoods import ObservedStages
 
 SOLVERS = ("auto", "newton", "lbfgs", "mm")
 METHODS = ("plackett-luce", "ordered-partitions")
@@ -51,7 +53,7 @@ def log_likelihood(stages, score):
 
 def value_and_gradient(stages, score):
     worth = np.exp(score)
-    value, gain, rate = kernels.stage_sums(*stages.arrays, worth)
+    value, gain, rate = kernels.stage_sums(stages.rows, worth)
     return value + stages.wins @ score, stages.wins + worth * (gain - rate)
 
 
@@ -68,25 +70,33 @@ def test_value_gradient_and_curvature_agree_with_the_definition_and_finite_diffe
     value, gradient = value_and_gradient(stages, score)
     assert value == pytest.approx(log_likelihood(stages, score), abs=1e-10)
     assert gradient == pytest.approx(differences(lambda s: value_and_gradient(stages, s)[0], score), abs=1e-6)
-    curvature = kernels.stage_curvature(*stages.arrays, np.exp(score))
+    curvature = kernels.stage_hessian(stages.rows, np.exp(score))
     assert curvature == pytest.approx(-differences(lambda s: value_and_gradient(stages, s)[1], score), abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "gamma"])
 def test_the_derivatives_of_the_priors_agree_with_finite_differences(kind):
-    prior, rng = stage_models.Prior(0.7, kind), np.random.default_rng(0)
+    prior, rng = stagewise.prior_of(0.7, kind, 1).alone(5), np.random.default_rng(0)
     score = rng.normal(size=5)
 
     def derivatives(s):
-        gradient, diagonal, matrix = np.zeros(5), np.zeros(5), np.zeros((5, 5))
-        value = prior.add(s, stage_models.worths(s), gradient, diagonal)
-        prior.add_curvature(stage_models.worths(s), matrix)
-        return value, gradient, matrix
+        matrix = np.zeros((1, 5, 5))
+        prior.add_hessian(s[None], matrix)
+        return prior.value(s[None])[0], prior.gradient(s[None])[0], matrix[0]
 
-    assert derivatives(score)[1] == pytest.approx(differences(lambda s: derivatives(s)[0], score), abs=1e-6)
-    centred = np.eye(5) - (kind == "gaussian") / 5  # the Gaussian's shift is taken as given
-    expected = -differences(lambda s: derivatives(s)[1], score)
-    assert centred @ derivatives(score)[2] == pytest.approx(expected, abs=1e-6)
+    value, gradient, matrix = derivatives(score)
+    assert np.isfinite(value)
+    assert gradient == pytest.approx(differences(lambda s: derivatives(s)[0], score), abs=1e-6)
+    assert matrix == pytest.approx(-differences(lambda s: derivatives(s)[1], score), abs=1e-6)
+    assert prior.product(score[None], np.eye(5)) == pytest.approx(matrix, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_products_with_the_second_derivatives_need_no_matrix(seed):
+    prefs, stages, rng = random_stages(seed, "shuffle")
+    worth, x = np.exp(rng.normal(size=prefs.n_slots)), rng.normal(size=(prefs.n_slots, 3))
+    expected = kernels.stage_hessian(stages.rows, worth) @ x
+    assert kernels.stage_product(stages.rows, worth, x) == pytest.approx(expected, abs=1e-9)
 
 
 def test_long_ballots_of_tiny_worths_do_not_underflow():
@@ -99,20 +109,6 @@ def test_long_ballots_of_tiny_worths_do_not_underflow():
     assert value == pytest.approx(log_likelihood(stages, np.linspace(0, -300, n)))
 
 
-def test_the_solver_finds_the_maximum_of_a_quadratic():
-    rng = np.random.default_rng(0)
-    root = rng.normal(size=(30, 20))
-    matrix, target = root.T @ root + np.eye(20), rng.normal(size=20)
-
-    def function(x):
-        gap = x - target
-        return float(-gap @ matrix @ gap / 2), -matrix @ gap, np.diag(matrix).copy()
-
-    found = maximise(function, np.zeros(20), tolerance=1e-9)
-    assert found.is_converged
-    assert found.point == pytest.approx(target, abs=1e-8)
-
-
 # ---- optima ----
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("kind", ["gaussian", "gamma"])
@@ -122,28 +118,37 @@ def test_all_solvers_find_the_same_optimum_with_a_vanishing_gradient(solver, kin
     ballots = [[f"i{k}" for k in rng.permutation(8)[:5]] for _ in range(30)]
     ballots += [[["i0", "i1"], "i2", ["i3", "i4"], "i5"]] * 3
     prefs = cc.Preferences.from_rankings(ballots)
-    stages, prior = stage_models.stages_of(prefs, ties), stage_models.Prior(0.2, kind)
-    fit = stage_models.fit_stages(stages, prior, solver=solver)
-    assert fit.norm < 1e-9
-    reference = stage_models.fit_stages(stages, prior)
+    stages, prior = stage_models.stages_of(prefs, ties), stagewise.prior_of(0.2, kind, 1)
+    methods = (cc.PlackettLuce(solver=one) for one in (solver, "auto"))
+    fit, reference = (solve.with_errors(*method.fitted(stages, prior)) for method in methods)
+    assert fit.slack[0] < 1e-9 * fit.observed.total[0]
     assert fit.score == pytest.approx(reference.score, abs=1e-7)
-    assert fit.log_likelihood == pytest.approx(log_likelihood(stages, fit.score))
+    assert fit.value[0] == pytest.approx(log_likelihood(stages, fit.score))
     if fit.is_definite.all():
         assert fit.covariance == pytest.approx(reference.covariance, abs=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["gaussian", "gamma"])
+def test_all_ways_find_the_same_optimum(kind):
+    prefs, _ = simulate(200, 5, 12)
+    observed, prior = ObservedStages(stage_models.stages_of(prefs, "input")), stagewise.prior_of(0.2, kind, 1)
+    ways = ("batch", "matrix", "products")
+    batch, *others = (solve.with_errors(*solve.fit(observed, prior, way=way, with_log_det=True)) for way in ways)
+    for fit in others:
+        assert fit.score == pytest.approx(batch.score, abs=1e-7)
+        assert fit.covariance == pytest.approx(batch.covariance, abs=1e-6)
+    assert others[0].log_det == pytest.approx(batch.log_det, abs=1e-6)
+    assert others[1].log_det == pytest.approx(batch.log_det, abs=2.0)
+
+
 @pytest.mark.parametrize("method", METHODS)
-def test_a_large_instance_reaches_its_optimum(method):
+def test_a_large_instance_reaches_its_optimum(method, monkeypatch):
     prefs, truth = simulate(3000, 8, 300)
     ranking = cc.rank(prefs, method)
     assert ranking.fit["gradient"] < 1e-9
     assert np.corrcoef(ranking.score, truth)[0, 1] > 0.97
-    small = stage_models.SMALL
-    try:
-        stage_models.SMALL = 1000  # the same by the kernel's Newton steps
-        again = cc.rank(prefs, method)
-    finally:
-        stage_models.SMALL = small
+    monkeypatch.setattr(solve, "ways_of", lambda *_: [("batch",) * 3])  # the same by the kernel's Newton steps
+    again = cc.rank(prefs, method)
     assert again.score == pytest.approx(ranking.score, abs=1e-6)
     assert again.details["stderr"] == pytest.approx(ranking.details["stderr"], rel=1e-4)
 
@@ -204,7 +209,7 @@ def test_a_tied_pair_before_a_third_gets_equal_scores_under_the_gamma_prior():
 def test_the_likelihood_with_ties_curves_upwards_somewhere():
     # Hessian eigenvalue +1/6 at equal worths, along a - b, for one ballot {a, b} > c: weight / 2 - weight / 3.
     prefs = cc.Preferences.from_rankings([[["a", "b"], "c"]])
-    curvature = kernels.stage_curvature(*stage_models.stages_of(prefs, "partition").arrays, np.ones(3))
+    curvature = kernels.stage_hessian(stage_models.stages_of(prefs, "partition").rows, np.ones(3))
     along = np.array([1.0, -1.0, 0.0]) / np.sqrt(2)
     assert along @ curvature @ along == pytest.approx(-1 / 6)
 
@@ -249,7 +254,7 @@ def test_standard_errors_are_those_of_the_inverse_curvature_of_scores_that_sum_t
     prefs, _ = simulate(50, 4, 6)
     ranking = cc.rank(prefs, "plackett-luce", prior=0.0)
     stages = stage_models.stages_of(prefs, "input")
-    curvature = kernels.stage_curvature(*stages.arrays, np.exp(ranking.score))
+    curvature = kernels.stage_hessian(stages.rows, np.exp(ranking.score))
     expected = np.sqrt(np.diag(np.linalg.pinv(curvature)))
     assert ranking.details["stderr"] == pytest.approx(expected, rel=1e-6)
     assert ((ranking.slot_low < ranking.score) & (ranking.score < ranking.slot_high)).all()

@@ -23,7 +23,7 @@ from tests.losses.enumeration import (
 )
 
 from concordant import kernels
-from concordant.kernels.bundles import Subsets
+from concordant.kernels.bundles import StageRows, Subsets
 from concordant.losses.list_mle import ListMLELoss
 from concordant.losses.ordered_partitions import MeanPartitionLoss, OrderedPartitionLoss
 from concordant.losses.queries import Queries
@@ -253,9 +253,8 @@ def test_the_aggregate_method_of_the_same_name_has_the_same_likelihood() -> None
     starts = queries.tier_ptr[:-1]
     mark = np.zeros(9, np.uint8)
     mark[starts] = 1
-    value, gain, rate = kernels.stage_sums(
-        queries.ptr, np.arange(9, dtype=np.int32), mark, queries.weight, np.exp(scores)
-    )
+    rows = StageRows(queries.ptr, np.arange(9, dtype=np.int32), mark, queries.weight)
+    value, gain, rate = kernels.stage_sums(rows, np.exp(scores))
     is_alone = np.diff(queries.tier_ptr) == 1
     found = MeanPartitionLoss().evaluate(scores, queries)
     assert found.value == pytest.approx(-value - scores[starts[is_alone]].sum())

@@ -115,3 +115,67 @@ class PrefLibOrders(NamedTuple):
     tier: Int32s
     bad: Int64s
     summary: Int64s
+
+
+class DuelTerms(NamedTuple):
+    """The log-likelihood of duels at some scores: its value, its gradient by slot, and by row its derivatives.
+
+    ``slope`` and ``curve`` are the first and minus the second derivative in the lead of the first item, ``cross`` minus
+    the mixed one in lead and tie parameter; ``slope_x`` and ``curve_x`` are those of the tie parameter over all rows.
+    ``bend`` of it is due to how the model writes its tie parameter, and may be negative.
+    """
+
+    value: float
+    gradient: Floats
+    slope: Floats
+    curve: Floats
+    cross: Floats
+    slope_x: float
+    curve_x: float
+    bend: float
+
+
+class StageRows(NamedTuple):
+    """Ballots as stages; ``mark`` says what starts at an entry: 1 a tier that is chosen, 2 the rest, 0 nothing."""
+
+    indptr: Int64s
+    slot: Int32s
+    mark: Bytes
+    weight: Floats
+
+
+class Belief(NamedTuple):
+    """The prior by instance: its strength on scores and on other parameters; Gamma on worths, or normal on scores."""
+
+    ridge: Floats
+    ridge_extra: Floats
+    is_gamma: bool
+
+
+class Begin(NamedTuple):
+    """Where a search begins: scores by slot, advantage and tie parameter by instance; empty for the usual start."""
+
+    start: Floats = np.empty(0)
+    start_advantage: Floats = np.empty(0)
+    start_tie: Floats = np.empty(0)
+
+
+class Fitted(NamedTuple):
+    """Scores by slot, and by instance the other parameters and how the search ended.
+
+    ``log_det`` is the log-determinant of minus the second derivatives without the direction "all scores up by the
+    same", ``slack`` the largest derivative left. ``is_definite`` says whether the second derivatives are definite as
+    they are. Covariances are a block per instance, of scores that sum to zero; empty where they were not asked for.
+    """
+
+    score: Floats
+    advantage: Floats
+    tie: Floats
+    value: Floats
+    log_prior: Floats
+    log_det: Floats
+    slack: Floats
+    iterations: Int32s
+    is_definite: Bytes
+    covariance: Floats
+    extra_variance: Floats

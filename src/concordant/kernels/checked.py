@@ -53,7 +53,7 @@ RULES = (
     ),
     "slot_ptr cuts slot_item place fallback score start? start_log?",
     "slot_ptr squares before covariance strength opposition margin wins ties matrix is_above",
-    "slot_ptr counts critical prior ridge ridge_extra",
+    "slot_ptr counts critical prior ridge ridge_extra start_advantage? start_tie?",
     "ptr cuts score scores tier label vote order sequence row direction code start ranked_label",
     *("ptr squares before preference chance", "before like tied?", "ptr counts weight?"),
     *("rank_ptr cuts ranked_item", "label_ptr cuts label_item label_value", "rank_ptr beside label_ptr"),
@@ -94,10 +94,7 @@ OWN: dict[str, tuple[str, ...]] = {
     ),
     "fit_mpm_scores": ("slot_ptr cuts net start",),
     "fit_mpm_variances": ("pair_ptr cuts net", "slot_ptr triangles net", "slot_ptr beside pair_ptr"),
-    "fit_stages": (
-        *("slot_ptr beside ballot_ptr", "ballot_ptr over indptr", "slot inside slot_ptr over ballot_ptr"),
-        "prior is free",
-    ),
+    "fit_stages": (*("slot_ptr beside ballot_ptr", "ballot_ptr over indptr", "slot inside slot_ptr over ballot_ptr"),),
     "fuse_lists": ("lists like weight",),
     "group_keys": ("keys is free",),
     "group_rows": ("values like instance? agent?", "instance is free", "agent is free"),
@@ -123,6 +120,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "search_orders": ("draw is free",),
     "search_weak_orders": ("tier local ptr", "draw is free"),
     "split_blocks": ("start inside ptr by ptr",),
+    "stage_product": ("worth like x",),
     "tally_votes": ("winner like loser tie? weight?", "winner window low", "loser window low"),
     "violated_triangles": ("x is free",),
 }

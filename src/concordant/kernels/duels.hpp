@@ -6,10 +6,8 @@
 #include <cmath>
 #include <vector>
 
-enum Model { BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER };
-
-constexpr int32_t MAX_NEWTON = 100;
-constexpr double NEWTON_STEP = 1e-9; // quadratic convergence: after a step this small the next one is rounding
+// In the order of the links of kernels/links.py.
+enum Link { BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER };
 
 // Derivatives in d = score[first] - score[second] and in the tie parameter; curves and cross are negated seconds.
 struct Term {
@@ -94,15 +92,35 @@ inline Term rao_kupper_term(double d, double x, double won, double lost, double 
 
 // Rao-Kupper is concave in c, not in x: the bend of c in x adds this to the curve of x, over all rows. Where it takes
 // something away (`slope_x` > 0) the matrix of second derivatives may be indefinite; at the optimum it is not.
-inline double bend_of_tie(int model, double x, double slope_x) {
-    return model == RAO_KUPPER ? -(1 - sigmoid(x)) * slope_x : 0.0;
+inline double bend_of_tie(int link, double x, double slope_x) {
+    return link == RAO_KUPPER ? -(1 - sigmoid(x)) * slope_x : 0.0;
 }
 
-inline Term row_term(int model, double d, double x, double won, double lost, double tied) {
-    switch (model) {
+inline Term row_term(int link, double d, double x, double won, double lost, double tied) {
+    switch (link) {
     case BRADLEY_TERRY: return bradley_terry_term(d, won, lost, tied);
     case THURSTONE: return thurstone_term(d, won, lost, tied);
     case DAVIDSON: return davidson_term(d, x, won, lost, tied);
     default: return rao_kupper_term(d, x, won, lost, tied);
     }
 }
+
+// The bundle DuelRows as it comes from Python, and the rows of one instance.
+using DuelArrays = std::tuple<In<int32_t>, In<int32_t>, In<double>, In<double>, In<double>, In<double>>;
+
+struct DuelRows {
+    const int32_t *first, *second;
+    const double *won, *lost, *tied, *order; // order may be null: nobody is shown first
+    size_t n;
+
+    DuelRows(const DuelArrays &arrays, size_t from, size_t to)
+        : first(std::get<0>(arrays).data() + from), second(std::get<1>(arrays).data() + from),
+          won(std::get<2>(arrays).data() + from), lost(std::get<3>(arrays).data() + from),
+          tied(std::get<4>(arrays).data() + from),
+          order(std::get<5>(arrays).size() ? std::get<5>(arrays).data() + from : nullptr), n(to - from) {}
+    explicit DuelRows(const DuelArrays &arrays) : DuelRows(arrays, 0, std::get<0>(arrays).size()) {}
+
+    Term term(int link, size_t r, double lead, double advantage, double x) const {
+        return row_term(link, order ? lead + order[r] * advantage : lead, x, won[r], lost[r], tied[r]);
+    }
+};

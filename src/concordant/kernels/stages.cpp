@@ -3,7 +3,7 @@
 // log-likelihood = sum over stages of weight * (log(worth of the tier) - log(worth of all that remain)).
 // mark says what starts at an entry: 1 a tier that is chosen, 2 the rest (nothing more is chosen), 0 the tier goes on.
 // One pass backwards over a ballot gives what remains at each stage, one pass forwards the gradient: linear time.
-#include "cholesky.hpp"
+#include "newton.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,14 +17,21 @@ constexpr uint8_t GOES_ON = 0, CHOSEN = 1;
 constexpr double LARGE = 1e140, SMALL = 1e-140; // one more factor keeps a product inside the range of double
 constexpr double LEAST_LOG_WORTH = -320;        // so that the squares of worths do not underflow
 
-// Ballots [from, to) with their entries; slots count from `base`.
+// The bundle StageRows as it comes from Python, and ballots [from, to) of it; slots count from `base`.
+using StageArrays = std::tuple<In<int64_t>, In<int32_t>, In<uint8_t>, In<double>>;
+
 struct Stages {
     const int64_t *indptr;
     const int32_t *slot;
-    const uint8_t *mark;
-    const double *weight;
-    size_t from, to;
+    const uint8_t *mark = nullptr;
+    const double *weight = nullptr;
+    size_t from = 0, to = 0;
     int32_t base = 0;
+
+    Stages() = default;
+    explicit Stages(const StageArrays &arrays)
+        : indptr(std::get<0>(arrays).data()), slot(std::get<1>(arrays).data()), mark(std::get<2>(arrays).data()),
+          weight(std::get<3>(arrays).data()), to(std::get<3>(arrays).size()) {}
 };
 
 // Adds up weight * log(x) with one logarithm for many factors of the same weight.
@@ -203,20 +210,11 @@ void curve_stages(const Stages &all, const double *worth, size_t m, double *rema
     }
 }
 
-constexpr double LEAST_PIVOT = 1e-13; // of the diagonal: smaller ones are rounding errors
-
-struct Prior {
-    double strength;
-    bool is_gamma;
-};
-
-// The fit of one instance by Newton's method. Where ties make the second derivative indefinite, the part without the
-// tiers' own curvature is used: their log-sum is convex, so its tangent is a lower bound and every step still ascends.
-class Fit {
+// The stages of one instance.
+class StageLikelihood {
   public:
-    Fit(const Stages &stages, size_t m, Prior prior)
-        : stages_(stages), m_(m), prior_(prior), score(m, 0.0), wins_(m, 0.0), worth_(m), gain_(m), rate_(m),
-          gradient_(m), trial_(m), step_(m), tail_(longest(stages)) {
+    StageLikelihood(const Stages &stages, size_t m_)
+        : m(m_), n_extra(0), stages_(stages), wins_(m, 0.0), worth_(m), gain_(m), rate_(m), tail_(longest(stages)) {
         for (size_t b = stages.from; b < stages.to; ++b)
             for (int64_t k = stages.indptr[b]; k < stages.indptr[b + 1]; ++k) {
                 bool is_alone = k + 1 == stages.indptr[b + 1] || stages.mark[k + 1] != GOES_ON;
@@ -227,152 +225,47 @@ class Fit {
             }
     }
 
-    void run(int max_steps, double tolerance) {
-        double value = evaluate(score);
-        for (steps = 0; steps < max_steps; ++steps) {
-            double before = largest(gradient_);
-            if (before <= tolerance * (total_ + prior_.strength)) break;
-            curve();
-            step_ = gradient_;
-            solve(factor_.data(), m_, step_.data());
-            double slope = dot(gradient_.data(), step_.data(), m_);
-            double length = 1, next = value;
-            bool is_rounding = slope <= 1e-12 * (std::fabs(value) + 1e-3 * total_);
-            for (int halvings = 0; halvings < 60; ++halvings, length /= 2) {
-                for (size_t i = 0; i < m_; ++i) trial_[i] = score[i] + length * step_[i];
-                next = evaluate(trial_);
-                if (is_rounding || next >= value + 1e-4 * length * slope) break;
-            }
-            bool is_small = largest(step_) <= 1e-14 * (1 + largest(trial_));
-            score.swap(trial_);
-            value = next;
-            // Where the value cannot tell any more, the gradient falls at every step until it is rounding itself.
-            if (is_small || (is_rounding && largest(gradient_) > before / 2)) break;
-        }
-        value_ = value;
-        norm = largest(gradient_) / std::max(total_ + prior_.strength, 1e-300);
-        centre();
-    }
+    const size_t m, n_extra;
+    double total() const { return total_; }
+    // The log-sum of a tier of several items is convex: its tangent is a lower bound.
+    bool is_concave() const { return !has_ties_; }
+    void start(double *) const {}
 
-    // Covariance of scores that sum to zero; NaN where the second derivative is not definite.
-    bool covariance(double *result) {
-        evaluate(score);
-        bool is_definite = curve();
-        double along = m_ * (shift_ * m_ + (prior_.is_gamma ? 0.0 : prior_.strength));
-        invert(factor_.data(), m_, 1 / along, result);
-        if (!is_definite) std::fill(result, result + m_ * m_, NAN);
-        return is_definite;
-    }
-
-    double log_likelihood() const { return value_ - penalty_; }
-    double penalty() const { return penalty_; }
-
-    // Log-determinant of the curvature without the direction "all scores up by the same", which is no part of the
-    // model; that of ties, which would take something away, is left out.
-    double log_det() {
-        evaluate(score);
-        bool had_ties = std::exchange(has_ties_, false);
-        curve();
-        has_ties_ = had_ties;
-        double along = shift_ * static_cast<double>(m_) + (prior_.is_gamma ? 0.0 : prior_.strength);
-        return log_determinant(factor_.data(), m_) - std::log(along);
-    }
-
-  private:
-    static double largest(const std::vector<double> &x) {
-        double most = 0;
-        for (double value : x) most = std::max(most, std::fabs(value));
-        return most;
-    }
-
-    double evaluate(const std::vector<double> &s) {
-        double top = *std::max_element(s.begin(), s.end());
-        for (size_t i = 0; i < m_; ++i) worth_[i] = std::exp(std::max(s[i] - top, LEAST_LOG_WORTH));
+    double evaluate(const double *s) {
+        double top = *std::max_element(s, s + m);
+        for (size_t i = 0; i < m; ++i) worth_[i] = std::exp(std::max(s[i] - top, LEAST_LOG_WORTH));
         std::fill(gain_.begin(), gain_.end(), 0.0);
         std::fill(rate_.begin(), rate_.end(), 0.0);
-        double value = sum_stages(stages_, worth_.data(), gain_.data(), rate_.data(), tail_);
-        for (size_t i = 0; i < m_; ++i) {
-            value += wins_[i] * (s[i] - top);
-            gradient_[i] = wins_[i] + worth_[i] * (gain_[i] - rate_[i]);
-        }
-        penalty_ = 0;
-        if (prior_.is_gamma) {
-            double sum = 0;
-            for (double worth : worth_) sum += worth;
-            for (size_t i = 0; i < m_; ++i) {
-                penalty_ += prior_.strength * (s[i] - top - std::log(sum));
-                gradient_[i] += prior_.strength * (1 - static_cast<double>(m_) * worth_[i] / sum);
-            }
-        } else {
-            for (size_t i = 0; i < m_; ++i) {
-                penalty_ -= prior_.strength / 2 * s[i] * s[i];
-                gradient_[i] -= prior_.strength * s[i];
-            }
-        }
-        return value + penalty_;
+        double value = stages_.base ? sum_stages(stages_, worth_.data(), gain_.data(), rate_.data(), tail_)
+                                    : sum_all_stages(stages_, worth_.data(), gain_.data(), rate_.data());
+        for (size_t i = 0; i < m; ++i) value += wins_[i] * (s[i] - top);
+        return value;
     }
 
-    // Factorise the second derivative at the worths of the last evaluation; false if it had to be made definite.
-    bool curve() {
-        std::vector<double> remaining(m_ * m_, 0.0), tied(has_ties_ ? m_ * m_ : 0, 0.0);
-        curve_stages(stages_, worth_.data(), m_, remaining.data(), has_ties_ ? tied.data() : nullptr, tail_);
-        double sum = 0, trace = 0;
-        for (double worth : worth_) sum += worth;
-        for (size_t i = 0; i < m_; ++i) {
-            double share = worth_[i] / sum, scale = prior_.strength * static_cast<double>(m_);
-            if (prior_.is_gamma) {
-                for (size_t j = 0; j <= i; ++j) remaining[i * m_ + j] -= scale * share * worth_[j] / sum;
-                remaining[i * m_ + i] += scale * share;
-            } else {
-                remaining[i * m_ + i] += prior_.strength;
-            }
-            trace += remaining[i * m_ + i];
-        }
-        shift_ = std::max(trace, 1e-300) / static_cast<double>(m_ * m_);
-        for (double &value : remaining) value += shift_;
-        if (has_ties_) {
-            factor_ = remaining;
-            for (size_t k = 0; k < m_ * m_; ++k) factor_[k] -= tied[k];
-            if (factorise(factor_.data(), m_, LEAST_PIVOT)) return true;
-        }
-        double lift = 0;
-        for (int tries = 0; tries < 60; ++tries) {
-            factor_ = remaining;
-            for (size_t i = 0; i < m_; ++i) factor_[i * m_ + i] += lift;
-            if (factorise(factor_.data(), m_, LEAST_PIVOT)) return !has_ties_ && lift == 0;
-            lift = lift == 0 ? 1e-10 * shift_ * static_cast<double>(m_) : lift * 10;
-        }
-        return false;
+    void gradient(double *g) const {
+        for (size_t i = 0; i < m; ++i) g[i] += wins_[i] + worth_[i] * (gain_[i] - rate_[i]);
     }
 
-    void centre() {
-        double mean = 0;
-        for (double s : score) mean += s;
-        mean /= static_cast<double>(m_);
-        for (double &s : score) s -= mean;
+    void hessian(double *h, bool is_exact) {
+        bool with_ties = has_ties_ && is_exact;
+        std::vector<double> tied(with_ties ? m * m : 0, 0.0);
+        curve_stages(stages_, worth_.data(), m, h, with_ties ? tied.data() : nullptr, tail_);
+        for (size_t k = 0; k < tied.size(); ++k) h[k] -= tied[k];
     }
-
-    Stages stages_;
-    size_t m_;
-    Prior prior_;
-
-  public:
-    std::vector<double> score;
-    int steps = 0;
-    double norm = 0;
 
   private:
-    std::vector<double> wins_, worth_, gain_, rate_, gradient_, trial_, step_, tail_, factor_;
-    double total_ = 0, value_ = 0, penalty_ = 0, shift_ = 0;
+    Stages stages_;
+    std::vector<double> wins_, worth_, gain_, rate_, tail_;
+    double total_ = 0;
     bool has_ties_ = false;
 };
 
-nb::tuple stage_sums(In<int64_t> indptr, In<int32_t> slot, In<uint8_t> mark, In<double> weight, In<double> worth) {
+nb::tuple stage_sums(const StageArrays &arrays, In<double> worth) {
     Buffer<double> gain(worth.size(), 0.0), rate(worth.size(), 0.0);
     double value;
     {
         nb::gil_scoped_release release;
-        Stages all{indptr.data(), slot.data(), mark.data(), weight.data(), 0, weight.size()};
+        Stages all(arrays);
         value = sum_all_stages(all, worth.data(), gain.get(), rate.get());
     }
     return nb::make_tuple(value, gain.give(), rate.give());
@@ -382,7 +275,8 @@ Out<double> stage_rates(In<int64_t> indptr, In<int32_t> slot, In<double> draw, I
     Buffer<double> rate(worth.size(), 0.0);
     {
         nb::gil_scoped_release release;
-        Stages all{indptr.data(), slot.data(), nullptr, nullptr, 0, indptr.size() - 1};
+        Stages all;
+        all.indptr = indptr.data(), all.slot = slot.data(), all.to = indptr.size() - 1;
         std::vector<double> tail(longest(all));
         for (size_t b = 0; b < all.to; ++b) {
             int64_t from = all.indptr[b], to = all.indptr[b + 1];
@@ -394,13 +288,12 @@ Out<double> stage_rates(In<int64_t> indptr, In<int32_t> slot, In<double> draw, I
     return rate.give();
 }
 
-Out2<double> stage_curvature(In<int64_t> indptr, In<int32_t> slot, In<uint8_t> mark, In<double> weight,
-                             In<double> worth) {
+Out2<double> stage_hessian(const StageArrays &arrays, In<double> worth) {
     size_t m = worth.size();
     Buffer<double> matrix(m * m, 0.0);
     {
         nb::gil_scoped_release release;
-        Stages all{indptr.data(), slot.data(), mark.data(), weight.data(), 0, weight.size()};
+        Stages all(arrays);
         bool has_ties = false;
         for (size_t b = 0; b < all.to && !has_ties; ++b)
             for (int64_t k = all.indptr[b]; k + 1 < all.indptr[b + 1]; ++k)
@@ -417,60 +310,74 @@ Out2<double> stage_curvature(In<int64_t> indptr, In<int32_t> slot, In<uint8_t> m
     return matrix.give2(m, m);
 }
 
-nb::tuple fit_stages(In<int64_t> slot_ptr, In<int64_t> ballot_ptr, In<int64_t> indptr, In<int32_t> slot,
-                     In<uint8_t> mark, In<double> weight, double prior, bool is_gamma, int max_steps, double tolerance,
-                     bool with_errors, bool with_evidence) {
-    size_t instances = slot_ptr.size() - 1, slots = static_cast<size_t>(slot_ptr.data()[instances]);
-    size_t cells = 0;
-    for (size_t q = 0; with_errors && q < instances; ++q) {
-        size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - slot_ptr.data()[q]);
-        cells += m * m;
-    }
-    Buffer<double> score(slots, 0.0), covariance(cells, 0.0), value(instances, 0.0), norm(instances, 0.0);
-    Buffer<double> penalty(instances, 0.0), log_det(instances, 0.0);
-    Buffer<int32_t> steps(instances, 0);
-    Buffer<uint8_t> is_definite(instances, 1);
+// The matrix of second derivatives (that of tiers of several items left out, which would take something away) times
+// many vectors at once, without building it; x has one row per slot.
+Out2<double> stage_product(const StageArrays &arrays, In<double> worth, In2<double> x) {
+    size_t m = worth.size(), columns = x.shape(1);
+    Buffer<double> result(m * columns, 0.0);
     {
         nb::gil_scoped_release release;
-        size_t at = 0;
-        for (size_t q = 0; q < instances; ++q) {
-            int64_t first = slot_ptr.data()[q];
-            size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - first);
-            size_t block = at;
-            at += m * m;
-            if (m < 2) continue;
-            Stages stages{indptr.data(),
-                          slot.data(),
-                          mark.data(),
-                          weight.data(),
-                          static_cast<size_t>(ballot_ptr.data()[q]),
-                          static_cast<size_t>(ballot_ptr.data()[q + 1]),
-                          static_cast<int32_t>(first)};
-            Fit fit(stages, m, {prior, is_gamma});
-            fit.run(max_steps, tolerance);
-            std::copy(fit.score.begin(), fit.score.end(), score.get() + first);
-            value[q] = fit.log_likelihood();
-            norm[q] = fit.norm;
-            steps[q] = fit.steps;
-            penalty[q] = fit.penalty();
-            if (with_errors) is_definite[q] = fit.covariance(covariance.get() + block);
-            if (with_evidence) log_det[q] = fit.log_det();
+        Stages all(arrays);
+        const double *w = worth.data();
+        std::vector<double> tail(longest(all)), sums(longest(all) * columns), so_far(columns), rate(m, 0.0);
+        for (size_t b = 0; b < all.to; ++b) {
+            int64_t from = all.indptr[b], to = all.indptr[b + 1];
+            sum_tail(all, w, from, to, tail.data());
+            std::fill(so_far.begin(), so_far.end(), 0.0);
+            for (int64_t k = to; k-- > from;) { // what remains, weighted by the vectors
+                const double *own = x.data() + static_cast<size_t>(all.slot[k]) * columns;
+                double *sum = &sums[static_cast<size_t>(k - from) * columns];
+                for (size_t c = 0; c < columns; ++c) sum[c] = so_far[c] += w[all.slot[k]] * own[c];
+            }
+            std::fill(so_far.begin(), so_far.end(), 0.0);
+            double rate_so_far = 0;
+            for (int64_t k = from; k < to; ++k) {
+                if (all.mark[k] == CHOSEN) {
+                    double first = all.weight[b] / tail[k - from], second = first / tail[k - from];
+                    const double *sum = &sums[static_cast<size_t>(k - from) * columns];
+                    rate_so_far += first;
+                    for (size_t c = 0; c < columns; ++c) so_far[c] += second * sum[c];
+                }
+                rate[static_cast<size_t>(all.slot[k])] += rate_so_far;
+                double *out = result.get() + static_cast<size_t>(all.slot[k]) * columns;
+                for (size_t c = 0; c < columns; ++c) out[c] -= so_far[c];
+            }
+        }
+        for (size_t i = 0; i < m; ++i)
+            for (size_t c = 0; c < columns; ++c)
+                result[i * columns + c] = w[i] * (result[i * columns + c] + rate[i] * x.data()[i * columns + c]);
+    }
+    return result.give2(m, columns);
+}
+
+nb::object fit_stages(In<int64_t> slot_ptr, In<int64_t> ballot_ptr, const StageArrays &arrays,
+                      const BeliefArrays &belief, const BeginArrays &begin, double small_step, bool with_errors) {
+    Fits fits(slot_ptr, belief, begin, with_errors);
+    {
+        nb::gil_scoped_release release;
+        for (size_t q = 0; q < fits.instances(); ++q) {
+            if (fits.size(q) > 1) {
+                Stages stages(arrays);
+                stages.from = static_cast<size_t>(ballot_ptr.data()[q]);
+                stages.to = static_cast<size_t>(ballot_ptr.data()[q + 1]);
+                stages.base = static_cast<int32_t>(fits.first(q));
+                StageLikelihood likelihood(stages, fits.size(q));
+                fits.fit(q, likelihood, false, small_step);
+            }
+            fits.next(q);
         }
     }
-    return nb::make_tuple(score.give(), covariance.give(), value.give(), norm.give(), steps.give(), is_definite.give(),
-                          penalty.give(), log_det.give());
+    return fits.give();
 }
 
 } // namespace
 
 void bind_stages(nb::module_ &m) {
-    m.def("stage_sums", &stage_sums, "indptr"_a.noconvert(), "slot"_a.noconvert(), "mark"_a.noconvert(),
-          "weight"_a.noconvert(), "worth"_a.noconvert());
+    m.def("stage_sums", &stage_sums, "stages"_a.noconvert(), "worth"_a.noconvert());
     m.def("stage_rates", &stage_rates, "indptr"_a.noconvert(), "slot"_a.noconvert(), "draw"_a.noconvert(),
           "worth"_a.noconvert());
-    m.def("stage_curvature", &stage_curvature, "indptr"_a.noconvert(), "slot"_a.noconvert(), "mark"_a.noconvert(),
-          "weight"_a.noconvert(), "worth"_a.noconvert());
-    m.def("fit_stages", &fit_stages, "slot_ptr"_a.noconvert(), "ballot_ptr"_a.noconvert(), "indptr"_a.noconvert(),
-          "slot"_a.noconvert(), "mark"_a.noconvert(), "weight"_a.noconvert(), "prior"_a, "is_gamma"_a, "max_steps"_a,
-          "tolerance"_a, "with_errors"_a, "with_evidence"_a);
+    m.def("stage_hessian", &stage_hessian, "stages"_a.noconvert(), "worth"_a.noconvert());
+    m.def("stage_product", &stage_product, "stages"_a.noconvert(), "worth"_a.noconvert(), "x"_a.noconvert());
+    m.def("fit_stages", &fit_stages, "slot_ptr"_a.noconvert(), "ballot_ptr"_a.noconvert(), "stages"_a.noconvert(),
+          "belief"_a.noconvert(), "begin"_a.noconvert(), "small_step"_a, "with_errors"_a);
 }

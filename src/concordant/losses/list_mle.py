@@ -18,8 +18,8 @@ import numpy as np
 
 from concordant import kernels
 from concordant.kernels.codes import Duel
+from concordant.kernels.links import chances
 from concordant.losses.base import NOTHING, Evaluation, Loss
-from concordant.losses.duels import chances
 from concordant.losses.queries import Queries
 from concordant.types import Floats
 

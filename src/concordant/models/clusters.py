@@ -23,8 +23,8 @@ from concordant import kernels
 from concordant.gather import sum_by
 from concordant.models.completed import with_missing
 from concordant.models.duels import Counting, trusted
-from concordant.models.problem import DAVIDSON
-from concordant.models.solve import Part
+from concordant.models.likelihoods import ObservedDuels
+from concordant.models.solve import Fit
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int64s
 
@@ -61,7 +61,7 @@ class Voters:
         pairs = self.prefs.weight * size * (size - 1)
         return float((pairs * (size + 1)).sum() / (3 * pairs.sum())) if pairs.sum() > 0 else 1.0
 
-    def gradients(self, parts: list[Part]) -> Gradients:
+    def gradients(self, parts: list[Fit]) -> Gradients:
         """Return the gradient of every voter at a fit."""
         prefs, n = self.prefs, len(self.weight)
         score, advantage, tie = np.zeros(prefs.n_slots), np.zeros(prefs.n_instances), np.zeros(prefs.n_instances)
@@ -79,7 +79,7 @@ class Voters:
             score,
             advantage,
             tie,
-            parts[0].model,
+            _duels(parts[0]).link,
         )
         # A voter with several ballots of different weights: weights enter the sum, the square is taken of the whole.
         weight = prefs.weight / np.sqrt(np.maximum(self.weight[self.unit], 1e-300))
@@ -114,20 +114,16 @@ class Gradients:
 class Scatter:
     """The gradients of voters at one part of a fit: the formulas of the top of this file."""
 
-    def __init__(self, part: Part, gradients: Gradients) -> None:
+    def __init__(self, part: Fit, gradients: Gradients) -> None:
         self.part, self.gradients = part, gradients
-        size, penalty = np.diff(part.duels.slot_ptr), part.penalty
-        owner = np.repeat(np.arange(len(size)), size)
-        free = 0.0
-        if penalty.basis is not None and penalty.shrink is not None:
-            free = (penalty.basis**2 * penalty.shrink).sum(axis=1)
+        size = np.diff(part.slot_ptr)
         # The prior's curvature on its diagonal, and by how much the fit made gradients smaller.
-        self.pull = penalty.ridge[owner] * (np.exp(part.raw_score) if penalty.is_gamma else 1.0) * (1 - free)
-        taken = 1 - self.pull * part.variance - 1 / np.maximum(size, 1)[owner]
+        self.pull, self.variance = part.prior.pull(part.score, part.slot_ptr), part.variance
+        taken = 1 - self.pull * self.variance - np.repeat(1 / np.maximum(size, 1), size)
         leverage = np.clip(taken / np.maximum(gradients.times[part.slots], 1.0), 0.0, MOST_LEVERAGE)
         self.enlarge = 1 / np.sqrt(1 - leverage)
-        ends = zip(part.duels.slot_ptr[:-1].tolist(), part.duels.slot_ptr[1:].tolist(), strict=True)
-        is_compared = np.diff(part.duels.ptr) > 0
+        ends = zip(part.slot_ptr[:-1].tolist(), part.slot_ptr[1:].tolist(), strict=True)
+        is_compared = np.diff(_duels(part).duels.ptr) > 0
         self.spans = [(q, slice(a, b)) for q, (a, b) in enumerate(ends) if is_compared[q]]
 
     def rows(self, q: int, span: slice) -> Any:
@@ -139,8 +135,8 @@ class Scatter:
         here, voters = slice(g.entry_ptr[at], g.entry_ptr[at + 1]), slice(g.row_ptr[at], g.row_ptr[at + 1])
         row, column = g.row[here] - voters.start, g.slot[here] - self.part.slots[span.start]
         n, enlarge = int(voters.stop - voters.start), self.enlarge[span]
-        if self.has_extras:
-            side, corner, columns = self._border(q, span)
+        if self.part.observed.n_extra:
+            side, corner, columns = self._border(q)
             found = np.bincount(row * m + column, g.value[here], n * m).reshape(n, m)
             return (found - g.extra[voters][:, columns] @ np.linalg.solve(corner, side.T)) * enlarge
         if n * m <= LARGEST_ARRAY:
@@ -149,21 +145,17 @@ class Scatter:
 
         return csr_array((g.value[here] * enlarge[column], (row, column)), shape=(n, m))
 
-    @property
-    def has_extras(self) -> bool:
-        """Whether there is an order effect or a tie parameter."""
-        return len(self.part.duels.order) > 0 or self.part.model >= DAVIDSON
-
-    def _border(self, q: int, span: slice) -> tuple[Floats, Floats, list[int]]:
-        p, point = self.part.problem(q, span)
-        columns = [c for c, used in enumerate((p.has_order, p.has_tie)) if used]
-        return *p.border(p.terms(point), is_exact=True), columns
+    def _border(self, q: int) -> tuple[Floats, Floats, list[int]]:
+        at = self.part.objective(q)
+        side, corner = at.likelihood.border(is_exact=True)
+        columns = [int(name == "tie") for name in at.likelihood.extras()]
+        return side, corner + at.prior.extra[0, 0] * np.eye(len(corner)), columns
 
     def traces(self) -> tuple[float, float]:
         """Return the traces of J A and of what it would be for independent pairs, over all instances."""
         found = expected = 0.0
         for q, span in self.spans:
-            expected += span.stop - span.start - 1 - float(self.pull[span] @ self.part.variance[span])
+            expected += span.stop - span.start - 1 - float(self.pull[span] @ self.variance[span])
             rows = self.rows(q, span)
             if self.part.covariance is not None:
                 found += float((rows * (rows @ self.part.block(q))).sum())
@@ -172,7 +164,7 @@ class Scatter:
                 found += float(((rows @ signs) * (rows @ self.part.times_inverse(signs))).sum()) / N_DRAWS
         return found, expected
 
-    def clustered(self, factor: float, rng: np.random.Generator) -> Part:
+    def clustered(self, factor: float, rng: np.random.Generator) -> Fit:
         """Return the part with clustered covariances; ``factor`` is the dependence."""
         part = replace(self.part, extra_variance=factor * self.part.extra_variance)
         if not self.spans:
@@ -180,13 +172,13 @@ class Scatter:
         if part.covariance is None or (len(part.instances) == 1 and len(part.score) > LARGEST_BLOCK):
             draws = self._draws(factor, rng)
             return replace(part, covariance=None, variance=(draws**2).mean(axis=1), draws=draws)
-        covariance, variance = part.covariance.copy(), part.variance.copy()
-        start = np.concatenate([[0], np.cumsum(np.diff(part.duels.slot_ptr) ** 2)])
+        covariance, variance = part.covariance.copy(), self.variance.copy()
+        start = np.concatenate([[0], np.cumsum(np.diff(part.slot_ptr) ** 2)])
         for q, span in self.spans:
             block = part.block(q)
             influence = self.rows(q, span) @ block
             found = influence.T @ influence + (factor * self.pull[span] * block) @ block
-            stretch = self._stretch(np.diag(found), factor * part.variance[span])
+            stretch = self._stretch(np.diag(found), factor * self.variance[span])
             found *= stretch[:, None] * stretch
             covariance[start[q] : start[q + 1]], variance[span] = found.reshape(-1), np.diag(found)
         return replace(part, covariance=covariance, variance=variance)
@@ -197,14 +189,14 @@ class Scatter:
         noise = rows.T @ rng.standard_normal((rows.shape[0], N_DRAWS))
         noise += np.sqrt(factor * self.pull)[:, None] * rng.standard_normal(noise.shape)
         drawn = self.part.times_inverse(noise)
-        return np.asarray(self._stretch((drawn**2).mean(axis=1), factor * self.part.variance)[:, None] * drawn)
+        return np.asarray(self._stretch((drawn**2).mean(axis=1), factor * self.variance)[:, None] * drawn)
 
     @staticmethod
     def _stretch(variance: Floats, least: Floats) -> Floats:
         return np.sqrt(np.maximum(least / np.maximum(variance, 1e-300), 1.0))
 
 
-def dependence(parts: list[Part], voters: Voters) -> float:
+def dependence(parts: list[Fit], voters: Voters) -> float:
     """Return how many times larger the variance of the gradient is than that of independent pairs; 1 at least."""
     gradients = voters.gradients(parts)
     return _dependence([Scatter(part, gradients) for part in parts], voters)
@@ -219,9 +211,14 @@ def _dependence(scatters: list[Scatter], voters: Voters) -> float:
     return max(ratio, 1.0)
 
 
-def clustered(parts: list[Part], voters: Voters, seed: int | None) -> list[Part]:
+def clustered(parts: list[Fit], voters: Voters, seed: int | None) -> list[Fit]:
     """Replace the covariances by ones that stay right when the comparisons of a voter depend on each other."""
     gradients, rng = voters.gradients(parts), np.random.default_rng(seed)
     scatters = [Scatter(part, gradients) for part in parts]
     factor = _dependence(scatters, voters)
     return [scatter.clustered(factor, rng) for scatter in scatters]
+
+
+def _duels(part: Fit) -> ObservedDuels:
+    assert isinstance(part.observed, ObservedDuels)
+    return part.observed

@@ -17,6 +17,7 @@ from concordant.errors import InputError, ParameterError
 from concordant.gather import segment_index
 from concordant.kernels.bundles import DuelRows
 from concordant.preferences import Preferences
+from concordant.segments import pointer, spans
 from concordant.types import Floats, Int32s, Int64s
 from concordant.vocabulary import shorten
 
@@ -45,6 +46,11 @@ class Duels:
         return int(self.slot_ptr[-1])
 
     @property
+    def rows(self) -> DuelRows:
+        """What the kernels take."""
+        return DuelRows(self.first, self.second, self.won, self.lost, self.tied, self.order)
+
+    @property
     def total(self) -> Floats:
         """How much was counted in every row."""
         return self.won + self.lost + self.tied
@@ -55,25 +61,11 @@ class Duels:
 
     def restrict(self, instances: Int64s) -> tuple[Duels, Int64s]:
         """Return the duels of some instances with slots renumbered, and their slots here."""
-        size, rows = np.diff(self.slot_ptr)[instances], np.diff(self.ptr)[instances]
-        slot_ptr, ptr = (np.concatenate([[0], np.cumsum(counts)]).astype(np.int64) for counts in (size, rows))
-        shift = self.slot_ptr[instances] - slot_ptr[:-1]
-        slots = np.arange(slot_ptr[-1]) + np.repeat(shift, size)
-        row = np.arange(ptr[-1]) + np.repeat(self.ptr[instances] - ptr[:-1], rows)
-        lower = np.repeat(shift, rows)
-        return (
-            Duels(
-                slot_ptr,
-                ptr,
-                (self.first[row] - lower).astype(np.int32),
-                (self.second[row] - lower).astype(np.int32),
-                self.won[row],
-                self.lost[row],
-                self.tied[row],
-                self.order[row] if len(self.order) else self.order,
-            ),
-            slots,
-        )
+        slots, rows = (spans(ptr[instances], ptr[instances + 1]) for ptr in (self.slot_ptr, self.ptr))
+        slot_ptr, ptr = (pointer(np.diff(whole)[instances]) for whole in (self.slot_ptr, self.ptr))
+        lower = np.repeat(self.slot_ptr[instances] - slot_ptr[:-1], np.diff(ptr)).astype(np.int32)
+        own = DuelRows._make(column[rows] if len(column) else column for column in self.rows)
+        return Duels(slot_ptr, ptr, *own._replace(first=own.first - lower, second=own.second - lower)), slots
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,15 @@ elsewhere. Reference: D. MacKay, Bayesian interpolation, 1992.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import lgamma, log
 
 import numpy as np
 
+from concordant.models import solve
+from concordant.models.likelihoods import Observed
+from concordant.models.priors import Prior
+from concordant.models.solve import Fit
 from concordant.types import Floats, Int64s
 
 PER_DECADE = 10
@@ -63,14 +67,49 @@ def is_higher(one: float, other: float) -> bool:
 def log_constant(kind: str, strength: Floats, size: Int64s) -> Floats:
     """Return the logarithm of the constant that makes a prior a density, for instances of these sizes.
 
-    ``gaussian``: normal scores that sum to nothing; ``gamma``: independent Gamma worths (mean one), whose density is
-    written strength * (s - exp(s) + 1); ``dirichlet``: the shares of such worths.
+    ``gaussian``: normal scores that sum to nothing. Gamma worths (mean one) have the density strength * (s - log mean
+    worth) + a constant: that of their shares (``dirichlet``), or for ``gamma`` that of the worths themselves, their
+    total averaged out as if it were normal.
     """
     strength = np.broadcast_to(strength, size.shape)
     if kind == "gaussian":
         return np.asarray(np.maximum(size - 1, 0) / 2 * np.log(strength))
     if kind == "gamma":
         one = np.array([a * log(a) - a - lgamma(a) for a in strength.tolist()])
-        return np.asarray(size * one)
+        return np.asarray(size * one - 0.5 * np.log(strength))
     pairs = zip(strength.tolist(), size.tolist(), strict=True)
-    return np.array([lgamma(m * a) - m * lgamma(a) if m else 0.0 for a, m in pairs])
+    return np.array([lgamma(m * a) - m * (lgamma(a) + a * log(m)) if m else 0.0 for a, m in pairs])
+
+
+def log_evidence(fits: Sequence[Fit], times: float = 1.0) -> float:
+    """Return the logarithm of the chance of the data under the prior, each observation counted 1 / times."""
+    total = 0.0
+    for fit in fits:
+        size, prior = np.diff(fit.slot_ptr), fit.prior
+        kind = fit.observed.gamma_kind if prior.is_gamma else "gaussian"
+        free = np.maximum(size - 1, 0) + fit.observed.n_extra
+        posterior = (fit.value + fit.log_prior) / times + log_constant(kind, prior.ridge / times, size)
+        total += float((posterior - 0.5 * (fit.log_det - free * np.log(times))).sum())
+    return total
+
+
+class PriorSearch:
+    """Fits under priors of several strengths, each beginning at the nearest one known."""
+
+    def __init__(self, observed: Observed, prior_of: Callable[[float], Prior]) -> None:
+        self.observed, self.prior_of = observed, prior_of
+        self._known: dict[float, list[Fit]] = {}
+
+    def fitted(self, strength: float) -> list[Fit]:
+        """Return a rough fit under a prior of this strength."""
+        if strength not in self._known:
+            nearest = min(self._known, key=lambda one: abs(log(one / strength)), default=None)
+            start = None if nearest is None else self._known[nearest]
+            self._known[strength] = solve.fit(
+                self.observed, self.prior_of(strength), start, solve.ROUGH_STEP, with_log_det=True
+            )
+        return self._known[strength]
+
+    def best(self, times: float = 1.0, unit: float = 1.0) -> tuple[float, float]:
+        """Return the strength with the highest evidence, and the variance of its logarithm."""
+        return choose_prior(lambda strength: log_evidence(self.fitted(strength), times), times / unit)

@@ -17,10 +17,9 @@ import numpy as np
 from concordant import kernels, memory
 from concordant.errors import InputError
 from concordant.gather import segment_index
-from concordant.losses.duels import chances
+from concordant.kernels import links
 from concordant.models.counts import agent_of_ballot, count
 from concordant.models.duels import Counting, Duels
-from concordant.models.problem import DAVIDSON
 from concordant.models.stages import Staging, worths
 from concordant.preferences import Preferences
 from concordant.subsets import parts_of_subset
@@ -194,7 +193,7 @@ class PairModel(FittedModel):
     0.667
     """
 
-    model: int
+    link: int
     advantage: Floats
     """Of the item shown first, by instance."""
     tie: Floats
@@ -214,7 +213,7 @@ class PairModel(FittedModel):
         """Return the chances that the first slot of each pair wins, loses and ties; ``order`` is 1 if shown first."""
         instance = np.searchsorted(self.slot_ptr, first, side="right") - 1
         lead = self.score[first] - self.score[second] + order * self.advantage[instance]
-        return chances(self.model, lead, self.tie[instance])
+        return links.chances(self.link, lead, self.tie[instance])
 
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
@@ -224,7 +223,7 @@ class PairModel(FittedModel):
         known = (first >= 0) & (second >= 0)
         up, down, even = self.chances(first[known], second[known], duels.order[known] if len(duels.order) else 0.0)
         won, lost, tied = duels.won[known], duels.lost[known], duels.tied[known]
-        if self.model < DAVIDSON:
+        if not links.has_tie_parameter(self.link):
             won, lost, tied = won + tied / 2, lost + tied / 2, np.zeros(len(tied))
         tiny = np.finfo(float).tiny
         value = won * np.log(np.maximum(up, tiny)) + lost * np.log(np.maximum(down, tiny))
@@ -271,7 +270,7 @@ class StageModel(FittedModel):
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
         """Return the chances that the first slot of each pair is put before the second, or behind it."""
-        return chances(0, self.score[first] - self.score[second], np.zeros(len(first)))
+        return links.chances(links.BRADLEY_TERRY, self.score[first] - self.score[second], np.zeros(len(first)))
 
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
@@ -281,7 +280,7 @@ class StageModel(FittedModel):
         owner = segment_index(prefs.slot_ptr)
         np.maximum.at(top, owner, score)
         above = score - top[owner]
-        return float(kernels.stage_sums(*stages.arrays, np.exp(np.maximum(above, -320.0)))[0] + stages.wins @ above)
+        return float(kernels.stage_sums(stages.rows, np.exp(np.maximum(above, -320.0)))[0] + stages.wins @ above)
 
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
         """Draw rankings of all candidates without ties: of how many items tie the model says nothing."""
@@ -302,7 +301,7 @@ class MPMModel(FittedModel):
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
         """Return the chances that a preference between the two slots of each pair is for the first, the second."""
-        return chances(0, 2 * self._exponent(first, second), np.zeros(len(first)))
+        return links.chances(links.BRADLEY_TERRY, 2 * self._exponent(first, second), np.zeros(len(first)))
 
     def distribution(self, instance: object = None) -> Floats:
         """Return the consensus distribution: P(the next preference is row over column), summing to 1."""

@@ -1,326 +1,415 @@
-"""Fitting score models to duels: three ways to the same optimum, chosen by the size of an instance.
+"""Fitting scores to observations: three ways to the same optimum, chosen by what they would cost.
 
-- up to 128 candidates: Newton's method in a kernel, all instances in one call
-- up to 4,000 where many of them met (1,000 where few did): Newton's method with dense Cholesky factors (LAPACK)
-- above: Newton's method with conjugate gradients on the rows themselves; nothing dense is ever built
+- batch: many small instances in one kernel call, Newton's method with small dense matrices
+- matrix: one instance, Newton's method with dense Cholesky factors (LAPACK)
+- products: one instance, Newton's method with conjugate gradients on the observations; nothing dense is ever built
 
-The objective is the log-likelihood of the duels minus a penalty, concave in the scores. Scores are centred. The
-covariance is that of centred scores: the inverse of the exact Hessian of the objective with the direction "all scores
-up by the same" taken out. Without a matrix the inverse is out of reach; its diagonal is estimated from draws of
-the normal distribution with that precision (perturb each row, solve), made precise by conditioning: the variance of
-a score given all the others is known exactly, only that of its conditional mean is left to the draws. Its
-log-determinant, which the choice of a prior needs, comes from stochastic Lanczos quadrature with fixed probes.
+The objective is the log-likelihood plus the log-prior. Scores are centred. The covariance is that of centred scores:
+the inverse of minus the second derivatives with the direction "all scores up by the same" taken out. Without a matrix
+the inverse is out of reach; its diagonal is estimated from draws of the normal distribution with that precision
+(perturb the observations, solve), made precise by conditioning: the variance of a score given all the others is known
+exactly, only that of its conditional mean is left to the draws. Its log-determinant, which the choice of a prior needs,
+comes from stochastic Lanczos quadrature with fixed probes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from concordant import kernels, memory
+from concordant import memory
 from concordant.errors import InputError
-from concordant.models.duels import Duels
-from concordant.models.problem import Penalty, Problem, climb
-from concordant.types import Floats, Int32s, Int64s
+from concordant.kernels.bundles import Begin
+from concordant.kernels.newton import Objective, Summit, climb
+from concordant.models.likelihoods import DuelLikelihood, LargeLikelihood, Observed
+from concordant.models.priors import LargePrior, Prior
+from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
 
-SMALL, DENSE = 128, 4000
-LEAST_SPARSE, FEW_ROWS = 1000, 1 / 16  # above so many candidates rows that fill less of a matrix go without one
-MATRICES = 9  # held at once by the dense solver
-MAX_NEWTON = 100
-SMALL_STEP = 1e-6  # after a full step this small the error is about its square
+WAYS = ("batch", "matrix", "products")
+SMALL_STEP = 1e-7  # after a full step this small the error is far smaller
+ROUGH_STEP = 0.02  # where only the evidence of a prior is wanted
+ROUGH_IN_BATCH = 1e-3
+MATRICES = 9  # held at once by the way of matrices
 N_DRAWS = 64
-N_PROBES, N_LANCZOS = 12, 30
+
+# Seconds, measured: a multiplication of the two Cholesky factorisations, and a call from Python.
+IN_BATCH, IN_LAPACK, CALL = 1.2e-10, 2.5e-11, 6e-5
+STEPS, PRODUCTS = 3, 8  # Newton steps of a fit that begins near its end, and products in each
+SOLVED = 40  # products of a solution to many digits
 
 
 @dataclass(frozen=True)
-class Part:
-    """Fitted instances: scores centred, covariance blocks one after the other (None when too large).
+class Fit:
+    """Fitted instances: scores centred, covariance blocks one after the other (None when not wanted or too large).
 
     ``variance`` is by slot; ``draws`` are centred deviations of the scores, one column each, where there is no
     covariance. By instance: ``value`` is the log-likelihood, ``log_prior`` that of the prior up to its constant,
-    ``log_det`` that of the negative Hessian (without the direction "all scores up by the same").
+    ``log_det`` that of minus the second derivatives (without the direction "all scores up by the same"), ``slack`` the
+    largest derivative left, ``is_definite`` whether the second derivatives are definite, so that errors exist.
     """
 
     instances: Int64s
     slots: Int64s
-    duels: Duels
-    penalty: Penalty
-    model: int
+    observed: Observed
+    prior: Prior
     way: str
-    """How it was solved: batch (many small instances in a kernel), matrix or products (of second derivatives)."""
+    """How errors are found."""
     score: Floats
     advantage: Floats
     tie: Floats
-    extra_variance: Floats
-    covariance: Floats | None
-    variance: Floats
     value: Floats
     log_prior: Floats
     log_det: Floats
     slack: Floats
     iterations: Int32s
+    is_definite: Bytes | Bools
+    covariance: Floats | None = None
+    variance: Floats = field(default_factory=lambda: np.empty(0))
+    extra_variance: Floats = field(default_factory=lambda: np.zeros((1, 2)))
     draws: Floats | None = None
     ends: tuple[Floats, Floats] | None = None
     """Ends of the score intervals, where they were resampled."""
 
-    def block(self, q: int) -> Floats:
-        """Return the covariance of one instance."""
-        assert self.covariance is not None
-        size = np.diff(self.duels.slot_ptr)
-        start, m = int((size[:q] ** 2).sum()), int(size[q])
-        return self.covariance[start : start + m * m].reshape(m, m)
+    @property
+    def slot_ptr(self) -> Int64s:
+        """The slots of every instance here."""
+        return self.observed.slot_ptr
 
     @property
-    def raw_score(self) -> Floats:
-        """Scores before they were centred: only the Gamma prior has a view on their level, a mean worth of one."""
-        if not self.penalty.is_gamma:
-            return self.score
-        size = np.diff(self.duels.slot_ptr)
-        owner = np.repeat(np.arange(len(size)), size)
-        worth = np.bincount(owner, np.exp(np.clip(self.score, -300.0, 300.0)), len(size)) / np.maximum(size, 1)
-        return self.score - np.log(worth[owner])
-
-    def problem(self, q: int, span: slice) -> tuple[Problem, Floats]:
-        """Return one instance, whose slots here are these, and the point its fit ended at."""
-        own = self.duels if len(self.instances) == 1 else self.duels.restrict(np.array([q]))[0]
-        found = Problem(own, self.model, self.penalty.of(np.array([q]), self.slots[span]))
-        extras = [self.advantage[q : q + 1]] * found.has_order + [self.tie[q : q + 1]] * found.has_tie
-        return found, np.concatenate([self.raw_score[span], *extras])
-
-    def times_inverse(self, columns: Floats) -> Floats:
-        """Return the covariance of centred scores times columns, of a part with a single instance."""
-        if self.covariance is not None:
-            return self.block(0) @ columns
-        problem, point = self.problem(0, slice(0, len(self.score)))
-        right = np.concatenate([columns, np.zeros((problem.size - problem.m, columns.shape[1]))])
-        found = Curvature(problem, point, problem.terms(point), is_exact=True).solve(right, 1e-4)[: problem.m]
-        return np.asarray(found - found.mean(axis=0))
+    def begin(self) -> Begin:
+        """This fit as the beginning of another."""
+        return Begin(self.score, self.advantage, self.tie)
 
     @property
     def blocks(self) -> Iterator[tuple[int, slice, Floats]]:
         """Walk the instances: (number, slots, covariance)."""
         assert self.covariance is not None
         start = 0
-        for q, (a, b) in enumerate(
-            zip(self.duels.slot_ptr[:-1].tolist(), self.duels.slot_ptr[1:].tolist(), strict=True)
-        ):
+        for q, (a, b) in enumerate(zip(self.slot_ptr[:-1].tolist(), self.slot_ptr[1:].tolist(), strict=True)):
             m = b - a
             yield q, slice(a, b), self.covariance[start : start + m * m].reshape(m, m)
             start += m * m
 
+    def block(self, q: int) -> Floats:
+        """Return the covariance of one instance."""
+        assert self.covariance is not None
+        size = np.diff(self.slot_ptr)
+        start, m = int((size[:q] ** 2).sum()), int(size[q])
+        return self.covariance[start : start + m * m].reshape(m, m)
+
+    def objective(self, q: int) -> Large:
+        """Return the objective of one instance, evaluated where its fit ended."""
+        at = np.array([q])
+        own = self.observed if len(self.instances) == 1 else self.observed.restrict(at)[0]
+        span = slice(int(self.slot_ptr[q]), int(self.slot_ptr[q + 1]))
+        prior = self.prior.of(at, np.arange(span.start, span.stop))
+        found = LARGE.get(self.way, Matrix).of(own, prior)
+        likelihood = found.likelihood
+        point = np.zeros((1, likelihood.size))
+        point[0, : likelihood.m] = self.score[span]
+        for name, place in likelihood.extras().items():
+            point[0, place] = getattr(self, name)[q]
+        found.evaluate(point)
+        return found
+
+    def times_inverse(self, columns: Floats) -> Floats:
+        """Return the covariance of centred scores times columns, of a fit of a single instance."""
+        if self.covariance is not None:
+            return self.block(0) @ columns
+        return self.objective(0).times_inverse(columns)
+
+
+class Costs(NamedTuple):
+    """About how many seconds every instance takes: a fit in three ways, log-determinants and errors in two."""
+
+    batch: Floats
+    matrix: Floats
+    products: Floats
+    factor: Floats
+    lanczos: Floats
+    inverse: Floats
+    draws: Floats
+
+
+def costs_of(observed: Observed) -> Costs:
+    """Estimate what every instance costs."""
+    m = np.diff(observed.slot_ptr).astype(np.float64)
+    hessian, product = observed.costs
+    probes, length = observed.probes
+    factor = IN_LAPACK * m**3 + hessian
+    factor = np.where([memory.fits(8 * MATRICES * one) for one in (m**2).tolist()], factor, np.inf)
+    return Costs(
+        batch=STEPS * (IN_BATCH * m**3 + hessian),
+        matrix=STEPS * (factor + CALL),
+        products=STEPS * PRODUCTS * (product + CALL),
+        factor=factor,
+        lanczos=length * (probes * product / 3 + CALL),
+        inverse=3 * factor,
+        draws=SOLVED * (N_DRAWS * product / 3 + CALL),
+    )
+
+
+def ways_of(observed: Observed, prior: Prior, with_log_det: bool) -> list[tuple[str, str, str]]:
+    """Return the cheapest ways to fit every instance, to find the log-determinant there, and its errors."""
+    cost = costs_of(observed)
+    log_det = np.minimum(cost.factor, cost.lanczos) if with_log_det else 0.0
+    batch = np.full_like(cost.batch, np.inf) if prior.basis is not None else cost.batch
+    fits = np.argmin(np.stack([batch, cost.matrix + log_det, cost.products + log_det]), axis=0).tolist()
+    others = [np.where(a <= b, 1, 2).tolist() for a, b in ((cost.factor, cost.lanczos), (cost.inverse, cost.draws))]
+    return [(WAYS[k], WAYS[a], WAYS[b]) if k else ("batch",) * 3 for k, a, b in zip(fits, *others, strict=True)]
+
 
 def fit(
-    duels: Duels,
-    model: int,
-    penalty: Penalty,
-    start: list[Part] | None = None,
+    observed: Observed,
+    prior: Prior,
+    start: Sequence[Fit] | None = None,
     small_step: float = SMALL_STEP,
     way: str | None = None,
-) -> list[Part]:
-    """Fit a model to the duels of all instances; parts differ in how they were solved.
+    with_log_det: bool = False,
+) -> list[Fit]:
+    """Fit all instances; parts differ in how they were solved.
 
-    ``start`` is an earlier fit of the same duels to begin with; a search ends with a step below ``small_step``; ``way``
-    (batch, matrix, products) is chosen by size unless it is given.
+    ``start`` is an earlier fit of the same observations to begin with; a search ends with a step below ``small_step``;
+    ``way`` is chosen by cost unless it is given. The log-determinant is found only where it is wanted.
     """
-    size = np.diff(duels.slot_ptr)
-    is_small = size <= (SMALL if penalty.basis is None else 0)
-    if way is not None:
-        is_small[:] = way == "batch"
-    small, large = np.flatnonzero(is_small), np.flatnonzero(~is_small)
-    parts = [_fit_small(duels, model, penalty, small, False)] if len(small) else []
-    for k, q in enumerate(large.tolist(), start=len(parts)):
-        own, slots = (duels, np.arange(duels.n_slots)) if len(size) == 1 else duels.restrict(np.array([q]))
-        problem = Problem(own, model, penalty.of(np.array([q]), slots), None if start is None else start[k])
-        solve = _fit_sparse if (way or way_of(own)) == "products" else _fit_dense
-        parts.append(solve(problem, np.array([q]), slots, small_step))
-    return parts
+    n = len(observed.slot_ptr) - 1
+    ways = [(way,) * 3] * n if way is not None else ways_of(observed, prior, with_log_det)
+    begin = None if start is None else _joined(start, observed.slot_ptr)
+    is_small = np.array([one == "batch" for one, _, _ in ways], bool)
+    groups = [np.flatnonzero(is_small)] if is_small.any() else []
+    fits = []
+    for instances in [*groups, *(np.array([q]) for q in np.flatnonzero(~is_small).tolist())]:
+        whole = len(instances) == n
+        own, slots = (observed, np.arange(int(observed.slot_ptr[-1]))) if whole else observed.restrict(instances)
+        here, from_here = prior.of(instances, slots), Begin()
+        if begin is not None:
+            from_here = Begin(begin.start[slots], begin.start_advantage[instances], begin.start_tie[instances])
+        climbing, for_log_det, for_errors = ways[instances[0]]
+        if climbing == "batch":
+            batch = own.batch(here.belief, from_here, min(small_step, ROUGH_IN_BATCH), False)
+            fits.append(Fit(instances, slots, own, here, "batch", **{**batch._asdict(), "covariance": None}))
+            continue
+        objective = LARGE[climbing].of(own, here)
+        found = climb(objective, _begin(objective, from_here), small_step)
+        if with_log_det and for_log_det != climbing:
+            objective = LARGE[for_log_det].of(own, here)
+            objective.evaluate(found.point)
+        log_det = objective.log_det() if with_log_det else 0.0
+        fits.append(objective.fitted(found, (instances, slots, own, here, for_errors), log_det))
+    return fits
 
 
-def with_errors(part: Part) -> Part:
+def _joined(fits: Sequence[Fit], slot_ptr: Int64s) -> Begin:
+    """Return where other fits ended, for all instances."""
+    n = len(slot_ptr) - 1
+    begin = Begin(np.zeros(int(slot_ptr[-1])), np.zeros(n), np.zeros(n))
+    for one in fits:
+        begin.start[one.slots], begin.start_advantage[one.instances] = one.score, one.advantage
+        begin.start_tie[one.instances] = one.tie
+    return begin
+
+
+def with_errors(fitted: Fit) -> Fit:
     """Return a fit with the covariance of its scores, or where that is too large their variances and draws."""
-    if part.way == "batch":
-        own = np.arange(len(part.instances))
-        found = _fit_small(part.duels, part.model, part.penalty, own, True)
-        return replace(part, covariance=found.covariance, variance=found.variance, extra_variance=found.extra_variance)
-    problem, point = part.problem(0, slice(0, len(part.score)))
-    terms = problem.terms(point)
-    if part.way == "products":
-        curvature = Curvature(problem, point, terms, is_exact=True)
-        variance, draws = curvature.marginal_variances()
-        return replace(part, variance=variance, draws=draws, extra_variance=curvature.extra_variances())
-    covariance, variance, extra = _dense_errors(problem, _factor(problem.hessian(point, terms, is_exact=True)))
-    return replace(part, covariance=covariance, variance=variance, extra_variance=extra)
-
-
-def way_of(duels: Duels) -> str:
-    """Say whether a single instance is better fitted with a matrix of second derivatives or with products alone."""
-    m = duels.n_slots
-    is_large = m > DENSE or not memory.fits(8 * MATRICES * float(m) ** 2)
-    return "products" if is_large or (m > LEAST_SPARSE and len(duels.first) < FEW_ROWS * m**2) else "matrix"
-
-
-def _fit_small(duels: Duels, model: int, penalty: Penalty, instances: Int64s, with_errors: bool = True) -> Part:
-    if len(instances) == len(duels.slot_ptr) - 1:
-        own, slots = duels, np.arange(duels.n_slots)
-    else:
-        own, slots = duels.restrict(instances)
-    here = penalty.of(instances, slots)
-    score, advantage, tie, covariance, extra_variance, value, slack, log_det, iterations = kernels.fit_duels(
-        own.slot_ptr,
-        own.ptr,
-        own.first,
-        own.second,
-        own.won,
-        own.lost,
-        own.tied,
-        own.order,
-        model,
-        here.is_gamma,
-        here.ridge,
-        here.ridge_extra,
-        with_errors,
-    )
-    size = np.diff(own.slot_ptr)
-    owner = np.repeat(np.arange(len(size)), size)
-    variance = np.zeros(len(score))
-    if with_errors:
+    if fitted.way == "batch":
+        found = fitted.observed.batch(fitted.prior.belief, fitted.begin, SMALL_STEP, True)
+        covariance, extra, is_definite = found.covariance, found.extra_variance, found.is_definite
+        size = np.diff(fitted.slot_ptr)
+        owner = np.repeat(np.arange(len(size)), size)
         start = np.concatenate([[0], np.cumsum(size**2)])[:-1][owner]
-        place = np.arange(len(score)) - own.slot_ptr[:-1][owner]
+        place = np.arange(len(owner)) - fitted.slot_ptr[:-1][owner]
         variance = np.maximum(covariance[start + place * (size[owner] + 1)], 0.0)
-    on_scores = np.bincount(owner, here.log_density(score, here.ridge[owner]), len(size))
-    centre = (np.bincount(owner, score, len(size)) / np.maximum(size, 1))[owner]
-    return Part(
-        instances,
-        slots,
-        own,
-        here,
-        model,
-        "batch",
-        score - centre,
-        advantage,
-        tie,
-        extra_variance,
-        covariance if with_errors else None,
-        variance,
-        value,
-        on_scores - 0.5 * here.ridge_extra * (advantage**2 + tie**2),
-        log_det,
-        slack,
-        iterations,
-    )
+        return replace(fitted, covariance=covariance, variance=variance, extra_variance=extra, is_definite=is_definite)
+    return fitted.objective(0).with_errors(fitted)
 
 
-def _fit_dense(problem: Problem, instances: Int64s, slots: Int64s, small_step: float = SMALL_STEP) -> Part:
-    from scipy.linalg import lapack
-
-    point = problem.start()
-    terms = problem.terms(point)
-    iteration, factor = 0, np.empty((0, 0))
-    while iteration < MAX_NEWTON:
-        iteration += 1
-        gradient = problem.gradient(point, terms)
-        factor = _factor(problem.hessian(point, terms))
-        step, _ = lapack.dpotrs(factor, gradient)
-        point, terms, share = climb(problem, point, terms, step, gradient)
-        if share == 1.0 and np.abs(step).max() < small_step:
-            break
-    # The factor of the last step is that of the optimum up to the step's length, unless it left something out.
-    if terms[7] > 0:
-        factor = _factor(problem.hessian(point, terms, is_exact=True))
-    log_det = 2 * float(np.log(np.diag(factor)).sum()) - np.log(problem.along)
-    return _part(problem, instances, slots, point, terms, log_det, iteration, "matrix")
+def _begin(objective: Large, begin: Begin) -> Floats:
+    """Return where to begin: at an earlier fit or, of very many observations, where one of some of them ends."""
+    likelihood = objective.likelihood
+    if len(begin.start):
+        point = np.zeros((1, likelihood.size))
+        point[0, : likelihood.m] = begin.start
+        for name, place in likelihood.extras().items():
+            point[0, place] = getattr(begin, f"start_{name}")[0]
+        return point
+    some = likelihood.sample()
+    if some is None:
+        return likelihood.start()
+    part, step = some
+    weaker = replace(objective.prior.whole, ridge=objective.prior.whole.ridge / step).alone(part.m)
+    return climb(Products(part, weaker), part.start(), ROUGH_STEP).point
 
 
-def _dense_errors(problem: Problem, factor: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the covariance of centred scores, its diagonal, and the variances of the other parameters."""
-    from scipy.linalg import lapack
+# ---- one instance ----
+class Large(Objective):
+    """The objective of one large instance."""
 
-    m, n = problem.m, problem.size
-    extra_variance = np.zeros((1, 2))
-    inverse, _ = lapack.dpotri(factor, overwrite_c=1)
-    whole = inverse.T  # Fortran's upper triangle is our lower one
-    upper = np.triu_indices(n, 1) if n <= 64 else None
-    if upper is not None:
-        whole[upper] = whole.T[upper]
-    else:
-        whole = np.tril(whole) + np.tril(whole, -1).T
-    if problem.has_order:
-        extra_variance[0, 0] = whole[m, m]
-    if problem.has_tie:
-        extra_variance[0, 1] = whole[-1, -1]
-    own = whole[:m, :m] if n > m else whole
-    mean = own.mean(axis=1)
-    own -= mean[:, None]
-    own -= mean[None, :] - mean.mean()
-    covariance = np.ascontiguousarray(own).reshape(-1)
-    return covariance, np.maximum(covariance[:: m + 1], 0.0), extra_variance
+    likelihood: LargeLikelihood
+    prior: LargePrior
+
+    def __init__(self, likelihood: LargeLikelihood, prior: LargePrior) -> None:
+        super().__init__(likelihood, prior)
+        self.is_exact = np.ones(1, bool)
+
+    @classmethod
+    def of(cls, observed: Observed, prior: Prior) -> Self:
+        """Return the objective of the only instance."""
+        likelihood = observed.alone()
+        return cls(likelihood, prior.alone(likelihood.m))
+
+    def fitted(self, found: Summit, what: tuple[Int64s, Int64s, Observed, Prior, str], log_det: float) -> Fit:
+        """Return the fit that ended here; ``what`` are its first fields."""
+        places = self.likelihood.extras()
+        advantage, tie = (
+            found.point[:, places[name]] if name in places else np.zeros(1) for name in ("advantage", "tie")
+        )
+        instances, slots, observed, prior, way = what
+        return Fit(
+            instances,
+            slots,
+            observed,
+            prior,
+            way,
+            score=found.point[0, : self.m],
+            advantage=advantage,
+            tie=tie,
+            value=self.log_likelihood,
+            log_prior=self.log_prior,
+            log_det=np.array([log_det]),
+            slack=found.slack,
+            iterations=found.iterations,
+            is_definite=self.is_exact,
+        )
+
+    def log_det(self) -> float:
+        """Return the log-determinant of minus the second derivatives, less "all scores up by the same"."""
+        raise NotImplementedError
+
+    def times_inverse(self, columns: Floats) -> Floats:
+        """Return the covariance of centred scores times columns."""
+        raise NotImplementedError
+
+    def with_errors(self, fitted: Fit) -> Fit:
+        """Return the fit with what is known of its covariance."""
+        raise NotImplementedError
+
+    def _filled(self, columns: Floats) -> Floats:
+        """Add rows of zeros for the other parameters."""
+        return np.concatenate([columns, np.zeros((self.likelihood.size - self.m, columns.shape[1]))])
 
 
-def _factor(hessian: Floats) -> Floats:
-    """Return the Cholesky factor; a matrix that rounding made indefinite gets a little more on its diagonal."""
-    from scipy.linalg import lapack
+class Matrix(Large):
+    """With the whole matrix of second derivatives."""
 
-    more = 1e-14 * float(np.trace(hessian))
-    for _ in range(12):
-        factor, failed = lapack.dpotrf(hessian.T, lower=0)
-        if not failed:
-            return np.asarray(factor)
-        hessian[np.diag_indices(len(hessian))] += more
-        more *= 10
-    raise InputError("These comparisons cannot be fitted: give the model a prior, or a larger one.")
+    factor: Floats | None = None
+
+    def step(self, gradient: Floats) -> tuple[Floats, Bools]:
+        """Return the Newton step, and whether it is the exact one."""
+        from scipy.linalg import lapack
+
+        step, _ = lapack.dpotrs(self._factored(), gradient[0])
+        return step[None], self.is_exact
+
+    def _factored(self) -> Floats:
+        """Factorise the second derivatives; where they are not definite a bound, or with more on the diagonal."""
+        from scipy.linalg import lapack
+
+        more = 0.0
+        for tries in range(14):
+            self.is_exact = np.array([tries == 0])
+            hessian = self.hessian(tries == 0)[0]
+            if tries > 1:
+                more = max(10 * more, 1e-14 * float(np.trace(hessian)))
+                hessian[np.diag_indices(len(hessian))] += more
+            self.factor, failed = lapack.dpotrf(hessian.T, lower=0, overwrite_a=True)
+            if not failed:
+                return np.asarray(self.factor)
+        raise InputError("These comparisons cannot be fitted: give the model a prior, or a larger one.")
+
+    def log_det(self) -> float:
+        """Return the log-determinant, of the last step's factor: that of the optimum up to the step's length."""
+        if self.factor is None or not self.is_exact.all():
+            self._factored()
+        assert self.factor is not None
+        return 2 * float(np.log(np.diag(self.factor)).sum()) - float(np.log(self.along[0]))
+
+    def times_inverse(self, columns: Floats) -> Floats:
+        """Return the covariance of centred scores times columns."""
+        from scipy.linalg import lapack
+
+        found = lapack.dpotrs(self._factored(), self._filled(columns))[0][: self.m]
+        return np.asarray(found - found.mean(axis=0))
+
+    def with_errors(self, fitted: Fit) -> Fit:
+        """Return the fit with its covariance."""
+        from scipy.linalg import lapack
+
+        m, n = self.m, self.likelihood.size
+        inverse, _ = lapack.dpotri(self._factored(), overwrite_c=1)
+        whole = np.tril(inverse.T) + np.tril(inverse.T, -1).T  # Fortran's upper triangle is our lower one
+        extra = np.zeros((1, 2))
+        for name, place in self.likelihood.extras().items():
+            extra[0, int(name == "tie")] = whole[place, place]
+        own = whole[:m, :m] if n > m else whole
+        own -= 1 / (m * self.along[0])
+        covariance = np.ascontiguousarray(own).reshape(-1)
+        variance = np.maximum(covariance[:: m + 1], 0.0)
+        return replace(
+            fitted, covariance=covariance, variance=variance, extra_variance=extra, is_definite=self.is_exact
+        )
 
 
-def _fit_sparse(problem: Problem, instances: Int64s, slots: Int64s, small_step: float = SMALL_STEP) -> Part:
-    point = problem.start()
-    terms = problem.terms(point)
-    first_norm, iteration = None, 0
-    while iteration < MAX_NEWTON:
-        iteration += 1
-        gradient = problem.gradient(point, terms)
+class Products(Large):
+    """With products by the second derivatives alone."""
+
+    first_norm = 0.0
+
+    def evaluate(self, point: Floats) -> Floats:
+        """Return the value at a point; derivatives are those at the point last evaluated."""
+        self._diagonal: Floats | None = None
+        return super().evaluate(point)
+
+    def step(self, gradient: Floats) -> tuple[Floats, Bools]:
+        """Return a Newton step by conjugate gradients, the more exact the nearer to the end."""
+        self._prepare(is_exact=False)
         norm = float(np.linalg.norm(gradient))
-        first_norm = first_norm or norm
-        curvature = Curvature(problem, point, terms)
-        accuracy = max(min(0.1, (norm / first_norm) ** 0.5), 1e-3) if first_norm else 0.1
-        step = curvature.solve(gradient[:, None], accuracy)[:, 0]
-        point, terms, share = climb(problem, point, terms, step, gradient)
-        if share == 1.0 and np.abs(step).max() < small_step:
-            break
-    log_det = Curvature(problem, point, terms, is_exact=True).log_det()
-    return _part(problem, instances, slots, point, terms, log_det, iteration, "products")
+        self.first_norm = self.first_norm or norm
+        accuracy = max(min(0.1, (norm / self.first_norm) ** 0.5), 1e-3) if norm else 0.1
+        return self.solve(gradient.T, accuracy).T, self.is_exact
 
+    def _prepare(self, is_exact: bool) -> None:
+        self.side, self.corner = self.likelihood.border(is_exact)
+        self.corner = self.corner + self.prior.extra[0, 0] * np.eye(len(self.corner))
+        own = self.likelihood.diagonal() + self.prior.diagonal(self.point)
+        self._diagonal = np.concatenate([own, np.diag(self.corner)])
+        self.level = float(own.mean())
 
-class Curvature:
-    """The negative Hessian as an operator: rows of the duels, the prior, and the border of other parameters."""
-
-    def __init__(self, problem: Problem, point: Floats, terms: Any, is_exact: bool = False) -> None:
-        self.problem, self.curve = problem, terms[3]
-        self.side, self.corner = problem.border(terms, is_exact)
-        m = problem.m
-        self.diagonal = np.concatenate([problem.diagonal(point, terms), np.diag(self.corner)])
-        self.worth = np.exp(point[:m])
-        self.level = float(self.diagonal[:m].mean())
+    @property
+    def diagonal(self) -> Floats:
+        """The diagonal of minus the second derivatives, or a bound of it."""
+        if self._diagonal is None:
+            self._prepare(is_exact=True)
+        assert self._diagonal is not None
+        return self._diagonal
 
     def __call__(self, x: Floats) -> Floats:
-        """Apply it to columns."""
-        p, d = self.problem, self.problem.duels
-        m = p.m
+        """Multiply columns by minus the second derivatives."""
+        m = self.m
         own = np.ascontiguousarray(x[:m])
         out = np.empty_like(x)
-        out[:m] = kernels.laplacian_product(d.first, d.second, self.curve, own) + self.side @ x[m:]
-        if p.penalty.is_gamma:
-            out[:m] += p.penalty.ridge[0] * self.worth[:, None] * own
-        else:
-            out[:m] += p.penalty.apply(own) + self.level * own.mean(axis=0)
+        out[:m] = self.likelihood.product(own) + self.prior.product(self.point, own) + self.side @ x[m:]
+        out[:m] += self.level * own.mean(axis=0)
         out[m:] = self.side.T @ own + self.corner @ x[m:]
         return out
 
     def solve(self, right: Floats, accuracy: float) -> Floats:
         """Solve for columns by conjugate gradients with a diagonal preconditioner."""
+        diagonal = self.diagonal[:, None]
         x, r = np.zeros_like(right), right.copy()
-        z = r / self.diagonal[:, None]
+        z = r / diagonal
         p, rz = z.copy(), (r * z).sum(axis=0)
         goal = accuracy * np.linalg.norm(right, axis=0)
         for _ in range(5000):
@@ -330,22 +419,24 @@ class Curvature:
             alpha = rz / np.maximum((p * ap).sum(axis=0), 1e-300)
             x += alpha * p
             r -= alpha * ap
-            z = r / self.diagonal[:, None]
+            z = r / diagonal
             rz, before = (r * z).sum(axis=0), rz
             p = z + rz / np.maximum(before, 1e-300) * p
         return x
 
     def log_det(self) -> float:
-        """Estimate the log-determinant without the direction "all scores up by the same".
+        """Estimate the log-determinant.
 
         Lanczos steps from random signs give, for the matrix scaled to a diagonal of ones, weights and nodes of the
         integral of the logarithm. The signs are the same at every call, so that estimates compare.
         """
+        self._prepare(is_exact=True)
         n, root = len(self.diagonal), np.sqrt(self.diagonal)[:, None]
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], (n, N_PROBES))
-        before, here = np.zeros((n, N_PROBES)), signs / np.sqrt(n)
-        alpha, beta = np.zeros((N_LANCZOS, N_PROBES)), np.zeros((N_LANCZOS, N_PROBES))
-        for k in range(N_LANCZOS):
+        probes, length = self.likelihood.probes
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (n, probes))
+        before, here = np.zeros((n, probes)), signs / np.sqrt(n)
+        alpha, beta = np.zeros((length, probes)), np.zeros((length, probes))
+        for k in range(length):
             following = self(here / root) / root - (beta[k - 1] if k else 0.0) * before
             alpha[k] = (following * here).sum(axis=0)
             following -= alpha[k] * here
@@ -353,74 +444,53 @@ class Curvature:
             before, here = here, following / np.maximum(beta[k], 1e-300)
         total = 0.0
         for a, b in zip(alpha.T, beta.T, strict=True):
-            steps = int(np.argmax(b < 1e-10)) + 1 if (b < 1e-10).any() else N_LANCZOS
+            steps = int(np.argmax(b < 1e-10)) + 1 if (b < 1e-10).any() else length
             nodes, vectors = np.linalg.eigh(
                 np.diag(a[:steps]) + np.diag(b[: steps - 1], 1) + np.diag(b[: steps - 1], -1)
             )
             total += n * float(vectors[0] ** 2 @ np.log(np.maximum(nodes, 1e-300)))
-        penalty = self.problem.penalty
-        along = 1.0 if penalty.is_gamma else self.level + float(penalty.ridge[0])
-        return total / N_PROBES + 2 * float(np.log(root).sum()) - float(np.log(along))
+        return total / probes + 2 * float(np.log(root).sum()) - float(np.log(self.level + self.prior.along[0]))
 
-    def extra_variances(self) -> Floats:
+    def times_inverse(self, columns: Floats) -> Floats:
+        """Return the covariance of centred scores times columns."""
+        self._prepare(is_exact=True)
+        found = self.solve(self._filled(columns), 1e-4)[: self.m]
+        return np.asarray(found - found.mean(axis=0))
+
+    def with_errors(self, fitted: Fit) -> Fit:
+        """Return the fit with estimated variances, and the draws behind them."""
+        if not isinstance(self.likelihood, DuelLikelihood):  # choices have no draws of their own
+            whole = Matrix(self.likelihood, self.prior)
+            whole.evaluate(self.point)
+            return whole.with_errors(fitted)
+        self._prepare(is_exact=True)
+        variance, draws = self._marginal_variances(self.likelihood)
+        return replace(fitted, variance=variance, draws=draws, extra_variance=self._extra_variances())
+
+    def _extra_variances(self) -> Floats:
         """Return the variances of the advantage of being first and of the tie parameter."""
-        k, out = len(self.corner), np.zeros((1, 2))
-        if k:
-            unit = np.zeros((len(self.diagonal), k))
-            unit[-k:] = np.eye(k)
-            out[0, int(not self.problem.has_order) :][:k] = np.diag(self.solve(unit, 1e-8)[-k:])
+        places, out = self.likelihood.extras(), np.zeros((1, 2))
+        if places:
+            unit = np.zeros((len(self.diagonal), len(places)))
+            unit[-len(places) :] = np.eye(len(places))
+            found = self.solve(unit, 1e-8)
+            for k, (name, place) in enumerate(places.items()):
+                out[0, int(name == "tie")] = found[place, k]
         return out
 
-    def marginal_variances(self) -> tuple[Floats, Floats]:
+    def _marginal_variances(self, likelihood: DuelLikelihood) -> tuple[Floats, Floats]:
         """Estimate the variance of every centred score, and return the draws behind it."""
-        p, d = self.problem, self.problem.duels
-        m, rng = p.m, np.random.default_rng(0)
-        noise = np.sqrt(self.curve)[:, None] * rng.standard_normal((len(d.first), N_DRAWS))
-        own = np.empty((m, N_DRAWS))
-        for c in range(N_DRAWS):
-            own[:, c] = np.bincount(d.first, noise[:, c], m) - np.bincount(d.second, noise[:, c], m)
-        prior = p.penalty.ridge[0] * (self.worth if p.penalty.is_gamma else np.ones(m))
-        own += np.sqrt(prior)[:, None] * rng.standard_normal((m, N_DRAWS))
-        level = 0.0 if p.penalty.is_gamma else self.level / m
-        own += np.sqrt(level) * rng.standard_normal(N_DRAWS)
-        right = np.concatenate([own, np.zeros((len(self.corner), N_DRAWS))])
+        m, rng = self.m, np.random.default_rng(0)
+        own = likelihood.noise(rng, N_DRAWS) + self.prior.noise(self.point, rng, N_DRAWS)
+        own += np.sqrt(self.level / m) * rng.standard_normal(N_DRAWS)
+        right = self._filled(own)
         drawn = self.solve(right, 1e-4)[:m]
-        diagonal = self.diagonal[:m, None] + level
+        diagonal = self.diagonal[:m, None] + self.level / m
         conditional = drawn - right[:m] / diagonal
         variance = 1 / diagonal[:, 0] + (conditional**2).mean(axis=1)
-        if level > 0:  # all scores up by the same is no uncertainty: its share is known exactly
-            variance -= 1 / (m * (self.level + float(p.penalty.ridge[0])))
+        # All scores up by the same is no uncertainty: its share is known exactly.
+        variance -= 1 / (m * (self.level + self.prior.along[0]))
         return variance, drawn - drawn.mean(axis=0)
 
 
-def _part(
-    problem: Problem,
-    instances: Int64s,
-    slots: Int64s,
-    point: Floats,
-    terms: Any,
-    log_det: float,
-    iteration: int,
-    way: str,
-) -> Part:
-    advantage, tie = problem.extras(point)
-    score = point[: problem.m]
-    return Part(
-        instances,
-        slots,
-        problem.duels,
-        problem.penalty,
-        problem.model,
-        way,
-        score - score.mean(),
-        np.array([advantage]),
-        np.array([tie]),
-        np.zeros((1, 2)),
-        None,
-        np.zeros(problem.m),
-        np.array([float(terms[0])]),
-        np.array([problem.log_prior(point)]),
-        np.array([log_det]),
-        np.array([float(np.abs(problem.gradient(point, terms)).max())]),
-        np.array([iteration], np.int32),
-    )
+LARGE: dict[str, type[Large]] = {"matrix": Matrix, "products": Products}

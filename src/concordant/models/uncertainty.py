@@ -10,14 +10,24 @@ from statistics import NormalDist
 
 import numpy as np
 
-from concordant import kernels
+from concordant import kernels, memory
 from concordant.models.clusters import Voters, clustered
 from concordant.models.duels import Duels
-from concordant.models.solve import SMALL, Part, fit, with_errors
+from concordant.models.likelihoods import ObservedDuels, ObservedStages
+from concordant.models.notices import notice_on
+from concordant.models.solve import Fit, fit, with_errors
+from concordant.preferences import Preferences
 from concordant.ranking import Uncertainty
-from concordant.types import AnyArray, Floats, Int32s, Int64s
+from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 BEST_DRAWS = 2000
+BEST_BY_KERNEL = 256  # candidates up to which the draws of all instances go through the kernel
+LARGEST_CURVATURE = 5_000  # candidates up to which errors of choices are found: they take a matrix
+MATRICES = 4  # of second derivatives, held at once
+NO_ERRORS = (
+    "the likelihood is flat or curves upwards at these scores (with ties, unequal scores may fit better "
+    "either way), or there are too many items, so there are no standard errors; a stronger or a gamma prior helps"
+)
 STACKED = 200_000  # rows of replicates refitted in one call
 LEAST_RIDGE = 0.01  # of refits: what was drawn again need not have a finite answer of its own
 REACH = 5.0  # standard errors behind the first item at which nobody hopes to be the best
@@ -35,30 +45,50 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class DuelErrors:
-    """The uncertainty of scores fitted to duels: of a fit, by voters whose comparisons depend on each other.
+class ScoreErrors:
+    """The uncertainty of fitted scores, found when first asked for.
 
-    ``doubt`` is the variance of the logarithm of the prior's precision, where the data chose it.
+    ``doubt`` is the variance of the logarithm of the prior's strength, where the data chose it; ``voters`` are those
+    whose comparisons depend on each other, where errors shall be clustered by them.
     """
 
-    fits: list[Part]
+    prefs: Preferences
+    fits: list[Fit]
     score: Floats
     asked: Asked
-    voters: Voters | None
-    doubt: float
+    doubt: float = 0.0
+    voters: Voters | None = None
 
     @cached_property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[Fit]:
         """The fits with their covariances; bootstrapped ones also have quantiles."""
-        if self.asked.kind == "bootstrap":
-            return bootstrap([with_errors(part) for part in self.fits], self.asked)
         parts = [with_errors(part) for part in self.fits]
+        if self.asked.kind == "bootstrap":
+            return bootstrap(parts, self.asked)
         moved = [moved_by_prior(part) for part in parts] if self.doubt else []
         if self.voters is not None:
             parts = clustered(parts, self.voters, self.asked.seed)
         if moved:
             parts = [widened(part, by, self.doubt) for part, by in zip(parts, moved, strict=True)]
         return parts
+
+    @cached_property
+    def lacking(self) -> Bools:
+        """By instance: whether choices with ties have no errors, as their likelihood curves upwards or is too large."""
+        size = np.diff(self.prefs.slot_ptr)
+        if not isinstance(self.fits[0].observed, ObservedStages):
+            return np.zeros(len(size), bool)
+        lacking = size > LARGEST_CURVATURE
+        if lacking.any():
+            return lacking
+        memory.require(
+            8 * MATRICES * float((size.astype(np.float64) ** 2).sum()),
+            f"Standard errors of up to {int(size.max(initial=0)):,} items in {len(size):,} instances",
+            "use errors='none'",
+        )
+        for part in self.parts:
+            lacking[part.instances] = part.is_definite == 0
+        return np.asarray(lacking & (size > 1))
 
     def known(self) -> Uncertainty:
         """Return intervals, standard errors, ranks that hold together, and the chances to be the best."""
@@ -67,6 +97,9 @@ class DuelErrors:
     @cached_property
     def _known(self) -> Uncertainty:
         asked = self.asked
+        if self.lacking.any():
+            slots = np.repeat(self.lacking, np.diff(self.prefs.slot_ptr))
+            return Uncertainty(warnings=(notice_on(self.prefs, "no-errors", NO_ERRORS, slots),))
         ends = [part.ends or intervals(part, asked.level) for part in self.parts]
         ranks = [rank_intervals(part, asked.level) for part in self.parts]
         details: dict[str, AnyArray] = {
@@ -79,7 +112,9 @@ class DuelErrors:
         return Uncertainty(np.minimum(low, self.score), np.maximum(high, self.score), details)
 
     def covariance(self, instance: int) -> Floats | None:
-        """Return the covariance of the scores of an instance; None where there are too many items."""
+        """Return the covariance of the scores of an instance; None where there is none, or too many items."""
+        if self.lacking[instance]:
+            return None
         for part in self.parts:
             place = np.flatnonzero(part.instances == instance)
             if len(place) and part.covariance is not None:
@@ -119,24 +154,24 @@ class LaterFigures(Mapping[str, float]):
         return repr(dict(self))
 
 
-def intervals(part: Part, level: float) -> tuple[Floats, Floats]:
+def intervals(part: Fit, level: float) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of all scores, each of this confidence."""
     half = simultaneous(level) * np.sqrt(part.variance)
     return part.score - half, part.score + half
 
 
 # ---- ranks ----
-def rank_intervals(part: Part, level: float) -> tuple[Int32s, Int32s]:
+def rank_intervals(part: Fit, level: float) -> tuple[Int32s, Int32s]:
     """Return ranks that hold for all candidates of an instance at once with this confidence.
 
     An item stands behind those whose scores exceed its own by more than a critical number of standard errors. The
     number is that of Šidák's inequality over all pairs, which holds for normal differences however they depend on
     each other; for very large instances it is taken over intervals of single items instead.
     """
-    m = np.diff(part.duels.slot_ptr)
+    m = np.diff(part.slot_ptr)
     if part.covariance is not None:
         critical = np.array([simultaneous(level, n * (n - 1) // 2) for n in m.tolist()])
-        return kernels.rank_bounds(part.duels.slot_ptr, part.score, part.covariance, critical)
+        return kernels.rank_bounds(part.slot_ptr, part.score, part.covariance, critical)
     half = simultaneous(level, int(m[0])) * np.sqrt(part.variance)
     low, high = part.score - half, part.score + half
     better = len(low) - np.searchsorted(np.sort(low), high, side="right")
@@ -149,18 +184,18 @@ def simultaneous(level: float, n: int = 1) -> float:
     return -NormalDist().inv_cdf(max(-math.expm1(math.log(level) / max(n, 1)) / 2, 1e-16))
 
 
-def best_chances(part: Part, seed: int | None) -> Floats:
+def best_chances(part: Fit, seed: int | None) -> Floats:
     """Return each candidate's chance to have the highest true score, from draws of the scores' distribution."""
     rng = np.random.default_rng(seed)
-    size = np.diff(part.duels.slot_ptr)
+    size = np.diff(part.slot_ptr)
     if part.covariance is None:
         if part.draws is None:
             return np.zeros(len(part.score))
         best = (part.score[:, None] + part.draws).argmax(axis=0)
         return np.asarray(np.bincount(best, minlength=len(part.score)) / part.draws.shape[1])
-    if size.max(initial=0) <= SMALL:
+    if size.max(initial=0) <= BEST_BY_KERNEL:
         draws = rng.standard_normal((BEST_DRAWS, int(size.max(initial=1))))
-        return kernels.best_chances(part.duels.slot_ptr, part.score, part.covariance, draws, REACH)
+        return kernels.best_chances(part.slot_ptr, part.score, part.covariance, draws, REACH)
     chance = np.zeros(len(part.score))
     _, _, block = next(part.blocks)
     top = int(np.argmax(part.score))
@@ -174,14 +209,9 @@ def best_chances(part: Part, seed: int | None) -> Floats:
 
 
 # ---- the prior's own uncertainty ----
-def moved_by_prior(part: Part) -> Floats:
+def moved_by_prior(part: Fit) -> Floats:
     """Return by slot how far scores move when the logarithm of the prior's precision grows by one."""
-    penalty, size = part.penalty, np.diff(part.duels.slot_ptr)
-    ridge = np.repeat(penalty.ridge, size)
-    if penalty.is_gamma:
-        slope = ridge * (1 - np.exp(part.raw_score))
-    else:
-        slope = -(ridge * part.score if penalty.basis is None else penalty.apply(part.score))
+    slope = part.prior.slope(part.score, part.slot_ptr)
     if part.covariance is None:
         return part.times_inverse(slope[:, None])[:, 0]
     moved = np.zeros(len(slope))
@@ -190,7 +220,7 @@ def moved_by_prior(part: Part) -> Floats:
     return moved
 
 
-def widened(part: Part, moved: Floats, doubt: float) -> Part:
+def widened(part: Fit, moved: Floats, doubt: float) -> Fit:
     """Add what the doubt about the prior (the variance of the logarithm of its precision) adds to the covariance.
 
     Reference: R. Kass and D. Steffey, Approximate Bayesian inference in conditionally independent hierarchical models,
@@ -206,27 +236,29 @@ def widened(part: Part, moved: Floats, doubt: float) -> Part:
 
 
 # ---- resampling ----
-def bootstrap(parts: list[Part], asked: Asked) -> list[Part]:
+def bootstrap(parts: list[Fit], asked: Asked) -> list[Fit]:
     """Refit to resampled counts: parts with the covariance of the refits and the ends of their intervals."""
     rng = np.random.default_rng(asked.seed)
     return [_bootstrap(part, asked.replicates, asked.level, rng) for part in parts]
 
 
-def _bootstrap(part: Part, replicates: int, level: float, rng: np.random.Generator) -> Part:
+def _bootstrap(part: Fit, replicates: int, level: float, rng: np.random.Generator) -> Fit:
     drawn = np.empty((replicates, len(part.score)))
+    assert isinstance(part.observed, ObservedDuels)
+    duels, link = part.observed.duels, part.observed.link
     # Small problems are refitted many at a time: a replicate is an instance like any other.
-    together = max(1, min(replicates, STACKED // max(len(part.duels.first), 1)))
+    together = max(1, min(replicates, STACKED // max(len(duels.first), 1)))
     for start in range(0, replicates, together):
         rows = slice(start, min(start + together, replicates))
-        copies = [resample(part.duels, rng) for _ in range(rows.stop - rows.start)]
+        copies = [resample(duels, rng) for _ in range(rows.stop - rows.start)]
         stack = stacked(copies)
         ridge, extra = (
             np.tile(np.where(own > 0, own, LEAST_RIDGE), len(copies))
-            for own in (part.penalty.ridge, part.penalty.ridge_extra)
+            for own in (part.prior.ridge, part.prior.ridge_extra)
         )
-        penalty = replace(part.penalty, ridge=ridge, ridge_extra=extra)
+        prior = replace(part.prior, ridge=ridge, ridge_extra=extra)
         score = np.empty(stack.n_slots)
-        for refit in fit(stack, part.model, penalty):
+        for refit in fit(ObservedDuels(stack, link), prior):
             score[refit.slots] = refit.score
         drawn[rows] = score.reshape(len(copies), -1)
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -17,26 +17,25 @@ import numpy as np
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.errors import InputError
+from concordant.kernels import links
 from concordant.method import Method, Outcome
 from concordant.models.clusters import Voters, dependence
 from concordant.models.duels import COUNTS, Counting, Duels
-from concordant.models.evidence import choose_prior, log_constant
+from concordant.models.evidence import PriorSearch
 from concordant.models.fitted import PairModel, share_turned
+from concordant.models.likelihoods import ObservedDuels
 from concordant.models.notices import LOOSE, OF_PAIRS, duel_standing, is_settled, notice_on, standing_notices
-from concordant.models.problem import DAVIDSON, Penalty
-from concordant.models.solve import Part, fit, with_errors
-from concordant.models.uncertainty import Asked, DuelErrors, LaterFigures
+from concordant.models.priors import Covariates, Prior
+from concordant.models.solve import Fit, fit, with_errors
+from concordant.models.uncertainty import Asked, LaterFigures, ScoreErrors
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.types import Bools, Floats
-from concordant.vocabulary import shorten
 
 FALLBACK = 0.01  # the prior where plain maximum likelihood has no finite answer
 TIE_OF_FITTED = 1e-9  # fitted scores within 1e-9 of each other are one score: rounding of a sum over all duels
 LARGEST_COMPLETED = 50_000_000  # entries of ballots completed by what they leave out
-ROUGH_STEP = 0.02  # where only the evidence of a prior is wanted
-FREE = 0.01  # precision, relative to the scores' prior, of what covariates explain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,21 +101,23 @@ class ScoreModel(Method):
         )
         duels = counting.duels(prefs)
         found = duel_standing(duels)
-        settled = is_settled(duels, found, self.link >= DAVIDSON)
+        settled = is_settled(duels, found, links.has_tie_parameter(self.link))
         covariates = self._covariates(prefs)
         voters = None
         if (self.errors == "auto" or isinstance(self.prior, str)) and self._is_clustered(prefs):
             voters = Voters(prefs, counting)
-        prior, doubt, start = self._chosen(duels, settled, covariates, voters)
+        observed = ObservedDuels(duels, self.link)
+        prior_of = partial(self._prior, duels=duels, settled=settled, covariates=covariates)
+        prior, doubt, start = self._chosen(observed, prior_of, voters)
         if self.errors == "sandwich":
             voters = Voters(prefs, counting, by_agent=True)
-        parts = fit(duels, self.link, self._penalty(prior, duels, settled, covariates), start)
+        parts = fit(observed, prior_of(prior), start)
         score = snap_scores(prefs, _gather(parts, duels), TIE_OF_FITTED, least=1.0)
         errors = None
         if self.errors != "none":
             by_voter = voters if self.errors in ("auto", "sandwich") else None
             asked = Asked(self.errors, self.level, self.replicates, self.seed)
-            errors = DuelErrors(parts, score, asked, by_voter, doubt)
+            errors = ScoreErrors(prefs, parts, score, asked, doubt, by_voter)
         kept = "the prior" if prior > 0 else f"a small prior (precision {FALLBACK:g}) added for them"
         return Outcome(
             score=score,
@@ -134,28 +135,20 @@ class ScoreModel(Method):
         return self.counts != "binary" or int(np.diff(prefs.indptr).max(initial=0)) > 2
 
     def _chosen(
-        self, duels: Duels, settled: Bools, covariates: Covariates | None, voters: Voters | None
-    ) -> tuple[float, float, list[Part] | None]:
+        self, observed: ObservedDuels, prior_of: Callable[[float], Prior], voters: Voters | None
+    ) -> tuple[float, float, list[Fit] | None]:
         """Return the prior's precision, by evidence where it is "auto", the variance of its logarithm, and a fit."""
         if not isinstance(self.prior, str):
             return self.prior, 0.0, None
-        total = duels.by_instance(duels.total)
+        total = observed.total
         unit = float(np.median(total[total > 0])) if self.likelihood == "mean" and (total > 0).any() else 1.0
-        known: dict[float, list[Part]] = {}
-
-        def fitted(prior: float) -> list[Part]:
-            nearest = min(known, key=lambda one: abs(np.log(one / prior)), default=None)
-            start = None if nearest is None else known[nearest]
-            known[prior] = fit(duels, self.link, self._penalty(prior, duels, settled, covariates), start, ROUGH_STEP)
-            return known[prior]
-
-        times = 1.0  # how often each comparison is counted, so to speak
+        search, times = PriorSearch(observed, prior_of), 1.0  # how often each comparison is counted, so to speak
         if voters is not None and (total > 0).any():
-            times = dependence([with_errors(part) for part in fitted(voters.typical / unit)], voters)
-        best, doubt = choose_prior(lambda prior: log_evidence(fitted(prior), times), times / unit)
-        return best, doubt, known[best]
+            times = dependence([with_errors(part) for part in search.fitted(voters.typical / unit)], voters)
+        best, doubt = search.best(times, unit)
+        return best, doubt, search.fitted(best)
 
-    def _penalty(self, prior: float, duels: Duels, settled: Bools, covariates: Covariates | None) -> Penalty:
+    def _prior(self, prior: float, duels: Duels, settled: Bools, covariates: Covariates | None) -> Prior:
         """Return the prior of every instance; where plain likelihood has no answer, a small one."""
         total = duels.by_instance(duels.total)
         unit = total if self.likelihood == "mean" else np.ones(len(total))
@@ -172,22 +165,22 @@ class ScoreModel(Method):
             behind = duels.by_instance(duels.order * duels.lost)
             extra = np.where((ahead <= 0) | (behind <= 0), np.maximum(extra, FALLBACK), extra)
         if covariates is None:
-            return Penalty(ridge, extra, self.prior_kind == "gamma" and prior > 0)
-        return Penalty(np.where(ridge == 0, FALLBACK, ridge), extra, False, covariates.basis, covariates.shrink)
+            return Prior(ridge, extra, self.prior_kind == "gamma" and prior > 0)
+        return Prior(np.where(ridge == 0, FALLBACK, ridge), extra, False, covariates.basis, covariates.shrink)
 
     def _covariates(self, prefs: Preferences) -> Covariates | None:
         table: Mapping[str, Mapping[str, float]] | None = self.learnt.get("covariates")
         return None if table is None else Covariates.of(prefs, table)
 
     def _fit(
-        self, parts: list[Part], duels: Duels, score: Floats, prior: float, errors: DuelErrors | None
+        self, parts: list[Fit], duels: Duels, score: Floats, prior: float, errors: ScoreErrors | None
     ) -> Mapping[str, float]:
         out = {"log_likelihood": float(sum(part.value.sum() for part in parts))}
         if self.counts == "binary":
             out["mean_kendall"] = share_turned(duels, score)
         later: dict[str, Callable[[], float]] = {}
         if len(parts) == 1 and len(parts[0].instances) == 1:
-            others = (("order_effect", len(duels.order) > 0), ("tie_parameter", self.link >= DAVIDSON))
+            others = (("order_effect", len(duels.order) > 0), ("tie_parameter", links.has_tie_parameter(self.link)))
             for which, (name, is_fitted) in enumerate(others):
                 if is_fitted:
                     out[name] = float((parts[0].advantage, parts[0].tie)[which][0])
@@ -198,10 +191,10 @@ class ScoreModel(Method):
         self,
         prefs: Preferences,
         counting: Counting,
-        parts: list[Part],
+        parts: list[Fit],
         score: Floats,
         covariates: Covariates | None,
-        errors: DuelErrors | None,
+        errors: ScoreErrors | None,
     ) -> PairModel:
         advantage, tie = np.zeros(prefs.n_instances), np.zeros(prefs.n_instances)
         for part in parts:
@@ -210,7 +203,7 @@ class ScoreModel(Method):
         return PairModel.of(
             prefs,
             score,
-            model=self.link,
+            link=self.link,
             advantage=advantage,
             tie=tie,
             counting=counting,
@@ -219,75 +212,17 @@ class ScoreModel(Method):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Covariates:
-    """Properties of the items that explain their scores: standardised columns, and what they span."""
-
-    names: list[str]
-    standard: Floats
-    spread: Floats
-
-    @classmethod
-    def of(cls, prefs: Preferences, table: Mapping[str, Mapping[str, float]]) -> Covariates:
-        """Look up the properties of the candidates of the only instance."""
-        if prefs.n_instances > 1:
-            raise InputError("Covariates are for a single instance: rank the instances one by one.")
-        names, labels = list(next(iter(table.values()))), prefs.items.take(prefs.slot_item)
-        lacking = next((label for label in labels if label not in table), None)
-        if lacking is not None:
-            raise InputError(f"The item {shorten(lacking)!r} has no covariates: give a row for every item.")
-        x = np.array([[table[label][name] for name in names] for label in labels])
-        x -= x.mean(axis=0)
-        spread = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
-        return cls(names, x / spread, spread)
-
-    @cached_property
-    def _svd(self) -> tuple[Floats, Floats]:
-        basis, lengths, _ = np.linalg.svd(self.standard, full_matrices=False)
-        kept = lengths > 1e-9 * max(lengths.max(initial=0.0), 1e-300)
-        return basis[:, kept], lengths[kept] ** 2
-
-    @property
-    def basis(self) -> Floats:
-        """Orthonormal columns that span what the properties explain."""
-        return self._svd[0]
-
-    @property
-    def shrink(self) -> Floats:
-        """How free of the prior each of these columns is, 1 being entirely free."""
-        return np.asarray(self._svd[1] / (self._svd[1] + FREE))
-
-    def coefficients(self, score: Floats) -> dict[str, float]:
-        """Return what a unit of each property is worth."""
-        x = self.standard
-        worth = np.linalg.solve(x.T @ x + FREE * np.eye(len(self.names)), x.T @ score) / self.spread
-        return dict(zip(self.names, worth.tolist(), strict=True))
-
-
-def _unconverged(prefs: Preferences, parts: list[Part]) -> list[Notice]:
+def _unconverged(prefs: Preferences, parts: list[Fit]) -> list[Notice]:
     loose = np.zeros(prefs.n_instances, bool)
     for part in parts:
-        loose[part.instances] = part.slack > LOOSE * (1 + part.duels.by_instance(part.duels.total))
+        loose[part.instances] = part.slack > LOOSE * (1 + part.observed.total)
     if not loose.any():
         return []
     text = "the fit did not converge, so the scores are approximate; raise the prior"
     return [notice_on(prefs, "no-convergence", text, np.repeat(loose, np.diff(prefs.slot_ptr)))]
 
 
-def log_evidence(parts: list[Part], times: float) -> float:
-    """Return the logarithm of the chance of the data under the prior, each comparison counted 1 / times."""
-    total = 0.0
-    for part in parts:
-        size, penalty = np.diff(part.duels.slot_ptr), part.penalty
-        kind = "gamma" if penalty.is_gamma else "gaussian"
-        free = size if penalty.is_gamma else np.maximum(size - 1, 0)
-        free = free + (len(part.duels.order) > 0) + (part.model >= DAVIDSON)
-        posterior = (part.value + part.log_prior) / times + log_constant(kind, penalty.ridge / times, size)
-        total += float((posterior - 0.5 * (part.log_det - free * np.log(times))).sum())
-    return total
-
-
-def _gather(parts: list[Part], duels: Duels) -> Floats:
+def _gather(parts: list[Fit], duels: Duels) -> Floats:
     """Put the scores of all parts where their slots are."""
     out = np.zeros(duels.n_slots)
     for part in parts:

@@ -27,7 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from concordant.aggregate.pairwise._model import ScoreModel
-from concordant.models.problem import BRADLEY_TERRY
+from concordant.kernels.links import BRADLEY_TERRY
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from concordant.aggregate.pairwise._model import ScoreModel
-from concordant.models.problem import DAVIDSON
+from concordant.kernels.links import DAVIDSON
 
 
 @dataclass(frozen=True, kw_only=True)

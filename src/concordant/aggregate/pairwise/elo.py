@@ -20,11 +20,11 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.gather import segment_index
+from concordant.kernels.links import BRADLEY_TERRY
 from concordant.method import Method, Outcome
 from concordant.models.duels import Counting
 from concordant.models.fitted import PairModel
 from concordant.models.notices import notice_on
-from concordant.models.problem import BRADLEY_TERRY
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, snap
@@ -58,7 +58,7 @@ class Elo(Method):
         model = PairModel.of(
             prefs,
             score * rate,
-            model=BRADLEY_TERRY,
+            link=BRADLEY_TERRY,
             advantage=np.full(n, self.advantage * rate),
             tie=np.zeros(n),
             counting=Counting(),

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from concordant.aggregate.pairwise._model import ScoreModel
-from concordant.models.problem import RAO_KUPPER
+from concordant.kernels.links import RAO_KUPPER
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from concordant.aggregate.pairwise._model import ScoreModel
-from concordant.models.problem import THURSTONE
+from concordant.kernels.links import THURSTONE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate.common import snap_scores
-from concordant.aggregate.stagewise._outcome import TIE_OF_FITTED
+from concordant.aggregate.stagewise._model import TIE_OF_FITTED
 from concordant.gather import sum_by
 from concordant.method import Outcome
 from concordant.models.stages import CHOSEN, Stages
@@ -35,7 +35,7 @@ def draw_posterior(
         if span.stop > span.start:
             best[span] = np.bincount(samples[:, span].argmax(axis=1), minlength=span.stop - span.start) / draws
     details = {"stderr": samples.std(axis=0), "p_best": best}
-    return replace(start, score=score, low=low, high=high, details=details)
+    return replace(start, score=score, low=low, high=high, details=details, uncertainty=None)
 
 
 def sample_scores(

@@ -21,37 +21,29 @@ collaborative filtering, SDM 2011.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
-from concordant.aggregate import options
-from concordant.aggregate.stagewise._outcome import StageErrors, outcome_of
-from concordant.method import Method, Outcome
-from concordant.models.stages import Prior, Staging, fit_stages
+import numpy as np
+
+from concordant.aggregate.stagewise._model import ChoiceModel, prior_of
+from concordant.method import Outcome
+from concordant.models.stages import Staging
 from concordant.params import param
 from concordant.preferences import Preferences
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrderedPartitions(Method):
+class OrderedPartitions(ChoiceModel):
     """Scores under which repeated choices of the best remaining tier most likely give the rankings with ties."""
 
     waives = {"condorcet_consistency": "who comes first counts more than who beats whom"}
 
     prior: float = param(0.1, "strength of the prior that keeps scores finite; 0 for plain likelihood", low=0.0)
     prior_kind: str = param("gamma", "Gamma on worths, or normal on scores", choices=("gamma", "gaussian"))
-    missing: str = options.missing_choices()
-    solver: str = param("auto", "how the scores are found", choices=("auto", "newton", "lbfgs", "mm"))
-    errors: str = param("hessian", "where standard errors come from", choices=("hessian", "none"))
-    level: float = options.level()
     seed: int | None = param(0, "seed of the draws behind the chance to be best")
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with standard errors where they exist, fit and warnings."""
-        staging, prior = Staging(self.missing), Prior(self.prior, self.prior_kind)
-        stages = staging.stages(prefs)
-        fit = fit_stages(stages, prior, solver=self.solver, with_errors=False)
-        errors = None
-        if self.errors == "hessian":
-            refit = partial(fit_stages, stages, prior, solver=self.solver, start=fit.score)
-            errors = partial(StageErrors, prefs, refit=refit, level=self.level, seed=self.seed)
-        return outcome_of(prefs, staging, stages, fit, prior=self.prior, errors=errors, told=())
+        seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
+        staging = Staging(self.missing, seed=seed)
+        prior = prior_of(self.prior, self.prior_kind, prefs.n_instances)
+        return self.outcome(prefs, staging, self.fitted(staging.stages(prefs), prior))

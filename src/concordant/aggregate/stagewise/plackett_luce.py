@@ -24,23 +24,21 @@ models, 2004; F. Caron and A. Doucet, Efficient Bayesian inference for generaliz
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
-from concordant.aggregate import options
-from concordant.aggregate.stagewise._outcome import StageErrors, outcome_of
+from concordant.aggregate.stagewise._model import ChoiceModel, chosen_prior, prior_of
 from concordant.aggregate.stagewise._posterior import draw_posterior
 from concordant.errors import ParameterError
-from concordant.method import Method, Outcome
-from concordant.models.stages import PRIOR_DOC, Staging, chosen_prior, fit_stages
+from concordant.method import Outcome
+from concordant.models.stages import PRIOR_DOC, Staging
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlackettLuce(Method):
+class PlackettLuce(ChoiceModel):
     """Scores under which repeated choices of the best remaining item most likely give the rankings."""
 
     waives = {
@@ -55,10 +53,6 @@ class PlackettLuce(Method):
     prior: float | str = param("auto", PRIOR_DOC, low=0.0, words=("auto",))
     prior_kind: str = param("gaussian", "normal on scores, or Gamma on worths", choices=("gaussian", "gamma"))
     ties: str = param("shuffle", "what is done with tied items", choices=("shuffle", "input", "partition"))
-    missing: str = options.missing_choices()
-    solver: str = param("auto", "how the scores are found", choices=("auto", "newton", "lbfgs", "mm"))
-    errors: str = param("hessian", "where standard errors come from", choices=("hessian", "none"))
-    level: float = options.level()
     posterior: int = param(0, "draws from the posterior (needs the gamma prior); 0 for none", low=0)
     seed: int | None = param(0, "seed of everything random")
 
@@ -70,15 +64,11 @@ class PlackettLuce(Method):
         staging = Staging(self.missing, self.ties, seed)
         stages = staging.stages(prefs)
         weighed = replace(staging, ties="shuffle").stages(prefs) if self.ties == "partition" else stages
-        prior, start = chosen_prior(weighed, self.prior, self.prior_kind, self.solver)
-        fit = fit_stages(stages, prior, solver=self.solver, with_errors=False, start=start)
-        errors = None
-        if self.errors == "hessian" and not self.posterior:
-            refit = partial(fit_stages, stages, prior, solver=self.solver, start=fit.score)
-            errors = partial(StageErrors, prefs, refit=refit, level=self.level, seed=seed)
-        outcome = outcome_of(prefs, staging, stages, fit, prior=prior.strength, errors=errors, told=self._told(prefs))
+        strength, doubt, start = chosen_prior(weighed, self.prior, self.prior_kind)
+        fits = self.fitted(stages, prior_of(strength, self.prior_kind, prefs.n_instances), start)
+        outcome = self.outcome(prefs, staging, fits, doubt, self._told(prefs))
         if self.posterior:
-            return draw_posterior(prefs, stages, outcome, prior.strength, self.posterior, self.level, seed)
+            return draw_posterior(prefs, stages, outcome, strength, self.posterior, self.level, seed)
         return outcome
 
     def _told(self, prefs: Preferences) -> tuple[Notice, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from concordant.kernels import links
 from concordant.kernels.codes import Duel
-from concordant.kernels.twins.duels import TERMS
 from concordant.kernels.twins.layouts import over_pairs, pair_steps, preference_steps, softplus_and_slope
 from concordant.types import Floats, Int32s, Int64s
 
@@ -24,8 +24,9 @@ def query_duel_terms(
     def of_pairs(one: Int64s, other: Int64s) -> tuple[Floats, ...]:
         tied = (tier[one] == tier[other]).astype(np.float64)
         with np.errstate(invalid="ignore"):  # of scores that are no numbers
-            terms = TERMS[model](score[one] - score[other], np.array(tie), 1 - tied, np.zeros(len(one)), tied)
-        return -terms[0], -terms[1], -terms[3]
+            lead, none = score[one] - score[other], np.zeros(len(one))
+            terms = links.terms(model, lead, np.array(tie), 1 - tied, none, tied)
+        return -terms.value, -terms.slope, -terms.slope_x
 
     steps = preference_steps(ptr, tier) if model == Duel.BRADLEY_TERRY else pair_steps(ptr)
     return over_pairs(steps, np.repeat(weight, np.diff(ptr)), of_pairs)

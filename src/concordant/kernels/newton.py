@@ -1,0 +1,239 @@
+"""Newton's method for penalised likelihoods of scores, in NumPy: the driver of the twins and of large instances.
+
+``climb`` works on a row of parameters per instance, all of one size, so that many small instances go together and a
+large one alone. What it climbs is an objective: a likelihood, a prior, and a way to turn a gradient into a step.
+newton.hpp is the compiled twin for many small instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from concordant.kernels.bundles import Begin, Belief, Fitted
+from concordant.types import Bools, Floats, Int32s, Int64s
+
+MOST_NEWTON = 500
+TIGHT = 1e-13  # gradient relative to all observations, where rounding allows no more
+
+
+class Likelihood(Protocol):
+    """A log-likelihood of scores (m of them) and further parameters, a row per instance.
+
+    It has no interest in "all scores up by the same".
+    """
+
+    m: int
+    size: int
+    total: Floats
+    """The weight of the observations of every instance."""
+    is_concave: bool
+
+    def start(self) -> Floats:
+        """Return a point to begin with."""
+
+    def extras(self) -> dict[str, int]:
+        """Return where the further parameters (advantage, tie) stand."""
+
+    def evaluate(self, point: Floats) -> Floats:
+        """Return the value of every instance; what the derivatives need is kept."""
+
+    def gradient(self) -> Floats:
+        """Return the gradient at the point last evaluated."""
+
+    def hessian(self, is_exact: bool) -> Floats:
+        """Return minus the second derivatives there: exact, or a bound that is never indefinite."""
+
+
+class Prior:
+    """Normal scores, or Gamma worths, which adds for every item so many choices of it from all; the rest is normal."""
+
+    def __init__(self, belief: Belief, m: int) -> None:
+        self.strength, self.extra = belief.ridge[:, None], belief.ridge_extra[:, None]
+        self.is_gamma, self.m = belief.is_gamma, m
+
+    def value(self, point: Floats) -> Floats:
+        """Return the logarithm of the prior's density, up to its constant."""
+        score, extra = point[:, : self.m], point[:, self.m :]
+        on_scores = self.relative(score) if self.is_gamma else -0.5 * score**2
+        return np.asarray((self.strength * on_scores).sum(axis=1) - (0.5 * self.extra * extra**2).sum(axis=1))
+
+    def gradient(self, point: Floats) -> Floats:
+        """Return its gradient."""
+        score = point[:, : self.m]
+        on_scores = 1 - np.exp(self.relative(score)) if self.is_gamma else -score
+        return np.concatenate([self.strength * on_scores, -self.extra * point[:, self.m :]], axis=1)
+
+    def add_hessian(self, point: Floats, hessian: Floats) -> None:
+        """Add minus its second derivatives."""
+        on_scores, others = np.arange(self.m), np.arange(self.m, point.shape[1])
+        hessian[:, others, others] += self.extra
+        if self.is_gamma:
+            worth = np.exp(self.relative(point[:, : self.m]))
+            pull = self.strength * worth
+            hessian[:, : self.m, : self.m] -= pull[:, :, None] * worth[:, None, :] / self.m
+            hessian[:, on_scores, on_scores] += pull
+        else:
+            hessian[:, on_scores, on_scores] += self.strength
+
+    @property
+    def along(self) -> Floats:
+        """Its curvature along "all scores up by the same", per instance."""
+        return np.zeros(len(self.strength)) if self.is_gamma else self.strength[:, 0]
+
+    def relative(self, score: Floats) -> Floats:
+        """Return scores relative to the logarithm of the mean worth."""
+        top = score.max(axis=1, keepdims=True)
+        return np.asarray(score - top - np.log(np.exp(score - top).mean(axis=1, keepdims=True)))
+
+
+class Objective:
+    """Log-likelihood plus log-prior; steps by the whole matrix of second derivatives."""
+
+    def __init__(self, likelihood: Likelihood, prior: Prior) -> None:
+        self.likelihood, self.prior, self.m = likelihood, prior, likelihood.m
+
+    def evaluate(self, point: Floats) -> Floats:
+        """Return the value at a point; derivatives are those at the point last evaluated."""
+        self.point, self.log_likelihood = point, self.likelihood.evaluate(point)
+        self.log_prior = self.prior.value(point)
+        return self.log_likelihood + self.log_prior
+
+    def gradient(self) -> Floats:
+        """Return the gradient there."""
+        return self.likelihood.gradient() + self.prior.gradient(self.point)
+
+    def step(self, gradient: Floats) -> tuple[Floats, Bools]:
+        """Return the Newton step, and for every instance whether it is the exact one."""
+        hessian, is_exact = self.definite()
+        return np.asarray(np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0], np.float64), is_exact
+
+    def definite(self) -> tuple[Floats, Bools]:
+        """Return minus the second derivatives, made definite where they are not, and whether they were."""
+        hessian = self.hessian(True)
+        is_exact = is_definite(hessian)
+        if not is_exact.all() and not self.likelihood.is_concave:
+            hessian = np.where(is_exact[:, None, None], hessian, self.hessian(False))
+        diagonal, lift = np.arange(hessian.shape[1]), 1e-10
+        while not (fine := is_definite(hessian)).all() and lift < 1e6:
+            hessian[:, diagonal, diagonal] += np.where(fine, 0.0, lift * self.along)[:, None]
+            lift *= 10
+        return hessian, is_exact
+
+    def hessian(self, is_exact: bool) -> Floats:
+        """Return minus the second derivatives, with some curvature along "all scores up by the same"."""
+        hessian, m = self.likelihood.hessian(is_exact), self.m
+        self.prior.add_hessian(self.point, hessian)
+        trace = hessian[:, np.arange(m), np.arange(m)].sum(axis=1)
+        level = np.where(trace > 0, trace / m**2, 1.0)
+        hessian[:, :m, :m] += level[:, None, None]
+        self.along = level * m + self.prior.along
+        return hessian
+
+
+def is_definite(hessian: Floats) -> Bools:
+    """Say of every matrix whether it is positive definite."""
+    try:
+        root = np.linalg.cholesky(hessian)
+    except np.linalg.LinAlgError:
+        if len(hessian) == 1:
+            return np.zeros(1, bool)
+        return np.concatenate([is_definite(half) for half in np.array_split(hessian, 2)])
+    diagonal = np.arange(hessian.shape[1])
+    return np.asarray((root[:, diagonal, diagonal] ** 2 > TIGHT * hessian[:, diagonal, diagonal]).all(axis=1))
+
+
+class Summit(NamedTuple):
+    """Where a climb ended: points, the largest derivative left and the steps taken, by instance."""
+
+    point: Floats
+    slack: Floats
+    iterations: Int32s
+
+
+def climb(objective: Objective, point: Floats, small_step: float) -> Summit:
+    """Climb in all instances at once; each stops when its own step is small, or its gradient rounding."""
+    m, scale = objective.m, objective.likelihood.total + objective.prior.strength[:, 0]
+    here = objective.evaluate(point)
+    gradient = objective.gradient()
+    is_active, iterations = np.ones(len(point), bool), np.zeros(len(point), np.int32)
+    for _ in range(MOST_NEWTON):
+        before = np.abs(gradient).max(axis=1, initial=0.0)
+        is_active = is_active & (before > TIGHT * scale)
+        if not is_active.any():
+            break
+        iterations += is_active
+        step, is_exact = objective.step(gradient)
+        rise, share = (step * gradient).sum(axis=1), is_active.astype(np.float64)
+        is_rounding = rise <= 1e-12 * (np.abs(here) + 1e-3 * scale)
+        for _ in range(60):
+            trial = np.where(is_active[:, None], point + share[:, None] * step, point)
+            trial[:, :m] -= np.where(is_active[:, None], trial[:, :m].mean(axis=1, keepdims=True), 0.0)
+            there = objective.evaluate(trial)
+            needed = here + 1e-4 * share * rise - 1e-12 * (1 + np.abs(here))
+            is_too_far = is_active & ~is_rounding & ~(there >= needed)
+            if not is_too_far.any():
+                break
+            share[is_too_far] /= 2
+        point, here, gradient = trial, there, objective.gradient()
+        longest = np.abs(step).max(axis=1, initial=0.0)
+        is_there = (is_exact & (share == 1.0) & (longest < small_step)) | (longest <= 1e-14 * (1 + np.abs(point).max()))
+        is_active &= ~is_there & ~(is_rounding & (np.abs(gradient).max(axis=1) > before / 2))
+    return Summit(point, np.abs(gradient).max(axis=1, initial=0.0), iterations)
+
+
+# ---- many instances ----
+def fit_all(
+    slot_ptr: Int64s,
+    batches: Iterable[tuple[Int64s, Likelihood]],
+    belief: Belief,
+    begin: Begin,
+    small_step: float,
+    with_errors: bool,
+) -> Fitted:
+    """Fit batches of instances (their numbers, and their likelihood), each of one size."""
+    n, size = len(slot_ptr) - 1, np.diff(slot_ptr)
+    cell_ptr = np.concatenate([[0], np.cumsum(size**2)])
+    covariance = np.zeros(int(cell_ptr[-1]) if with_errors else 0)
+    out = Fitted(
+        score=np.zeros(int(slot_ptr[-1])),
+        advantage=np.zeros(n),
+        tie=np.zeros(n),
+        value=np.zeros(n),
+        log_prior=np.zeros(n),
+        log_det=np.zeros(n),
+        slack=np.zeros(n),
+        iterations=np.zeros(n, np.int32),
+        is_definite=np.ones(n, np.uint8),
+        covariance=covariance,
+        extra_variance=np.zeros((n, 2)),
+    )
+    for own, likelihood in batches:
+        m = likelihood.m
+        slots = slot_ptr[own][:, None] + np.arange(m)
+        prior = Prior(Belief(belief.ridge[own], belief.ridge_extra[own], belief.is_gamma), m)
+        point = likelihood.start()
+        columns = likelihood.extras()
+        if len(begin.start):
+            point[:, :m] = begin.start[slots]
+            for name, at in columns.items():
+                point[:, at] = getattr(begin, f"start_{name}")[own]
+        objective = Objective(likelihood, prior)
+        found = climb(objective, point, small_step)
+        out.score[slots] = found.point[:, :m]
+        for name, at in columns.items():
+            getattr(out, name)[own] = found.point[:, at]
+        out.value[own], out.log_prior[own] = objective.log_likelihood, objective.log_prior
+        out.slack[own], out.iterations[own] = found.slack, found.iterations
+        hessian, is_exact = objective.definite()
+        out.is_definite[own] = is_exact
+        out.log_det[own] = np.linalg.slogdet(hessian)[1] - np.log(objective.along)
+        if with_errors:
+            inverse = np.linalg.inv(hessian)
+            centred = inverse[:, :m, :m] - (1 / (m * objective.along))[:, None, None]
+            covariance[cell_ptr[own][:, None] + np.arange(m * m)] = centred.reshape(len(own), -1)
+            for name, at in columns.items():
+                out.extra_variance[own, int(name == "tie")] = inverse[:, at, at]
+    return out

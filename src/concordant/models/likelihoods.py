@@ -1,0 +1,326 @@
+"""Likelihoods of one instance: value, gradient and second derivatives in the scores, by the kernels.
+
+Both are what ``kernels.newton`` climbs, with a row of parameters (scores, then the advantage of the item shown first,
+then the tie parameter), and can also multiply by their second derivatives without building them. What that costs is
+estimated in seconds, so that a way to fit can be chosen.
+
+A new model of comparisons is a formula in ``kernels/links.py`` and its struct in ``duels.hpp``; a new kind of
+observation is a pair of classes like those here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Protocol, Self
+
+import numpy as np
+
+from concordant import kernels
+from concordant.kernels import links, newton
+from concordant.kernels.bundles import Begin, Belief, Fitted
+from concordant.models.duels import Duels
+from concordant.models.stages import GOES_ON, REST, Stages, worths
+from concordant.types import Floats, Int64s
+
+ENOUGH = 200_000  # entries that show where to start
+ROW, ENTRY, CELL = 2e-9, 4e-9, 8e-10  # seconds per duel, per entry of a ballot and per pair of its entries
+
+
+# ---- of many instances ----
+class Observed(ABC):
+    """The observations of many instances under a model: what is fitted."""
+
+    gamma_kind: ClassVar[str]
+    """How the constant of a Gamma prior on worths is taken (see ``evidence.log_constant``)."""
+
+    @property
+    @abstractmethod
+    def slot_ptr(self) -> Int64s:
+        """The slots of every instance."""
+
+    @property
+    @abstractmethod
+    def total(self) -> Floats:
+        """The weight of the observations of every instance."""
+
+    @property
+    def n_extra(self) -> int:
+        """How many parameters there are besides the scores."""
+        return 0
+
+    probes: ClassVar[tuple[int, int]]
+    """How many random vectors, and how many products with each, estimate a log-determinant."""
+
+    @property
+    @abstractmethod
+    def costs(self) -> tuple[Floats, Floats]:
+        """About how many seconds the second derivatives of every instance take, and a product with them."""
+
+    @abstractmethod
+    def restrict(self, instances: Int64s) -> tuple[Self, Int64s]:
+        """Return those of some instances with slots renumbered, and their slots here."""
+
+    @abstractmethod
+    def batch(self, belief: Belief, begin: Begin, small_step: float, with_errors: bool) -> Fitted:
+        """Fit all instances in one kernel call."""
+
+    @abstractmethod
+    def alone(self) -> LargeLikelihood:
+        """Return the likelihood of the only instance."""
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedDuels(Observed):
+    """Duels under one of the links."""
+
+    duels: Duels
+    link: int
+    gamma_kind: ClassVar[str] = "gamma"
+    probes: ClassVar[tuple[int, int]] = (12, 30)
+
+    @property
+    def n_extra(self) -> int:
+        """How many parameters there are besides the scores: an advantage, one of ties."""
+        return int(len(self.duels.order) > 0) + int(links.has_tie_parameter(self.link))
+
+    @property
+    def slot_ptr(self) -> Int64s:
+        """The slots of every instance."""
+        return self.duels.slot_ptr
+
+    @cached_property
+    def total(self) -> Floats:
+        """How much was counted in every instance."""
+        return self.duels.by_instance(self.duels.total)
+
+    @property
+    def costs(self) -> tuple[Floats, Floats]:
+        """About how many seconds the second derivatives of every instance take, and a product with them."""
+        rows = np.diff(self.duels.ptr).astype(np.float64)
+        return 2 * ROW * rows, ROW * rows
+
+    def restrict(self, instances: Int64s) -> tuple[Self, Int64s]:
+        """Return those of some instances with slots renumbered, and their slots here."""
+        duels, slots = self.duels.restrict(instances)
+        return replace(self, duels=duels), slots
+
+    def batch(self, belief: Belief, begin: Begin, small_step: float, with_errors: bool) -> Fitted:
+        """Fit all instances in one kernel call."""
+        d = self.duels
+        return kernels.fit_duels(d.slot_ptr, d.ptr, d.rows, self.link, belief, begin, small_step, with_errors)
+
+    def alone(self) -> DuelLikelihood:
+        """Return the likelihood of the only instance."""
+        return DuelLikelihood(self.duels, self.link)
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedStages(Observed):
+    """Stages, of which each chooses in proportion to worth."""
+
+    stages: Stages
+    gamma_kind: ClassVar[str] = "dirichlet"
+    probes: ClassVar[tuple[int, int]] = (4, 20)  # a product goes through all ballots
+
+    @property
+    def slot_ptr(self) -> Int64s:
+        """The slots of every instance."""
+        return self.stages.slot_ptr
+
+    @property
+    def total(self) -> Floats:
+        """The weight of the choices of every instance."""
+        return self.stages.total
+
+    @property
+    def costs(self) -> tuple[Floats, Floats]:
+        """About how many seconds the second derivatives of every instance take, and a product with them."""
+        length = np.diff(self.stages.indptr).astype(np.float64)
+        by_ballot = np.concatenate(
+            [np.zeros((1, 2)), np.cumsum(np.stack([CELL * length**2, ENTRY * length], 1), axis=0)]
+        )
+        pairs, entries = np.diff(by_ballot[self.stages.ballot_ptr], axis=0).T
+        return pairs, entries
+
+    def restrict(self, instances: Int64s) -> tuple[Self, Int64s]:
+        """Return those of some instances with slots renumbered, and their slots here."""
+        stages, slots = self.stages.restrict(instances)
+        return replace(self, stages=stages), slots
+
+    def batch(self, belief: Belief, begin: Begin, small_step: float, with_errors: bool) -> Fitted:
+        """Fit all instances in one kernel call."""
+        s = self.stages
+        return kernels.fit_stages(s.slot_ptr, s.ballot_ptr, s.rows, belief, begin, small_step, with_errors)
+
+    def alone(self) -> StageLikelihood:
+        """Return the likelihood of the only instance."""
+        return StageLikelihood(self.stages)
+
+
+# ---- of one instance ----
+
+
+class LargeLikelihood(newton.Likelihood, Protocol):
+    """A likelihood of one instance that can also do without a matrix."""
+
+    probes: ClassVar[tuple[int, int]]
+
+    def diagonal(self) -> Floats:
+        """Return the diagonal of minus the second derivatives in the scores."""
+
+    def product(self, x: Floats) -> Floats:
+        """Return minus the second derivatives in the scores times columns."""
+
+    def border(self, is_exact: bool) -> tuple[Floats, Floats]:
+        """Return those between scores and the other parameters, and among the others."""
+
+    def sample(self) -> tuple[LargeLikelihood, int] | None:
+        """Return that of one in so many observations, and that number, where a search had better begin with it."""
+
+
+class DuelLikelihood:
+    """The likelihood of the duels of one instance under one of the links."""
+
+    probes: ClassVar[tuple[int, int]] = ObservedDuels.probes
+
+    def __init__(self, duels: Duels, link: int) -> None:
+        self.duels, self.link, self.m = duels, link, duels.n_slots
+        self.has_order, self.has_tie = len(duels.order) > 0, links.has_tie_parameter(link)
+        self.size = self.m + self.has_order + self.has_tie
+        self.total = duels.by_instance(duels.total)
+        self.is_concave = link != links.RAO_KUPPER
+
+    def extras(self) -> dict[str, int]:
+        """Return where the further parameters (advantage, tie) stand."""
+        places = {"advantage": self.m if self.has_order else -1, "tie": self.size - 1 if self.has_tie else -1}
+        return {name: at for name, at in places.items() if at >= 0}
+
+    def start(self) -> Floats:
+        """Return log odds of winning, a good way to the optimum already."""
+        d, m = self.duels, self.m
+        won = np.bincount(d.first, d.won + d.tied / 2, m) + np.bincount(d.second, d.lost + d.tied / 2, m)
+        lost = np.bincount(d.first, d.lost + d.tied / 2, m) + np.bincount(d.second, d.won + d.tied / 2, m)
+        point = np.zeros((1, self.size))
+        odds = np.log((won + 1) / (lost + 1)) * (0.6 if self.link == links.THURSTONE else 1.0)
+        point[0, :m] = odds - odds.mean()
+        if self.has_tie:
+            share = np.clip(d.tied.sum() / max(d.total.sum(), 1e-300), 1e-3, 1 - 1e-3)
+            point[0, -1] = np.clip(np.log(2 * share / (1 - share)), -5, 5)
+        return point
+
+    def sample(self) -> None:
+        """Return nothing: counted duels are few enough."""
+
+    def evaluate(self, point: Floats) -> Floats:
+        """Return the log-likelihood; what the derivatives need is kept."""
+        at = self.extras()
+        advantage, tie = (float(point[0, at[name]]) if name in at else 0.0 for name in ("advantage", "tie"))
+        score = np.ascontiguousarray(point[0, : self.m])
+        self.terms = kernels.duel_terms(self.duels.rows, score, advantage, tie, self.link)
+        return np.array([self.terms.value])
+
+    def gradient(self) -> Floats:
+        """Return the gradient at the point last evaluated."""
+        others = [float(self.duels.order @ self.terms.slope)] if self.has_order else []
+        others += [self.terms.slope_x] * self.has_tie
+        return np.concatenate([self.terms.gradient, others])[None]
+
+    def hessian(self, is_exact: bool) -> Floats:
+        """Return minus the second derivatives there."""
+        m = self.m
+        own = kernels.laplacian(self.duels.first, self.duels.second, self.terms.curve, m)
+        if self.size == m:
+            return own[None]
+        whole = np.empty((1, self.size, self.size))
+        whole[0, :m, :m] = own
+        whole[0, :m, m:], whole[0, m:, m:] = self.border(is_exact)
+        whole[0, m:, :m] = whole[0, :m, m:].T
+        return whole
+
+    def border(self, is_exact: bool) -> tuple[Floats, Floats]:
+        """Return those between scores and the other parameters, and among the others."""
+        order, terms, at = self.duels.order, self.terms, self.extras()
+        side, corner = np.zeros((self.m, len(at))), np.zeros((len(at), len(at)))
+        if self.has_order:
+            side[:, 0], corner[0, 0] = self._by_slot(order * terms.curve), order**2 @ terms.curve
+        if self.has_tie:
+            side[:, -1] = self._by_slot(terms.cross)
+            corner[-1, -1] = terms.curve_x + (terms.bend if is_exact else max(terms.bend, 0.0))
+        if self.has_order and self.has_tie:
+            corner[0, 1] = corner[1, 0] = order @ terms.cross
+        return side, corner
+
+    def diagonal(self) -> Floats:
+        """Return the diagonal of minus the second derivatives in the scores."""
+        d, curve = self.duels, self.terms.curve
+        return np.asarray(np.bincount(d.first, curve, self.m) + np.bincount(d.second, curve, self.m))
+
+    def product(self, x: Floats) -> Floats:
+        """Return minus the second derivatives in the scores times columns."""
+        return kernels.laplacian_product(self.duels.first, self.duels.second, self.terms.curve, x)
+
+    def noise(self, rng: np.random.Generator, n: int) -> Floats:
+        """Draw columns whose covariance is minus the second derivatives in the scores: perturb every row."""
+        by_row = np.sqrt(self.terms.curve)[:, None] * rng.standard_normal((len(self.duels.first), n))
+        return np.stack([self._by_slot(column) for column in by_row.T], 1)
+
+    def _by_slot(self, by_row: Floats) -> Floats:
+        d = self.duels
+        return np.asarray(np.bincount(d.first, by_row, self.m) - np.bincount(d.second, by_row, self.m))
+
+
+class StageLikelihood:
+    """The likelihood of the stages of one instance."""
+
+    probes: ClassVar[tuple[int, int]] = ObservedStages.probes
+
+    def __init__(self, stages: Stages) -> None:
+        self.stages = stages
+        self.m = self.size = stages.n_slots
+        self.total, self.is_concave = stages.total, not stages.has_ties
+
+    def extras(self) -> dict[str, int]:
+        """Return where the further parameters stand: there are none."""
+        return {}
+
+    def start(self) -> Floats:
+        """Return equal scores."""
+        return np.zeros((1, self.m))
+
+    def sample(self) -> tuple[StageLikelihood, int] | None:
+        """Return every so manieth of very many ballots, and that number: they show where to start."""
+        step = len(self.stages.slot) // max(ENOUGH, 20 * self.m)
+        if step < 4:
+            return None
+        return StageLikelihood(self.stages.take(np.arange(0, len(self.stages.weight), step))), step
+
+    def evaluate(self, point: Floats) -> Floats:
+        """Return the log-likelihood; what the derivatives need is kept."""
+        self.worth = worths(point[0])
+        value, self.gain, self.rate = kernels.stage_sums(self.stages.rows, self.worth)
+        return np.array([value + float(self.stages.wins @ (point[0] - point[0].max()))])
+
+    def gradient(self) -> Floats:
+        """Return the gradient at the point last evaluated."""
+        return np.asarray(self.stages.wins + self.worth * (self.gain - self.rate))[None]
+
+    def hessian(self, is_exact: bool) -> Floats:
+        """Return minus the second derivatives there; a bound leaves those of tiers of several items out."""
+        rows = self.stages.rows
+        if not (is_exact or self.is_concave):
+            rows = rows._replace(mark=np.where(rows.mark == GOES_ON, REST, rows.mark).astype(np.uint8))
+        return kernels.stage_hessian(rows, self.worth)[None]
+
+    def border(self, is_exact: bool) -> tuple[Floats, Floats]:
+        """Return nothing: there are no other parameters."""
+        return np.zeros((self.m, 0)), np.zeros((0, 0))
+
+    def diagonal(self) -> Floats:
+        """Return a bound of the diagonal of minus the second derivatives: that of the minorising function."""
+        return np.asarray(self.worth * self.rate)
+
+    def product(self, x: Floats) -> Floats:
+        """Return minus the second derivatives times columns, those of tiers of several items left out."""
+        return kernels.stage_product(self.stages.rows, self.worth, x)

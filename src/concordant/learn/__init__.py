@@ -34,4 +34,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *LEARNERS.attributes()])
+    return sorted([*globals(), *BASES, *LEARNERS.attributes()])

@@ -127,13 +127,18 @@ class Ranker(Learner):
             if given is not None and name not in self.takes:
                 raise NeedError(f"{type(self).__name__} takes no {name}: leave it out, or use another ranker.")
         X = self._checked(X, reset=True)
-        if pairs is None:
-            if tied is not None:
-                raise InputError("tied was given without pairs: rows of equal label are tied anyway, leave it out.")
-            rows = self._labelled(X, y, qid, group, sample_weight)
-        else:
+        n_rows = X.shape[0]
+        if pairs is not None:
             _data.refuse_labels_beside_pairs(y, qid, group, getattr(self, "weighting", ""))
-            rows = Rows(X, pairs=_data.explicit_pairs(pairs, sample_weight, tied, X.shape[0]))
+            rows = Rows(X, pairs=_data.explicit_pairs(pairs, sample_weight, tied, n_rows))
+        elif tied is not None:
+            raise InputError("tied was given without pairs: rows of equal label are tied anyway, leave it out.")
+        else:
+            label = _data.labels_only(self._labels(y), n_rows)
+            query = self._query_codes(n_rows, qid, group)
+            rows = Rows(X, label, query, _data.query_weights(sample_weight, query)).weighing_something()
+            if not self._tells_something(rows):
+                raise InputError(f"There is nothing to learn: {self._too_little.format(n_rows=n_rows)}")
         self._fit_rows(rows, valid)
         return self
 
@@ -164,23 +169,6 @@ class Ranker(Learner):
     def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
         """Predict for evaluation; rankers that look at whole queries use ``qid``."""
         return self.predict(X)
-
-    def _labelled(
-        self,
-        X: Matrix,
-        y: ArrayLike | None,
-        qid: ArrayLike | None,
-        group: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-    ) -> Rows:
-        """Check a training set, leave out queries of weight zero, and refuse one without a single preference."""
-        n_rows = X.shape[0]
-        label = _data.labels_only(self._labels(y), n_rows)
-        query = self._query_codes(n_rows, qid, group)
-        rows = Rows(X, label, query, _data.query_weights(sample_weight, query)).weighing_something()
-        if not self._tells_something(rows):
-            raise InputError(f"There is nothing to learn: {self._too_little.format(n_rows=n_rows)}")
-        return rows
 
     _query_codes = staticmethod(_data.checked_queries)
 

@@ -65,7 +65,7 @@ def checked_queries(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None 
             "row. In GridSearchCV and pipelines, first sklearn.set_config(enable_metadata_routing=True), then "
             "fit(X, y, qid=qid).",
             OneQueryWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     return query
 

@@ -143,7 +143,7 @@ class Optima:
         before, tied = self.blocks.matrices(block)
         allow_ties = self.blocks.allow_ties
         if len(before) <= (LARGEST_WEAK_TABLE if allow_ties else LARGEST_TABLE):
-            return list(islice(_weak_orders(before, tied) if allow_ties else _orders(before), limit))
+            return list(islice(_best_rankings(before, tied if allow_ties else None), limit))
         found = [self._known(block)]
         while len(found) < limit:
             try:
@@ -210,49 +210,29 @@ def _has_free_move(before: Floats, tier: Int64s) -> bool:
     return bool((right == 0).any() or (left == 0).any())
 
 
-def _members(m: int) -> Floats:
-    return ((np.arange(1 << m)[:, None] >> np.arange(m)) & 1).astype(np.float64)
+def _best_rankings(before: Floats, tied: Floats | None) -> Iterator[Int64s]:
+    """Yield all rankings of least cost, as tiers (with ties where ``tied`` is given).
 
-
-def _orders(before: Floats) -> Iterator[Int64s]:
-    """Yield all orders of least cost, as tiers, by walking back through the table over sets."""
+    They are read off a table of what it costs to order every set of items first, from the whole set backwards.
+    """
     m = len(before)
-    member = _members(m)
+    sets, bit = np.arange(1 << m), 1 << np.arange(m)
+    member = ((sets[:, None] >> np.arange(m)) & 1).astype(np.float64)
     ahead = member @ before
-    best = np.zeros(1 << m)
-    size = member.sum(axis=1)
-    bit = 1 << np.arange(m)
-    for count in range(1, m + 1):
-        own = np.flatnonzero(size == count)
-        others = own[:, None] & ~bit
-        best[own] = np.where(member[own] == 1, best[others] + ahead[others, np.arange(m)], np.inf).min(axis=1)
-
-    def walk(rest: int, tier: Int64s) -> Iterator[Int64s]:
-        if not rest:
-            yield tier
-            return
-        for last in range(m):
-            others = rest & ~(1 << last)
-            if others != rest and best[others] + ahead[others, last] == best[rest]:
-                placed = tier.copy()
-                placed[last] = bin(others).count("1")
-                yield from walk(others, placed)
-
-    yield from walk((1 << m) - 1, np.zeros(m, np.int64))
-
-
-def _weak_orders(before: Floats, tied: Floats) -> Iterator[Int64s]:
-    """Yield all rankings with ties of least cost, as tiers."""
-    m = len(before)
-    member, sets = _members(m), np.arange(1 << m)
-    inner = ((member @ (tied - np.diag(np.diag(tied)))) * member).sum(axis=1) / 2
-    ahead = member @ before
-    best = np.full(1 << m, np.inf)
-    best[0] = 0
-    for head in range((1 << m) - 1):
-        group = sets[(sets & head == 0) & (sets > 0)]
-        value = best[head] + member[group] @ ahead[head] + inner[group]
-        best[head | group] = np.minimum(best[head | group], value)
+    best, inner = np.where(sets == 0, 0.0, np.inf), np.zeros(1 << m)
+    if tied is None:
+        last_tiers, size = bit, member.sum(axis=1)
+        for count in range(1, m + 1):
+            own = np.flatnonzero(size == count)
+            others = own[:, None] & ~bit
+            best[own] = np.where(member[own] == 1, best[others] + ahead[others, np.arange(m)], np.inf).min(axis=1)
+    else:
+        last_tiers = sets[1:]
+        inner = ((member @ (tied - np.diag(np.diag(tied)))) * member).sum(axis=1) / 2
+        for head in range((1 << m) - 1):
+            group = last_tiers[last_tiers & head == 0]
+            value = best[head] + member[group] @ ahead[head] + inner[group]
+            best[head | group] = np.minimum(best[head | group], value)
 
     def walk(rest: int, tiers: list[int]) -> Iterator[Int64s]:
         if not rest:
@@ -261,9 +241,9 @@ def _weak_orders(before: Floats, tied: Floats) -> Iterator[Int64s]:
                 tier[(group >> np.arange(m)) & 1 == 1] = level
             yield tier
             return
-        group = sets[(sets & ~rest == 0) & (sets > 0)]
-        value = best[rest ^ group] + (member[group] * ahead[rest ^ group]).sum(axis=1) + inner[group]
-        for chosen in group[value == best[rest]].tolist():
+        groups = last_tiers[last_tiers & ~rest == 0]
+        value = best[rest ^ groups] + (member[groups] * ahead[rest ^ groups]).sum(axis=1) + inner[groups]
+        for chosen in groups[value == best[rest]].tolist():
             yield from walk(rest ^ chosen, [*tiers, chosen])
 
     yield from walk((1 << m) - 1, [])

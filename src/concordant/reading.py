@@ -156,7 +156,7 @@ class Options:
     @classmethod
     def of(cls, what: str, given: Mapping[str, Any]) -> Options:
         """Check what somebody said of how to read preferences, labels, features or a frame."""
-        known = {one.name: one for one in options_of(what)}
+        known = _by_name(what)
         fields, roles = {}, {}
         for name, value in given.items():
             if name not in known:
@@ -178,7 +178,9 @@ class Options:
 
     def refuse_roles(self, what: str) -> None:
         """Say that column roles, form, delimiter and header belong to tables only."""
-        said = [role for role, value in self.roles.items() if value not in (None, False) and not is_optional(value)]
+        said = [
+            role for role, value in self.roles.items() if not (value is None or value is False or is_optional(value))
+        ]
         said += [name for name in ("form", "delimiter", "header") if getattr(self, name) is not None]
         if said:
             raise InputError(f"{said[0]}= has no meaning for {what}, whose layout is fixed: leave it out.")
@@ -195,6 +197,11 @@ def options_of(what: str) -> tuple[Option, ...]:
         else:
             found.append(Option(**checked[one.name], **{"typed": str(one.type), **one.metadata["option"]}))
     return tuple(one for one in found if what in one.reads)
+
+
+@cache
+def _by_name(what: str) -> dict[str, Option]:
+    return {one.name: one for one in options_of(what)}
 
 
 def is_column(one: Option) -> bool:

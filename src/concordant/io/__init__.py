@@ -153,8 +153,9 @@ def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Option
         raise sources[0].error(f"{found}: read it with {FUNCTIONS[kind.reads[0]]}, or say format=.")
     if options.categories is not None and kind.name != "preflib":
         raise sources[0].error(f"categories= is for PrefLib's cat files, this is {kind.name}: leave it out.")
-    read_them = kind.function(FUNCTIONS[what])
-    result = read_them(sources, replace(options, format=kind.name))
+    if kind.is_table:  # all kinds of tables have one reader
+        options = replace(options, format=kind.name)
+    result = kind.function(FUNCTIONS[what])(sources, options)
     # Tables merge while they are read; what another format holds is in memory already.
     return result.merge() if options.merge and not result.is_merged else result
 

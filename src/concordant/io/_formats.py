@@ -16,6 +16,8 @@ from concordant.io._source import Source
 from concordant.reading import FEATURES, LABELS, PREFERENCES
 from concordant.registry import READERS
 
+_BY_ENDING: dict[str, Format] = {}
+_BY_MAGIC: dict[bytes, Format] = {}
 FUNCTIONS = {PREFERENCES: "read", LABELS: "read_labels", FEATURES: "read_features"}
 
 
@@ -81,6 +83,9 @@ def declare(*formats: Format) -> None:
     """Make built-in formats known."""
     for one in formats:
         READERS.add(one)
+        _BY_ENDING.update(dict.fromkeys(one.endings, one))
+        if one.magic:
+            _BY_MAGIC[one.magic] = one
 
 
 def named(name: str) -> Format:
@@ -90,7 +95,7 @@ def named(name: str) -> Format:
 
 def built_in() -> list[Format]:
     """List the formats of this package."""
-    return [READERS.load(name) for name in READERS.modules()]
+    return list((READERS.added or {}).values())
 
 
 def all_formats() -> list[Format]:
@@ -108,7 +113,7 @@ def of_package(name: str, module: Any) -> Format:
 
 def by_ending(ending: str) -> Format | None:
     """Return the format files of this ending have, of concordant or else of another package."""
-    found = next((one for one in built_in() if ending in one.endings), None)
+    found = _BY_ENDING.get(ending)
     if found is None and ending not in ("", ".txt", ".dat", ".data"):  # these say nothing: the content decides
         found = next((one for one in all_formats() if ending in one.endings), None)
     return found
@@ -116,13 +121,14 @@ def by_ending(ending: str) -> Format | None:
 
 def recognise(source: Source) -> Format:
     """Return the format of an input: what its first bytes leave no doubt of, what its name says, what it looks like."""
-    head, known = source.head, built_in()
-    if sure := next((one for one in known if one.magic and head.startswith(one.magic)), None):
-        return sure
-    by_name = by_ending(source.ending)
+    head, ending = source.head, source.ending
+    for magic, one in _BY_MAGIC.items():
+        if head.startswith(magic):
+            return one
+    by_name = by_ending(ending)
     if by_name is None and head[257:262] == b"ustar":
         raise source.error("this is a tar archive, which may hold many files: unpack it and name the file to read.")
-    for one in known:
-        if one.sniff is not None and (by_name is None or source.ending in one.borrows) and one.sniff(head):
+    for one in built_in():
+        if (by_name is None or ending in one.borrows) and one.sniff is not None and one.sniff(head):
             return one
     return by_name or named("csv")

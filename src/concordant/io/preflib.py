@@ -161,8 +161,9 @@ class _File(Screen):
 
     def _report(self, line: Int64s, kind: Int64s) -> None:
         """Stop at the first line that could not be parsed, or count such lines by reason."""
-        bad = {_TROUBLES[k]: (line[kind == k] - self._shift).tolist() for k in np.unique(kind).tolist()}
-        self.said += refuse_lines(bad, self.source.error, self.options)
+        if len(line):
+            bad = {_TROUBLES[k]: (line[kind == k] - self._shift).tolist() for k in np.unique(kind).tolist()}
+            self.said += refuse_lines(bad, self.source.error, self.options)
         if not len(self.line):
             raise self.source.error("there are no orders in it: check that this is the right file.")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from concordant.kernels.twins.layouts import blocks_of, insertion_order
-from concordant.types import Floats, Int32s, Int64s
+from concordant.types import Bools, Floats, Int32s, Int64s
 
 __all__ = [
     "best_orders",
@@ -137,7 +137,7 @@ def pivot_orders(ptr: Int64s, chance: Floats, priority: Floats, draw: Floats) ->
     return orders
 
 
-def _pivot(items: Int64s, priority: Floats, left: np.typing.NDArray[np.bool_]) -> Int64s:
+def _pivot(items: Int64s, priority: Floats, left: Bools) -> Int64s:
     if len(items) < 2:
         return items
     pivot = items[np.argmin(priority[items])]
@@ -214,6 +214,5 @@ def violated_triangles(
             for pair in pairs:
                 used[pair] += 1
             chosen.append((one, two, three))
-    columns = np.array(chosen, np.int32).reshape(-1, 3)
-    i32, j32, k32 = (np.ascontiguousarray(columns[:, c]) for c in range(3))
-    return i32, j32, k32
+    first, second, third = np.ascontiguousarray(np.array(chosen, np.int32).reshape(-1, 3).T)
+    return first, second, third

@@ -84,7 +84,7 @@ class ChoiceModel(Method):
 
 def prior_of(strength: float, kind: str, n_instances: int) -> Prior:
     """Return the same prior for every instance."""
-    ridge = np.full(n_instances, strength)
+    ridge = np.full(n_instances, float(strength))
     return Prior(ridge, ridge, kind == "gamma")
 
 

@@ -47,6 +47,15 @@ def instance_of_slot(prefs: Preferences) -> Int64s:
     return segment_index(prefs.slot_ptr)
 
 
+def ballots_by_instance(prefs: Preferences, ballots: Int64s | None = None) -> Iterator[tuple[int, Int64s]]:
+    """Go through the instances that have ballots, or some of these ballots: (instance, its ballots)."""
+    chosen = np.arange(prefs.n_ballots) if ballots is None else ballots
+    instance = prefs.instance_of_ballot[chosen]
+    order = np.argsort(instance, kind="stable")
+    present, start = np.unique(instance[order], return_index=True)
+    yield from zip(present.tolist(), np.split(chosen[order], start[1:]) if len(chosen) else [], strict=True)
+
+
 def ballot_of_entry(prefs: Preferences) -> Int64s:
     """Return the ballot every entry belongs to."""
     return segment_index(prefs.indptr)

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from concordant import kernels, views
 from concordant.preferences import Preferences
+from concordant.segments import max_by
 from concordant.solvers.ordering.costs import PairCosts
-from concordant.types import Floats, Int64s
-
-
-def ballot_costs(prefs: Preferences, costs: PairCosts) -> Floats:
-    """Return what every ballot costs as the consensus of its own instance, in units."""
-    return kernels.ballot_totals(views.ballots(prefs), costs.before, costs.tied)
+from concordant.types import Int64s
 
 
 def best_ballots(prefs: Preferences, costs: PairCosts) -> Int64s:
     """Return the cheapest ballot of every instance (-1 where there is none), whatever order they come in."""
-    cost = ballot_costs(prefs, costs)
-    least = np.full(prefs.n_instances, np.inf)
-    np.minimum.at(least, prefs.instance_of_ballot, cost)
+    cost = kernels.ballot_totals(views.ballots(prefs), costs.before, costs.tied)  # each as the consensus
+    least = -max_by(prefs.instance_of_ballot, -cost, prefs.n_instances, -np.inf)
     ballots = np.flatnonzero(cost == least[prefs.instance_of_ballot])
     best = np.full(prefs.n_instances, -1, np.int64)
-    for q, equals in _by_instance(prefs, ballots):
+    for q, equals in views.ballots_by_instance(prefs, ballots):
         best[q] = equals[0] if len(equals) == 1 else in_canonical_order(prefs, q, equals)[0]
     return best
 
@@ -40,17 +33,10 @@ def in_canonical_order(prefs: Preferences, q: int, ballots: Int64s) -> Int64s:
     return np.asarray(ballots[np.lexsort(place.T)])
 
 
-def _by_instance(prefs: Preferences, ballots: Int64s) -> Iterator[tuple[int, Int64s]]:
-    instance = prefs.instance_of_ballot[ballots]
-    order = np.argsort(instance, kind="stable")
-    present, start = np.unique(instance[order], return_index=True)
-    return zip(present.tolist(), np.split(ballots[order], start[1:]), strict=True) if len(ballots) else iter(())
-
-
 def draw_ballots(prefs: Preferences, uniform: float) -> Int64s:
     """Draw a ballot of every instance in proportion to its weight, all with the same uniform number."""
     drawn = np.full(prefs.n_instances, -1, np.int64)
-    for q, ballots in _by_instance(prefs, np.arange(prefs.n_ballots)):
+    for q, ballots in views.ballots_by_instance(prefs):
         ordered = in_canonical_order(prefs, q, ballots)
         reached = np.cumsum(prefs.weight[ordered])
         drawn[q] = ordered[min(np.searchsorted(reached, uniform * reached[-1], side="right"), len(ordered) - 1)]

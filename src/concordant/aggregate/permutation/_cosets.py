@@ -123,15 +123,14 @@ def learn_phi(prefs: Preferences, labels: Labels, distance: str, most: int, draw
     if not len(chosen):
         return np.ones(n_agents)
     chosen = rng.permutation(chosen)[:most]
-    by_instance = np.argsort(prefs.instance_of_ballot, kind="stable")
-    bounds = np.searchsorted(prefs.instance_of_ballot[by_instance], np.arange(prefs.n_instances + 1))
+    by_instance, where = dict(views.ballots_by_instance(prefs)), views.positions(prefs)
     rows, steps = [], []
     for q in chosen.tolist():
-        ballots = by_instance[bounds[q] : bounds[q + 1]]
+        ballots = by_instance.get(q, chosen[:0])
         own = label[prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]]
         for _ in range(draws):
             order = np.lexsort((rng.random(int(size[q])), -own))
-            features, lengths = _step_features(prefs, q, ballots, order, distance, n_agents)
+            features, lengths = _step_features(prefs, q, ballots, order, distance, where)
             rows.append(features)
             steps.append(lengths)
     features, lengths = np.concatenate(rows), np.concatenate(steps)
@@ -155,15 +154,17 @@ def learn_phi(prefs: Preferences, labels: Labels, distance: str, most: int, draw
 
 
 def _step_features(
-    prefs: Preferences, q: int, ballots: AnyArray, order: AnyArray, distance: str, n_agents: int
+    prefs: Preferences, q: int, ballots: AnyArray, order: AnyArray, distance: str, where: Floats
 ) -> tuple[Floats, Int64s]:
-    """Return the agents' costs of every candidate of every step, the one taken first, and the candidates per step."""
+    """Return the agents' costs of every candidate of every step, the one taken first, and the candidates per step.
+
+    ``where`` is the position of every entry.
+    """
     m = len(order)
     at = np.empty(m, np.int64)
     at[order] = np.arange(m)
-    cost = np.zeros((m, m, n_agents))  # step, candidate in the true order, agent
+    cost = np.zeros((m, m, prefs.n_agents or 0))  # step, candidate in the true order, agent
     assert prefs.agent is not None
-    where = views.positions(prefs) if len(ballots) else np.zeros(0)
     steps = np.arange(1, m + 1)
     for ballot in ballots.tolist():
         span = slice(int(prefs.indptr[ballot]), int(prefs.indptr[ballot + 1]))

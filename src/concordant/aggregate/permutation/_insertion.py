@@ -8,10 +8,9 @@ and the mean weight estimates the ballot's likelihood.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
+from concordant import views
 from concordant.aggregate.permutation._centre import Against
 from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_falling
 from concordant.types import AnyArray, Floats
@@ -23,11 +22,9 @@ def fit_by_insertion(seen: Against, theta: Floats, samples: int, seed: int) -> t
     """Return theta of every instance and the estimated log-likelihood, by expectation-maximisation."""
     prefs = seen.prefs
     theta, total = theta.copy(), 0.0
-    by_instance = np.argsort(prefs.instance_of_ballot, kind="stable")
-    bounds = np.searchsorted(prefs.instance_of_ballot[by_instance], np.arange(prefs.n_instances + 1))
-    for q, (first, last) in enumerate(pairwise(bounds.tolist())):
-        ballots, m = by_instance[first:last], int(np.diff(prefs.slot_ptr)[q])
-        if not len(ballots) or m < 2:
+    for q, ballots in views.ballots_by_instance(prefs):
+        m = int(prefs.slot_ptr[q + 1] - prefs.slot_ptr[q])
+        if m < 2:
             continue
         levels = _levels(seen, ballots, m)
         weight = prefs.weight[ballots]

@@ -179,3 +179,32 @@ class Fitted(NamedTuple):
     is_definite: Bytes
     covariance: Floats
     extra_variance: Floats
+
+
+class Adherences(NamedTuple):
+    """The distinct adherences of every instance (``group_ptr`` cuts them), each with its share of the counts."""
+
+    group_ptr: Int64s
+    theta: Floats
+    share: Floats
+
+
+class MPMBegin(NamedTuple):
+    """Where a search for scores and log-variances begins, by slot."""
+
+    start: Floats
+    start_log: Floats
+
+
+class MPMFit(NamedTuple):
+    """Scores and log-variances (none where they are equal) by slot; log Z and its slope in the adherence by group.
+
+    By instance: the norm of the gradient at the end, relative to that of the data at the start, and the steps taken.
+    """
+
+    score: Floats
+    log_variance: Floats
+    log_z: Floats
+    slope: Floats
+    gradient: Floats
+    iterations: Int64s

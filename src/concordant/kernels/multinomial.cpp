@@ -16,6 +16,8 @@
 namespace {
 
 constexpr size_t LANES = 8;
+constexpr int64_t MOST_ITERATIONS = 200;
+constexpr double LOG_HALF = -0.69314718055994530942; // the prior draws log-variances there
 
 // Sums in eight lanes: the order of additions is fixed, and the compiler can vectorise it without -ffast-math.
 SIMD_CLONES double dot(const double *x, const double *y, size_t n) {
@@ -334,7 +336,7 @@ double step_within(Problem &problem, const std::vector<double> &gradient, double
     return -dot(gradient.data(), step.data(), n) - dot(step.data(), of_step.data(), n) / 2;
 }
 
-template <typename Problem> Report minimise(Problem &problem, double *u, double tolerance, int64_t most) {
+template <typename Problem> Report minimise(Problem &problem, double *u, double tolerance) {
     size_t n = problem.size();
     std::vector<double> gradient(n), next_gradient(n), step(n), next(n);
     double scale = std::max(problem.scale(), 1e-300);
@@ -342,7 +344,7 @@ template <typename Problem> Report minimise(Problem &problem, double *u, double 
     double radius = std::sqrt(static_cast<double>(n));
     int64_t k = 0;
     double norm = std::sqrt(dot(gradient.data(), gradient.data(), n));
-    for (; k < most && norm > tolerance * scale; ++k) {
+    for (; k < MOST_ITERATIONS && norm > tolerance * scale; ++k) {
         double promised = step_within(problem, gradient, radius, std::min(0.1, norm / scale), step);
         for (size_t i = 0; i < n; ++i) next[i] = u[i] + step[i];
         double next_value = problem.value(next.data(), next_gradient.data());
@@ -367,77 +369,84 @@ template <typename Problem> Report minimise(Problem &problem, double *u, double 
     return {norm / scale, k};
 }
 
+// The bundle Adherences as it comes from Python: the groups of every instance, their adherences and shares.
+using AdherenceArrays = std::tuple<In<int64_t>, In<double>, In<double>>;
+
 struct Fit {
-    Buffer<double> log_z, slope, gradient;
+    Buffer<double> score, log_variance, log_z, slope, gradient;
     Buffer<int64_t> iterations;
-    Fit(size_t groups, size_t instances)
-        : log_z(groups, 0.0), slope(groups, 0.0), gradient(instances, 0.0), iterations(instances, 0) {}
-    Groups groups(const int64_t *ptr, size_t q, const double *theta, const double *share) {
+    const AdherenceArrays &adherences;
+    Fit(const AdherenceArrays &adherences_, size_t slots, size_t variances, size_t instances)
+        : score(slots), log_variance(variances), log_z(std::get<1>(adherences_).size(), 0.0),
+          slope(std::get<1>(adherences_).size(), 0.0), gradient(instances, 0.0), iterations(instances, 0),
+          adherences(adherences_) {}
+    Groups groups(size_t q) {
+        const int64_t *ptr = std::get<0>(adherences).data();
         size_t from = static_cast<size_t>(ptr[q]);
-        return {theta + from, share + from, static_cast<size_t>(ptr[q + 1] - ptr[q]), log_z.get() + from,
-                slope.get() + from};
+        return {std::get<1>(adherences).data() + from, std::get<2>(adherences).data() + from,
+                static_cast<size_t>(ptr[q + 1] - ptr[q]), log_z.get() + from, slope.get() + from};
+    }
+    nb::object give() {
+        return named("MPMFit", score.give(), log_variance.give(), log_z.give(), slope.give(), gradient.give(),
+                     iterations.give());
     }
 };
 
-nb::tuple fit_mpm_scores(In<int64_t> slot_ptr, In<double> net, In<int64_t> group_ptr, In<double> theta,
-                         In<double> share, In<double> prior, In<double> start, double tolerance, int64_t most) {
+nb::object fit_mpm_scores(In<int64_t> slot_ptr, In<double> net, const AdherenceArrays &groups, In<double> prior,
+                          In<double> start, double tolerance) {
     size_t instances = slot_ptr.size() - 1, n = net.size();
-    Buffer<double> score(n);
-    Fit fit(theta.size(), instances);
+    Fit fit(groups, n, 0, instances);
     {
         nb::gil_scoped_release release;
-        std::copy(start.data(), start.data() + n, score.get());
+        std::copy(start.data(), start.data() + n, fit.score.get());
         for (size_t q = 0; q < instances; ++q) {
             size_t from = static_cast<size_t>(slot_ptr.data()[q]);
             size_t m = static_cast<size_t>(slot_ptr.data()[q + 1]) - from;
-            Groups groups = fit.groups(group_ptr.data(), q, theta.data(), share.data());
-            if (m < 2 || !groups.n) continue;
-            ScoreProblem problem(m, net.data() + from, groups, prior.data()[q]);
-            Report report = minimise(problem, score.get() + from, tolerance, most);
+            Groups own = fit.groups(q);
+            if (m < 2 || !own.n) continue;
+            ScoreProblem problem(m, net.data() + from, own, prior.data()[q]);
+            Report report = minimise(problem, fit.score.get() + from, tolerance);
             fit.gradient[q] = report.gradient, fit.iterations[q] = report.iterations;
         }
     }
-    return nb::make_tuple(score.give(), fit.log_z.give(), fit.slope.give(), fit.gradient.give(),
-                          fit.iterations.give());
+    return fit.give();
 }
 
-nb::tuple fit_mpm_variances(In<int64_t> slot_ptr, In<int64_t> pair_ptr, In<double> net, In<int64_t> group_ptr,
-                            In<double> theta, In<double> share, In<double> prior, double centre, bool is_learning,
-                            In<double> start, In<double> start_log, double tolerance, int64_t most) {
+nb::object fit_mpm_variances(In<int64_t> slot_ptr, In<int64_t> pair_ptr, In<double> net, const AdherenceArrays &groups,
+                             In<double> prior, const std::tuple<In<double>, In<double>> &begin, bool is_learning,
+                             double tolerance) {
+    const auto &[start, start_log] = begin;
     size_t instances = slot_ptr.size() - 1, n = start.size();
-    Buffer<double> score(n), log_variance(n);
-    Fit fit(theta.size(), instances);
+    Fit fit(groups, n, n, instances);
     {
         nb::gil_scoped_release release;
-        std::copy(start.data(), start.data() + n, score.get());
-        std::copy(start_log.data(), start_log.data() + n, log_variance.get());
+        std::copy(start.data(), start.data() + n, fit.score.get());
+        std::copy(start_log.data(), start_log.data() + n, fit.log_variance.get());
         std::vector<double> u;
         for (size_t q = 0; q < instances; ++q) {
             size_t from = static_cast<size_t>(slot_ptr.data()[q]);
             size_t m = static_cast<size_t>(slot_ptr.data()[q + 1]) - from;
-            Groups groups = fit.groups(group_ptr.data(), q, theta.data(), share.data());
-            if (m < 2 || !groups.n) continue;
-            VarianceProblem problem(m, net.data() + pair_ptr.data()[q], groups, prior.data()[q], centre, is_learning);
-            u.assign(score.get() + from, score.get() + from + m);
-            u.insert(u.end(), log_variance.get() + from, log_variance.get() + from + m);
-            Report report = minimise(problem, u.data(), tolerance, most);
-            std::copy_n(u.begin(), m, score.get() + from);
-            std::copy_n(u.begin() + static_cast<ptrdiff_t>(m), m, log_variance.get() + from);
+            Groups own = fit.groups(q);
+            if (m < 2 || !own.n) continue;
+            VarianceProblem problem(m, net.data() + pair_ptr.data()[q], own, prior.data()[q], LOG_HALF, is_learning);
+            double *score = fit.score.get() + from, *log_variance = fit.log_variance.get() + from;
+            u.assign(score, score + m);
+            u.insert(u.end(), log_variance, log_variance + m);
+            Report report = minimise(problem, u.data(), tolerance);
+            std::copy_n(u.begin(), m, score);
+            std::copy_n(u.begin() + static_cast<ptrdiff_t>(m), m, log_variance);
             fit.gradient[q] = report.gradient, fit.iterations[q] = report.iterations;
         }
     }
-    return nb::make_tuple(score.give(), log_variance.give(), fit.log_z.give(), fit.slope.give(), fit.gradient.give(),
-                          fit.iterations.give());
+    return fit.give();
 }
 
 } // namespace
 
 void bind_multinomial(nb::module_ &m) {
-    m.def("fit_mpm_scores", &fit_mpm_scores, "slot_ptr"_a.noconvert(), "net"_a.noconvert(), "group_ptr"_a.noconvert(),
-          "theta"_a.noconvert(), "share"_a.noconvert(), "prior"_a.noconvert(), "start"_a.noconvert(), "tolerance"_a,
-          "most"_a);
+    m.def("fit_mpm_scores", &fit_mpm_scores, "slot_ptr"_a.noconvert(), "net"_a.noconvert(), "groups"_a.noconvert(),
+          "prior"_a.noconvert(), "start"_a.noconvert(), "tolerance"_a);
     m.def("fit_mpm_variances", &fit_mpm_variances, "slot_ptr"_a.noconvert(), "pair_ptr"_a.noconvert(),
-          "net"_a.noconvert(), "group_ptr"_a.noconvert(), "theta"_a.noconvert(), "share"_a.noconvert(),
-          "prior"_a.noconvert(), "centre"_a, "is_learning"_a, "start"_a.noconvert(), "start_log"_a.noconvert(),
-          "tolerance"_a, "most"_a);
+          "net"_a.noconvert(), "groups"_a.noconvert(), "prior"_a.noconvert(), "begin"_a.noconvert(), "is_learning"_a,
+          "tolerance"_a);
 }

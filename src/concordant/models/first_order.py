@@ -5,12 +5,14 @@ Newton's method is faster wherever it was measured; these are here to compare wi
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from concordant.kernels.newton import TIGHT, climb
 from concordant.models.likelihoods import ObservedStages, StageLikelihood
 from concordant.models.priors import LargePrior, Prior
-from concordant.models.solve import SMALL_STEP, Fit, Matrix
+from concordant.models.solve import SMALL_STEP, Fit, Matrix, fit
 from concordant.types import Floats
 
 MAX_STEPS = 5000
@@ -22,12 +24,14 @@ def fit_by(solver: str, observed: ObservedStages, prior: Prior) -> list[Fit]:
     for q in range(len(observed.slot_ptr) - 1):
         own, slots = observed.restrict(np.array([q]))
         here = prior.of(np.array([q]), slots)
+        if len(slots) < 2:  # nothing to search for
+            fits += [replace(one, instances=np.array([q]), slots=slots) for one in fit(own, here, way="batch")]
+            continue
         objective = Matrix.of(own, here)
-        likelihood = objective.likelihood
         # Sums over many choices are not exact: so much of their weight may be left of a derivative.
         tolerance = max(TIGHT, 1e-15 * len(own.stages.slot)) * float(own.total[0] + here.ridge[0])
         search = _by_lbfgs if solver == "lbfgs" else _by_mm
-        point, steps = search(objective, tolerance) if likelihood.m > 1 else (likelihood.start(), 0)
+        point, steps = search(objective, tolerance)
         found = climb(objective, point, SMALL_STEP)  # what is left to do is at most a step
         found = found._replace(iterations=found.iterations + np.int32(steps))
         fits.append(objective.fitted(found, (np.array([q]), slots, own, here, "matrix"), 0.0))

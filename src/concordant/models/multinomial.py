@@ -20,11 +20,11 @@ import numpy as np
 
 from concordant import kernels
 from concordant.gather import sum_by
+from concordant.kernels.bundles import Adherences, MPMBegin, MPMFit
 from concordant.models.counts import Corpus, Groups
 from concordant.types import Bools, Floats, Int32s, Int64s
 
 TOLERANCE = 1e-10
-MOST_ITERATIONS = 200
 HALF = float(np.log(0.5))
 LEAST_PRIOR = 1e-3  # where the likelihood alone has no maximum
 ROUGH = 1e-7  # how exactly scores are fitted while adherences are learnt
@@ -84,27 +84,31 @@ class Solver:
         net, groups = self.corpus.net_wins(theta), self.corpus.groups(theta)
         if self.score is None:
             self.score = self._start(net, groups)
-        shared = (groups.ptr, groups.theta, groups.share, self.prior_by_instance)
+        adherences, prior = Adherences(groups.ptr, groups.theta, groups.share), self.prior_by_instance
         if self.variances == "equal" and self.given is None:
-            found = kernels.fit_mpm_scores(prefs.slot_ptr, net, *shared, self.score, tolerance, MOST_ITERATIONS)
-            self.score = found[0]
-            return Solution(self._centred(found[0]), None, theta, groups, *found[1:])
+            found = kernels.fit_mpm_scores(prefs.slot_ptr, net, adherences, prior, self.score, tolerance)
+            self.score = found.score
+            return self._solution(found, found.score, None, theta, groups)
         if self.log_variance is None:
             self.log_variance = np.full(len(net), HALF) if self.given is None else np.log(self.given)
-            self.score = kernels.fit_mpm_scores(prefs.slot_ptr, net, *shared, self.score, 1e-2, MOST_ITERATIONS)[0]
+            self.score = kernels.fit_mpm_scores(prefs.slot_ptr, net, adherences, prior, self.score, 1e-2).score
         pair_ptr, pairs = self.corpus.net_pairs(theta)
         is_learning = self.variances == "learnt" and self.given is None
-        start = (self.score, self.log_variance)
-        fitted = kernels.fit_mpm_variances(
-            prefs.slot_ptr, pair_ptr, pairs, *shared, HALF, is_learning, *start, tolerance, MOST_ITERATIONS
+        begin = MPMBegin(self.score, self.log_variance)
+        found = kernels.fit_mpm_variances(
+            prefs.slot_ptr, pair_ptr, pairs, adherences, prior, begin, is_learning, tolerance
         )
-        self.score, self.log_variance = fitted[:2]
+        self.score, self.log_variance = score, log_variance = found.score, found.log_variance
         if is_learning and self.prior == 0:
-            score, log_variance = self._rescaled(*fitted[:2])
-        else:
-            score, log_variance = fitted[:2]
+            score, log_variance = self._rescaled(score, log_variance)
         variance = np.exp(log_variance) if self.given is None else self.given
-        return Solution(self._centred(score), variance, theta, groups, *fitted[2:])
+        return self._solution(found, score, variance, theta, groups)
+
+    def _solution(
+        self, found: MPMFit, score: Floats, variance: Floats | None, theta: Floats, groups: Groups
+    ) -> Solution:
+        ends = (found.log_z, found.slope, found.gradient, found.iterations)
+        return Solution(self._centred(score), variance, theta, groups, *ends)
 
     def _start(self, net: Floats, groups: Groups) -> Floats:
         """Return the Newton step from equal scores, at most 3 in size."""

@@ -28,6 +28,7 @@ from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.errors import InputError
 from concordant.gather import sum_by
+from concordant.kernels.bundles import Adherences
 from concordant.method import Method, Outcome
 from concordant.models.counts import Corpus, agent_of_ballot, count
 from concordant.models.fitted import FittedModel, MPMModel
@@ -310,12 +311,12 @@ class _Data:
         group_ptr = np.concatenate([[0], np.cumsum(speaks)]).astype(np.int64)
         prior = np.ascontiguousarray((self.penalty(n_types) / divisor).ravel())
         ones = np.ones(n_groups)
-        scores, found, *_ = kernels.fit_mpm_scores(
-            slot_ptr, net, group_ptr, ones, ones, prior, start.ravel(), tolerance, 100
+        found = kernels.fit_mpm_scores(
+            slot_ptr, net, Adherences(group_ptr, ones, ones), prior, start.ravel(), tolerance
         )
         log_z = np.zeros(len(speaks))
-        log_z[speaks] = found
-        return scores.reshape(n_types, n), log_z.reshape(n_types, n_instances)
+        log_z[speaks] = found.log_z
+        return found.score.reshape(n_types, n), log_z.reshape(n_types, n_instances)
 
     def penalty(self, n_types: int) -> Floats:
         """Return the precision of the prior for each instance: the same for every type."""

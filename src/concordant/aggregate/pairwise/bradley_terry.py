@@ -17,8 +17,8 @@ once, ``p_best`` is the chance to be truly first; ``ranking.model`` answers p_be
 ``order_effect`` estimates the advantage of the item shown first, ``with_agent_weights`` and ``with_covariates`` bring
 in what is known of voters and items.
 
-Cost: counting the pairs once, then about six Newton steps, some twenty where the prior is chosen: items³ each up to
-4,000 items (1,000 where few of them met), linear in the pairs above.
+Cost: counting the pairs once, then about six Newton steps, some twenty where the prior is chosen: items³ or linear in
+the pairs each, whichever is estimated to be less. Errors are found when first asked for.
 Reference: R. A. Bradley and M. E. Terry, Rank analysis of incomplete block designs, Biometrika, 1952.
 """
 

@@ -16,7 +16,8 @@ given (``"input"``), or kept together (``"partition"``, the ordered-partition li
 in a random order). Standard errors come from the exact second derivative, for scores that sum to zero;
 ``posterior=1000`` draws from the posterior under the Gamma prior by Gibbs sampling instead.
 
-Cost: linear in the total length of the ballots per step, about 15 steps; standard errors items³.
+Cost: items³ or linear in the total length of the ballots per Newton step, whichever is estimated to be less; standard
+errors items³, when first asked for.
 References: R. Plackett, The analysis of permutations, 1975; D. Hunter, MM algorithms for generalized Bradley-Terry
 models, 2004; F. Caron and A. Doucet, Efficient Bayesian inference for generalized Bradley-Terry models, 2012.
 """

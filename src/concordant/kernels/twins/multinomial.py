@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
+from concordant.kernels.bundles import Adherences, MPMBegin, MPMFit
 from concordant.types import Floats, Int64s
 
 __all__ = ["fit_mpm_scores", "fit_mpm_variances"]
 
 
+MOST_ITERATIONS = 200
+LOG_HALF = float(np.log(0.5))  # the prior draws log-variances there
+
+
 class _Problem(Protocol):
     scale: float
+    log_z: Floats
+    slope: Floats
 
     def value(self, u: Floats) -> tuple[float, Floats]: ...
     def multiply(self, v: Floats) -> Floats: ...
@@ -133,13 +141,13 @@ def _step_within(problem: _Problem, gradient: Floats, radius: float, accuracy: f
     return step, float(-gradient @ step - step @ of_step / 2)
 
 
-def _minimise(problem: _Problem, u: Floats, tolerance: float, most: int) -> tuple[Floats, float, int]:
+def _minimise(problem: _Problem, u: Floats, tolerance: float) -> tuple[Floats, float, int]:
     """Run the trust-region Newton method: (optimum, relative gradient norm, iterations)."""
     scale = max(problem.scale, 1e-300)
     value, gradient = problem.value(u)
     radius, k = float(np.sqrt(len(u))), 0
     norm = float(np.sqrt(gradient @ gradient))
-    while k < most and norm > tolerance * scale:
+    while k < MOST_ITERATIONS and norm > tolerance * scale:
         step, promised = _step_within(problem, gradient, radius, min(0.1, norm / scale))
         next_value, next_gradient = problem.value(u + step)
         # Near the optimum the values differ by rounding only: judge by both with the same slack.
@@ -162,65 +170,58 @@ def _minimise(problem: _Problem, u: Floats, tolerance: float, most: int) -> tupl
 
 
 def fit_mpm_scores(
-    slot_ptr: Int64s,
-    net: Floats,
-    group_ptr: Int64s,
-    theta: Floats,
-    share: Floats,
-    prior: Floats,
-    start: Floats,
-    tolerance: float,
-    most: int,
-) -> tuple[Floats, Floats, Floats, Floats, Int64s]:
+    slot_ptr: Int64s, net: Floats, groups: Adherences, prior: Floats, start: Floats, tolerance: float
+) -> MPMFit:
     """Fit the scores of every instance with equal variances.
 
-    ``net`` holds the net wins per slot, weighted by adherence, over the total count of the instance; group
-    ``group_ptr[q]:group_ptr[q + 1]`` lists the distinct adherences of instance q and their shares of that count.
-    Returns (score, log Z by group, d log Z / d theta by group, relative gradient norm and iterations by instance).
+    ``net`` holds the net wins per slot, weighted by adherence, over the total count of the instance.
     """
-    score, log_z, slope = start.copy(), np.zeros(len(theta)), np.zeros(len(theta))
-    gradient, iterations = np.zeros(len(slot_ptr) - 1), np.zeros(len(slot_ptr) - 1, np.int64)
-    for q in range(len(slot_ptr) - 1):
-        own, of_group = slice(slot_ptr[q], slot_ptr[q + 1]), slice(group_ptr[q], group_ptr[q + 1])
-        if slot_ptr[q + 1] - slot_ptr[q] < 2 or group_ptr[q] == group_ptr[q + 1]:
-            continue
-        problem = _ScoreProblem(net[own], theta[of_group], share[of_group], float(prior[q]))
-        score[own], gradient[q], iterations[q] = _minimise(problem, start[own], tolerance, most)
-        log_z[of_group], slope[of_group] = problem.log_z, problem.slope
-    return score, log_z, slope, gradient, iterations
+
+    def problem(q: int, own: slice, theta: Floats, share: Floats) -> _Problem:
+        return _ScoreProblem(net[own], theta, share, float(prior[q]))
+
+    return _fit(slot_ptr, groups, MPMBegin(start, np.empty(0)), problem, tolerance)
 
 
 def fit_mpm_variances(
     slot_ptr: Int64s,
     pair_ptr: Int64s,
     net: Floats,
-    group_ptr: Int64s,
-    theta: Floats,
-    share: Floats,
+    groups: Adherences,
     prior: Floats,
-    centre: float,
+    begin: MPMBegin,
     is_learning: bool,
-    start: Floats,
-    start_log: Floats,
     tolerance: float,
-    most: int,
-) -> tuple[Floats, Floats, Floats, Floats, Floats, Int64s]:
-    """Fit scores and, if learning, log-variances of every instance; ``net`` is per pair, as ``net_pairs`` gives it.
+) -> MPMFit:
+    """Fit scores and, if learning, log-variances of every instance; ``net`` is per pair, as ``net_pairs`` gives it."""
 
-    The prior pulls log-variances to ``centre``. Returns (score, log-variance, then as ``fit_mpm_scores``).
-    """
-    score, log_variance = start.copy(), start_log.copy()
-    log_z, slope = np.zeros(len(theta)), np.zeros(len(theta))
-    gradient, iterations = np.zeros(len(slot_ptr) - 1), np.zeros(len(slot_ptr) - 1, np.int64)
-    for q in range(len(slot_ptr) - 1):
-        own, of_group = slice(slot_ptr[q], slot_ptr[q + 1]), slice(group_ptr[q], group_ptr[q + 1])
-        m = int(slot_ptr[q + 1] - slot_ptr[q])
-        if m < 2 or group_ptr[q] == group_ptr[q + 1]:
+    def problem(q: int, own: slice, theta: Floats, share: Floats) -> _Problem:
+        pairs, m = net[pair_ptr[q] : pair_ptr[q + 1]], own.stop - own.start
+        return _VarianceProblem(pairs, int(m), theta, share, float(prior[q]), LOG_HALF, is_learning)
+
+    return _fit(slot_ptr, groups, begin, problem, tolerance)
+
+
+def _fit(
+    slot_ptr: Int64s,
+    groups: Adherences,
+    begin: MPMBegin,
+    problem_of: Callable[[int, slice, Floats, Floats], _Problem],
+    tolerance: float,
+) -> MPMFit:
+    n, n_groups = len(slot_ptr) - 1, len(groups.theta)
+    by_group, counts = (np.zeros(n_groups), np.zeros(n_groups)), (np.zeros(n), np.zeros(n, np.int64))
+    out = MPMFit(begin.start.copy(), begin.start_log.copy(), *by_group, *counts)
+    for q in range(n):
+        own = slice(slot_ptr[q], slot_ptr[q + 1])
+        of_group, m = slice(groups.group_ptr[q], groups.group_ptr[q + 1]), own.stop - own.start
+        if m < 2 or of_group.start == of_group.stop:
             continue
-        pairs = net[pair_ptr[q] : pair_ptr[q + 1]]
-        problem = _VarianceProblem(pairs, m, theta[of_group], share[of_group], float(prior[q]), centre, is_learning)
-        u = np.concatenate([start[own], start_log[own]])
-        u, gradient[q], iterations[q] = _minimise(problem, u, tolerance, most)
-        score[own], log_variance[own] = u[:m], u[m:]
-        log_z[of_group], slope[of_group] = problem.log_z, problem.slope
-    return score, log_variance, log_z, slope, gradient, iterations
+        problem = problem_of(q, own, groups.theta[of_group], groups.share[of_group])
+        u = np.concatenate([begin.start[own], begin.start_log[own]])
+        u, out.gradient[q], out.iterations[q] = _minimise(problem, u, tolerance)
+        out.score[own] = u[:m]
+        if len(begin.start_log):
+            out.log_variance[own] = u[m:]
+        out.log_z[of_group], out.slope[of_group] = problem.log_z, problem.slope
+    return out

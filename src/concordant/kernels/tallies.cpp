@@ -1,5 +1,6 @@
 // Tallies: votes between two items counted by pair, and duels (one row per pair compared) from matrices or long lists.
 #include "ballots.hpp"
+#include "encoding.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -31,8 +32,10 @@ nb::object tally_votes(In<T> winner, In<T> loser, In<uint8_t> tie, In<double> we
         const double *by_vote = weight.size() ? weight.data() : nullptr;
         if (!tie.size()) {
             for (size_t k = 0; k < n; ++k) {
-                if (k + AHEAD < n)
-                    __builtin_prefetch(&wins[static_cast<size_t>(w[k + AHEAD] - base) * m + static_cast<size_t>(l[k + AHEAD] - base)], 1);
+                if (k + AHEAD < n) {
+                    size_t row = static_cast<size_t>(w[k + AHEAD] - base), column = static_cast<size_t>(l[k + AHEAD] - base);
+                    PREFETCH(&wins[row * m + column]);
+                }
                 wins[static_cast<size_t>(w[k] - base) * m + static_cast<size_t>(l[k] - base)] += by_vote ? by_vote[k] : 1.0;
             }
         } else {

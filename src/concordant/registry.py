@@ -77,7 +77,7 @@ class Listed(NamedTuple):
 class Kind(Generic[Entry]):
     """One kind of thing that is found by name: where its files are and what they hold.
 
-    ``home`` is the package below ``concordant`` whose files they are (of decorated ones, that decorates them);
+    ``home`` is the package below ``concordant`` whose files they are, or which marks them with ``add`` when imported;
     ``plural`` names the command that lists them and, unless ``group`` does, the entry points of other packages.
     """
 

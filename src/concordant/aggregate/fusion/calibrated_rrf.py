@@ -58,8 +58,8 @@ class CalibratedRRF(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the fused score of every slot and, as the agents' weights, how far their order counts."""
-        gain, named = reciprocal_ranks(prefs, self.k, self.name), views.is_named(prefs)
-        ballot, slot, gain = views.ballot_of_entry(prefs)[named], prefs.entry_slot[named], gain[named]
+        gain, is_listed = reciprocal_ranks(prefs, self.k, self.name), views.is_named(prefs)
+        ballot, slot, gain = views.ballot_of_entry(prefs)[is_listed], prefs.entry_slot[is_listed], gain[is_listed]
         mean = _mean_by(ballot, gain, prefs.n_ballots)[ballot]
         order, vote = np.ones(prefs.n_ballots), np.ones(prefs.n_ballots)
         by_agent: dict[str, float] | None = None

@@ -65,7 +65,8 @@ class Environment:
         self.bin = self.path / ("Scripts" if ON_WINDOWS else "bin")
         self.python = self.tool("python")
         self.stamp = self.path / "concordant.stamp"
-        if not Path(self.python).exists() or run([self.python, "-c", "import pip"]) != 0:
+        asked = [self.python, "-c", "import pip"]
+        if not Path(self.python).exists() or subprocess.run(asked, capture_output=True, check=False).returncode != 0:
             say(f"making {name} with Python {sys.version.split()[0]}")
             if run([sys.executable, "-m", "venv", "--clear", str(self.path)]) != 0:
                 raise StepError("Cannot make a virtual environment: install your system's python3-venv package.")

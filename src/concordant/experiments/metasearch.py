@@ -273,5 +273,5 @@ def to_markdown(rows: Sequence[Row]) -> str:
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         lines = frame.with_published((row for row in rows if row["dataset"] == dataset), COLUMNS, called="*published*")
         by_set.append(Table(dataset, ["method", *COLUMNS], [[cell.strip() for cell in line] for line in lines]))
-    said = [text for title, lines in told(rows).items() for text in (f"## {title}", "\n".join(f"- {x}" for x in lines))]
+    said = [f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines) for title, lines in told(rows).items()]
     return frame.markdown_page(TITLE, by_set, *said, "## Notes", NOTES)

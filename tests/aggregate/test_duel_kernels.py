@@ -146,5 +146,6 @@ def test_slopes_of_ballots_are_alike(rng, model, is_bare):
     shown = np.empty(0, np.int32) if is_bare else rng.permutation(n).astype(np.int32)
     is_open = rng.integers(0, 2, 40).astype(np.uint8)
     instance = np.zeros(40, np.int32)
-    rest = (level, shown, is_open, instance, rng.normal(size=9), np.array([0.3]), np.array([-0.4]), model)
-    same(*(k.ballot_slopes(indptr, slot, tier, *rest) for k in (compiled, twins)))
+    ballots = Ballots(np.array([0, 9]), instance, indptr, slot, tier, np.ones(40), is_open)
+    rest = (level, shown, rng.normal(size=9), np.array([0.3]), np.array([-0.4]), model)
+    same(*(k.ballot_slopes(ballots, *rest) for k in (compiled, twins)))

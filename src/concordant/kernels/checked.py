@@ -78,8 +78,8 @@ RULES = (
 )
 OWN: dict[str, tuple[str, ...]] = {
     "ballot_slopes": (
-        *("indptr cuts level? shown?", "indptr counts instance", "shown is free", "slot below score"),
-        *("instance below advantage", "advantage like tie"),
+        *("indptr cuts level? shown?", "shown is free"),
+        *("slot_ptr counts advantage tie",),
     ),
     "best_stump": ("code like cuts", "code across potential", "code grades cuts"),
     "elo_stream": ("indptr cuts order?",),

@@ -3,6 +3,7 @@
 // A duel's log-likelihood depends on the scores only through d = score[first] - score[second] (plus the advantage of
 // the item shown first). `x` is the tie parameter of the models that have one. `row_term` is the only place that knows
 // the models; everything else adds up its derivatives.
+#include "ballots.hpp"
 #include "duels.hpp"
 #include "newton.hpp"
 
@@ -174,34 +175,33 @@ nb::object fit_duels(In<int64_t> slot_ptr, In<int64_t> duel_ptr, const DuelArray
 
 // Derivatives of the log-likelihood of single ballots, all pairs of a ballot together: by entry that of its item's
 // score, by ballot those of the advantage and the tie parameter. A pair counts `level` difference (or once), nothing
-// inside the last tier of an open ballot. `level`, `shown` and `is_open` may be empty.
-nb::tuple ballot_slopes(In<int64_t> indptr, In<int64_t> slot, In<int32_t> tier, In<double> level, In<int32_t> shown,
-                        In<uint8_t> is_open, In<int32_t> instance, In<double> score, In<double> advantage,
-                        In<double> tie, int link) {
-    size_t ballots = indptr.size() - 1;
-    Buffer<double> slope(slot.size(), 0.0), extra(2 * ballots, 0.0);
+// inside the last tier of an open ballot. `level` and `shown` may be empty.
+nb::tuple ballot_slopes(const BallotArrays &arrays, In<double> level, In<int32_t> shown, In<double> score,
+                        In<double> advantage, In<double> tie, int link) {
+    Ballots all(arrays);
+    Buffer<double> slope(std::get<3>(arrays).size(), 0.0), extra(2 * all.n, 0.0);
     {
         nb::gil_scoped_release unlocked;
         const double *l = level.size() ? level.data() : nullptr;
         const int32_t *s = shown.size() ? shown.data() : nullptr;
         bool is_plain = link == BRADLEY_TERRY && !l && !s;
         std::vector<double> worth;
-        for (size_t b = 0; b < ballots; ++b) {
-            size_t from = static_cast<size_t>(indptr.data()[b]), to = static_cast<size_t>(indptr.data()[b + 1]);
+        for (size_t b = 0; b < all.n; ++b) {
+            size_t from = static_cast<size_t>(all.indptr[b]), to = static_cast<size_t>(all.indptr[b + 1]);
             if (to - from < 2) continue;
-            size_t q = static_cast<size_t>(instance.data()[b]);
-            int32_t open_tier = is_open.size() && is_open.data()[b] ? tier.data()[to - 1] : -1;
+            size_t q = static_cast<size_t>(all.instance[b]);
+            int32_t open_tier = all.is_open[b] ? all.tier[to - 1] : -1;
             if (is_plain) {
                 worth.resize(to - from);
-                double top = score.data()[slot.data()[from]];
-                for (size_t k = from; k < to; ++k) top = std::max(top, score.data()[slot.data()[k]]);
+                double top = score.data()[all.slot[from]];
+                for (size_t k = from; k < to; ++k) top = std::max(top, score.data()[all.slot[k]]);
                 for (size_t k = from; k < to; ++k)
-                    worth[k - from] = std::exp(std::max(score.data()[slot.data()[k]] - top, -600.0));
+                    worth[k - from] = std::exp(std::max(score.data()[all.slot[k]] - top, -600.0));
             }
             for (size_t i = from; i < to; ++i) {
-                bool is_rest = tier.data()[i] == open_tier;
+                bool is_rest = all.tier[i] == open_tier;
                 for (size_t j = i + 1; j < to; ++j) {
-                    bool is_tie = tier.data()[i] == tier.data()[j];
+                    bool is_tie = all.tier[i] == all.tier[j];
                     if (is_tie && is_rest) break;
                     if (is_plain) {
                         double rest = worth[j - from] / (worth[i - from] + worth[j - from]) - (is_tie ? 0.5 : 0.0);
@@ -210,7 +210,7 @@ nb::tuple ballot_slopes(In<int64_t> indptr, In<int64_t> slot, In<int32_t> tier, 
                         continue;
                     }
                     double lead = s ? (s[i] < s[j]) - (s[i] > s[j]) : 0.0, amount = l ? std::abs(l[i] - l[j]) : 1.0;
-                    double d = score.data()[slot.data()[i]] - score.data()[slot.data()[j]] + lead * advantage.data()[q];
+                    double d = score.data()[all.slot[i]] - score.data()[all.slot[j]] + lead * advantage.data()[q];
                     Term t = row_term(link, d, tie.data()[q], is_tie ? 0 : amount, 0, is_tie ? amount : 0);
                     slope[i] += t.slope;
                     slope[j] -= t.slope;
@@ -220,7 +220,7 @@ nb::tuple ballot_slopes(In<int64_t> indptr, In<int64_t> slot, In<int32_t> tier, 
             }
         }
     }
-    return nb::make_tuple(slope.give(), extra.give2(ballots, 2));
+    return nb::make_tuple(slope.give(), extra.give2(all.n, 2));
 }
 
 } // namespace
@@ -230,8 +230,7 @@ void bind_duels(nb::module_ &m) {
     m.def("laplacian", &laplacian, "first"_a.noconvert(), "second"_a.noconvert(), "weight"_a.noconvert(), "size"_a);
     m.def("laplacian_product", &laplacian_product, "first"_a.noconvert(), "second"_a.noconvert(),
           "weight"_a.noconvert(), "x"_a.noconvert());
-    m.def("ballot_slopes", &ballot_slopes, "indptr"_a.noconvert(), "slot"_a.noconvert(), "tier"_a.noconvert(),
-          "level"_a.noconvert(), "shown"_a.noconvert(), "is_open"_a.noconvert(), "instance"_a.noconvert(),
+    m.def("ballot_slopes", &ballot_slopes, "ballots"_a.noconvert(), "level"_a.noconvert(), "shown"_a.noconvert(),
           "score"_a.noconvert(), "advantage"_a.noconvert(), "tie"_a.noconvert(), "link"_a);
     m.def("fit_duels", &fit_duels, "slot_ptr"_a.noconvert(), "duel_ptr"_a.noconvert(), "duels"_a.noconvert(), "link"_a,
           "belief"_a.noconvert(), "begin"_a.noconvert(), "small_step"_a, "with_errors"_a);

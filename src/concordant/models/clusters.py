@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant import kernels
+from concordant import kernels, views
 from concordant.gather import sum_by
 from concordant.models.completed import with_missing
 from concordant.models.duels import Counting, trusted
@@ -69,13 +69,9 @@ class Voters:
             score[part.slots], advantage[part.instances], tie[part.instances] = part.score, part.advantage, part.tie
         slot, size = np.ascontiguousarray(prefs.entry_slot, np.int64), np.diff(prefs.indptr)
         slope, extra = kernels.ballot_slopes(
-            prefs.indptr,
-            slot,
-            prefs.tier,
+            views.ballots(prefs),
             np.empty(0) if self.counting.counts == "binary" else self.counting.levels(prefs),
             prefs.shown if self.counting.order_effect and prefs.shown is not None else np.empty(0, np.int32),
-            np.empty(0, np.uint8) if prefs.open is None else prefs.open.astype(np.uint8),
-            np.ascontiguousarray(prefs.instance_of_ballot, np.int32),
             score,
             advantage,
             tie,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from concordant.kernels import links
-from concordant.kernels.bundles import Begin, Belief, DuelRows, DuelTerms, Fitted
+from concordant.kernels.bundles import Ballots, Begin, Belief, DuelRows, DuelTerms, Fitted
 from concordant.kernels.newton import fit_all
-from concordant.types import Bytes, Floats, Int32s, Int64s
+from concordant.types import Floats, Int32s, Int64s
 
 __all__ = ["ballot_slopes", "duel_terms", "fit_duels", "laplacian", "laplacian_product"]
 
@@ -48,24 +48,15 @@ def laplacian_product(first: Int32s, second: Int32s, weight: Floats, x: Floats) 
 
 
 def ballot_slopes(
-    indptr: Int64s,
-    slot: Int64s,
-    tier: Int32s,
-    level: Floats,
-    shown: Int32s,
-    is_open: Bytes,
-    instance: Int32s,
-    score: Floats,
-    advantage: Floats,
-    tie: Floats,
-    link: int,
+    ballots: Ballots, level: Floats, shown: Int32s, score: Floats, advantage: Floats, tie: Floats, link: int
 ) -> tuple[Floats, Floats]:
     """Return derivatives of the log-likelihood of single ballots, all pairs of a ballot together.
 
     By entry that of its item's score, by ballot those of the advantage and the tie parameter. A pair counts the
-    difference of its levels (or once), nothing inside the last tier of an open ballot. ``level``, ``shown`` and
-    ``is_open`` may be empty.
+    difference of its levels (or once), nothing inside the last tier of an open ballot. ``level`` and ``shown`` may be
+    empty.
     """
+    _, instance, indptr, slot, tier, _, is_open = ballots
     size = np.diff(indptr)
     slope, extra = np.zeros(len(slot)), np.zeros((len(size), 2))
     for m in np.unique(size[size > 1]).tolist():
@@ -76,9 +67,8 @@ def ballot_slopes(
             first, second = (indptr[ballot][:, None] + place for place in (ahead, behind))
             is_tie = tier[first] == tier[second]
             amount = np.abs(level[first] - level[second]) if len(level) else np.ones(first.shape)
-            if len(is_open):
-                last = tier[indptr[ballot + 1] - 1]
-                amount = amount * ~((tier[first] == last[:, None]) & is_tie & (is_open[ballot] > 0)[:, None])
+            last = tier[indptr[ballot + 1] - 1]
+            amount = amount * ~((tier[first] == last[:, None]) & is_tie & (is_open[ballot] > 0)[:, None])
             lead = np.sign(shown[second] - shown[first]) if len(shown) else np.zeros(first.shape)
             d = score[slot[first]] - score[slot[second]] + lead * advantage[instance[ballot]][:, None]
             x = np.broadcast_to(tie[instance[ballot]][:, None], d.shape)

@@ -140,25 +140,25 @@ def compare(
 
 
 def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: int = 5, seed: int = 0) -> HeldOut:
-    """Foretell each part of the ballots from all the others, by every method."""
+    """Predict each part of the ballots from all the others, by every method."""
     if not 2 <= folds <= prefs.n_ballots:
         raise InputError(f"folds={folds} does not fit {prefs.n_ballots} ballots: give 2 up to their number.")
     fold = np.random.default_rng(seed).permutation(prefs.n_ballots) % folds
-    distance, weight = np.zeros((folds, len(methods))), np.zeros(folds)
+    distance, pairs = np.zeros((folds, len(methods))), np.zeros(folds)
     likelihood = np.zeros((folds, len(methods)))
     for k in range(folds):
         seen, unseen = prefs.take(fold != k), prefs.take(fold == k)
         rankings = [rank(seen, method) for method in methods]
         ranks = np.stack([ranking.rank_by_slot for ranking in rankings]).astype(np.float64)
         distance[k] = distances_to_ballots(unseen, ranks)
-        weight[k] = views.win_matrices(unseen, "ignore").wins.sum()
+        pairs[k] = views.win_matrices(unseen, "ignore").wins.sum()
         for m, ranking in enumerate(rankings):
             judge = getattr(ranking.model, "log_likelihood", None)
             likelihood[k, m] = judge(unseen) if callable(judge) else np.nan
-    share = weight / weight.sum() if weight.sum() else np.full(folds, 1 / folds)
+    share = pairs / pairs.sum() if pairs.sum() else np.full(folds, 1 / folds)
     per_ballot = likelihood.sum(axis=0) / prefs.weight.sum()
-    known = tuple(None if np.isnan(value) else float(value) for value in per_ballot.tolist())
-    return HeldOut(folds, share @ distance, known)
+    log_likelihood = tuple(None if np.isnan(value) else float(value) for value in per_ballot.tolist())
+    return HeldOut(folds, share @ distance, log_likelihood)
 
 
 def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:

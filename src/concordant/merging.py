@@ -59,7 +59,7 @@ def same_content(a: Preferences, b: Preferences) -> bool:
     for mine, theirs, table in ((a.instance, b.instance, instances), (a.agent, b.agent, agents)):
         if mine is not None and (theirs is None or table is None or not np.array_equal(mine, table[theirs])):
             return False
-    if not np.array_equal(_open(a), _open(b)):
+    if not np.array_equal(_is_open(a), _is_open(b)):
         return False
     order_a, order_b = _canonical_order(a), _canonical_order(b, items)
     if not np.array_equal(a.item[order_a], items[b.item[order_b]]):
@@ -72,6 +72,7 @@ def same_content(a: Preferences, b: Preferences) -> bool:
             return False
         if mine is not None and not np.array_equal(mine[order_a], theirs[order_b]):
             return False
+    # candidates, also those on no ballot
     slots_a = set(zip(segment_index(a.slot_ptr).tolist(), a.slot_item.tolist(), strict=True))
     owner_b = segment_index(b.slot_ptr)
     owner_b = owner_b if instances is None else instances[owner_b]
@@ -96,7 +97,7 @@ def _canonical_order(prefs: Preferences, translate: AnyArray | None = None) -> I
     return np.lexsort((item, prefs.tier, segment_index(prefs.indptr)))
 
 
-def _open(prefs: Preferences) -> AnyArray:
+def _is_open(prefs: Preferences) -> AnyArray:
     return np.zeros(prefs.n_ballots, bool) if prefs.open is None else prefs.open
 
 

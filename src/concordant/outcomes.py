@@ -41,14 +41,15 @@ def read_times(words: Sequence[str]) -> Floats:
 
 
 def _moment(word: str) -> tuple[str, float]:
+    """Return ('number' | 'date' | 'neither', value); dates as seconds since 1970, UTC if they name no zone."""
     try:
         number = float(word)
         return "number", number if np.isfinite(number) else np.nan
     except ValueError:
         pass
-    dotted = re.sub(r"^(\d{4})[./](\d{1,2})[./](\d{1,2})", lambda m: f"{m[1]}-{m[2]:0>2}-{m[3]:0>2}", word)
+    dashed = re.sub(r"^(\d{4})[./](\d{1,2})[./](\d{1,2})", lambda m: f"{m[1]}-{m[2]:0>2}-{m[3]:0>2}", word)
     try:
-        parsed = datetime.fromisoformat(dotted)
+        parsed = datetime.fromisoformat(dashed)
     except ValueError:
         return "neither", np.nan
     return "date", (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()

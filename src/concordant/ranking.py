@@ -363,7 +363,10 @@ class Ranking:
     # ---- display ----
     @property
     def verdict(self) -> str | None:
-        """How close the ranking is to the best one, in words, where the method knows: all instances together."""
+        """How close the ranking is to the best one, in words, all instances together.
+
+        Known where ``fit`` holds 'proven' and 'gap'.
+        """
         if self.fit is None or "proven" not in self.fit or "gap" not in self.fit:
             return None
         if self.fit["proven"]:

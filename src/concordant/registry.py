@@ -165,7 +165,7 @@ class Kind(Generic[Entry]):
 
     def plugins(self) -> list[str]:
         """List the entries of other packages; a built-in name cannot be taken over."""
-        taken = {fold(name) for name in (*self.modules(), *self._aliases(False))}
+        taken = {fold(name) for name in (*self.modules(), *self._aliases(of_plugins=False))}
         return sorted(name for name in self.entry_points() if fold(name) not in taken)
 
     def _load_plugin(self, name: str) -> Entry:
@@ -215,14 +215,14 @@ class Kind(Generic[Entry]):
         raise UnknownNameError(f"There is no {self.word} {name!r}.{hint} `concordant {self.plural}` lists them all.")
 
     def _spellings(self) -> Iterator[tuple[str, Resolved]]:
-        """Yield every name with what it stands for; each step costs more than the one before."""
+        """Yield every name with what it stands for: the first match wins, each step costs more than the one before."""
         yield from ((name, Resolved(name, {})) for name in self.modules())
-        yield from self._aliases(False).items()
+        yield from self._aliases(of_plugins=False).items()
         yield from ((name, Resolved(name, {})) for name in self.plugins())
-        yield from self._aliases(True).items()
+        yield from self._aliases(of_plugins=True).items()
 
     @cache  # noqa: B019
-    def _aliases(self, of_plugins: bool) -> Mapping[str, Resolved]:
+    def _aliases(self, *, of_plugins: bool) -> Mapping[str, Resolved]:
         """Map every alias to what it stands for; imports all entries that might have some."""
         found: dict[str, Resolved] = {}
         for name in (self.plugins() if of_plugins else self.modules()) if self.has_aliases else ():

@@ -18,7 +18,10 @@ from hypothesis import strategies as st
 import concordant as cc
 from concordant.errors import ConcordantError, FormatError, InputError
 from concordant.io import _source
+from concordant.io._csv import sniff
+from concordant.io._duckdb import CsvTable
 from concordant.ranking_text import _split_outside_braces
+from concordant.reading import Options
 
 
 def complaint(path: Any, **options: Any) -> str:
@@ -305,6 +308,16 @@ def test_a_row_of_thousands_of_fields_is_named_at_once(make: Any) -> None:
         assert complaint(path, **options) == (
             "votes.csv, line 3: the row has 50,001 fields, the table has 2: correct the row."
         )
+
+
+@pytest.mark.parametrize("skips", [False, True])
+def test_a_complaint_leaves_the_table_as_it_was(make: Any, skips: bool) -> None:
+    source = _source.Source(str(make("winner,loser\na,b\na" + ",b" * 50_000 + "\n")))
+    options = Options(format="csv", skip_bad_rows=skips)
+    table = CsvTable(source, sniff(source, options), options)
+    with pytest.raises(FormatError, match="50,001 fields"):
+        table.fetch(["winner"], [])
+    assert table.skip is skips
 
 
 # ---- whatever a file holds, its reader answers in a sentence ----

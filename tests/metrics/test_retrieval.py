@@ -279,8 +279,10 @@ def test_text_groups_and_integer_groups_agree():
         ([1.0, 2.0], [1, 0], [0], "one group per score"),
         ([1.0, 2.0], [1, np.inf], [0, 0], "row 1 is infinite"),
         ([1.0, 2.0], [-np.inf, 1], [0, 0], "row 0 is infinite"),
+        ([1.0, 2.0, 3.0], [0, 1, np.inf], [0, 1, 0], "row 2 is infinite"),
         ([], [], [], "nothing to evaluate"),
         ([1.0], [2000], [0], "overflows"),
+        ([1.0, 2.0], [1.7e308, -1.7e308], [0, 0], "A label is 1.7e.308 and 2.label overflows"),
         (["x"], [1], [0], "no number"),
         ([[1.0]], [[1]], [0], "one-dimensional"),
         (1.0, 1.0, 0, "one-dimensional"),
@@ -309,6 +311,11 @@ def test_bad_pointers_are_refused(ptr, judged_ptr, words):
 
 def test_large_labels_work_with_linear_gain():
     assert metrics.evaluate_arrays([1, 0], [2000, 1999], None, "ndcg:linear")["ndcg:linear"][0] == 1.0
+
+
+def test_labels_at_both_ends_of_the_numbers_are_finite():
+    values = metrics.evaluate_arrays([2, 1], [1.7e308, -1.7e308], None, "map ndcg:linear")
+    assert values["map"][0] == values["ndcg:linear"][0] == 1.0
 
 
 def test_metrics_that_do_not_fit_are_refused():

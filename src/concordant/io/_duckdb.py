@@ -163,7 +163,10 @@ class CsvTable(DuckTable):
         self.longest_line: int | None = None
 
     def scan(self) -> str:
-        """Return the read_csv call, every option said, so that nothing is guessed twice."""
+        """Return the read_csv call, every option said, so that nothing is guessed twice.
+
+        Where rows may be skipped, raise for one with far too many fields, which DuckDB would take hours to reject.
+        """
         size = os.path.getsize(self.source.plain_path())
         longest = self.longest_line or min(max(2 * size, 2_000_000), LONGEST_LINE)
         names = ", ".join(f"{name}: 'VARCHAR'" for name in self._position.values())
@@ -180,7 +183,7 @@ class CsvTable(DuckTable):
             "buffer_size": str(max(2 * longest, 8 << 20)),
             "strict_mode": str(not self._tolerant).lower(),
         }
-        if self._pad:
+        if self._pad:  # in parallel DuckDB cannot pad rows whose quoted fields hold line ends
             options |= {"null_padding": "true", "parallel": "false"}
         if self.skip:
             if found := _csv.wide_row(self.source.plain_path(), self.dialect):
@@ -250,13 +253,14 @@ class CsvTable(DuckTable):
         """Run once more, collecting what DuckDB rejects, and name the first line."""
         import duckdb
 
-        self.skip = True
+        asked, self.skip = self.skip, True
         try:
             connection.execute(f"SELECT count(*) FROM {self.scan()}").fetchall()
         except duckdb.Error as again:
             return _translated(self.source, again)
+        finally:
+            self.skip = asked
         found = self._rejects(connection)
-        self.skip = False
         if not found:
             return _translated(self.source, error)
         line, kind, message = found[0]

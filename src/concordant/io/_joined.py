@@ -31,20 +31,26 @@ class JoinedTable:
         self.notes = [f"not in every file, so not read: {', '.join(lacking[:12])}"] if lacking else []
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
-        """Return the columns of all tables, one after the other."""
+        """Return the columns of all tables, one after the other.
+
+        Remembers where each table starts, for ``error``, ``place`` and ``cells``.
+        """
         fetched = [table.fetch(texts, numbers) for table in self.tables]
         self.notes += [f"{table.name}: {note}" for table in self.tables for note in table.notes]
-        sizes = [len(next(iter(own.values()))[0]) if own else len(next(iter(more.values()))) for own, more in fetched]
+        # Rows of each table, by its first column: a text comes as (codes, labels), a number as an array.
+        sizes = [
+            len(next(iter(text.values()))[0]) if text else len(next(iter(number.values()))) for text, number in fetched
+        ]
         self._start = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
         joined = {}
         for name in texts:
-            columns = [own[name] for own, _ in fetched]
-            code_of, vocabulary = join_vocabularies([labels for _, labels in columns])
+            columns = [text[name] for text, _ in fetched]
+            new_codes, vocabulary = join_vocabularies([labels for _, labels in columns])
             joined[name] = (
-                np.concatenate([new[codes] for new, (codes, _) in zip(code_of, columns, strict=True)]),
+                np.concatenate([new[codes] for new, (codes, _) in zip(new_codes, columns, strict=True)]),
                 vocabulary,
             )
-        return joined, {name: np.concatenate([more[name] for _, more in fetched]) for name in numbers}
+        return joined, {name: np.concatenate([number[name] for _, number in fetched]) for name in numbers}
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
         """Return what stands in a column at a few rows."""

@@ -34,7 +34,10 @@ class Grouped(NamedTuple):
 
     @classmethod
     def of(cls, rows: Rows) -> Grouped:
-        """Bring the rows of every query together; X is copied only where they are not."""
+        """Sort the rows by query; X is copied only if they are not sorted yet.
+
+        A query's weight is that of its first row: ``fit`` has checked that the rows of a query share it.
+        """
         X, label, query, weight = rows.X, rows.label, rows.query, rows.weight
         if len(query) and (np.diff(query) < 0).any():
             order = np.argsort(query, kind="stable")

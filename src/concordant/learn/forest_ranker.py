@@ -53,7 +53,7 @@ class ForestRanker(Ranker):
     def predict(self, X: Any) -> Floats:
         """Return a score per row, higher for better; only rows of the same query should be compared."""
         check_is_fitted(self, "value_")
-        X = np.ascontiguousarray(self._checked(X, reset=False), np.float32)  # what the trees compare
+        X = np.ascontiguousarray(self._checked(X, reset=False), np.float32)  # scikit-learn's trees split on float32
         nodes = (self.feature_, self.threshold_, self.left_, self.right_, self.value_)
         return kernels.forest_means(X, self.root_, *nodes)
 

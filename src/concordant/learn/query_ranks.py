@@ -47,6 +47,7 @@ class QueryRanks(Appending):
         """Return the features (unless left out) followed by their ranks within the queries, in the type of X."""
         check_is_fitted(self)
         X = np.ascontiguousarray(self._checked(X, reset=False))
+        # Only the layout of the queries matters here, not the labels.
         queries = Queries.from_rows(np.zeros(len(X)), _data.checked_queries(len(X), qid))
         ranks = kernels.query_ranks(X, queries.ptr, queries.row)
         return np.concatenate([X, ranks], axis=1) if self.include_first else ranks

@@ -49,12 +49,12 @@ def evaluate_arrays(
         where = int(np.flatnonzero(np.isnan(score_by_row))[0])
         raise InputError(f"The score in row {where} is NaN: give every document a number.")
     place, ptr = _group(group, len(score_by_row))
-    if len(place):
-        score_by_row, label_by_row = _moved(score_by_row, place), _moved(label_by_row, place)
     chosen, skips = _retrieval_only(metrics), _chosen("unjudged", unjudged, "zero", "skip")
     average = _chosen("ties", ties, "order", "average") and _has_equal(score_by_row)
     compiled = [] if average else [one for one in chosen if one.measure is not None]
-    largest = _largest(label_by_row, chosen)
+    largest = _checked_largest(label_by_row, chosen)  # before rows move: its message names the caller's row
+    if len(place):
+        score_by_row, label_by_row = _moved(score_by_row, place), _moved(label_by_row, place)
     values = kernels.evaluate_scores(score_by_row, label_by_row, ptr, _table(compiled, largest), skips)
 
     def lists() -> Lists:
@@ -99,7 +99,7 @@ def evaluate_ranked(
         raise InputError(f"There are {len(levels)} levels but {len(ranked)} ranked labels: give one level per label.")
     chosen, skips = _retrieval_only(metrics), _chosen("unjudged", unjudged, "zero", "skip")
     compiled = [] if levels is not None else [one for one in chosen if one.measure is not None]
-    largest = max(_largest(labels, chosen) for labels in ((judged,) if joined else (judged, ranked)))
+    largest = max(_checked_largest(labels, chosen) for labels in ((judged,) if joined else (judged, ranked)))
     values = kernels.evaluate_lists(ranked, starts, judged, judged_starts, _table(compiled, largest), skips)
 
     def lists() -> Lists:
@@ -159,13 +159,16 @@ def _has_equal(score: Floats) -> bool:
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _largest(label: Floats, chosen: list[RetrievalMetric]) -> float:
+def _checked_largest(label: Floats, chosen: list[RetrievalMetric]) -> float:
+    """Return the largest label, at least 0; refuse infinite labels and those whose 2^label overflows a metric."""
     largest, least = float(np.fmax.reduce(label, initial=0.0)), float(np.fmin.reduce(label, initial=0.0))
-    if np.isinf(largest - least):
+    if np.isinf(largest) or np.isinf(least):
         where = int(np.flatnonzero(np.isinf(label))[0])
         raise InputError(f"The label in row {where} is infinite: give a finite label, or NaN for unjudged.")
-    linear = all(isinstance(one, (BinaryMetric, ListMetric)) or getattr(one, "gain", "") == "linear" for one in chosen)
-    if largest > LARGEST_LABEL and not linear:
+    has_exponential = not all(
+        isinstance(one, (BinaryMetric, ListMetric)) or getattr(one, "gain", "") == "linear" for one in chosen
+    )
+    if largest > LARGEST_LABEL and has_exponential:
         raise InputError(
             f"A label is {largest:g} and 2^label overflows: use the 'linear' gain of ndcg, or smaller labels."
         )

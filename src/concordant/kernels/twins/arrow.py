@@ -99,17 +99,17 @@ def read_stream(capsule: object) -> list[StreamColumn]:
             _check_shape(array, 0)
             if is_struct and (array.n_children < len(described) or not array.children):
                 raise ValueError("The Arrow data lack a column")
-            for column, (name, form, dictionary) in enumerate(described):
+            for column, (name, form, dictionary_form) in enumerate(described):
                 try:
                     child = _child(array, column) if is_struct else array
-                    parts[column].append(_batch(child, form, dictionary))
+                    parts[column].append(_column_values(child, form, dictionary_form))
                 except ValueError as problem:
                     raise ValueError(f"The column '{name}' cannot be read: {problem}") from None
         finally:
             _release(array)
     columns: list[StreamColumn] = []
-    for (name, form, dictionary), batches in zip(described, parts, strict=True):
-        if form in _TEXTS or dictionary in _TEXTS:
+    for (name, form, dictionary_form), batches in zip(described, parts, strict=True):
+        if form in _TEXTS or dictionary_form in _TEXTS:
             columns.append((name, "text", _encode_texts([text for batch in batches for text in batch], name)))
         else:
             columns.append((name, "number", np.concatenate(batches) if batches else np.empty(0)))
@@ -167,15 +167,19 @@ def _valid(array: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return np.unpackbits(bits, bitorder="little")[array.offset : array.offset + array.length].astype(bool)
 
 
-def _batch(array: Any, form: str, dictionary: str) -> list[bytes | None] | Floats:
+def _column_values(array: Any, form: str, dictionary_form: str) -> list[bytes | None] | Floats:
+    """Return the values of one column of one batch: bytes or None for text, floats with NaN for null.
+
+    ``form`` and ``dictionary_form`` (empty: none) are Arrow's format strings, among them 'n' null and 'b' bits.
+    """
     if form in _TEXTS:
         return _texts(array, form)
     _check_shape(array, 0 if form == "n" else 2)
     valid = np.zeros(array.length, bool) if form == "n" else _valid(array)
-    if dictionary:
+    if dictionary_form:
         if not array.dictionary:
             raise ValueError("its dictionary is missing")
-        texts = _texts(array.dictionary.contents, dictionary)
+        texts = _texts(array.dictionary.contents, dictionary_form)
         index = _buffer(array, 1, _NUMBERS[form], array.offset + array.length)[array.offset :]
         outside = np.flatnonzero(valid & ((index < 0) | (index >= len(texts))))
         if len(outside):

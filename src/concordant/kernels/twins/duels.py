@@ -121,6 +121,7 @@ class _Batch:
         return {name: at for name, at in places.items() if at >= 0}
 
     def start(self) -> Floats:
+        """Return where Newton starts: scores 0, and x where equal items tie as observed, P(tie) = e^x / (2 + e^x)."""
         point = np.zeros((self.n, self.size))
         if self.has_tie:
             share = self._by_instance(self.rows.tied) / np.maximum(self.total, 1e-300)

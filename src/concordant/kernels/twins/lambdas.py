@@ -13,6 +13,7 @@ from concordant.types import Bools, Floats, Int64s
 
 __all__ = ["lambda_terms"]
 
+# Of pairs of positions: how much the metric changes, up to its sign, when the two swap places.
 Change = Callable[[Int64s, Int64s], Floats]
 
 
@@ -28,13 +29,13 @@ def lambda_terms(
     order = np.lexsort((row, -score, query))
     place = np.empty(len(score))
     place[order] = np.arange(len(score)) - ptr[:-1][query] + 1
-    counts = place <= (cutoff or np.inf)
+    is_counted = place <= (cutoff or np.inf)
     if target == Lambda.NDCG:
-        change = _ndcg_change(ptr, query, label, place, counts, cutoff)
+        change = _ndcg_change(ptr, query, label, place, is_counted, cutoff)
     elif target == Lambda.AP:
-        change = _ap_change(ptr, query, label, place, counts, order)
+        change = _ap_change(ptr, query, label, place, is_counted, order)
     else:
-        change = _err_change(ptr, query, label, place, counts, order, largest)
+        change = _err_change(ptr, query, label, place, is_counted, order, largest)
 
     def of_pairs(better: Int64s, worse: Int64s) -> tuple[Floats, Floats]:
         loss, slope = softplus_and_slope(score[worse] - score[better])
@@ -49,19 +50,21 @@ def _scaled_gain(label: Floats, top: Floats) -> Floats:
     return np.where(label > 0, np.exp2(np.minimum(label - top, 0.0)) - np.exp2(-top), 0.0)
 
 
-def _ndcg_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, counts: Bools, cutoff: int) -> Change:
+def _ndcg_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, is_counted: Bools, cutoff: int) -> Change:
+    """Return the change of NDCG by pairs; labels stand best first in each query, so their positions are ideal."""
     gain = _scaled_gain(label, np.maximum(label[ptr[:-1]], 0.0)[query])
     ideal_place = np.arange(len(label)) - ptr[:-1][query] + 1
     ideal_discount = (ideal_place <= (cutoff or np.inf)) / np.log2(ideal_place + 1)
     ideal = np.bincount(query, gain * ideal_discount, minlength=len(ptr) - 1)[query]
-    share = np.divide(gain, ideal, out=np.zeros(len(gain)), where=ideal > 0)
-    discount = counts / np.log2(place + 1)
-    return lambda one, other: (share[one] - share[other]) * (discount[one] - discount[other])
+    gain_share = np.divide(gain, ideal, out=np.zeros(len(gain)), where=ideal > 0)
+    discount = is_counted / np.log2(place + 1)
+    return lambda one, other: (gain_share[one] - gain_share[other]) * (discount[one] - discount[other])
 
 
-def _ap_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, counts: Bools, order: Int64s) -> Change:
+def _ap_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, is_counted: Bools, order: Int64s) -> Change:
+    """Return the change of average precision by pairs: that of the places between the two, and of the two's own."""
     relevant = (label >= 1).astype(np.float64)
-    inverse = counts / place
+    inverse = is_counted / place
     found = _running(relevant, ptr, query, order)
     level = found * inverse - _running(relevant * inverse, ptr, query, order)
     total = np.maximum(np.bincount(query, relevant, minlength=len(ptr) - 1), 1.0)[query]
@@ -76,19 +79,20 @@ def _ap_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, counts:
 
 
 def _err_change(
-    ptr: Int64s, query: Int64s, label: Floats, place: Floats, counts: Bools, order: Int64s, largest: float
+    ptr: Int64s, query: Int64s, label: Floats, place: Floats, is_counted: Bools, order: Int64s, largest: float
 ) -> Change:
+    """Return the change of ERR by pairs, from the chance to stop at a row and that to reach its place."""
     top = np.maximum(label[ptr[:-1]], max(largest, 0.0))[query]
     stop = np.minimum(_scaled_gain(label, top), 1 - 1e-12)
     reached = np.exp(_running(np.log1p(-stop), ptr, query, order) - np.log1p(-stop))
-    share = counts * reached / place
-    met = _running(stop * share, ptr, query, order)
+    reach_share = is_counted * reached / place  # what stopping here would add, 1/place times the chance to get here
+    met = _running(stop * reach_share, ptr, query, order)
 
     def change(one: Int64s, other: Int64s) -> Floats:
         one_is_first = place[one] < place[other]
         first, second = np.where(one_is_first, one, other), np.where(one_is_first, other, one)
-        between = met[second] + share[second] * (1 - stop[second]) - met[first]
-        return np.asarray((stop[one] - stop[other]) * (between / (1 - stop[first]) - share[first]))
+        between = met[second] + reach_share[second] * (1 - stop[second]) - met[first]
+        return np.asarray((stop[one] - stop[other]) * (between / (1 - stop[first]) - reach_share[first]))
 
     return change
 

@@ -57,14 +57,15 @@ def _lock_group(order: Bools, links: list[tuple[int, int]]) -> int:
     links = [(u, v) for u, v in links if not order[v, u] and not order[u, v]]
     together = order.copy()
     for u, v in links:
-        _add(together, u, v)
+        _add_closed(together, u, v)
     kept = [(u, v) for u, v in links if not together[v, u]]
     for u, v in kept:
-        _add(order, u, v)
+        _add_closed(order, u, v)
     return len(links) - len(kept)
 
 
-def _add(order: Bools, upper: int, lower: int) -> None:
+def _add_closed(order: Bools, upper: int, lower: int) -> None:
+    """Keep the relation transitive: all at or above ``upper`` now stand above all at or below ``lower``."""
     gained = order[lower].copy()
     gained[lower] = True
     reaches = order[:, upper].copy()

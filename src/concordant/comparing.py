@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """How well each method foretells ballots it did not see, by cross-validation over ballots.
+    """How well each method predicts ballots it did not see, by cross-validation over ballots.
 
     ``distance`` is the share of their pairs the ranking turns around; ``log_likelihood`` is per ballot, None for
     methods that are no models. Compare log-likelihoods only between models of the same kind of outcome.
@@ -119,7 +119,7 @@ def compare(
 ) -> Comparison:
     """Rank the preferences by every method and measure how far the rankings agree.
 
-    With ``folds`` the ballots are split at random into so many parts, and each part is foretold from the others.
+    With ``folds`` the ballots are split at random into so many parts, and each part is predicted from the others.
     """
     if not methods:
         raise InputError("There is nothing to compare: name at least one method.")

@@ -114,16 +114,17 @@ def evaluate(
     _check_choice("ties", ties, ("order", "average"))
     wanted = [metrics] if isinstance(metrics, str) else list(metrics)
     ranking, labels = _as_ranking(ranking), _as_labels(labels)
-    ptr, item, label, mine = labels.aligned(ranking.instances, ranking.vocabulary)
+    ptr, item, label, labelled = labels.aligned(ranking.instances, ranking.vocabulary)
     n_items = len(ranking.vocabulary) + len(labels.items)
     ranked = kernels.join_labels(ranking.slot_ptr, ranking.ranked_item, ptr, item, label, n_items)
-    absent = np.setdiff1d(np.arange(labels.n_instances), mine)
-    lacking = [labels.label[labels.ptr[q] : labels.ptr[q + 1]] for q in absent.tolist()]
+    # Judged instances that are not ranked follow as empty lists.
+    absent = np.setdiff1d(np.arange(labels.n_instances), labelled)
+    absent_labels = [labels.label[labels.ptr[q] : labels.ptr[q + 1]] for q in absent.tolist()]
     values = measures.evaluate_ranked(
         ranked,
         _extended(ranking.slot_ptr, [0] * len(absent)),
-        np.concatenate([label, *lacking]),
-        _extended(ptr, [len(one) for one in lacking]),
+        np.concatenate([label, *absent_labels]),
+        _extended(ptr, [len(one) for one in absent_labels]),
         wanted,
         unjudged=unjudged,
         joined=True,
@@ -137,9 +138,9 @@ def evaluate(
             f"None of the ranked instances (such as {shorten(ranking.instances[0])!r}) is judged (such as "
             f"{shorten(labels.instances[0])!r} is): check that ranking and labels name instances alike."
         )
-    kept = np.concatenate([mine >= 0, np.full(len(absent), queries == "judged")])
+    kept = np.concatenate([labelled >= 0, np.full(len(absent), queries == "judged")])
     missing = labels.instances.take(absent)
-    strange = ranking.instances.take(np.flatnonzero(mine < 0))
+    strange = ranking.instances.take(np.flatnonzero(labelled < 0))
     names = np.array([*ranking.instances.labels, *missing], object)[kept]
     return Evaluation(
         {metric: value[kept] for metric, value in values.items()},

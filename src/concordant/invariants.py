@@ -137,9 +137,9 @@ def _check_labels(parts: Parts) -> None:
 
 
 def _sort_tiers(parts: Parts) -> None:
-    """Keep entries sorted by tier inside each ballot."""
+    """Sort entries by tier inside each ballot, where they are not sorted yet."""
     tier, indptr = parts["tier"], parts["indptr"]
-    falls = np.flatnonzero(tier[1:] < tier[:-1]) + 1
+    falls = np.flatnonzero(tier[1:] < tier[:-1]) + 1  # allowed where a ballot starts
     is_start = np.zeros(len(tier) + 1, bool)
     is_start[indptr] = True
     if np.count_nonzero(is_start[falls]) < len(falls):

@@ -235,7 +235,7 @@ def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozens
     sizes = np.full(n_ballots, n_items) if is_complete else rng.integers(1, n_items + 1, n_ballots)
     indptr = pointer(sizes)
     item = np.concatenate([rng.permutation(n_items)[:size] for size in sizes])
-    steps = np.ones(len(item), np.int64) if is_strict else rng.integers(0, 3, len(item))
+    steps = np.ones(len(item), np.int64) if is_strict else rng.integers(0, 3, len(item))  # 0: a tie, 2: a gap
     tier = np.concatenate([np.cumsum(steps[a:b]) for a, b in pairwise(indptr.tolist())])
     parts: dict[str, Any] = {}
     if "values" in needs or rng.random() < 0.3:

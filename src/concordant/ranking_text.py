@@ -74,6 +74,7 @@ def write_rankings(ballots: Iterable[Sequence[Sequence[str]]], labels: Iterable[
 
 
 def _places(text: str, separator: str) -> tuple[list[list[str]], str | None]:
+    """Return the labels of every place, and why the text cannot be used (None if it can)."""
     if text.lstrip().startswith("["):
         return _json_places(text)
     if not text.strip():
@@ -104,6 +105,7 @@ def _split_outside_braces(text: str, separator: str) -> list[str]:
 
 
 def _json_places(text: str) -> tuple[list[list[str]], str | None]:
+    """Return the same for a JSON list; an empty inner list is no place."""
     import json
 
     try:

@@ -152,6 +152,7 @@ def _shown(message: str) -> str:
 
 
 def _explain(error: Exception) -> int:
+    """Print what the user can mend and return the exit code; anything else is our mistake and is raised."""
     from concordant.errors import ConcordantError
 
     if isinstance(error, ConcordantError):

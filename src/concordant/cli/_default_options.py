@@ -34,7 +34,7 @@ class DefaultCommand(shared.MethodCommand):
             if declared.option not in taken:
                 (option,) = shared.method_options([declared])
                 if not option.is_flag:
-                    option.type = click.STRING
+                    option.type = click.STRING  # methods differ in the type: settle_params converts it
                 found.setdefault(declared.name, option)
         return list(found.values())
 

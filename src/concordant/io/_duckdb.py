@@ -221,6 +221,7 @@ class CsvTable(DuckTable):
         return columns
 
     def _note_rejects(self, connection: DuckDBPyConnection) -> None:
+        """Note which lines were left out and why; once, as every query leaves out the same."""
         found = self._rejects(connection)
         if found and not self._rejected:
             self._rejected = {line for line, _, _ in found}

@@ -123,6 +123,7 @@ class GradientRanker(Ranker):
         return minimise(objective, start, tolerance=self.tol, max_iterations=self.max_iter, watch=watch)
 
     def _solver(self, loss: Loss) -> str:
+        """Return the name of the solver: the one asked for, or one that suits model and loss."""
         if self.solver != "auto":
             return self.solver
         return "adam" if self.hidden or not loss.is_exact else "lbfgs"

@@ -91,7 +91,7 @@ class BlendedRanker(MeanRanker):
 
     # ---- rankers ----
     def _fresh(self, label: Floats) -> Iterator[Any]:
-        """Return unfitted copies of the rankers, each with a seed of its own and the metric to watch."""
+        """Yield unfitted copies of the rankers, with the seed and metric of the blend where they take them."""
         base = self.rankers
         if base is None:
             has_both = (label >= 1).any() and (label < 1).any()  # relevant rows and others, as average precision needs

@@ -76,6 +76,7 @@ class RankSVM(GradientRanker):
         return 1 / self.C
 
     def _solver(self, loss: Loss) -> str:
+        """Return the solver: the one asked for, a network's as in all rankers, else one made for loss and kernel."""
         if self.solver != "auto" or self.hidden:
             return super()._solver(loss)
         if self.loss == "squared-hinge":

@@ -89,10 +89,14 @@ def _centre_tiers(labels: list[str], centre: Sequence[object] | None) -> Int64s:
 
 
 def _walk(centre: Int64s, n: int, phi: float, sweeps: int, rng: np.random.Generator) -> Int64s:
+    """Draw n rankings by Gibbs sampling: in every sweep each item is taken out and put back, given the others.
+
+    Place 2k is a new tier in front of tier k, place 2k + 1 is tier k itself.
+    """
     m = len(centre)
     tiers = np.tile(centre, (n, 1))
     rows = np.arange(n)
-    log_phi = np.log(phi) if phi > 0 else -1e9
+    log_phi = np.log(phi) if phi > 0 else -1e9  # phi 0: always the cheapest place
     for _ in range(sweeps):
         for item in range(m):
             tiers = _without(tiers, item)

@@ -122,7 +122,7 @@ class MixtureModel(FittedModel):
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other agents' preferences; candidates this model does not know are left out."""
         prefs, slot = self.known_part(prefs)
-        data = _Data(count(prefs, self.counts), self.evidence, 0.0)
+        data = _Data(count(prefs, self.counts), self.evidence, prior=0.0)
         log_z = self.log_z[:, self.instances_of(prefs, slot)]
         return data.expect(self.shares, self.scores[:, slot], log_z).log_likelihood
 

@@ -96,8 +96,10 @@ def seen_from(prefs: Preferences, place: Int64s) -> Against:
 
 
 def inversions(seen: Against) -> tuple[Floats, Floats]:
-    """Return, for every entry, how many items the centre puts after it the ballot puts before it (ties half), of how
-    many the two compare: the stages of the (generalised) Mallows model.
+    """Return (before, compared) by entry, the stages of the (generalised) Mallows model.
+
+    Of the ballot's items that the centre puts after the entry's own, ``compared`` are all, ``before`` those that the
+    ballot puts before it, ties half.
     """
     before, compared = np.zeros(len(seen.place)), np.zeros(len(seen.place))
     place = seen.local.astype(np.int64) - 1

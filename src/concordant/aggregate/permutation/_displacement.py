@@ -84,12 +84,16 @@ def _joined(theta: Floats, width: int, solve: Callable[[Floats], Normaliser]) ->
 
 # ---- footrule ----
 def _footrule(theta: Floats, m: int) -> Normaliser:
+    """Run the recursion of G (see the top) to the cut in the middle, where the ways from left and right meet.
+
+    Both ways are the same: that from the left is kept after m // 2 steps, that from the right after the others.
+    """
     left, right = m // 2, m - m // 2
     h = np.arange(right + 2.0)
     decay = np.exp(-2 * theta[:, None] * h)
     ways, slope = np.zeros((2, len(theta), len(h)))  # G and dG/dtheta, with a column of zeros behind the last h
     ways[:, 0] = 1.0
-    scale = np.zeros(len(theta))
+    scale = np.zeros(len(theta))  # the logarithm of what ways and slope were divided by, lest they overflow
     middle = ways, slope, scale
     for step in range(1, right + 1):
         slope = decay * (slope - 2 * h * ways)

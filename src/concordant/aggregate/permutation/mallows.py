@@ -84,18 +84,23 @@ class Mallows(Method):
 
 
 def _dispersions(seen: Against, by_ballot: Floats, kind: str) -> tuple[Floats, float, float]:
-    """Return theta of every instance, the log-likelihood of all ballots, and how far that may be off."""
-    prefs, (row, size, weight) = seen.prefs, seen.lengths()
+    """Return theta of every instance, the log-likelihood of all ballots, and how far that may be off.
+
+    At the maximum of the likelihood the expected total distance equals the observed one.
+    """
+    prefs, (instance, size, weight) = seen.prefs, seen.lengths()
     n = prefs.n_instances
     observed = sum_by(prefs.instance_of_ballot, prefs.weight * by_ballot, n)
 
     def expected(theta: Floats) -> Floats:
-        mean = mean_kendall(theta, row, size) if kind == "kendall" else normalisers(kind, theta[row], size).mean
-        return sum_by(row, weight * mean, n)
+        mean = (
+            mean_kendall(theta, instance, size) if kind == "kendall" else normalisers(kind, theta[instance], size).mean
+        )
+        return sum_by(instance, weight * mean, n)
 
     theta = solve_falling(expected, observed)
     if kind == "kendall":
-        log_z, error = log_kendall(theta, row, size), np.zeros(len(row))
+        log_z, error = log_kendall(theta, instance, size), np.zeros(len(size))
     else:
-        log_z, _, error = normalisers(kind, theta[row], size)
+        log_z, _, error = normalisers(kind, theta[instance], size)
     return theta, float(-(theta @ observed) - weight @ log_z), float(weight @ error)

@@ -42,7 +42,7 @@ class Borda(Method):
 
 
 def _points(prefs: Preferences) -> Floats:
-    """Give everyone the points of a candidate left out, then add to the mentioned what their position is better."""
+    """Sum the points: every candidate gets those of one left out, a mentioned one also what its position gains."""
     candidates = np.diff(prefs.slot_ptr)
     left_out = views.missing_positions(prefs)
     points_left_out = prefs.weight * (candidates[prefs.instance_of_ballot] - left_out)

@@ -37,7 +37,7 @@ class CondorcetFuse(Method):
     missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Floats:
-        """Return minus the position of every slot in the order."""
+        """Return minus the position of every slot in the order, that of the first where neighbours are level."""
         found = majorities(prefs, self.missing)
         borda = borda_levels(prefs, self.missing)
         first = first_of(prefs.slot_ptr)
@@ -47,8 +47,8 @@ class CondorcetFuse(Method):
         is_inside = first[ahead] == first[behind]
         pair = np.where(is_inside, found.row_start[ahead] + behind - first[behind], 0)
         is_level = is_inside & (found.margin[pair] == 0) & (borda[ahead] == borda[behind])
-        starts = np.append(True, ~is_level)
-        position = np.maximum.accumulate(np.where(starts, np.arange(len(path)), 0)) - first
+        begins_rank = np.append(True, ~is_level)
+        position = np.maximum.accumulate(np.where(begins_rank, np.arange(len(path)), 0)) - first
         score = np.empty(len(path))
         score[path] = 0.0 - position
         return score

@@ -22,7 +22,8 @@ def lambda_terms(
 ) -> tuple[float, Floats]:
     """Sum |change of the metric when i and j swap| log(1 + e^-d) over pairs: value and gradient by position.
 
-    ``cutoff`` 0 means the whole list; ``largest`` is the largest label of the scale, for ERR.
+    Pairs are all i of a better tier than j in the same query, d is the score of i less that of j. ``cutoff`` 0 means
+    the whole list; ``largest`` is the largest label of the scale, for ERR.
     """
     ptr, tier, label, row, weight = queries
     query = segment_of(ptr)

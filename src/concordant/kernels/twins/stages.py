@@ -52,7 +52,10 @@ def stage_sums(stages: StageRows, worth: Floats) -> tuple[float, Floats, Floats]
 
 
 def stage_rates(indptr: Int64s, slot: Int32s, draw: Floats, worth: Floats) -> Floats:
-    """Return by slot the sum of draw / remaining worth over all entries up to its own, in every ballot."""
+    """Return by slot the sum of draw / remaining worth over all entries up to its own, in every ballot.
+
+    That is what Gibbs sampling adds to the rate of a worth's gamma distribution; ``draw`` is a gamma draw by entry.
+    """
     rate = np.zeros(len(worth))
     for _, entries in _equal_lengths(indptr, len(worth)):
         slots = slot[entries]

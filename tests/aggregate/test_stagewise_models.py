@@ -96,7 +96,8 @@ def test_products_with_the_second_derivatives_need_no_matrix(seed):
     prefs, stages, rng = random_stages(seed, "shuffle")
     worth, x = np.exp(rng.normal(size=prefs.n_slots)), rng.normal(size=(prefs.n_slots, 3))
     expected = kernels.stage_hessian(stages.rows, worth) @ x
-    assert kernels.stage_product(stages.rows, worth, x) == pytest.approx(expected, abs=1e-9)
+    rate = kernels.stage_sums(stages.rows, worth)[2]
+    assert kernels.stage_product(stages.rows, worth, rate, x) == pytest.approx(expected, abs=1e-9)
 
 
 def test_long_ballots_of_tiny_worths_do_not_underflow():

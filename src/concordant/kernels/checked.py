@@ -112,7 +112,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "ranking_totals": ("ptr lines tier",),
     "search_weak_orders": ("tier local ptr",),
     "split_blocks": ("start inside ptr by ptr",),
-    "stage_product": ("worth like x",),
+    "stage_product": ("worth like rate x",),
     "tally_votes": ("winner like loser tie? weight?", "winner window low", "loser window low"),
 }
 

@@ -21,19 +21,28 @@ inline double sigmoid(double z) {
     return e / (1 + e);
 }
 
-// log of the normal distribution function and the ratio density / distribution function.
-inline void probit(double z, double &log_cdf, double &ratio) {
-    constexpr double LOG_ROOT_TWO_PI = 0.91893853320467274178;
-    if (z > -30) {
-        double cdf = 0.5 * std::erfc(-z * 0.70710678118654752440);
-        log_cdf = std::log(cdf);
-        ratio = std::exp(-0.5 * z * z - LOG_ROOT_TWO_PI - log_cdf);
-        return;
+// log of the normal distribution function and the ratio density / distribution function, at z and at -z.
+struct Probit {
+    double log_up, log_down, up, down;
+    explicit Probit(double z) {
+        constexpr double LOG_ROOT_TWO_PI = 0.91893853320467274178;
+        double size = std::abs(z), log_density = -0.5 * z * z - LOG_ROOT_TWO_PI, log_less, less, less_cdf = 0;
+        if (size < 30) {
+            less_cdf = 0.5 * std::erfc(size * 0.70710678118654752440);
+            log_less = std::log(less_cdf);
+            less = std::exp(log_density) / less_cdf;
+        } else {
+            double t = 1 / (z * z), series = 1 - t * (1 - 3 * t * (1 - 5 * t * (1 - 7 * t)));
+            log_less = log_density - std::log(size) + std::log(series);
+            less = size / series;
+        }
+        double log_more = std::log1p(-less_cdf), more = std::exp(log_density) / (1 - less_cdf);
+        log_up = z > 0 ? log_more : log_less;
+        log_down = z > 0 ? log_less : log_more;
+        up = z > 0 ? more : less;
+        down = z > 0 ? less : more;
     }
-    double t = 1 / (z * z), series = 1 - t * (1 - 3 * t * (1 - 5 * t * (1 - 7 * t)));
-    log_cdf = -0.5 * z * z - LOG_ROOT_TWO_PI - std::log(-z) + std::log(series);
-    ratio = -z / series;
-}
+};
 
 inline Term bradley_terry_term(double d, double won, double lost, double tied) {
     double a = won + tied / 2, b = lost + tied / 2;
@@ -45,10 +54,10 @@ inline Term bradley_terry_term(double d, double won, double lost, double tied) {
 }
 
 inline Term thurstone_term(double d, double won, double lost, double tied) {
-    double a = won + tied / 2, b = lost + tied / 2, log_up, log_down, up, down;
-    probit(d, log_up, up);
-    probit(-d, log_down, down);
-    return {a * log_up + b * log_down, a * up - b * down, a * up * (up + d) + b * down * (down - d), 0, 0, 0};
+    double a = won + tied / 2, b = lost + tied / 2;
+    const Probit at(d);
+    return {a * at.log_up + b * at.log_down, a * at.up - b * at.down,
+            a * at.up * (at.up + d) + b * at.down * (at.down - d), 0, 0, 0};
 }
 
 // P(win) : P(loss) : P(tie) = e^(d/2) : e^(-d/2) : e^x

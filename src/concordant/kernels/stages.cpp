@@ -310,42 +310,50 @@ Out2<double> stage_hessian(const StageArrays &arrays, In<double> worth) {
     return matrix.give2(m, m);
 }
 
+// For N vectors (row s of x holds their values at slot s): what the choices a slot remains in take from its product.
+template <size_t N> void take_choices(const Stages &all, const double *worth, const double *x, double *product) {
+    std::vector<double> tail(longest(all)), sums(tail.size() * N);
+    for (size_t b = 0; b < all.to; ++b) {
+        int64_t from = all.indptr[b], to = all.indptr[b + 1];
+        double total = 0, so_far[N] = {};
+        for (int64_t k = to; k-- > from;) { // the worth that remains, plain and times the vectors
+            size_t slot = static_cast<size_t>(all.slot[k]);
+            tail[k - from] = total += worth[slot];
+            for (size_t c = 0; c < N; ++c) sums[(k - from) * N + c] = so_far[c] += worth[slot] * x[slot * N + c];
+        }
+        std::fill_n(so_far, N, 0.0);
+        for (int64_t k = from; k < to; ++k) {
+            if (all.mark[k] == CHOSEN) {
+                double share = all.weight[b] / (tail[k - from] * tail[k - from]);
+                for (size_t c = 0; c < N; ++c) so_far[c] += share * sums[(k - from) * N + c];
+            }
+            double *own = product + static_cast<size_t>(all.slot[k]) * N;
+            for (size_t c = 0; c < N; ++c) own[c] -= so_far[c];
+        }
+    }
+}
+
 // The matrix of second derivatives (that of tiers of several items left out, which would take something away) times
-// many vectors at once, without building it; x has one row per slot.
-Out2<double> stage_product(const StageArrays &arrays, In<double> worth, In2<double> x) {
+// many vectors, without building it; x has one row per slot, `rate` is that of stage_sums.
+Out2<double> stage_product(const StageArrays &arrays, In<double> worth, In<double> rate, In2<double> x) {
+    constexpr size_t WIDTH = 4;
     size_t m = worth.size(), columns = x.shape(1);
-    Buffer<double> result(m * columns, 0.0);
+    Buffer<double> result(m * columns);
     {
         nb::gil_scoped_release release;
         Stages all(arrays);
-        const double *w = worth.data();
-        std::vector<double> tail(longest(all)), sums(longest(all) * columns), so_far(columns), rate(m, 0.0);
-        for (size_t b = 0; b < all.to; ++b) {
-            int64_t from = all.indptr[b], to = all.indptr[b + 1];
-            sum_tail(all, w, from, to, tail.data());
-            std::fill(so_far.begin(), so_far.end(), 0.0);
-            for (int64_t k = to; k-- > from;) { // what remains, weighted by the vectors
-                const double *own = x.data() + static_cast<size_t>(all.slot[k]) * columns;
-                double *sum = &sums[static_cast<size_t>(k - from) * columns];
-                for (size_t c = 0; c < columns; ++c) sum[c] = so_far[c] += w[all.slot[k]] * own[c];
-            }
-            std::fill(so_far.begin(), so_far.end(), 0.0);
-            double rate_so_far = 0;
-            for (int64_t k = from; k < to; ++k) {
-                if (all.mark[k] == CHOSEN) {
-                    double first = all.weight[b] / tail[k - from], second = first / tail[k - from];
-                    const double *sum = &sums[static_cast<size_t>(k - from) * columns];
-                    rate_so_far += first;
-                    for (size_t c = 0; c < columns; ++c) so_far[c] += second * sum[c];
-                }
-                rate[static_cast<size_t>(all.slot[k])] += rate_so_far;
-                double *out = result.get() + static_cast<size_t>(all.slot[k]) * columns;
-                for (size_t c = 0; c < columns; ++c) out[c] -= so_far[c];
-            }
+        std::vector<double> own(m * WIDTH), product(m * WIDTH);
+        for (size_t first = 0, width; first < columns; first += width) {
+            width = columns - first >= WIDTH ? WIDTH : 1;
+            for (size_t i = 0; i < m; ++i)
+                for (size_t c = 0; c < width; ++c) own[i * width + c] = x.data()[i * columns + first + c];
+            std::fill(product.begin(), product.end(), 0.0);
+            (width == 1 ? take_choices<1> : take_choices<WIDTH>)(all, worth.data(), own.data(), product.data());
+            for (size_t i = 0; i < m; ++i)
+                for (size_t c = 0; c < width; ++c)
+                    result[i * columns + first + c] =
+                        worth.data()[i] * (product[i * width + c] + rate.data()[i] * own[i * width + c]);
         }
-        for (size_t i = 0; i < m; ++i)
-            for (size_t c = 0; c < columns; ++c)
-                result[i * columns + c] = w[i] * (result[i * columns + c] + rate[i] * x.data()[i * columns + c]);
     }
     return result.give2(m, columns);
 }
@@ -377,7 +385,8 @@ void bind_stages(nb::module_ &m) {
     m.def("stage_rates", &stage_rates, "indptr"_a.noconvert(), "slot"_a.noconvert(), "draw"_a.noconvert(),
           "worth"_a.noconvert());
     m.def("stage_hessian", &stage_hessian, "stages"_a.noconvert(), "worth"_a.noconvert());
-    m.def("stage_product", &stage_product, "stages"_a.noconvert(), "worth"_a.noconvert(), "x"_a.noconvert());
+    m.def("stage_product", &stage_product, "stages"_a.noconvert(), "worth"_a.noconvert(), "rate"_a.noconvert(),
+          "x"_a.noconvert());
     m.def("fit_stages", &fit_stages, "slot_ptr"_a.noconvert(), "ballot_ptr"_a.noconvert(), "stages"_a.noconvert(),
           "belief"_a.noconvert(), "begin"_a.noconvert(), "small_step"_a, "with_errors"_a);
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -50,7 +51,7 @@ class Duels:
         """What the kernels take."""
         return DuelRows(self.first, self.second, self.won, self.lost, self.tied, self.order)
 
-    @property
+    @cached_property
     def total(self) -> Floats:
         """How much was counted in every row."""
         return self.won + self.lost + self.tied

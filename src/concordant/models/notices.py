@@ -120,10 +120,12 @@ def is_settled(duels: Duels, found: Standing, has_tie_parameter: bool) -> Bools:
 def stage_standing(stages: Stages) -> Standing | None:
     """Find the groups that stages join; None where a first look shows that every item is tied to every other."""
     n = int(stages.slot_ptr[-1])
-    if len(stages.slot) > 2 * ENOUGH * n and len(stages.slot_ptr) == 2:
-        ballots = int(np.searchsorted(stages.indptr, ENOUGH * n))
+    enough = ENOUGH * n
+    while len(stages.slot) > 2 * enough and len(stages.slot_ptr) == 2:
+        ballots = int(np.searchsorted(stages.indptr, enough))
         if (_stage_groups(stages, ballots, n)[1] == 0).all():  # what some ballots connect, all connect
             return None
+        enough *= 4
     weak, strong = _stage_groups(stages, len(stages.weight), n)
     chosen, behind = np.zeros(n, bool), np.zeros(n, bool)
     starts = np.flatnonzero(stages.mark)

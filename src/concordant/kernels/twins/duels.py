@@ -26,7 +26,7 @@ def duel_terms(duels: DuelRows, score: Floats, advantage: float, tie: float, lin
     gradient = np.bincount(duels.first, found.slope, n) - np.bincount(duels.second, found.slope, n)
     slope_x = float(found.slope_x.sum())
     bend = float(links.bend_of_tie(link, x, np.array(slope_x)))
-    rows = (found.slope, found.curve, found.cross)
+    rows = (found.slope, found.curve, found.cross if links.has_tie_parameter(link) else np.empty(0))
     return DuelTerms(float(found.value.sum()), gradient.astype(float), *rows, slope_x, float(found.curve_x.sum()), bend)
 
 

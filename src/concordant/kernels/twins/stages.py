@@ -69,18 +69,20 @@ def stage_hessian(stages: StageRows, worth: Floats) -> Floats:
     return np.subtract(*_curvatures(stages, worth))
 
 
-def stage_product(stages: StageRows, worth: Floats, x: Floats) -> Floats:
-    """Return the matrix of second derivatives, without that of tiers of several items, times the columns of ``x``."""
-    product = np.zeros_like(x)
+def stage_product(stages: StageRows, worth: Floats, rate: Floats, x: Floats) -> Floats:
+    """Return the matrix of second derivatives, without that of tiers of several items, times the columns of ``x``.
+
+    ``rate`` is that of ``stage_sums``.
+    """
     moved = worth[:, None] * x
+    product = rate[:, None] * moved
     for ballots, entries in _equal_lengths(stages.indptr, len(worth)):
         slots, is_stage, own = stages.slot[entries], stages.mark[entries] == CHOSEN, stages.weight[ballots]
         tail = _tails(worth[slots])
-        rate = np.cumsum(np.where(is_stage, own / tail, 0.0), axis=0)
         for c in range(x.shape[1]):
-            pulled = np.cumsum(np.where(is_stage, own * _tails(moved[slots, c]) / tail**2, 0.0), axis=0)
-            by_entry = rate * moved[slots, c] - worth[slots] * pulled
-            product[:, c] += np.bincount(slots.ravel(), weights=by_entry.ravel(), minlength=len(worth))
+            taken = np.cumsum(np.where(is_stage, own * _tails(moved[slots, c]) / tail**2, 0.0), axis=0)
+            by_entry = worth[slots] * taken
+            product[:, c] -= np.bincount(slots.ravel(), weights=by_entry.ravel(), minlength=len(worth))
     return product
 
 

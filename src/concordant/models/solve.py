@@ -37,7 +37,7 @@ N_DRAWS = 64
 
 # Seconds, measured: a multiplication of the two Cholesky factorisations, and a call from Python.
 IN_BATCH, IN_LAPACK, CALL = 1.2e-10, 2.5e-11, 6e-5
-STEPS, PRODUCTS = 3, 8  # Newton steps of a fit that begins near its end, and products in each
+STEPS, PRODUCTS = 3, 6  # Newton steps of a fit that begins near its end, and products in each
 SOLVED = 40  # products of a solution to many digits
 
 

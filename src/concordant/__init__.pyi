@@ -80,7 +80,7 @@ def read(
     path: Paths,
     *,
     format: str | None = ...,
-    form: str | None = ...,
+    layout: str | None = ...,
     winner: str | int | None = ...,
     loser: str | int | None = ...,
     tie: str | int | None = ...,

@@ -265,7 +265,7 @@ class Preferences(Frozen):
         """Make preferences from any DataFrame (pandas, polars, pyarrow, …).
 
         Column roles (winner, loser, tie, item, rank, rating, agent, instance, weight, …) are guessed from the column
-        names; ``rating="stars"`` says that the column ``stars`` holds the ratings. ``form`` settles which reading is
+        names; ``rating="stars"`` says that the column ``stars`` holds the ratings. ``layout`` settles which reading is
         meant when the names allow several.
         """
         from concordant.frames import FrameTable

@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 PREFERENCES, LABELS, FEATURES, FRAME = "preferences", "labels", "features", "frame"
 FILES = (PREFERENCES, LABELS, FEATURES)
 BALLOTS = (PREFERENCES, FRAME)
-FORMS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix")
+LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix")
 MAX_BYTES, MAX_RATIO = 16 << 30, 200.0
 IF_ANY = "?"  # "?": the column, if one is named like its role; "?name": that column, if it is there
 
@@ -130,7 +130,9 @@ class Options:
     """What the caller of a reader said."""
 
     format: str | None = option(None, "file format; recognised if not given", metavar="NAME")
-    form: str | None = option(None, "what the rows of a table are; guessed if not given", choices=FORMS, reads=BALLOTS)
+    layout: str | None = option(
+        None, "what the rows of a table are; guessed if not given", choices=LAYOUTS, reads=BALLOTS
+    )
     roles: Mapping[str, Any] = field(default_factory=dict)
     """Columns by role: a name, a position from 1, or None for a role that no column plays."""
     encoding: str | None = option(None, "encoding of the text, if not UTF-8", metavar="NAME")
@@ -177,11 +179,11 @@ class Options:
         return cls(**fields, roles=roles)
 
     def refuse_roles(self, what: str) -> None:
-        """Say that column roles, form, delimiter and header belong to tables only."""
+        """Say that column roles, layout, delimiter and header belong to tables only."""
         said = [
             role for role, value in self.roles.items() if not (value is None or value is False or is_optional(value))
         ]
-        said += [name for name in ("form", "delimiter", "header") if getattr(self, name) is not None]
+        said += [name for name in ("layout", "delimiter", "header") if getattr(self, name) is not None]
         if said:
             raise InputError(f"{said[0]}= has no meaning for {what}, whose layout is fixed: leave it out.")
 

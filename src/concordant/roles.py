@@ -1,9 +1,9 @@
 """Which column of a table means what: winner, item, rank, agent, … guessed from names or said by the user.
 
-A table becomes preferences in one of six forms, or labels, or rows of features:
+A table becomes preferences in one of six layouts, or labels, or rows of features:
 
 ========== ============================================== ===========================================
-form       columns it needs                               may also have
+layout     columns it needs                               may also have
 ========== ============================================== ===========================================
 pairs      winner, loser; or left, right and outcome      tie, agent, instance, weight, time
            or, for an outcome, left_won and right_won
@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn, Protocol
 
 from concordant.errors import InputError, UnknownColumnError, UnknownNameError, suggest
-from concordant.reading import FEATURES, FORMS, LABELS, PREFERENCES, Options, columns_of, is_optional
+from concordant.reading import FEATURES, LABELS, LAYOUTS, PREFERENCES, Options, columns_of, is_optional
 
 COMMON = ("agent", "instance", "weight")
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -78,9 +78,9 @@ class Headed(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """How a table is read: its form, the column of every role, and what was left unread."""
+    """How a table is read: its layout, the column of every role, and what was left unread."""
 
-    form: str
+    layout: str
     column: Mapping[str, str]
     places: tuple[str, ...] = ()
     """The columns of places, of agents' ranks or of features."""
@@ -104,9 +104,9 @@ class Plan:
         return replace(self, column=column, unread=(*self.unread, self.column[role]), notes=(*self.notes, *said))
 
 
-def plan_columns(table: Headed, options: Options, form: str | None = None) -> Plan:
-    """Decide the form of a table, unless it is labels or features, and the role of every column."""
-    return _Planner(table, options, form).plan()
+def plan_columns(table: Headed, options: Options, layout: str | None = None) -> Plan:
+    """Decide the layout of a table, unless it is labels or features, and the role of every column."""
+    return _Planner(table, options, layout).plan()
 
 
 def normalise(name: str) -> str:
@@ -127,10 +127,10 @@ def is_known_name(name: str) -> bool:
 class _Planner:
     """What is known of a table while its columns are given their roles."""
 
-    def __init__(self, table: Headed, options: Options, form: str | None) -> None:
+    def __init__(self, table: Headed, options: Options, layout: str | None) -> None:
         self.table, self.columns, self.strict = table, table.columns, options.strict
-        self.roles = columns_of(form or PREFERENCES)
-        self.form = form or _known_form(options.form)
+        self.roles = columns_of(layout or PREFERENCES)
+        self.layout = layout or _known_layout(options.layout)
         self.said: dict[str, str] = {}
         self.places: tuple[str, ...] = ()
         self.off: set[str] = set()
@@ -142,27 +142,27 @@ class _Planner:
     def plan(self) -> Plan:
         """Return the roles of all columns."""
         has_names = self.table.has_header
-        if not has_names and self.form != FEATURES:
+        if not has_names and self.layout != FEATURES:
             self._assume_by_position()
         settled = {*self.said.values(), *self.places}
         free = [name for name in self.columns if name not in settled]
         guesses = self._guess(free) if has_names else {}
-        if has_names and not self.places and self.form in (None, "places") and "places" not in self.off:
+        if has_names and not self.places and self.layout in (None, "places") and "places" not in self.off:
             self.places = _place_columns(free)
-        form = self.form or self._choose_form(guesses)
-        column = self._fill(form, guesses)
-        if form == "rank-matrix":
+        layout = self.layout or self._choose_layout(guesses)
+        column = self._fill(layout, guesses)
+        if layout == "rank-matrix":
             column = {"item": self.said.get("item", self.columns[0])}
         # A second column that could be the label or the query is not a feature, either.
-        rivals = {name for names in guesses.values() for name in names} if form == FEATURES else set()
-        places = self._wide_columns(form, {*column.values(), *rivals})
+        rivals = {name for names in guesses.values() for name in names} if layout == FEATURES else set()
+        places = self._wide_columns(layout, {*column.values(), *rivals})
         read = {*column.values(), *places}
         unread = tuple(name for name in self.columns if name not in read)
-        if self.strict and has_names and form != FEATURES:  # which features can be read is known later
+        if self.strict and has_names and layout != FEATURES:  # which features can be read is known later
             refuse_unread(self.table, unread)
         guessed = frozenset(role for role, name in column.items() if role not in self.said and normalise(name) != role)
-        notes = () if has_names or form in ("rank-matrix", FEATURES) else ("there is no header line",)
-        return Plan(form, column, places, unread, notes, guessed)
+        notes = () if has_names or layout in ("rank-matrix", FEATURES) else ("there is no header line",)
+        return Plan(layout, column, places, unread, notes, guessed)
 
     # ---- what the user said ----
     def _take(self, role: str, value: object) -> None:
@@ -194,25 +194,25 @@ class _Planner:
 
     def _assume_by_position(self) -> None:
         """Of a table without a header, take two columns for winner and loser, one for rankings."""
-        if self.form == "places" and not self.places:
+        if self.layout == "places" and not self.places:
             self.places = tuple(name for name in self.columns if name not in self.said.values())
-        if self.said or self.places or self.form == "rank-matrix":
+        if self.said or self.places or self.layout == "rank-matrix":
             return
-        if self.form in (None, "pairs") and len(self.columns) == 2:
+        if self.layout in (None, "pairs") and len(self.columns) == 2:
             self.said = {"winner": self.columns[0], "loser": self.columns[1]}
-        elif self.form in (None, "rankings") and len(self.columns) == 1:
+        elif self.layout in (None, "rankings") and len(self.columns) == 1:
             self.said = {"ranking": self.columns[0]}
         else:
             raise InputError(
                 f"{self.table.name} has no header line and {len(self.columns)} columns: say which is which by "
-                "position, for example winner=1 and loser=2, or form='places' for one ballot per row, best first."
+                "position, for example winner=1 and loser=2, or layout='places' for one ballot per row, best first."
             )
 
     # ---- what the names say ----
     def _guess(self, free: Sequence[str]) -> dict[str, list[str]]:
         """Return the columns that could play each role that is not settled, the likeliest first."""
         plain = {name: normalise(name) for name in free}
-        words_of = {name: {text} if self.form == FEATURES else _stems(text) for name, text in plain.items()}
+        words_of = {name: {text} if self.layout == FEATURES else _stems(text) for name, text in plain.items()}
         settled = {*self.said, *self.off}
         guesses: dict[str, list[str]] = {}
         for role, declared in self.roles.items():
@@ -237,28 +237,30 @@ class _Planner:
             if sides and not {"outcome"} & {*guesses, *settled}:
                 guesses |= _outcome_flags(plain, sides, settled)
 
-    def _choose_form(self, guesses: Mapping[str, Sequence[str]]) -> str:
+    def _choose_layout(self, guesses: Mapping[str, Sequence[str]]) -> str:
         have = {*self.said, *guesses, *(("places",) if self.places else ())}
         stated = {*self.said, *(("places",) if self.says_places else ())}
         fits = [
-            form
-            for form in FORMS
-            if form != "rank-matrix"
-            and any(set(needed) <= have for needed in NEEDED[form])
-            and all(role in _roles_of(form) for role in stated)
+            layout
+            for layout in LAYOUTS
+            if layout != "rank-matrix"
+            and any(set(needed) <= have for needed in NEEDED[layout])
+            and all(role in _roles_of(layout) for role in stated)
         ]
         if "ranks" in fits and "ratings" in fits:
             fits.remove("ratings")  # ranks order the items, ratings stay as their values
         if "places" in fits and not self.says_places:
-            fits = [form for form in fits if form == "places" or any(role in stated for role in _core(form))]
+            fits = [layout for layout in fits if layout == "places" or any(role in stated for role in _core(layout))]
         if "pairs" in fits and len(fits) > 1:  # winner and loser say more than a `name` and a `score` beside them
             exact = {role for role, names in guesses.items() if normalise(names[0]) == role} | stated
-            fits = [form for form in fits if form == "pairs" or any(set(needed) <= exact for needed in NEEDED[form])]
-        fits = [form for form in fits if any(set(needed) <= stated for needed in NEEDED[form])] or fits
+            fits = [
+                layout for layout in fits if layout == "pairs" or any(set(needed) <= exact for needed in NEEDED[layout])
+            ]
+        fits = [layout for layout in fits if any(set(needed) <= stated for needed in NEEDED[layout])] or fits
         if len(fits) == 1:
             return fits[0]
         advice = (
-            f"can be read as {' or as '.join(fits)}: say form={fits[0]!r} or another of them."
+            f"can be read as {' or as '.join(fits)}: say layout={fits[0]!r} or another of them."
             if fits
             else "do not say what the preferences are: name them, for example winner=… and loser=…, or item=… with "
             "rank=… or rating=…, or ranking=…."
@@ -266,27 +268,29 @@ class _Planner:
         raise self.table.error(-1, f"the columns {listed(self.columns)} {advice}")
 
     # ---- the plan ----
-    def _fill(self, form: str, guesses: Mapping[str, Sequence[str]]) -> dict[str, str]:
-        """Give every role of the form its column, or say what is missing or ambiguous."""
-        strange = [role for role in self.said if role not in _roles_of(form)]
+    def _fill(self, layout: str, guesses: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """Give every role of the layout its column, or say what is missing or ambiguous."""
+        strange = [role for role in self.said if role not in _roles_of(layout)]
         if strange:
-            self._refuse(f"{strange[0]}= has no meaning for {form}: leave it out, or name another form=.")
-        dispensable = {"places", *self.dispensable, *(self.off if form == FEATURES else ())}
+            self._refuse(f"{strange[0]}= has no meaning for {layout}: leave it out, or name another layout=.")
+        dispensable = {"places", *self.dispensable, *(self.off if layout == FEATURES else ())}
         have = {*self.said, *guesses, *dispensable}
-        needed = next((roles for roles in NEEDED[form] if have.issuperset(roles)), None)
+        needed = next((roles for roles in NEEDED[layout] if have.issuperset(roles)), None)
         if needed is None:
-            self._refuse_lacking(form, min(([r for r in roles if r not in have] for roles in NEEDED[form]), key=len))
+            self._refuse_lacking(
+                layout, min(([r for r in roles if r not in have] for roles in NEEDED[layout]), key=len)
+            )
         column: dict[str, str] = {}
-        for role in (*needed, *OPTIONAL[form]):
+        for role in (*needed, *OPTIONAL[layout]):
             if role in self.said:
                 column[role] = self.said[role]
                 continue
             found = [name for name in guesses.get(role, ()) if name not in column.values()]
-            if form == "pairs" and role == "instance":  # one ranking of all, unless a column asks for several by name
+            if layout == "pairs" and role == "instance":  # one ranking of all, unless a column asks for several by name
                 found = [name for name in found if normalise(name) == role]
             found = found if self.strict else _named(found)
             surest = self.roles[role].synonyms[: self.roles[role].sure] if found else ()
-            is_sure = bool(found) and normalise(found[0]) in surest and (not self.strict or form == FEATURES)
+            is_sure = bool(found) and normalise(found[0]) in surest and (not self.strict or layout == FEATURES)
             if len(found) > 1 and not is_sure:
                 self._refuse(f"{listed(found)} could each be the {role}: say which with {role}={found[0]!r}.")
             if found:
@@ -296,24 +300,24 @@ class _Planner:
             self._refuse(f"no column is left to be the {missing[0]}: say {missing[0]}=COLUMN.")
         return column
 
-    def _refuse_lacking(self, form: str, lacking: Sequence[str]) -> NoReturn:
+    def _refuse_lacking(self, layout: str, lacking: Sequence[str]) -> NoReturn:
         what = f"no column was recognised as the {' or the '.join(lacking)}"
-        if form == FEATURES:
+        if layout == FEATURES:
             self._refuse(
                 f"{what} (columns: {listed(self.columns)}): say {lacking[0]}=COLUMN, or {lacking[0]}=False for rows "
                 "without labels."
             )
-        self._refuse(f"{what}, which {form} need: say {lacking[0]}=COLUMN.")
+        self._refuse(f"{what}, which {layout} need: say {lacking[0]}=COLUMN.")
 
-    def _wide_columns(self, form: str, taken: set[str]) -> tuple[str, ...]:
+    def _wide_columns(self, layout: str, taken: set[str]) -> tuple[str, ...]:
         """Return the columns that together hold places, ranks or features: those named, or all that are left."""
-        if form == "rank-matrix" or (form == FEATURES and not self.says_places):
+        if layout == "rank-matrix" or (layout == FEATURES and not self.says_places):
             self.places = tuple(name for name in self.columns if name not in taken)
-        if form == "places" and not self.places:
+        if layout == "places" and not self.places:
             self._refuse("no columns are named first, second, …: say places='COLUMN,COLUMN', best first.")
-        if form == "rank-matrix" and not self.places:
+        if layout == "rank-matrix" and not self.places:
             self._refuse("there is no column of ranks beside the items: a rank matrix has one per agent.")
-        return self.places if form in WIDE else ()
+        return self.places if layout in WIDE else ()
 
     def _refuse(self, message: str) -> NoReturn:
         raise self.table.error(-1, message)
@@ -329,13 +333,15 @@ def refuse_unread(table: Headed, unread: Sequence[str]) -> None:
         )
 
 
-def _known_form(form: str | None) -> str | None:
-    if form is None:
+def _known_layout(layout: str | None) -> str | None:
+    if layout is None:
         return None
-    plain = form.strip().lower().replace("_", "-")
-    plain = plain if plain in FORMS else plain + "s" if plain + "s" in FORMS else plain
-    if plain not in FORMS:
-        raise UnknownNameError(f"There is no form {form!r}.{suggest(plain, list(FORMS))} Forms are {listed(FORMS)}.")
+    plain = layout.strip().lower().replace("_", "-")
+    plain = plain if plain in LAYOUTS else plain + "s" if plain + "s" in LAYOUTS else plain
+    if plain not in LAYOUTS:
+        raise UnknownNameError(
+            f"There is no layout {layout!r}.{suggest(plain, list(LAYOUTS))} Layouts are {listed(LAYOUTS)}."
+        )
     return plain
 
 
@@ -398,12 +404,12 @@ def _place_columns(free: Sequence[str]) -> tuple[str, ...]:
     return tuple(by_place[number] for number in numbers)
 
 
-def _core(form: str) -> set[str]:
-    return {role for needed in NEEDED[form] for role in needed}
+def _core(layout: str) -> set[str]:
+    return {role for needed in NEEDED[layout] for role in needed}
 
 
-def _roles_of(form: str) -> set[str]:
-    return _core(form) | set(OPTIONAL[form])
+def _roles_of(layout: str) -> set[str]:
+    return _core(layout) | set(OPTIONAL[layout])
 
 
 def _named(found: list[str]) -> list[str]:

@@ -54,8 +54,8 @@ def parts_of_table(table: Table, options: Options, plan: Plan | None = None) -> 
     rows = Rows(table, plan or plan_columns(table, options), options)
     rows.drop_identifier()
     plan = rows.plan
-    parts = _BUILDERS[plan.form](rows)
-    unit = {"places": "ballots", "rankings": "ballots", "rank-matrix": "items"}.get(plan.form, plan.form)
+    parts = _BUILDERS[plan.layout](rows)
+    unit = {"places": "ballots", "rankings": "ballots", "rank-matrix": "items"}.get(plan.layout, plan.layout)
     count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
     read = f"{table.name}: {count}; {plan.describe()}"
     unread = [f"not read: {', '.join(shorten(name) for name in plan.unread[:12])}"] if plan.unread else []
@@ -79,9 +79,9 @@ class Rows(Screen):
         self.table, self.plan = table, plan
         texts = [name for role, name in plan.column.items() if role not in NUMBER_ROLES]
         numbers = [name for role, name in plan.column.items() if role in NUMBER_ROLES]
-        if plan.form == "rank-matrix":
+        if plan.layout == "rank-matrix":
             numbers += plan.places
-        elif plan.form != FEATURES:  # which are fetched some at a time
+        elif plan.layout != FEATURES:  # which are fetched some at a time
             texts += plan.places
         self._texts, self._numbers = table.fetch(texts, numbers) if texts or numbers else ({}, {})
         columns: list[AnyArray] = [*(codes for codes, _ in self._texts.values()), *self._numbers.values()]
@@ -146,7 +146,7 @@ class Rows(Screen):
         return np.stack([self._numbers[name] for name in self.plan.places], 1)
 
     def shared(self) -> dict[str, Any]:
-        """Return the columns every form may have, checked."""
+        """Return the columns every layout may have, checked."""
         self.refuse_missing("agent", "instance")
         if self.has("weight"):
             values = self.values("weight")
@@ -193,7 +193,7 @@ class Rows(Screen):
         self.refuse_repeats(self.key(roles), "the item stands twice in one ballot", explain)
 
 
-# ---- one builder per form ----
+# ---- one builder per layout ----
 def _pairs(rows: Rows) -> Parts:
     first, second = ("left", "right") if rows.has("left") else ("winner", "loser")
     rows.refuse_missing(first, second, "outcome")
@@ -298,7 +298,7 @@ def _gather_long(rows: Rows) -> Parts:
         rows.number("rating" if has_values else "rank"),
         scale="rating" if has_values else "rank",
         agent=rows.coded("ballot") if rows.has("ballot") else agent,
-        level=rows.number("rank") if has_values and rows.plan.form == "ranks" else None,
+        level=rows.number("rank") if has_values and rows.plan.layout == "ranks" else None,
         **columns,
     )
     return _agents_of_ballots(rows, parts, agent) if rows.has("ballot") else parts

@@ -19,13 +19,13 @@ from tests.fuzz.seeds import FEATURES, LABELS, seeds
 
 import concordant as cc
 
-FORMS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix")
+LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix")
 PLAIN: dict[str, Any] = {}
 OPTIONS: list[dict[str, Any]] = [
     PLAIN,
     *({"skip_bad_rows": True}, {"strict": True}, {"skip_bad_rows": True}, {"encoding": "latin-1"}),
     *({"header": False}, {"delimiter": ";"}, {"merge": True}, {"item": 0}, {"winner": 0, "loser": 1}, {"places": 2}),
-    *({"form": form} for form in FORMS),
+    *({"layout": layout} for layout in LAYOUTS),
 ]
 DEADLY = -1  # the number of a case that kills its process, to test the supervisor
 SHARED = {"skip_bad_rows", "strict", "encoding", "header", "delimiter"}
@@ -36,7 +36,7 @@ def make(number: int) -> tuple[str, bytes, dict[str, Any]]:
     draw, files = random.Random(number), seeds()
     name = sorted(files)[number % len(files)]
     options = (
-        {"form": "rank-matrix"} if name == "matrix.csv" else draw.choice(OPTIONS) if draw.random() < 0.3 else PLAIN
+        {"layout": "rank-matrix"} if name == "matrix.csv" else draw.choice(OPTIONS) if draw.random() < 0.3 else PLAIN
     )
     return name, mutate(files[name], list(files.values()), draw), options
 

@@ -21,7 +21,7 @@ IN_A_TEST = 40
 def test_the_seeds_are_whole(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes(seeds()[name])
-    cases.read(path, {"form": "rank-matrix"} if name == "matrix.csv" else {})
+    cases.read(path, {"layout": "rank-matrix"} if name == "matrix.csv" else {})
 
 
 @pytest.mark.parametrize("first", range(0, 640, IN_A_TEST))

@@ -264,10 +264,10 @@ def test_broken_parquet_and_arrow(make: Any) -> None:
     assert complaint(make(b"ARROW1 nonsense", "votes.arrow")).startswith("votes.arrow: the Arrow data cannot be read")
 
 
-def test_an_unknown_format_or_form_is_named(make: Any) -> None:
+def test_an_unknown_format_or_layout_is_named(make: Any) -> None:
     path = make("winner,loser\na,b\n")
     assert "There is no format 'cvs'. Did you mean csv" in complaint(path, format="cvs")
-    assert "There is no form 'pears'. Did you mean pairs" in complaint(path, form="pears")
+    assert "There is no layout 'pears'. Did you mean pairs" in complaint(path, layout="pears")
 
 
 def test_tables_that_share_no_column_are_not_one(make: Any) -> None:
@@ -324,9 +324,9 @@ def test_a_complaint_leaves_the_table_as_it_was(make: Any, skips: bool) -> None:
 @pytest.mark.parametrize(
     ("content", "options", "sentence"),
     [
-        ("winner,loser\na,b\n", {"form": "places"}, "no columns are named first, second, …"),
-        ("item\na\nb\n", {"form": "rank-matrix"}, "there is no column of ranks beside the items"),
-        ("a\nb\n", {"form": "rank-matrix", "header": False}, "there is no column of ranks beside the items"),
+        ("winner,loser\na,b\n", {"layout": "places"}, "no columns are named first, second, …"),
+        ("item\na\nb\n", {"layout": "rank-matrix"}, "there is no column of ranks beside the items"),
+        ("a\nb\n", {"layout": "rank-matrix", "header": False}, "there is no column of ranks beside the items"),
         ("a,b\nb,a\n", {"places": True}, "places=True names no columns"),
         ("a,b\nb,a\n", {"places": []}, "places=[] names no columns"),
         ("a,b\nb,a\n", {"item": "²"}, "has no column '²'"),

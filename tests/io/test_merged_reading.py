@@ -68,7 +68,7 @@ def test_columns_without_names_merge_too(make: MakeFile) -> None:
     assert cc.read(make("a,b\na,b\nb,c\n"), merge=True, header=False).weight.tolist() == [2, 1]
 
 
-def test_other_forms_and_formats_merge_after_reading(make: MakeFile) -> None:
+def test_other_layouts_and_formats_merge_after_reading(make: MakeFile) -> None:
     rankings = cc.read(make("ranking\na > b > c\na > b > c\n"), merge=True)
     assert rankings.weight.tolist() == [2]
     soc = make("# DATA TYPE: soi\n# ALTERNATIVE NAME 1: x\n1: 1\n2: 1\n", "vote.soi")

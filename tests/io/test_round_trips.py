@@ -92,21 +92,21 @@ def test_runs_keep_order_ties_and_scores(prefs: cc.Preferences) -> None:
         assert notes == ["the only instance has no name, its topic is written as 1"]
 
 
-@pytest.mark.parametrize("form", ["places", "ranks", "rankings"])
-def test_a_form_can_be_asked_for(form: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("layout", ["places", "ranks", "rankings"])
+def test_a_layout_can_be_asked_for(layout: str, tmp_path: Path) -> None:
     prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a"]], weight=[2, 3], agent=["u", "v"])
-    cc.write(prefs, tmp_path / "x.csv", form=form)
+    cc.write(prefs, tmp_path / "x.csv", layout=layout)
     back = cc.read(tmp_path / "x.csv")
     assert back.items.take(back.item) == ["a", "b", "c", "b", "a"]
     assert back.tier.tolist() == [0, 1, 2, 0, 1]
     assert back.weight.tolist() == [2, 3]
 
 
-def test_a_form_that_cannot_carry_the_ballots_is_refused(tmp_path: Path) -> None:
+def test_a_layout_that_cannot_carry_the_ballots_is_refused(tmp_path: Path) -> None:
     prefs = cc.Preferences.from_rankings([["a", ["b", "c"]]])
-    for form, said in (("places", "Ties"), ("pairs", "two items"), ("ratings", "no ratings"), ("x", "not written")):
+    for layout, said in (("places", "Ties"), ("pairs", "two items"), ("ratings", "no ratings"), ("x", "not written")):
         with pytest.raises(InputError, match=said):
-            cc.write(prefs, tmp_path / "x.csv", form=form)
+            cc.write(prefs, tmp_path / "x.csv", layout=layout)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -114,7 +114,7 @@ def test_what_is_left_behind_is_said(tmp_path: Path) -> None:
     prefs = cc.Preferences.from_rankings([["a", "b", "c"]], candidates=["a", "b", "c", "d"])
     assert cc.write(prefs, tmp_path / "x.csv") == ["1 candidates that nobody ranked are not written"]
     ranks = cc.Preferences.from_ranks(["u", "u"], ["a", "b"], [1, 5])
-    assert cc.write(ranks, tmp_path / "x.csv", form="rankings") == ["the ranks behind the order are not written"]
+    assert cc.write(ranks, tmp_path / "x.csv", layout="rankings") == ["the ranks behind the order are not written"]
 
 
 def test_labels_no_file_can_keep_are_refused(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def _crowd_graded(_: Dataset, files: Files, part: str | None) -> Preferences:
 
 def _crowd_table(_: Dataset, files: Files, __: str | None) -> Preferences:
     return read(
-        files[0], format="csv", form="ratings", instance="topicID", agent="workerID", item="docID", rating="label"
+        files[0], format="csv", layout="ratings", instance="topicID", agent="workerID", item="docID", rating="label"
     )
 
 

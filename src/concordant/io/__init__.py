@@ -1,4 +1,4 @@
-"""Readers and writers: files of any known form in, preferences, labels or features out, and back.
+"""Readers and writers: files of any known format in, preferences, labels or features out, and back.
 
 The format is recognised by name and content, compression (gz, xz, bz2, zst, zip) by content; column roles are guessed
 from names. What was understood is said in the ``notes`` of the result. Every file of this folder that does not begin
@@ -36,7 +36,7 @@ def read(path: Paths, **options: Any) -> Preferences:
 
     Roles name columns of a table: ``winner="chosen"``, ``item=2`` (a position), ``places=["c1", "c2"]``;
     ``instance=None`` says that no column is the instance, whatever its name, and likewise for every other role.
-    ``form`` says how the table is meant where its columns allow several readings. The first row that cannot be used
+    ``layout`` says how the table is meant where its columns allow several readings. The first row that cannot be used
     is an error with its line; ``skip_bad_rows`` leaves such rows out and counts them in the notes, ``strict`` refuses
     also what is otherwise tolerated with a note. ``time`` names a column of dates to sort the rows of pairs by.
 
@@ -81,20 +81,20 @@ def write(
     path: PathLike | IO[Any],
     *,
     format: str | None = None,
-    form: str | None = None,
+    layout: str | None = None,
     tag: str | None = None,
     spreadsheet: bool = False,
 ) -> list[str]:
     """Write preferences, a ranking or labels; the format and compression follow the name, ``"-"`` is standard output.
 
-    Tables take the form that carries everything (pairs, ranks, ratings or rankings), or the ``form`` asked for.
+    Tables take the layout that carries everything (pairs, ranks, ratings or rankings), or the ``layout`` asked for.
     The file appears whole or not at all. ``spreadsheet`` puts an apostrophe before csv cells that begin with a sign of
     a formula (``=``, ``+``, ``-``, ``@``), so that a spreadsheet shows and does not run them. Returned are sentences on
     what the format cannot carry.
     """
     from concordant.io._write import write as write_data
 
-    return write_data(data, path, format, form=form, tag=tag, spreadsheet=spreadsheet)
+    return write_data(data, path, format, layout=layout, tag=tag, spreadsheet=spreadsheet)
 
 
 def write_table(columns: Mapping[str, Any], path: PathLike, format: str | None = None) -> None:

@@ -22,10 +22,10 @@ from concordant.vocabulary import shorten
 
 Columns = dict[str, Any]
 T = TypeVar("T")
-FORMS = ("pairs", "ranks", "ratings", "places", "rankings")
+LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings")
 
 
-def columns(data: Preferences | Ranking | Labels, form: str | None) -> tuple[Columns, list[str]]:
+def columns(data: Preferences | Ranking | Labels, layout: str | None) -> tuple[Columns, list[str]]:
     """Return the columns of a table and what they leave behind."""
     if isinstance(data, Ranking):
         return data.columns(), []
@@ -34,27 +34,27 @@ def columns(data: Preferences | Ranking | Labels, form: str | None) -> tuple[Col
     if not isinstance(data, Preferences):
         raise InputError(f"A {type(data).__name__} cannot be written: give preferences, a ranking or labels.")
     _refuse_bad_labels(data)
-    form = _form(data) if form is None else _asked(form)
-    made = _MAKERS[form](data)
-    return made, left_behind(data, form)
+    layout = _layout(data) if layout is None else _asked(layout)
+    made = _MAKERS[layout](data)
+    return made, left_behind(data, layout)
 
 
 # ---- preferences as tables ----
-def _form(prefs: Preferences) -> str:
-    """Return the form that carries everything these preferences say."""
+def _layout(prefs: Preferences) -> str:
+    """Return the layout that carries everything these preferences say."""
     if not len(prefs.item):
         raise InputError("There are no ballots to write: these preferences are empty.")
     if prefs.value is not None:
         if has_open(prefs):
-            raise InputError("Open ballots with values fit no table: say form='rankings' to leave the values out.")
+            raise InputError("Open ballots with values fit no table: say layout='rankings' to leave the values out.")
         return "ratings" if prefs.form != "rankings" and _values_order(prefs, -1.0) else "ranks"
     return "pairs" if prefs.form == "pairs" and not has_open(prefs) else "rankings"
 
 
-def _asked(form: str) -> str:
-    plain = form.strip().lower()
-    if plain not in FORMS:
-        raise InputError(f"The form {form!r} is not written: choose one of {', '.join(FORMS)}.")
+def _asked(layout: str) -> str:
+    plain = layout.strip().lower()
+    if plain not in LAYOUTS:
+        raise InputError(f"The layout {layout!r} is not written: choose one of {', '.join(LAYOUTS)}.")
     return plain
 
 
@@ -101,7 +101,7 @@ def _with_weight(prefs: Preferences, made: Columns, rows: AnyArray | slice = sli
 
 def _pairs(prefs: Preferences) -> Columns:
     if (np.diff(prefs.indptr) != 2).any() or has_open(prefs):
-        raise InputError("Only closed ballots of two items can be written as pairs: say form='rankings'.")
+        raise InputError("Only closed ballots of two items can be written as pairs: say layout='rankings'.")
     made: Columns = {
         "winner": prefs.items.take(prefs.item[0::2]),
         "loser": prefs.items.take(prefs.item[1::2]),
@@ -115,7 +115,9 @@ def _pairs(prefs: Preferences) -> Columns:
 def _ranks(prefs: Preferences) -> Columns:
     if prefs.scale == "rank":
         if not _values_order(prefs, 1.0):
-            raise InputError("The ranks do not follow the order of the ballots: say form='rankings' to leave them out.")
+            raise InputError(
+                "The ranks do not follow the order of the ballots: say layout='rankings' to leave them out."
+            )
         return _long(prefs, {"rank": prefs.value})
     ranks: Columns = {"rank": competition_ranks(prefs).astype(np.int64)}
     return _long(prefs, ranks if prefs.value is None else ranks | {"rating": prefs.value})
@@ -123,13 +125,13 @@ def _ranks(prefs: Preferences) -> Columns:
 
 def _ratings(prefs: Preferences) -> Columns:
     if prefs.scale != "rating" or not _values_order(prefs, -1.0):
-        raise InputError("These preferences hold no ratings that give their order: say form='ranks'.")
+        raise InputError("These preferences hold no ratings that give their order: say layout='ranks'.")
     return _long(prefs, {"rating": prefs.value})
 
 
 def _long(prefs: Preferences, values: Columns) -> Columns:
     if has_open(prefs):
-        raise InputError("Open ballots cannot be written row by row: say form='rankings'.")
+        raise InputError("Open ballots cannot be written row by row: say layout='rankings'.")
     owner = segment_index(prefs.indptr)
     made: Columns = {} if are_told_apart(prefs) else {"ballot": owner + 1}
     made |= ballot_columns(prefs, owner)
@@ -140,7 +142,7 @@ def _long(prefs: Preferences, values: Columns) -> Columns:
 def _places(prefs: Preferences) -> Columns:
     tier, owner = dense_tiers(prefs), segment_index(prefs.indptr)
     if has_ties(prefs) or has_open(prefs):
-        raise InputError("Ties and open ballots cannot be written as places: say form='rankings'.")
+        raise InputError("Ties and open ballots cannot be written as places: say layout='rankings'.")
     width = int(np.diff(prefs.indptr).max())
     table = np.full((prefs.n_ballots, width), "", object)
     table[owner, tier] = prefs.items.take(prefs.item)
@@ -171,14 +173,14 @@ def lists_of_tiers(
 _MAKERS = {"pairs": _pairs, "ranks": _ranks, "ratings": _ratings, "places": _places, "rankings": _rankings}
 
 
-def left_behind(prefs: Preferences, form: str) -> list[str]:
+def left_behind(prefs: Preferences, layout: str) -> list[str]:
     """Say what a table or a run cannot carry."""
     notes = []
     ranked = np.zeros(prefs.n_slots, bool)
     ranked[prefs.entry_slot] = True
     if not ranked.all():
         notes.append(f"{int((~ranked).sum()):,} candidates that nobody ranked are not written")
-    if prefs.value is not None and form not in ("ranks", "ratings"):
+    if prefs.value is not None and layout not in ("ranks", "ratings"):
         notes.append(f"the {prefs.scale}s behind the order are not written")
     empty = int((np.diff(prefs.indptr) == 0).sum())
     if empty:

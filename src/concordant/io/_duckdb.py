@@ -155,7 +155,7 @@ class CsvTable(DuckTable):
         super().__init__(source, options)
         self.dialect, self.has_header = dialect, dialect.has_header
         self.columns = list(dialect.columns)
-        self._pad = options.form == "places"
+        self._pad = options.layout == "places"
         self._tolerant = False
         self._rejected: set[int] = set()
         self._position = {name: f"c{k}" for k, name in enumerate(self.columns)}

@@ -74,7 +74,7 @@ class Writing:
     """Of the file, None for an open one."""
     asked: str | None = None
     """The format in the caller's words."""
-    form: str | None = None
+    layout: str | None = None
     tag: str | None = None
     spreadsheet: bool = False
 

@@ -25,8 +25,8 @@ def write(data: Any, path: Any, format: str | None, **how: Any) -> list[str]:
     writing = Writing(kind=kind, name=name, asked=format, **how)
     if writing.spreadsheet and kind.name not in ("csv", "tsv"):
         raise InputError("spreadsheet= is for csv and tsv files: leave it out.")
-    if writing.form is not None and not (kind.is_table and isinstance(data, Preferences)):
-        raise InputError("form= is for preferences written as a table: leave it out.")
+    if writing.layout is not None and not (kind.is_table and isinstance(data, Preferences)):
+        raise InputError("layout= is for preferences written as a table: leave it out.")
     if writing.tag is not None and kind.is_table:
         raise InputError("tag= names a TREC run: leave it out for tables.")
     content, notes = kind.function("write")(data, writing)

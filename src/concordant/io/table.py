@@ -56,7 +56,7 @@ def _read_merged(table: Table, options: Options) -> Preferences:
     plan = plan_columns(table, options)
     if "time" in plan.column:
         raise InputError("merge forgets the order of events: leave out time=, or merge.")
-    if plan.form != "pairs" or not isinstance(table, DuckTable):
+    if plan.layout != "pairs" or not isinstance(table, DuckTable):
         return _merged(Preferences(**parts_of_table(table, options, plan)), agents=True)
     keeps_agents = options.roles.get("agent") is not None
     if "agent" in plan.column and not keeps_agents:
@@ -137,7 +137,7 @@ def _arrow(source: Source) -> Table:
 # ---- writing ----
 def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
     """Return the content of a table, and what it leaves behind."""
-    table, notes = (dict(data), []) if isinstance(data, Mapping) else columns(data, how.form)
+    table, notes = (dict(data), []) if isinstance(data, Mapping) else columns(data, how.layout)
     if how.spreadsheet:
         table = {_text_cell(name): list(map(_text_cell, _cells(column))) for name, column in table.items()}
     return _ENCODERS[how.kind.name](table), notes

@@ -1,4 +1,4 @@
-"""Every form a table of preferences can take is read for what it says."""
+"""Every layout a table of preferences can take is read for what it says."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_ranking_may_be_open(make: Any) -> None:
 
 
 def test_a_rank_matrix_has_items_as_rows(make: Any) -> None:
-    prefs = cc.read(make("doc,bing,duck\nx,1,2\ny,2,\nz,,1\n"), form="rank-matrix")
+    prefs = cc.read(make("doc,bing,duck\nx,1,2\ny,2,\nz,,1\n"), layout="rank-matrix")
     assert ballots(prefs) == [[["x"], ["y"]], [["z"], ["x"]]]
     assert prefs.agents is not None
     assert prefs.agents.labels == ["bing", "duck"]
@@ -149,7 +149,7 @@ def test_columns_without_a_header_are_named_by_position(make: Any) -> None:
 
 
 def test_a_file_without_a_header_can_be_wide(make: Any) -> None:
-    prefs = cc.read(make("a,b,c\nb,a\nc,b,a\n"), form="places")
+    prefs = cc.read(make("a,b,c\nb,a\nc,b,a\n"), layout="places")
     assert ballots(prefs) == [[["a"], ["b"], ["c"]], [["b"], ["a"]], [["c"], ["b"], ["a"]]]
 
 

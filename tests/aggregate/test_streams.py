@@ -123,3 +123,25 @@ def test_skills_find_the_true_order():
     chance = cc.rank(games, "trueskill").model
     assert chance.p_beats("5", "0") > 0.95
     assert chance.p_beats("5", "4") + chance.p_beats("4", "5") + chance.p_tie("4", "5") == pytest.approx(1)
+
+
+def test_a_skill_model_is_asked_like_all_fitted_models() -> None:
+    winner, loser = ["a", "b", "a", "c", "a", "c"], ["b", "c", "c", "b", "b", "a"]
+    model = cc.rank(cc.Preferences.from_pairs(winner, loser), "trueskill").model
+    lead, error = model.difference("a", "b")
+    skill = dict(zip(model.items, model.score, strict=True))
+    assert lead == pytest.approx(skill["a"] - skill["b"])
+    assert error == pytest.approx(float(np.hypot(*model.sigma[:2])))
+    assert model.matrix()[0, 1] == pytest.approx(model.p_beats("a", "b"))
+    game = cc.Preferences.from_pairs(["a"], ["b"])
+    assert model.log_likelihood(game) == pytest.approx(np.log(model.p_beats("a", "b")))
+    drawn = model.sample(20_000, seed=1)
+    met = [(x, y) for x, y in zip(drawn.item[::2], drawn.item[1::2], strict=True) if {x, y} == {0, 1}]
+    is_tie = (drawn.tier[1::2] == 0)[[{x, y} == {0, 1} for x, y in zip(drawn.item[::2], drawn.item[1::2], strict=True)]]
+    first_wins = np.array([x == 0 for x, _ in met]) & ~is_tie
+    assert first_wins.mean() == pytest.approx(model.p_beats("a", "b"), abs=0.03)
+    assert is_tie.mean() == pytest.approx(model.p_tie("a", "b"), abs=0.03)
+    several = cc.Preferences.from_pairs(winner, loser, instance=["q"] * 3 + ["r"] * 3)
+    with pytest.raises(cc.ConcordantError, match="several instances"):
+        cc.rank(several, "trueskill").model.p_beats("a", "b")
+    assert 0 < cc.rank(several, "trueskill").model.p_beats("a", "b", instance="q") < 1

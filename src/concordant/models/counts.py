@@ -21,7 +21,11 @@ COUNTS = ("difference", "scaled-difference", "binary", "log")
 
 
 def levels(prefs: Preferences, counts: str) -> Floats:
-    """Return the level of every entry (higher is better); differences of levels are the counts of pairs."""
+    """Return the level of every entry, higher is better: by how much two differ is how strongly one is preferred.
+
+    ``difference`` takes ratings or ranks as they are, ``log`` the logarithm of ranks; that and ``scaled-difference``
+    divide by the largest difference of the ballot. Of ``binary`` only the order of levels matters.
+    """
     if counts == "log":
         rank = prefs.value if prefs.value is not None and prefs.scale == "rank" else views.positions(prefs)
         if len(rank) and rank.min() <= 0:

@@ -183,37 +183,19 @@ def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance:
 
 # ---- comparisons ----
 @dataclass(frozen=True, eq=False)
-class PairModel(FittedModel):
-    """Scores of a model of comparisons, ready for questions.
+class ComparisonModel(FittedModel):
+    """A model of comparisons two by two."""
 
-    >>> import concordant as cc
-    >>> votes = cc.Preferences.from_pairs(["a", "a", "b"], ["b", "b", "a"])
-    >>> model = cc.rank(votes, "bradley-terry", prior=0).model
-    >>> round(model.p_beats("a", "b"), 3)
-    0.667
-    """
+    counting: Counting = field(default=Counting(), kw_only=True)
 
-    link: int
-    advantage: Floats
-    """Of the item shown first, by instance."""
-    tie: Floats
-    """The tie parameter, by instance."""
-    counting: Counting
-    coefficients: Mapping[str, float] = field(default_factory=dict)
+    @property
+    def has_ties(self) -> bool:
+        """Whether the model has ties; else a tie counts as half a win each way."""
+        return True
 
-    def p_beats(self, a: object, b: object, instance: object = None, *, first: object = None) -> float:
-        """Return the chance that ``a`` beats ``b``; ``first`` names the one shown first, where that matters."""
-        return self._between(a, b, instance, first)[0]
-
-    def p_tie(self, a: object, b: object, instance: object = None, *, first: object = None) -> float:
-        """Return the chance that ``a`` and ``b`` tie; 0 for models without ties."""
-        return self._between(a, b, instance, first)[2]
-
+    @abstractmethod
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
         """Return the chances that the first slot of each pair wins, loses and ties; ``order`` is 1 if shown first."""
-        instance = np.searchsorted(self.slot_ptr, first, side="right") - 1
-        lead = self.score[first] - self.score[second] + order * self.advantage[instance]
-        return links.chances(self.link, lead, self.tie[instance])
 
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
@@ -223,7 +205,7 @@ class PairModel(FittedModel):
         known = (first >= 0) & (second >= 0)
         up, down, even = self.chances(first[known], second[known], duels.order[known] if len(duels.order) else 0.0)
         won, lost, tied = duels.won[known], duels.lost[known], duels.tied[known]
-        if not links.has_tie_parameter(self.link):
+        if not self.has_ties:
             won, lost, tied = won + tied / 2, lost + tied / 2, np.zeros(len(tied))
         tiny = np.finfo(float).tiny
         value = won * np.log(np.maximum(up, tiny)) + lost * np.log(np.maximum(down, tiny))
@@ -239,6 +221,44 @@ class PairModel(FittedModel):
         is_tie = draw >= up + down
         pair = np.where(((draw < up) | is_tie)[:, None], np.stack([one, other], 1), np.stack([other, one], 1))
         return slots[pair], np.stack([np.zeros(n, np.int64), (~is_tie).astype(np.int64)], 1)
+
+
+@dataclass(frozen=True, eq=False)
+class PairModel(ComparisonModel):
+    """Scores of a model of comparisons, ready for questions.
+
+    >>> import concordant as cc
+    >>> votes = cc.Preferences.from_pairs(["a", "a", "b"], ["b", "b", "a"])
+    >>> model = cc.rank(votes, "bradley-terry", prior=0).model
+    >>> round(model.p_beats("a", "b"), 3)
+    0.667
+    """
+
+    link: int
+    advantage: Floats
+    """Of the item shown first, by instance."""
+    tie: Floats
+    """The tie parameter, by instance."""
+    coefficients: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether the model has ties; else a tie counts as half a win each way."""
+        return links.has_tie_parameter(self.link)
+
+    def p_beats(self, a: object, b: object, instance: object = None, *, first: object = None) -> float:
+        """Return the chance that ``a`` beats ``b``; ``first`` names the one shown first, where that matters."""
+        return self._between(a, b, instance, first)[0]
+
+    def p_tie(self, a: object, b: object, instance: object = None, *, first: object = None) -> float:
+        """Return the chance that ``a`` and ``b`` tie; 0 for models without ties."""
+        return self._between(a, b, instance, first)[2]
+
+    def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that the first slot of each pair wins, loses and ties; ``order`` is 1 if shown first."""
+        instance = np.searchsorted(self.slot_ptr, first, side="right") - 1
+        lead = self.score[first] - self.score[second] + order * self.advantage[instance]
+        return links.chances(self.link, lead, self.tie[instance])
 
     def _between(self, a: object, b: object, instance: object, first: object) -> tuple[float, float, float]:
         if first is not None and str(first) not in (str(a), str(b)):

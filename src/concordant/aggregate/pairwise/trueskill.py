@@ -26,14 +26,14 @@ import numpy as np
 from concordant import kernels, views
 from concordant.aggregate import options
 from concordant.aggregate.pairwise.elo import unplayed
-from concordant.errors import InputError
 from concordant.gather import segment_index
+from concordant.kernels import links
 from concordant.method import Method, Outcome
+from concordant.models.fitted import ComparisonModel
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import snap
-from concordant.types import Floats
-from concordant.vocabulary import Vocabulary
+from concordant.types import Floats, Int64s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,9 @@ class Trueskill(Method):
             high=mean + half,
             warnings=unplayed(prefs, played, "keep the skill they started with"),
             details={"stderr": sigma},
-            model=SkillModel(prefs.items, prefs.n_instances, prefs.slot_item, mean, sigma, self.beta, self.margin),
+            model=SkillModel.of(
+                prefs, mean, sigma=sigma, beta=self.beta, margin=self.margin, errors=Beliefs(prefs.slot_ptr, sigma)
+            ),
         )
 
     @property
@@ -84,29 +86,36 @@ class Trueskill(Method):
 
 
 @dataclass(frozen=True, eq=False)
-class SkillModel:
-    """Skills with their uncertainty, ready for questions about the next game."""
+class SkillModel(ComparisonModel):
+    """Skills with their uncertainty, ready for questions about the next game; the scores are their means."""
 
-    items: Vocabulary
-    n_instances: int
-    slot_item: np.ndarray
-    mean: Floats
     sigma: Floats
     beta: float
     margin: float
 
-    def p_beats(self, a: object, b: object) -> float:
-        """Return the chance that ``a`` beats ``b`` in the next game."""
-        lead, spread = self._lead(a, b)
-        return NormalDist().cdf((lead - self.margin) / spread)
+    @property
+    def has_ties(self) -> bool:
+        """Whether a game can be drawn."""
+        return self.margin > 0
 
-    def p_tie(self, a: object, b: object) -> float:
-        """Return the chance of a draw."""
-        return max(0.0, 1 - self.p_beats(a, b) - self.p_beats(b, a))
+    def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that the first slot of each pair wins, loses and draws; nobody gains by being first."""
+        lead = self.score[first] - self.score[second]
+        spread = np.sqrt(self.sigma[first] ** 2 + self.sigma[second] ** 2 + 2 * self.beta**2)
+        up, down = (
+            links.chances(links.THURSTONE, (own - self.margin) / spread, np.zeros(len(lead)))[0]
+            for own in (lead, -lead)
+        )
+        return up, down, np.maximum(1 - up - down, 0.0)
 
-    def _lead(self, a: object, b: object) -> tuple[float, float]:
-        if self.n_instances > 1:
-            raise InputError("This model covers several instances: rank one of them alone.")
-        i, j = (int(np.flatnonzero(self.slot_item == self.items.code(x, "item"))[0]) for x in (a, b))
-        spread = np.sqrt(self.sigma[i] ** 2 + self.sigma[j] ** 2 + 2 * self.beta**2)
-        return float(self.mean[i] - self.mean[j]), float(spread)
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """How sure skills are: beliefs about different items are independent."""
+
+    slot_ptr: Int64s
+    sigma: Floats
+
+    def covariance(self, instance: int) -> Floats:
+        """Return the covariance of the skills of an instance."""
+        return np.diag(self.sigma[self.slot_ptr[instance] : self.slot_ptr[instance + 1]] ** 2)

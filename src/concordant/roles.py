@@ -57,6 +57,7 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
 WIDE = {"places": "places", "rank-matrix": "places", FEATURES: "features"}  # roles that many columns play
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+ONE_OF_MANY = {"rank-matrix": "agent", FEATURES: "feature"}  # what one of these columns is, where it is no place
 _PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d+)(?:st|nd|rd|th)?")
 _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
 _OPPONENTS = (("white", "black"), ("home", "away"), ("home team", "away team"))
@@ -88,8 +89,9 @@ class Plan:
     notes: tuple[str, ...] = ()
     guessed: frozenset[str] = frozenset()
 
-    def describe(self, one: str = "place") -> str:
-        """Say which column was taken for what; ``one`` is what the many columns are called."""
+    def describe(self) -> str:
+        """Say which column was taken for what."""
+        one = ONE_OF_MANY.get(self.layout, "place")
         parts = [f"{role} = {name}" for role, name in self.column.items()]
         if len(self.places) == 1:
             parts.append(f"{one} = {self.places[0]}")

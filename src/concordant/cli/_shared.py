@@ -66,10 +66,10 @@ def read_preferences(path: Sequence[str], options: dict[str, Any]) -> Preference
 
 
 class Output(NamedTuple):
-    """Where a result goes, and in which form: "text", "json" or "csv"."""
+    """Where a result goes, and in which format: "text", "json" or "csv"."""
 
     path: str = "-"
-    form: str = "text"
+    format: str = "text"
 
     def write(self, text: str) -> None:
         """Write to the file, or to the terminal for "-"."""
@@ -82,11 +82,11 @@ class Output(NamedTuple):
         text: Callable[[], str],
         columns: Callable[[], Mapping[str, Sequence[object]]] = dict,
     ) -> None:
-        """Write the result in the form asked for; only that one is made."""
-        if self.form == "json":
+        """Write the result in the format asked for; only that one is made."""
+        if self.format == "json":
             self.write(to_json(data()))
         else:
-            self.write(to_csv(columns()) if self.form == "csv" else text())
+            self.write(to_csv(columns()) if self.format == "csv" else text())
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "") -> str:
         """Return a table as it should look where it goes."""

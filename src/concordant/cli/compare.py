@@ -47,14 +47,14 @@ def command(
         prefs = prefs.min_ballots(min_ballots)
     names = shared.listed(methods) if methods else _fitting(prefs)
     result = compare(prefs, names, folds=folds)
-    if output.form == "text":
+    if output.format == "text":
         shared.tell(prefs.notes, "note: ")
     output.show(
         data=result.to_dict,
         columns=lambda: _columns(names, result, folds is not None),
         text=lambda: _text(names, result, output),
     )
-    if output.form == "text":
+    if output.format == "text":
         for row in result.to_dict()["methods"]:
             shared.tell(row["warnings"], f"warning: {row['method']}: ")
 

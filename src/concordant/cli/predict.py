@@ -22,7 +22,7 @@ Examples:
 
 A score orders rows of one query; scores of different queries are not comparable.
 """
-FORMS = ("csv", "json", "jsonl", "parquet", "run")
+FORMATS = ("csv", "json", "jsonl", "parquet", "run")
 
 
 @click.command(epilog=EPILOG)
@@ -31,8 +31,10 @@ FORMS = ("csv", "json", "jsonl", "parquet", "run")
 @click.option("--evaluate", is_flag=True, help="Print metrics against the labels instead of scores.")
 @click.option("--metrics", default="ndcg@10,map", show_default=True, callback=learners.parse_metrics,
               metavar="A,B,…", help="Metrics to print where there are labels.")  # fmt: skip
-@click.option("--output", "-o", default="-", metavar="FILE", help="Write here; the name says the form.")
-@click.option("--to", type=click.Choice(FORMS), help="Form of the scores; by default from the file's name, else csv.")
+@click.option("--output", "-o", default="-", metavar="FILE", help="Write here; the name says the format.")
+@click.option(
+    "--to", type=click.Choice(FORMATS), help="Format of the scores; by default from the file's name, else csv."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @shared.reading_options("features")
 def command(
@@ -65,8 +67,8 @@ def command(
     if evaluate:
         _print_metrics(values, found, as_json, output)
         return
-    form = to or ("json" if as_json else _form_of(output))
-    _write(_columns(scores, found), scores, found, output, form, str(about.get("method", "concordant")))
+    kind = to or ("json" if as_json else _format_of(output))
+    _write(_columns(scores, found), scores, found, output, kind, str(about.get("method", "concordant")))
     if values and not as_json:
         told_values = ", ".join(f"{name} {value:.4f}" for name, value in values.items())
         queries = "1 query" if found.n_queries == 1 else f"{found.n_queries:,} queries"
@@ -113,25 +115,25 @@ def _ranks(scores: Floats, query: Int64s) -> Int64s:
     return rank
 
 
-def _form_of(output: str) -> str:
+def _format_of(output: str) -> str:
     ending = output.rpartition(".")[2].lower()
-    return {"trec": "run", "pq": "parquet", "ndjson": "jsonl"}.get(ending, ending if ending in FORMS else "csv")
+    return {"trec": "run", "pq": "parquet", "ndjson": "jsonl"}.get(ending, ending if ending in FORMATS else "csv")
 
 
-def _write(columns: dict[str, Any], scores: Floats, found: Features, output: str, form: str, tag: str) -> None:
-    if form == "run":
+def _write(columns: dict[str, Any], scores: Floats, found: Features, output: str, format: str, tag: str) -> None:
+    if format == "run":
         _write_run(scores, found, output, tag)
-    elif form == "parquet":
+    elif format == "parquet":
         from concordant.errors import InputError
         from concordant.io import write_table
 
         if output == "-":
             raise InputError("A parquet file cannot go to the terminal: say --output FILE.")
         write_table(columns, output, "parquet")
-    elif form in ("json", "jsonl"):
+    elif format in ("json", "jsonl"):
         plain = [column.tolist() if hasattr(column, "tolist") else column for column in columns.values()]
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*plain, strict=True)]
-        lines = [shared.to_json(rows)] if form == "json" else [_one_line(row) for row in rows]
+        lines = [shared.to_json(rows)] if format == "json" else [_one_line(row) for row in rows]
         shared.write_text("\n".join(lines), output)
     else:
         shared.write_text(shared.to_csv(columns), output)

@@ -87,11 +87,11 @@ def command(
     _draw(ranking, prefs if min_ballots is None else prefs.min_ballots(min_ballots), pictures)
     if top is not None:
         ranking = ranking.head(top)
-    if output.form == "text":
+    if output.format == "text":
         chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
         shared.tell([*prefs.notes, *chosen, *_learnt(ranking)], "note: ")
     output.show(data=ranking.to_dict, columns=ranking.columns, text=lambda: _text(ranking, output))
-    if output.form != "json":
+    if output.format != "json":
         shared.tell(ranking.warnings, "warning: ")
 
 

@@ -159,7 +159,7 @@ def _note(rows: Rows, found: Features) -> str:
     parts = [
         f"{rows.table.name}: {_counted(len(found.y), 'row', 'rows')}"
         f"{of_queries if found.queries is not None else ', all of one query (no query=)'}",
-        plan.describe("feature"),
+        plan.describe(),
     ]
     parts += [f"{_counted(missing, 'value is', 'values are')} missing"] if missing else []
     parts += [f"not read: {listed(plan.unread)}"] if plan.unread else []

@@ -15,6 +15,7 @@ from concordant.aggregate.stagewise._posterior import sample_scores
 from concordant.models import solve
 from concordant.models import stages as stage_models
 from concordant.models.likelihoods import ObservedStages
+from concordant.models.priors import Prior
 
 SOLVERS = ("auto", "newton", "lbfgs", "mm")
 METHODS = ("plackett-luce", "ordered-partitions")
@@ -91,13 +92,31 @@ def test_the_derivatives_of_the_priors_agree_with_finite_differences(kind):
     assert prior.product(score[None], np.eye(5)) == pytest.approx(matrix, abs=1e-9)
 
 
+@pytest.mark.parametrize("ties", ["shuffle", "partition"])
 @pytest.mark.parametrize("seed", range(6))
-def test_products_with_the_second_derivatives_need_no_matrix(seed):
-    prefs, stages, rng = random_stages(seed, "shuffle")
-    worth, x = np.exp(rng.normal(size=prefs.n_slots)), rng.normal(size=(prefs.n_slots, 3))
+def test_products_with_the_second_derivatives_need_no_matrix(seed, ties):
+    prefs, stages, rng = random_stages(seed, ties)
+    worth, x = np.exp(rng.normal(size=prefs.n_slots)), rng.normal(size=(prefs.n_slots, 6))
     expected = kernels.stage_hessian(stages.rows, worth) @ x
-    rate = kernels.stage_sums(stages.rows, worth)[2]
-    assert kernels.stage_product(stages.rows, worth, rate, x) == pytest.approx(expected, abs=1e-9)
+    _, gain, rate = kernels.stage_sums(stages.rows, worth)
+    assert kernels.stage_product(stages.rows, worth, rate - gain, x) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("ties", ["input", "partition"])
+@pytest.mark.parametrize("is_gamma", [False, True])
+@pytest.mark.parametrize("strength", [0.02, 0.3, 30.0])
+def test_all_ways_to_fit_lead_to_the_same_scores(strength, is_gamma, ties):
+    rng = np.random.default_rng(3)
+    ballots = [[f"i{x}" for x in rng.permutation(30)[: rng.integers(2, 9)]] for _ in range(25)]
+    if ties == "partition":
+        ballots = [[ballot[:-2], ballot[-2:]] if len(ballot) > 3 else ballot for ballot in ballots]
+    stages = stage_models.stages_of(cc.Preferences.from_rankings(ballots), ties)
+    prior = Prior(np.array([strength]), np.array([strength]), is_gamma)
+    one, other, third = (
+        solve.fit(ObservedStages(stages), prior, way=way)[0] for way in ("batch", "matrix", "products")
+    )
+    assert other.score == pytest.approx(one.score, abs=1e-6)
+    assert third.score == pytest.approx(one.score, abs=1e-6)
 
 
 def test_long_ballots_of_tiny_worths_do_not_underflow():

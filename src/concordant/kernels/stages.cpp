@@ -310,7 +310,24 @@ Out2<double> stage_hessian(const StageArrays &arrays, In<double> worth) {
     return matrix.give2(m, m);
 }
 
-// For N vectors (row s of x holds their values at slot s): what the choices a slot remains in take from its product.
+// The tier that begins at entry k of ballot b: its items share the weight by worth.
+template <size_t N>
+void give_tier(const Stages &all, const double *worth, const double *x, size_t b, int64_t k, int64_t to,
+               double *product) {
+    int64_t end = end_of_tier(all, k, to);
+    double tier = 0, sum[N] = {};
+    for (int64_t j = k; j < end; ++j) {
+        size_t slot = static_cast<size_t>(all.slot[j]);
+        tier += worth[slot];
+        for (size_t c = 0; c < N; ++c) sum[c] += worth[slot] * x[slot * N + c];
+    }
+    for (int64_t j = k; j < end; ++j)
+        for (size_t c = 0; c < N; ++c)
+            product[static_cast<size_t>(all.slot[j]) * N + c] += all.weight[b] / tier * (sum[c] / tier);
+}
+
+// For N vectors (row s of x holds their values at slot s): what the choices a slot remains in take from its product, and
+// what tiers of several items give back.
 template <size_t N> void take_choices(const Stages &all, const double *worth, const double *x, double *product) {
     std::vector<double> tail(longest(all)), sums(tail.size() * N);
     for (size_t b = 0; b < all.to; ++b) {
@@ -326,6 +343,7 @@ template <size_t N> void take_choices(const Stages &all, const double *worth, co
             if (all.mark[k] == CHOSEN) {
                 double share = all.weight[b] / (tail[k - from] * tail[k - from]);
                 for (size_t c = 0; c < N; ++c) so_far[c] += share * sums[(k - from) * N + c];
+                if (k + 1 < to && all.mark[k + 1] == GOES_ON) give_tier<N>(all, worth, x, b, k, to, product);
             }
             double *own = product + static_cast<size_t>(all.slot[k]) * N;
             for (size_t c = 0; c < N; ++c) own[c] -= so_far[c];
@@ -333,8 +351,8 @@ template <size_t N> void take_choices(const Stages &all, const double *worth, co
     }
 }
 
-// The matrix of second derivatives (that of tiers of several items left out, which would take something away) times
-// many vectors, without building it; x has one row per slot, `rate` is that of stage_sums.
+// The matrix of second derivatives times many vectors, without building it; x has one row per slot, `rate` is the rate
+// less the gain of stage_sums.
 Out2<double> stage_product(const StageArrays &arrays, In<double> worth, In<double> rate, In2<double> x) {
     constexpr size_t WIDTH = 4;
     size_t m = worth.size(), columns = x.shape(1);

@@ -335,5 +335,5 @@ class StageLikelihood:
         return np.asarray(self.worth * self.rate)
 
     def product(self, x: Floats) -> Floats:
-        """Return minus the second derivatives times columns, those of tiers of several items left out."""
-        return kernels.stage_product(self.stages.rows, self.worth, self.rate, x)
+        """Return minus the second derivatives times columns."""
+        return kernels.stage_product(self.stages.rows, self.worth, self.rate - self.gain, x)

@@ -378,6 +378,7 @@ class Products(Large):
         norm = float(np.linalg.norm(gradient))
         self.first_norm = self.first_norm or norm
         accuracy = max(min(0.1, (norm / self.first_norm) ** 0.5), 1e-3) if norm else 0.1
+        self.is_exact = np.ones(1, bool)
         return self.solve(gradient.T, accuracy).T, self.is_exact
 
     def _prepare(self, is_exact: bool) -> None:
@@ -406,17 +407,26 @@ class Products(Large):
         return out
 
     def solve(self, right: Floats, accuracy: float) -> Floats:
-        """Solve for columns by conjugate gradients with a diagonal preconditioner."""
+        """Solve for columns by conjugate gradients with a diagonal preconditioner.
+
+        What is left must be small also as a step, in the norm of the preconditioner: where an item's curvature is tiny
+        a small residual is a large step. A direction along which the objective does not curve down ends the search
+        (``is_exact`` is then False): what was found so far, or the preconditioned gradient, leads upwards all the same.
+        """
         diagonal = self.diagonal[:, None]
         x, r = np.zeros_like(right), right.copy()
         z = r / diagonal
         p, rz = z.copy(), (r * z).sum(axis=0)
-        goal = accuracy * np.linalg.norm(right, axis=0)
+        goal, goal_rz = accuracy * np.linalg.norm(right, axis=0), accuracy**2 * rz
         for _ in range(5000):
-            if (np.linalg.norm(r, axis=0) <= goal).all():
+            if ((np.linalg.norm(r, axis=0) <= goal) & (rz <= goal_rz)).all():
                 break
             ap = self(p)
-            alpha = rz / np.maximum((p * ap).sum(axis=0), 1e-300)
+            curvature = (p * ap).sum(axis=0)
+            self.is_exact &= bool((curvature > 0).all())
+            if not (curvature > 0).any():
+                return np.where(x.any(axis=0), x, z)
+            alpha = np.where(curvature > 0, rz / np.where(curvature > 0, curvature, 1.0), 0.0)
             x += alpha * p
             r -= alpha * ap
             z = r / diagonal

@@ -70,10 +70,7 @@ def stage_hessian(stages: StageRows, worth: Floats) -> Floats:
 
 
 def stage_product(stages: StageRows, worth: Floats, rate: Floats, x: Floats) -> Floats:
-    """Return the matrix of second derivatives, without that of tiers of several items, times the columns of ``x``.
-
-    ``rate`` is that of ``stage_sums``.
-    """
+    """Return the matrix of ``stage_hessian`` times the columns of ``x``; ``rate`` is that of the sums less gain."""
     moved = worth[:, None] * x
     product = rate[:, None] * moved
     for ballots, entries in _equal_lengths(stages.indptr, len(worth)):
@@ -83,6 +80,13 @@ def stage_product(stages: StageRows, worth: Floats, rate: Floats, x: Floats) -> 
             taken = np.cumsum(np.where(is_stage, own * _tails(moved[slots, c]) / tail**2, 0.0), axis=0)
             by_entry = worth[slots] * taken
             product[:, c] -= np.bincount(slots.ravel(), weights=by_entry.ravel(), minlength=len(worth))
+    first, last, mass = _tied_tiers(stages.indptr, stages.mark, stages.weight)
+    if len(first):
+        slots, starts = stages.slot[_spans(first, last)], np.cumsum(last - first) - (last - first)
+        share = mass / np.add.reduceat(worth[slots], starts) ** 2
+        for c in range(x.shape[1]):
+            given = np.repeat(share * np.add.reduceat(moved[slots, c], starts), last - first) * worth[slots]
+            product[:, c] += np.bincount(slots, weights=given, minlength=len(worth))
     return product
 
 

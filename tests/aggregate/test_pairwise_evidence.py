@@ -10,6 +10,7 @@ import concordant as cc
 from concordant.kernels import links
 from concordant.models import solve
 from concordant.models.clusters import Voters
+from concordant.models.costs import WAYS
 from concordant.models.duels import Counting
 from concordant.models.evidence import log_evidence
 from concordant.models.likelihoods import ObservedDuels
@@ -90,7 +91,7 @@ def test_all_three_solvers_weigh_a_prior_alike(model):
     rng = np.random.default_rng(1)
     duels = Counting().duels(simulate(rng, rng.normal(size=30), 900, tie=0.2))
     prior = Prior(np.full(1, 0.5), np.full(1, 0.01))
-    fits = [solve.fit(ObservedDuels(duels, model), prior, way=way, with_log_det=True) for way in solve.WAYS]
+    fits = [solve.fit(ObservedDuels(duels, model), prior, way=way, with_log_det=True) for way in WAYS]
     small, matrix, products = (log_evidence(one, 1.0) for one in fits)
     assert matrix == pytest.approx(small, abs=1e-6)
     assert products == pytest.approx(small, abs=2.0)

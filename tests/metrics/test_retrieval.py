@@ -392,3 +392,8 @@ def test_levels_name_the_ties_of_ranked_lists():
         metrics.evaluate_ranked([0, 1], [0, 2], [0, 1], [0, 2], "mrr", level=[1])
     with pytest.raises(ParameterError, match="'order' or 'average'"):
         metrics.evaluate_arrays([1.0], [3], None, "ndcg", ties="drop")
+
+
+def test_labels_whose_sum_is_no_number_are_refused() -> None:
+    with pytest.raises(InputError, match="add up to more than a number can hold"):
+        metrics.evaluate_arrays([2.0, 1.0], [1.7e308, 1.7e308], [0, 0], "ndcg:linear")

@@ -172,6 +172,13 @@ def _checked_largest(label: Floats, chosen: list[RetrievalMetric]) -> float:
         raise InputError(
             f"A label is {largest:g} and 2^label overflows: use the 'linear' gain of ndcg, or smaller labels."
         )
+    if max(largest, -least) * len(label) > np.finfo(float).max:
+        with np.errstate(over="ignore"):
+            ends = np.nansum(np.maximum(label, 0.0)), np.nansum(np.minimum(label, 0.0))
+        if np.isinf(ends).any():
+            raise InputError(
+                f"The labels, up to {largest:g}, add up to more than a number can hold: use smaller labels."
+            )
     return largest
 
 

@@ -16,29 +16,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
-from concordant import memory
 from concordant.errors import InputError
 from concordant.kernels.bundles import Begin
 from concordant.kernels.newton import Objective, Summit, climb
+from concordant.models.costs import N_DRAWS, ways_of
 from concordant.models.likelihoods import DuelLikelihood, LargeLikelihood, Observed
 from concordant.models.priors import LargePrior, Prior
 from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
 
-WAYS = ("batch", "matrix", "products")
 SMALL_STEP = 1e-7  # after a full step this small the error is far smaller
 ROUGH_STEP = 0.02  # where only the evidence of a prior is wanted
 ROUGH_IN_BATCH = 1e-3
-MATRICES = 9  # held at once by the way of matrices
-N_DRAWS = 64
-
-# Seconds, measured: a multiplication of the two Cholesky factorisations, and a call from Python.
-IN_BATCH, IN_LAPACK, CALL = 1.2e-10, 2.5e-11, 6e-5
-STEPS, PRODUCTS = 3, 6  # Newton steps of a fit that begins near its end, and products in each
-SOLVED = 40  # products of a solution to many digits
 
 
 @dataclass(frozen=True)
@@ -120,46 +112,6 @@ class Fit:
         if self.covariance is not None:
             return self.block(0) @ columns
         return self.objective(0).times_inverse(columns)
-
-
-class Costs(NamedTuple):
-    """About how many seconds every instance takes: a fit in three ways, log-determinants and errors in two."""
-
-    batch: Floats
-    matrix: Floats
-    products: Floats
-    factor: Floats
-    lanczos: Floats
-    inverse: Floats
-    draws: Floats
-
-
-def costs_of(observed: Observed) -> Costs:
-    """Estimate what every instance costs."""
-    m = np.diff(observed.slot_ptr).astype(np.float64)
-    hessian, product = observed.costs
-    probes, length = observed.probes
-    factor = IN_LAPACK * m**3 + hessian
-    factor = np.where([memory.fits(8 * MATRICES * one) for one in (m**2).tolist()], factor, np.inf)
-    return Costs(
-        batch=STEPS * (IN_BATCH * m**3 + hessian),
-        matrix=STEPS * (factor + CALL),
-        products=STEPS * PRODUCTS * (product + CALL),
-        factor=factor,
-        lanczos=length * (probes * product / 3 + CALL),
-        inverse=3 * factor,
-        draws=SOLVED * (N_DRAWS * product / 3 + CALL),
-    )
-
-
-def ways_of(observed: Observed, prior: Prior, with_log_det: bool) -> list[tuple[str, str, str]]:
-    """Return the cheapest ways to fit every instance, to find the log-determinant there, and its errors."""
-    cost = costs_of(observed)
-    log_det = np.minimum(cost.factor, cost.lanczos) if with_log_det else 0.0
-    batch = np.full_like(cost.batch, np.inf) if prior.basis is not None else cost.batch
-    fits = np.argmin(np.stack([batch, cost.matrix + log_det, cost.products + log_det]), axis=0).tolist()
-    others = [np.where(a <= b, 1, 2).tolist() for a, b in ((cost.factor, cost.lanczos), (cost.inverse, cost.draws))]
-    return [(WAYS[k], WAYS[a], WAYS[b]) if k else ("batch",) * 3 for k, a, b in zip(fits, *others, strict=True)]
 
 
 def fit(

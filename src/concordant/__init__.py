@@ -16,6 +16,7 @@ _HOME = {
     "Notice": "ranking",
     "Method": "method",
     "param": "params",
+    "ExpertFeatures": "features",
     "rank": "api",
     "fuse": "fusing",
     "compare": "comparing",

@@ -61,6 +61,7 @@ from concordant.errors import OneQueryWarning as OneQueryWarning
 from concordant.errors import ParameterError as ParameterError
 from concordant.errors import UnknownNameError as UnknownNameError
 from concordant.evaluation import evaluate as evaluate
+from concordant.features import ExpertFeatures as ExpertFeatures
 from concordant.fusing import fuse as fuse
 from concordant.io import Paths
 from concordant.io import write as write

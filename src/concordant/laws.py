@@ -28,6 +28,7 @@ from concordant import kernels, registry, saving, views
 from concordant.errors import ConcordantError
 from concordant.gather import segment_index
 from concordant.invariants import PER_BALLOT, PER_ENTRY
+from concordant.labels import Labels
 from concordant.method import NEEDS, Method
 from concordant.params import params_of
 from concordant.preferences import Preferences
@@ -214,6 +215,7 @@ def check(method: str | Method | type[Method], *, runs: int = 40, seed: int = 0)
         method = registry.make(method)
     elif isinstance(method, type):
         method = method()
+    method = ready(method)
     broken: dict[str, str] = {}
     rng = np.random.default_rng(seed)
     for _ in range(runs):
@@ -226,7 +228,31 @@ def check(method: str | Method | type[Method], *, runs: int = 40, seed: int = 0)
     return list(broken.values())
 
 
+def ready(method: Method) -> Method:
+    """Return the method itself or, where it must learn from labels first, fitted to random labelled instances."""
+    if "labels" not in method.needs or method.learnt:
+        return method
+    learner: Any = method
+    fitted: Method = learner.fit(*random_labelled(np.random.default_rng(0)))
+    return fitted
+
+
 # ---- random preferences ----
+def random_labelled(rng: np.random.Generator, n_instances: int = 12) -> tuple[Preferences, Labels]:
+    """Return labelled instances of the agents of ``random_preferences``, who agree with the labels more or less."""
+    n_agents, n_items = 9, 6
+    label = rng.integers(0, 3, (n_instances, n_items))
+    rows = []
+    for q, k in np.ndindex(n_instances, n_agents):
+        seen = (k / n_agents) * label[q] + rng.normal(size=n_items)
+        chosen = np.argsort(-seen)[: rng.integers(1, n_items + 1)]
+        rows += [(f"q{q}", f"agent {k}", f"item {i}", place + 1) for place, i in enumerate(chosen.tolist())]
+    instance, agent, item, rank = (list(column) for column in zip(*rows, strict=True))
+    prefs = Preferences.from_ranks(agent, item, rank, instance=instance)
+    q, i = (index.reshape(-1).tolist() for index in np.indices(label.shape))
+    return prefs, Labels([f"q{k}" for k in q], [f"item {k}" for k in i], label.reshape(-1))
+
+
 def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozenset()) -> Preferences:
     """Return small random preferences: ties, gaps, weights, open ballots, agents, instances, values as needed."""
     n_items, n_ballots = int(rng.integers(1, 7)), int(rng.integers(1, 9))

@@ -28,7 +28,8 @@ NEEDS = {
     "instances": "it has a single instance: build the preferences with instance=, or name an instance column",
     "values": "it has no ranks or ratings behind the order: build the preferences with from_ranks or from_ratings",
     "order": "equal ballots were merged, so the order of events is lost: use the preferences before merge()",
-    "labels": "it must first learn from labels: call fit(prefs, labels)",
+    "labels": "it must first learn from labels: call fit(prefs, labels), or use a model that `concordant train-fusion` "
+    "wrote",
 }
 
 
@@ -158,7 +159,7 @@ class Method:
             "instances": prefs.instances is None,
             "values": prefs.value is None,
             "order": prefs.is_merged,
-            "labels": True,
+            "labels": not self.learnt,
         }
         for need in sorted(self.needs):
             if lacking[need]:

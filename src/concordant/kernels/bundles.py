@@ -31,6 +31,20 @@ class Ballots(NamedTuple):
     is_open: Bytes
 
 
+class PairLists(NamedTuple):
+    """Groups of ballots whose pairwise matrices add up: group g owns ballots ``ballot_ptr[g]:ballot_ptr[g + 1]``.
+
+    Its slots are those from ``slot_ptr[g]`` to the next; entries stand by rising ``level``, equal levels are ties.
+    """
+
+    slot_ptr: Int64s
+    ballot_ptr: Int64s
+    indptr: Int64s
+    slot: Int64s
+    level: Floats
+    weight: Floats
+
+
 class LabelledQueries(NamedTuple):
     """Labelled objects by query: positions ``ptr[q]:ptr[q + 1]`` in order of decreasing label, tier 0 is the best.
 

@@ -106,6 +106,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "mean_partitions_hessian_product": ("ptr stages factor?",),
     "pair_descent_gram": ("order below better",),
     "pair_descent_linear": ("order below better", "X across weight"),
+    "pair_factors": ("slot_ptr beside ballot_ptr", "ballot_ptr over indptr", "slot inside slot_ptr over ballot_ptr"),
     "pick_codes": ("ptr staircases votes",),
     "pivot_orders": ("ptr lines priority", "ptr sheets draw"),
     "query_ranks": ("row below X", "X is free"),

@@ -30,6 +30,7 @@ void bind_margins(nb::module_ &m);
 void bind_logistic(nb::module_ &m);
 void bind_lambdas(nb::module_ &m);
 void bind_coordinate(nb::module_ &m);
+void bind_factors(nb::module_ &m);
 
 NB_MODULE(_compiled, m) {
     m.doc() = "Compiled kernels; every function has a NumPy twin of the same name in concordant.kernels.twins.";
@@ -62,4 +63,5 @@ NB_MODULE(_compiled, m) {
     bind_logistic(m);
     bind_lambdas(m);
     bind_coordinate(m);
+    bind_factors(m);
 }

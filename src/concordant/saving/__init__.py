@@ -141,6 +141,12 @@ def _pack(name: str, value: object, arrays: dict[str, AnyArray]) -> dict[str, An
         return {"kind": "plain", "value": value}
     if isinstance(value, (list, tuple)) and all(isinstance(part, (bool, int, float, str)) for part in value):
         return {"kind": "tuple", "value": list(value)}
+    if hasattr(value, "get_params"):
+        from concordant.saving.estimators import Estimators, is_estimator
+
+        if is_estimator(value):
+            packed = Estimators().pack(value, name, arrays)
+            return {"kind": "estimator", "value": packed, "scikit-learn": _sklearn_version()}
     raise InputError(
         f"What was learnt as {name!r} cannot be saved: it is a {type(value).__name__}, not numbers or text."
     )
@@ -183,7 +189,7 @@ def _refuse_too_large(archive: zipfile.ZipFile) -> None:
 
 def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
     if "estimator" in description:
-        return _rebuild_estimator(description, arrays)
+        return _rebuild_estimator(description["estimator"], str(description.get("scikit-learn")), arrays)
     name, params = str(description["method"]), dict(description["params"])
     if not _is_known(name):
         raise ValueError(f"there is no method {name!r} here: install the package that has it")
@@ -195,11 +201,11 @@ def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
     return method.with_learnt(**learnt) if learnt else method
 
 
-def _rebuild_estimator(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
+def _rebuild_estimator(packed: Mapping[str, Any], there: str, arrays: dict[str, AnyArray]) -> Any:
     try:
         from concordant.saving.estimators import Estimators
 
-        here, there = _sklearn_version(), str(description.get("scikit-learn"))
+        here = _sklearn_version()
     except ModuleNotFoundError:
         raise ValueError("it needs scikit-learn: pip install 'concordant[learn]'") from None
     if here.partition(".")[0] != there.partition(".")[0]:
@@ -208,7 +214,7 @@ def _rebuild_estimator(description: dict[str, Any], arrays: dict[str, AnyArray])
             UserWarning,
             stacklevel=5,
         )
-    return Estimators().unpack(dict(description["estimator"]), arrays, 0)
+    return Estimators().unpack(dict(packed), arrays, 0)
 
 
 def _unpack(name: str, packed: dict[str, Any], arrays: dict[str, AnyArray]) -> object:
@@ -221,4 +227,6 @@ def _unpack(name: str, packed: dict[str, Any], arrays: dict[str, AnyArray]) -> o
         return tuple(packed["value"])
     if kind in ("plain", "table"):
         return packed["value"]
+    if kind == "estimator":
+        return _rebuild_estimator(packed["value"], str(packed.get("scikit-learn")), arrays)
     raise ValueError(f"it keeps {name!r} in an unknown way, {kind!r}")

@@ -6,6 +6,7 @@ from concordant.kernels.twins.coordinate import *  # noqa: F403
 from concordant.kernels.twins.counts import *  # noqa: F403
 from concordant.kernels.twins.distance import *  # noqa: F403
 from concordant.kernels.twins.duels import *  # noqa: F403
+from concordant.kernels.twins.factors import *  # noqa: F403
 from concordant.kernels.twins.fields import *  # noqa: F403
 from concordant.kernels.twins.forest import *  # noqa: F403
 from concordant.kernels.twins.lambdas import *  # noqa: F403

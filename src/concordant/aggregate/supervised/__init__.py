@@ -1,0 +1,1 @@
+"""Methods that learn from labelled instances whom to trust; one file per method."""

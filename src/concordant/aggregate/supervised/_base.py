@@ -1,0 +1,139 @@
+"""What methods that learn from labels share: training instances with a label per candidate, validation, strangers.
+
+A method of this kind says in ``_learn`` what it learns from labelled instances; ``fit`` returns a copy that carries it
+(and who the agents were), ``rank`` then takes new instances by the same agents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from concordant import views
+from concordant.errors import InputError, NeedError
+from concordant.gather import sum_by
+from concordant.labels import Labels
+from concordant.method import NEEDS, Method
+from concordant.models.notices import named
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import Notice
+from concordant.types import Bools, Floats, Int64s
+
+Validation = tuple[Preferences, Labels] | float | None
+TRUST = "agents are trusted as labels showed, not alike"
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Labelled instances: their preferences and the label of every slot, NaN where it is not known and not 0."""
+
+    prefs: Preferences
+    label: Floats
+
+    @classmethod
+    def of(cls, prefs: Preferences, labels: Labels, *, unjudged: str = "zero") -> Labelled:
+        """Keep the instances of the preferences that have any label; candidates without one count 0, or not at all."""
+        label = _label_of_slot(prefs, labels)
+        is_labelled = sum_by(views.instance_of_slot(prefs), np.isfinite(label), prefs.n_instances) > 0
+        if not is_labelled.any():
+            raise InputError(
+                "There is nothing to learn from: no candidate has a label. Check that preferences and labels name "
+                "instances and items alike."
+            )
+        if not is_labelled.all():
+            assert prefs.instances is not None
+            prefs = prefs.select(instances=prefs.instances.take(np.flatnonzero(is_labelled)))
+            label = _label_of_slot(prefs, labels)
+        if unjudged == "zero":
+            label = np.nan_to_num(label, nan=0.0)
+        return cls(prefs, label)
+
+    @property
+    def query(self) -> Int64s:
+        """The instance of every slot, from 0."""
+        return views.instance_of_slot(self.prefs)
+
+    @property
+    def is_known(self) -> Bools:
+        """Whether the label of a slot is known: rows to learn from, and to be scored on."""
+        return np.isfinite(self.label)
+
+    def take(self, instances: Int64s) -> Labelled:
+        """Keep only these instances."""
+        assert self.prefs.instances is not None
+        keep = np.zeros(self.prefs.n_instances, bool)
+        keep[instances] = True
+        prefs = self.prefs.select(instances=self.prefs.instances.take(np.flatnonzero(keep)))
+        return Labelled(prefs, self.label[keep[self.query]])
+
+    def split(self, share: float, seed: int) -> tuple[Labelled, Labelled]:
+        """Draw a share of the instances, at least one and not all, for validation: (the rest, those)."""
+        n = self.prefs.n_instances
+        if n < 2:
+            raise InputError("There is one labelled instance only: give validation=(prefs, labels), or none.")
+        drawn = np.random.default_rng(seed).permutation(n)
+        count = min(max(1, round(share * n)), n - 1)
+        return self.take(np.sort(drawn[count:])), self.take(np.sort(drawn[:count]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupervisedMethod(Method):
+    """Base of methods that must learn from labels before they rank."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"agents", "labels"})
+    learns: ClassVar[tuple[str, ...]] = ("agents",)
+
+    unjudged: str = param("zero", "what candidates without a label are in labelled instances", choices=("zero", "skip"))
+    seed: int = param(0, "seed of all draws", low=0)
+
+    def fit(self, prefs: Preferences, labels: Labels, *, validation: Validation = None) -> Self:
+        """Return a copy that has learnt from labelled instances.
+
+        ``validation`` is (prefs, labels) of other instances, or the share of these (0.2) to be drawn for it: where
+        training is iterative, the state with the best metric on them is kept.
+        """
+        if prefs.agents is None or prefs.agent is None:
+            raise NeedError(f"{self.name} cannot learn from this data: {NEEDS['agents']}.")
+        train, valid = self._parts(prefs, labels, validation)
+        assert train.prefs.agents is not None
+        return self.with_learnt(agents=tuple(train.prefs.agents.labels), **self._learn(train, valid))
+
+    def _learn(self, train: Labelled, valid: Labelled | None) -> Mapping[str, Any]:
+        """Return what is learnt, by the names of ``learns`` (without "agents")."""
+        raise NotImplementedError
+
+    def _parts(self, prefs: Preferences, labels: Labels, validation: Validation) -> tuple[Labelled, Labelled | None]:
+        """Return the instances to learn from and those to validate on."""
+        train = Labelled.of(prefs, labels, unjudged=self.unjudged)
+        if validation is None:
+            return train, None
+        if isinstance(validation, (int, float)):
+            if not 0 < validation < 1:
+                raise InputError(f"validation={validation!r} is no share of the instances: give one between 0 and 1.")
+            return train.split(float(validation), self.seed)
+        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+            raise InputError("validation must be (prefs, labels), or the share of the instances to be drawn for it.")
+        return train, Labelled.of(*validation, unjudged=self.unjudged)
+
+    @property
+    def known_agents(self) -> tuple[str, ...]:
+        """The agents that ``fit`` saw."""
+        return tuple(self.learnt.get("agents", ()))
+
+    def strangers(self, prefs: Preferences) -> tuple[Notice, ...]:
+        """Tell of agents that ``fit`` never saw, whose ballots cannot be weighed."""
+        assert prefs.agents is not None
+        known = set(self.known_agents)
+        strange = [label for label in prefs.agents.labels if label not in known]
+        if not strange:
+            return ()
+        said = f"the model never saw {named(strange, 3)}: what they say is not counted"
+        return (Notice("unknown-agents", said),)
+
+
+def _label_of_slot(prefs: Preferences, labels: Labels) -> Floats:
+    return labels.for_items(views.instance_of_slot(prefs), prefs.instances, prefs.items, prefs.slot_item)

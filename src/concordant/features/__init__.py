@@ -1,0 +1,21 @@
+"""Features of documents from the lists that experts give: what rankers can learn from."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concordant.features.experts import ExpertFeatures as ExpertFeatures
+
+_HOME = {"ExpertFeatures": "experts"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

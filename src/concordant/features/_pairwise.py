@@ -1,0 +1,170 @@
+"""Pairwise matrices of experts and their singular pairs, without forming the matrices.
+
+A ballot gives Y(i, j) = level_j - level_i, or 1, wherever i stands before j (``models.counts`` has the levels). A group
+(an expert in an instance, or all of them) has the weighted sum of the matrices of its ballots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from concordant import kernels
+from concordant.kernels.bundles import PairLists
+from concordant.models.counts import levels as levels_of
+from concordant.preferences import Preferences
+from concordant.segments import pointer, spans
+from concordant.types import Floats, Int64s
+
+TOLERANCE, MOST = 1e-13, 1000  # of power iteration
+DENSE = 1000  # candidates up to which a matrix is formed to find more than one singular pair
+
+
+class Factors(NamedTuple):
+    """Singular pairs by group: rows of ``left`` and ``right`` go to ``slot``, row g of ``strength`` to group g.
+
+    ``group`` says which group a row belongs to.
+    """
+
+    slot: Int64s
+    group: Int64s
+    left: Floats
+    right: Floats
+    strength: Floats
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How far down each entry stands in its ballot, as the pairwise matrix measures it."""
+
+    level: Floats
+    is_binary: bool
+
+
+def levels(prefs: Preferences, counts: str) -> Levels:
+    """Return the level of every entry; pairs are taken as they are, each one preference."""
+    if counts == "binary" or prefs.form == "pairs":
+        return Levels(prefs.tier.astype(np.float64), True)
+    return Levels(-levels_of(prefs, counts), False)
+
+
+def pair_lists(prefs: Preferences, found: Levels, group: Int64s, n_groups: int) -> tuple[PairLists, Int64s]:
+    """Bring the ballots of every group together (-1: left out); return them and the slot of every slot of a group.
+
+    A group has the slots its ballots name, and no others: an instance's silent candidates cost nothing.
+    """
+    order = np.argsort(group, kind="stable")
+    order = order[np.searchsorted(group[order], 0) :]
+    ballot_ptr = np.searchsorted(group[order], np.arange(n_groups + 1)).astype(np.int64)
+    sizes = np.diff(prefs.indptr)[order]
+    indptr = pointer(sizes)
+    entry = spans(prefs.indptr[:-1][order], prefs.indptr[1:][order])
+    slot = prefs.entry_slot[entry]
+    if (np.diff(ballot_ptr) <= 1).all():  # one ballot each: its entries are its slots
+        slot_ptr, own, named = indptr[ballot_ptr], np.arange(len(slot), dtype=np.int64), slot
+    else:
+        key = np.repeat(group[order], sizes) * prefs.n_slots + slot
+        distinct, own = np.unique(key, return_inverse=True)
+        slot_ptr = np.searchsorted(distinct, np.arange(n_groups + 1) * prefs.n_slots).astype(np.int64)
+        named, own = distinct % max(prefs.n_slots, 1), own.reshape(-1).astype(np.int64, copy=False)
+    lists = PairLists(slot_ptr, ballot_ptr, indptr, own, found.level[entry], prefs.weight[order])
+    return lists, named
+
+
+def factors(prefs: Preferences, counts: str, rank: int, group: Int64s, n_groups: int) -> Factors:
+    """Return the leading ``rank`` singular pairs of every group of ballots, signs fixed.
+
+    One pair is non-negative. Of several, the side of a left vector (above or below 0) with more squares is the positive
+    one, and the right vector goes with it.
+    """
+    found = levels(prefs, counts)
+    lists, named = pair_lists(prefs, found, group, n_groups)
+    owner = np.repeat(np.arange(n_groups), np.diff(lists.slot_ptr))
+    if rank == 1:
+        left, right, strength = kernels.pair_factors(lists, found.is_binary, TOLERANCE, MOST)
+        return Factors(named, owner, left[:, None], right[:, None], strength[:, None])
+    left, right = np.zeros((len(named), rank)), np.zeros((len(named), rank))
+    strength = np.zeros((n_groups, rank))
+    for g in range(n_groups):
+        low, high = int(lists.slot_ptr[g]), int(lists.slot_ptr[g + 1])
+        if high > low:
+            matrix = PairMatrix(lists, g, found.is_binary)
+            u, s, v = matrix.singular_pairs(rank)
+            left[low:high, : len(s)], right[low:high, : len(s)], strength[g, : len(s)] = u, v, s
+    return Factors(named, owner, left, right, strength)
+
+
+class PairMatrix:
+    """The pairwise matrix of one group: its products with vectors, and its singular pairs."""
+
+    def __init__(self, lists: PairLists, group: int, is_binary: bool) -> None:
+        low, high = lists.ballot_ptr[group : group + 2].tolist()
+        start, stop = int(lists.indptr[low]), int(lists.indptr[high])
+        self.size = int(lists.slot_ptr[group + 1] - lists.slot_ptr[group])
+        self.indptr = lists.indptr[low : high + 1] - start
+        self.item = lists.slot[start:stop] - lists.slot_ptr[group]
+        self.level, self.weight = lists.level[start:stop], lists.weight[low:high]
+        self.is_binary = is_binary
+
+    def dense(self) -> Floats:
+        """Return the matrix itself."""
+        matrix = np.zeros((self.size, self.size))
+        for b, weight in enumerate(self.weight.tolist()):
+            mine = slice(self.indptr[b], self.indptr[b + 1])
+            ahead = np.maximum(self.level[mine][None, :] - self.level[mine][:, None], 0.0)
+            matrix[np.ix_(self.item[mine], self.item[mine])] += weight * ((ahead > 0) if self.is_binary else ahead)
+        return matrix
+
+    def singular_pairs(self, rank: int) -> tuple[Floats, Floats, Floats]:
+        """Return up to ``rank`` left vectors, values and right vectors, signs fixed, those of value 0 left out."""
+        rank = min(rank, self.size)
+        if self.size <= DENSE or rank >= self.size - 1:
+            u, s, vt = np.linalg.svd(self.dense())
+        else:
+            u, s, vt = self._truncated(rank)
+        u, s, v = u[:, :rank], s[:rank], vt[:rank].T
+        is_there = s > 1e-12 * max(float(s[0]), 1e-300)
+        u, s, v = u[:, is_there], s[is_there], v[:, is_there]
+        sign = np.where((u * np.abs(u)).sum(axis=0) < 0, -1.0, 1.0)
+        return u * sign, s, v * sign
+
+    def _truncated(self, rank: int) -> tuple[Floats, Floats, Floats]:
+        from scipy.sparse.linalg import LinearOperator, svds
+
+        operator = LinearOperator(
+            (self.size, self.size), matvec=self.times, rmatvec=self.transposed, dtype=np.dtype(np.float64)
+        )
+        u, s, vt = svds(operator, k=rank, v0=np.ones(self.size), tol=1e-12)
+        order = np.argsort(-s)
+        return u[:, order], s[order], vt[order]
+
+    def times(self, x: Floats) -> Floats:
+        """Return the product with a vector, in time linear in the entries."""
+        return self._product(np.asarray(x).reshape(-1), is_transposed=False)
+
+    def transposed(self, x: Floats) -> Floats:
+        """Return the product of the transposed matrix with a vector."""
+        return self._product(np.asarray(x).reshape(-1), is_transposed=True)
+
+    def _product(self, x: Floats, *, is_transposed: bool) -> Floats:
+        y = np.zeros(self.size)
+        for b, weight in enumerate(self.weight.tolist()):
+            mine = slice(self.indptr[b], self.indptr[b + 1])
+            item, level = self.item[mine], self.level[mine]
+            if is_transposed:  # the same from the other end
+                item, level = item[::-1], -level[::-1]
+            y[item] += weight * _summed_behind(x[item], level, self.is_binary)
+        return y
+
+
+def _summed_behind(x: Floats, level: Floats, is_binary: bool) -> Floats:
+    """Return, for every entry, the sum of x over the entries behind it, times how far behind they are or once."""
+    at_or_behind = np.cumsum(x[::-1])[::-1]
+    step = np.diff(level)
+    if not is_binary:
+        return np.append(np.cumsum((step * at_or_behind[1:])[::-1])[::-1], 0.0)
+    behind = np.append(at_or_behind, 0.0)
+    end = np.append(np.flatnonzero(step > 0) + 1, len(x))  # where tiers end
+    return np.asarray(behind[end[np.searchsorted(end, np.arange(len(x)), side="right")]])

@@ -74,6 +74,48 @@ def test_counts_of_long_ballots_are_those_counted_by_hand(missing, weights, kind
     assert_counts_are_right(prefs, missing)
 
 
+def expected_counts(table, weight, missing, is_open):
+    """Wins and ties of ballots given as rows of tiers (inf: left out), pair by pair over all ballots at once."""
+    is_named = np.isfinite(table)
+    last = np.where(is_named, table, -np.inf).max(axis=1, keepdims=True)
+    is_free = (is_open[:, None] & (table == last)) | (~is_named & (missing != "last"))
+    wins, ties = np.zeros((2, table.shape[1], table.shape[1]))
+    for x in range(table.shape[1]):
+        own = table[:, x : x + 1]
+        before = (own < table) & (is_named if missing == "ignore" else True)
+        wins[x] = weight @ before
+        ties[x] = weight @ ((own == table) & ~is_free)
+        ties[x, x] = 0
+    return wins, ties
+
+
+@pytest.mark.parametrize("missing", views.MISSING)
+@pytest.mark.parametrize("share", [1.0, 0.6, 0.06])
+@pytest.mark.parametrize("weights", ["equal", "fractional"])
+def test_counts_of_more_candidates_than_a_tile_holds(missing, share, weights):
+    rng = np.random.default_rng(3)
+    n_items, n_ballots = 230, 37
+    table = np.full((n_ballots, n_items), np.inf)
+    for row in table:
+        named = rng.permutation(n_items)[: max(int(share * n_items * rng.random() ** 0.1), 9)]
+        row[named] = rng.integers(0, 60, len(named))
+    ballot, item = np.nonzero(np.isfinite(table))
+    order = np.lexsort((table[ballot, item], ballot))
+    prefs = Preferences(
+        [str(k) for k in range(n_items)],
+        np.searchsorted(ballot, np.arange(n_ballots + 1)),
+        item[order],
+        table[ballot, item][order].astype(int),
+        weight=rng.random(n_ballots) if weights == "fractional" else np.full(n_ballots, 2.0),
+        open=rng.random(n_ballots) < 0.3,
+    )
+    counts = views.win_matrices(prefs, missing)
+    slots = prefs.slot_item
+    wins, ties = expected_counts(table[:, slots], prefs.weight, missing, prefs.open)
+    np.testing.assert_allclose(counts.matrix(), wins, atol=1e-9)
+    np.testing.assert_allclose(counts.tie_matrix(), ties, atol=1e-9)
+
+
 def test_more_ballots_than_fit_one_block_are_all_counted():
     rng = np.random.default_rng(2)
     n_items, n_ballots = 16, 1100

@@ -66,6 +66,21 @@ template <typename T> struct Buffer {
     Buffer(size_t n, T value) : Buffer(n) {
         for (size_t k = 0; k < n; ++k) data[k] = value;
     }
+    // Zeros as the system hands them out: pages nobody writes to cost nothing.
+    static Buffer zeros(size_t n) {
+        T *memory = static_cast<T *>(std::calloc(n ? n : 1, sizeof(T)));
+        if (!memory) throw std::bad_alloc();
+#if defined(__linux__)
+        constexpr size_t page = LargePages<T>::PAGE;
+        size_t from = (reinterpret_cast<size_t>(memory) + page - 1) / page * page;
+        size_t to = (reinterpret_cast<size_t>(memory) + n * sizeof(T)) / page * page;
+        if (to > from) madvise(reinterpret_cast<void *>(from), to - from, MADV_HUGEPAGE);
+#endif
+        Buffer buffer(0);
+        buffer.data.reset(memory);
+        buffer.size = n;
+        return buffer;
+    }
     T *get() { return data.get(); }
     T &operator[](size_t k) { return data[k]; }
     Out<T> give() { return give_first(size); }

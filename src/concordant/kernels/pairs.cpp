@@ -1,7 +1,8 @@
 // Pair counts: how much weight puts each candidate before each other one, for every instance.
 //
-// Short ballots touch only the pairs they name. Long ones are laid out as positions and compared row against row, which
-// vectorises: 16 comparisons an instruction when all weights are equal.
+// Short ballots touch only the pairs they name, one item's row after the other where matrices outgrow the cache. Long
+// ones are laid out as positions and compared with tiles of columns, which vectorises: 16 comparisons an instruction
+// when all weights are equal.
 #include "ballots.hpp"
 
 #include <algorithm>
@@ -21,32 +22,38 @@ struct Task {
     double *wins, *ties;
 };
 
-constexpr size_t BLOCK = 1024;      // ballots compared at once; below 2^15 so that 16-bit counters cannot overflow
+constexpr size_t BLOCK = 1024;       // ballots compared at once; below 2^15 so that 16-bit counters cannot overflow
 constexpr size_t WEIGHED_BLOCK = 32; // the same with weights: a tile of positions stays in the first-level cache
 constexpr size_t TILE = 16;
+constexpr size_t COLUMNS = 64; // of a tile of counts: two rows of them are eight registers
 constexpr size_t WORTH_COUNTING = 16; // ballots of one weight
+constexpr size_t WORTH_ROWS = 200;         // candidates whose matrices outgrow the cache, if
+constexpr double LENGTH_WORTH_ROWS = 8; // ballots name more than this many
 
-// In how many ballots a row compares so with each of the following rows; positions are item-major.
+// In how many ballots two items compare so with each of a tile of others; the tile is ballot-major.
 template <typename Compare>
-ALWAYS_INLINE void count_rows(const int16_t *row, const int16_t *others, size_t rows, size_t n, int32_t *count,
-                        Compare compare) {
-    for (size_t r = 0; r < rows; ++r, others += BLOCK) {
-        int16_t total = 0;
-        for (size_t k = 0; k < n; ++k) total = static_cast<int16_t>(total + compare(row[k], others[k]));
-        count[r] = total;
+ALWAYS_INLINE void count_rows(const int16_t *tile, const int16_t *one, const int16_t *two, size_t n, int16_t *count,
+                              Compare compare) {
+    int16_t first[COLUMNS] = {}, second[COLUMNS] = {};
+    for (size_t b = 0; b < n; ++b, tile += COLUMNS) {
+        int16_t x = one[b], y = two[b];
+        for (size_t t = 0; t < COLUMNS; ++t) first[t] = static_cast<int16_t>(first[t] + compare(x, tile[t]));
+        for (size_t t = 0; t < COLUMNS; ++t) second[t] = static_cast<int16_t>(second[t] + compare(y, tile[t]));
     }
+    std::copy_n(first, COLUMNS, count);
+    std::copy_n(second, COLUMNS, count + COLUMNS);
 }
 
-SIMD_CLONES void count_before(const int16_t *row, const int16_t *others, size_t rows, size_t n, int32_t *count) {
-    count_rows(row, others, rows, n, count, std::less<int16_t>());
+SIMD_CLONES void count_before(const int16_t *tile, const int16_t *one, const int16_t *two, size_t n, int16_t *count) {
+    count_rows(tile, one, two, n, count, std::less<int16_t>());
 }
 
-SIMD_CLONES void count_after(const int16_t *row, const int16_t *others, size_t rows, size_t n, int32_t *count) {
-    count_rows(row, others, rows, n, count, std::greater<int16_t>());
+SIMD_CLONES void count_after(const int16_t *tile, const int16_t *one, const int16_t *two, size_t n, int16_t *count) {
+    count_rows(tile, one, two, n, count, std::greater<int16_t>());
 }
 
-SIMD_CLONES void count_equal(const int16_t *row, const int16_t *others, size_t rows, size_t n, int32_t *count) {
-    count_rows(row, others, rows, n, count, std::equal_to<int16_t>());
+SIMD_CLONES void count_equal(const int16_t *tile, const int16_t *one, const int16_t *two, size_t n, int16_t *count) {
+    count_rows(tile, one, two, n, count, std::equal_to<int16_t>());
 }
 
 // The weight of the ballots in which one item compares so with each item of a tile; positions are ballot-major.
@@ -74,23 +81,23 @@ SIMD_CLONES void weigh_equal(const double *tile, const double *position, const d
 
 // Write the place of every candidate in one ballot: 0 for the first tier, m for those it leaves out. `level` is the
 // same, except that candidates whose tie does not count get a level of their own, which equals no other.
-template <typename T> void place(const Task &task, size_t b, T *position, T *level, size_t step) {
+template <typename T> void place(const Task &task, size_t b, T *position, T *level) {
     const Ballots &all = task.all;
     int64_t from = all.indptr[task.ballot[b]], to = all.indptr[task.ballot[b] + 1];
     bool is_open = all.is_open[task.ballot[b]];
     T missing = static_cast<T>(task.m);
     for (size_t i = 0; i < task.m; ++i) {
-        position[i * step] = missing;
-        if (level) level[i * step] = task.missing == Missing::last ? missing : -static_cast<T>(i + 1);
+        position[i] = missing;
+        if (level) level[i] = task.missing == Missing::last ? missing : -static_cast<T>(i + 1);
     }
     int group = -1;
     for (int64_t k = from; k < to; ++k) {
         if (k == from || all.tier[k] != all.tier[k - 1]) ++group;
         size_t i = static_cast<size_t>(all.slot[k] - task.base);
-        position[i * step] = static_cast<T>(group);
+        position[i] = static_cast<T>(group);
         if (level) {
             bool free = is_open && all.tier[k] == all.tier[to - 1];
-            level[i * step] = free ? -static_cast<T>(i + 1) : static_cast<T>(group);
+            level[i] = free ? -static_cast<T>(i + 1) : static_cast<T>(group);
         }
     }
 }
@@ -115,33 +122,71 @@ Ties find_ties(const Task &task) {
     return ties;
 }
 
-// Long ballots of one weight: item-major positions, compared row against row.
+// Positions (or levels) of all candidates in some ballots, by ballot for the tiles and by item for the rows.
+struct Table {
+    size_t rows, n = 0; // rows: candidates, and more up to whole tiles, which nobody asks about
+    std::vector<int16_t> by_ballot, by_item, tile;
+
+    Table(size_t m, size_t ballots)
+        : rows((m + COLUMNS - 1) / COLUMNS * COLUMNS), by_ballot(rows * ballots), by_item(rows * ballots),
+          tile(COLUMNS * ballots) {}
+    int16_t *ballot(size_t b) { return by_ballot.data() + b * rows; }
+    void arrange(size_t ballots) {
+        n = ballots;
+        for (size_t i = 0; i < rows; i += COLUMNS)
+            for (size_t b = 0; b < n; b += COLUMNS)
+                for (size_t k = i; k < i + COLUMNS; ++k)
+                    for (size_t c = b; c < std::min(b + COLUMNS, n); ++c) by_item[k * n + c] = by_ballot[c * rows + k];
+    }
+    void load_tile(size_t j) {
+        for (size_t b = 0; b < n; ++b) std::copy_n(by_ballot.data() + b * rows + j, COLUMNS, tile.data() + b * COLUMNS);
+    }
+    // Compare a tile of rows with the tile of columns that is loaded.
+    template <typename Count> void count(size_t i, int16_t *result, Count count) const {
+        for (size_t k = 0; k < TILE; k += 2) {
+            const int16_t *row = by_item.data() + (i + k) * n;
+            count(tile.data(), row, row + n, n, result + k * COLUMNS);
+        }
+    }
+};
+
+// Add a tile of counts, times the weight, to a matrix, and another one to its mirror image, for rows before columns.
+void add_tile(double *matrix, size_t m, size_t i, size_t j, double weight, const int16_t *here, const int16_t *mirrored) {
+    size_t width = std::min(COLUMNS, m - j), height = std::min(TILE, m - i);
+    for (size_t r = 0; r < height; ++r)
+        for (size_t t = i + r < j ? 0 : i + r - j + 1; t < width; ++t)
+            matrix[(i + r) * m + j + t] += weight * here[r * COLUMNS + t];
+    for (size_t t = 0; t < width; ++t)
+        for (size_t r = 0; r < height && i + r < j + t; ++r)
+            matrix[(j + t) * m + i + r] += weight * mirrored[r * COLUMNS + t];
+}
+
+// Long ballots of one weight: tiles of rows compared with tiles of columns, above the diagonal only.
 void count_dense(const Task &task, double weight) {
-    size_t m = task.m;
+    constexpr size_t CELLS = TILE * COLUMNS;
+    size_t m = task.m, most = std::min(BLOCK, task.n);
     Ties has = find_ties(task);
-    std::vector<int16_t> position(m * BLOCK), level(has.free ? m * BLOCK : 0);
-    std::vector<int32_t> before(m), after(m), equal(m);
+    Table position(m, most), level(has.free ? m : 0, most);
+    std::vector<int16_t> before(CELLS), after(CELLS), equal(CELLS);
     for (size_t start = 0; start < task.n; start += BLOCK) {
         size_t n = std::min(BLOCK, task.n - start);
         for (size_t b = 0; b < n; ++b)
-            place<int16_t>(task, start + b, position.data() + b, has.free ? level.data() + b : nullptr, BLOCK);
-        for (size_t i = 0; i + 1 < m; ++i) {
-            size_t rest = m - i - 1;
-            const int16_t *row = position.data() + i * BLOCK;
-            count_before(row, row + BLOCK, rest, n, before.data());
-            if (has.any) count_after(row, row + BLOCK, rest, n, after.data());
-            if (has.free) {
-                const int16_t *levels = level.data() + i * BLOCK;
-                count_equal(levels, levels + BLOCK, rest, n, equal.data());
-            }
-            for (size_t r = 0; r < rest; ++r) {
-                size_t j = i + 1 + r;
-                int32_t won = before[r], lost = has.any ? after[r] : static_cast<int32_t>(n) - won;
-                int32_t tied = has.free ? equal[r] : static_cast<int32_t>(n) - won - lost;
-                task.wins[i * m + j] += weight * won;
-                task.wins[j * m + i] += weight * lost;
-                task.ties[i * m + j] += weight * tied;
-                task.ties[j * m + i] += weight * tied;
+            place<int16_t>(task, start + b, position.ballot(b), has.free ? level.ballot(b) : nullptr);
+        position.arrange(n);
+        if (has.free) level.arrange(n);
+        for (size_t j = 0; j < m; j += COLUMNS) {
+            position.load_tile(j);
+            if (has.free) level.load_tile(j);
+            for (size_t i = 0; i < std::min(m, j + COLUMNS); i += TILE) {
+                position.count(i, before.data(), count_before);
+                if (has.any) position.count(i, after.data(), count_after);
+                if (has.free) level.count(i, equal.data(), count_equal);
+                for (size_t k = 0; k < CELLS; ++k) {
+                    if (!has.any) after[k] = static_cast<int16_t>(static_cast<int>(n) - before[k]);
+                    if (!has.free) equal[k] = static_cast<int16_t>(static_cast<int>(n) - before[k] - after[k]);
+                }
+                add_tile(task.wins, m, i, j, weight, before.data(), after.data());
+                if (has.any) add_tile(task.ties, m, i, j, weight, equal.data(), equal.data());
             }
         }
     }
@@ -158,7 +203,7 @@ void weigh_dense(const Task &task) {
         size_t n = std::min(WEIGHED_BLOCK, task.n - start);
         for (size_t b = 0; b < n; ++b) {
             size_t row = b * padded;
-            place<double>(task, start + b, position.data() + row, has.any ? level.data() + row : nullptr, 1);
+            place<double>(task, start + b, position.data() + row, has.any ? level.data() + row : nullptr);
             weight[b] = task.all.weight[task.ballot[start + b]];
         }
         for (int pass = 0; pass < (has.any ? 2 : 1); ++pass) {
@@ -178,6 +223,25 @@ void weigh_dense(const Task &task) {
         }
     }
     for (size_t i = 0; i < m; ++i) task.ties[i * m + i] = 0;
+}
+
+// Copy what stands above the diagonal below it.
+void mirror(double *matrix, size_t m) {
+    for (size_t i = 0; i < m; i += TILE)
+        for (size_t j = i; j < m; j += TILE)
+            for (size_t r = i; r < std::min(i + TILE, m); ++r)
+                for (size_t c = std::max(j, r + 1); c < std::min(j + TILE, m); ++c) matrix[c * m + r] = matrix[r * m + c];
+}
+
+// What candidates that ballots leave out lose and tie, as if no ballot named both of a pair.
+void fill_in(const Task &task, const std::vector<double> &named, double total) {
+    size_t m = task.m;
+    for (size_t x = 0; x < m; ++x)
+        for (size_t y = 0; y < m; ++y) {
+            if (x == y) continue;
+            task.wins[x * m + y] += named[x];
+            if (task.missing == Missing::last) task.ties[x * m + y] += total - named[x] - named[y];
+        }
 }
 
 // Short ballots: touch only the pairs a ballot names. Candidates it leaves out lose to all it names; that is one sum
@@ -219,13 +283,85 @@ void scatter(const Task &task) {
             start = stop;
         }
     }
-    if (!fills) return;
-    for (size_t x = 0; x < m; ++x)
-        for (size_t y = 0; y < m; ++y) {
-            if (x == y) continue;
-            task.wins[x * m + y] += named[x];
-            if (task.missing == Missing::last) task.ties[x * m + y] += total - named[x] - named[y];
+    if (fills) fill_in(task, named, total);
+}
+
+// The entries of all ballots of an instance: inside a tier the items rise, and every item knows its tiers.
+struct Entries {
+    std::vector<uint32_t> item, tier_start; // tier t owns entries tier_start[t]:tier_start[t + 1]
+    std::vector<uint32_t> ballot, ballot_start; // of each tier; ballot b owns entries ballot_start[b]:ballot_start[b + 1]
+    std::vector<uint32_t> from, tier; // item i stands in the tiers tier[from[i]:from[i + 1]]
+
+    explicit Entries(const Task &task) : ballot_start(1, 0), from(task.m + 1, 0) {
+        const Ballots &all = task.all;
+        size_t n = 0;
+        auto each_entry = [&](auto visit) {
+            for (size_t b = 0; b < task.n; ++b) {
+                int64_t first = all.indptr[task.ballot[b]], last = all.indptr[task.ballot[b] + 1];
+                for (int64_t k = first; k < last; ++k)
+                    visit(b, static_cast<size_t>(all.slot[k] - task.base), k == first || all.tier[k] != all.tier[k - 1]);
+            }
+        };
+        each_entry([&](size_t b, size_t i, bool begins) {
+            if (begins) {
+                tier_start.push_back(static_cast<uint32_t>(n));
+                ballot.push_back(static_cast<uint32_t>(b));
+            }
+            while (ballot_start.size() <= b) ballot_start.push_back(static_cast<uint32_t>(n));
+            ++from[i + 1];
+            ++n;
+        });
+        ballot_start.resize(task.n + 1, static_cast<uint32_t>(n));
+        tier_start.push_back(static_cast<uint32_t>(n));
+        for (size_t i = 0; i < task.m; ++i) from[i + 1] += from[i];
+        std::vector<uint32_t> next(from.begin(), from.end());
+        tier.resize(n);
+        uint32_t t = 0;
+        each_entry([&](size_t, size_t i, bool begins) {
+            t += begins;
+            tier[next[i]++] = t - 1;
+        });
+        next.assign(tier_start.begin(), tier_start.end());
+        item.resize(n);
+        for (size_t i = 0; i < task.m; ++i)
+            for (uint32_t k = from[i]; k < from[i + 1]; ++k) item[next[tier[k]]++] = static_cast<uint32_t>(i);
+    }
+};
+
+// Short ballots over many candidates: the same sums as by `scatter`, row by row, so that a row stays in the cache.
+void sum_rows(const Task &task) {
+    const Ballots &all = task.all;
+    Entries entries(task);
+    size_t m = task.m;
+    bool fills = task.missing != Missing::ignore, ties_all = task.missing == Missing::last;
+    std::vector<uint32_t> next(entries.tier_start); // where the items behind the row's own begin
+    std::vector<double> named(fills ? m : 0, 0.0);
+    double total = 0;
+    for (size_t b = 0; b < task.n; ++b) total += all.weight[task.ballot[b]];
+    for (size_t x = 0; x < m; ++x) {
+        double *wins = task.wins + x * m, *ties = task.ties + x * m;
+        for (uint32_t k = entries.from[x]; k < entries.from[x + 1]; ++k) {
+            uint32_t t = entries.tier[k], b = entries.ballot[t];
+            const uint32_t *item = entries.item.data(), *first = item + entries.ballot_start[b];
+            const uint32_t *behind = item + ++next[t], *stop = item + entries.tier_start[t + 1];
+            const uint32_t *last = item + entries.ballot_start[b + 1];
+            double w = all.weight[task.ballot[b]];
+            if (!(stop == last && all.is_open[task.ballot[b]]))
+                for (const uint32_t *y = behind; y < stop; ++y) ties[*y] += w;
+            if (ties_all)
+                for (const uint32_t *y = first; y < last; ++y)
+                    if (*y > x) ties[*y] += w;
+            if (fills) {
+                named[x] += w;
+                for (const uint32_t *y = first; y < stop; ++y) wins[*y] -= w;
+            } else {
+                for (const uint32_t *y = stop; y < last; ++y) wins[*y] += w;
+            }
         }
+        wins[x] = 0;
+    }
+    mirror(task.ties, m);
+    if (fills) fill_in(task, named, total);
 }
 
 // Many ballots often share few weights: ballots of one weight are only counted, the others are added up one by one.
@@ -251,12 +387,13 @@ void count_by_weight(const Task &task) {
 
 void count_instance(const Task &task) {
     const Ballots &all = task.all;
-    double total = 0, squares = 0;
+    double total = 0, squares = 0, entries = 0;
     bool complete = true, whole = true;
     for (size_t b = 0; b < task.n; ++b) {
         int64_t ballot = task.ballot[b];
         double length = static_cast<double>(all.indptr[ballot + 1] - all.indptr[ballot]), w = all.weight[ballot];
         squares += length * length;
+        entries += length;
         total += w;
         complete = complete && length == static_cast<double>(task.m);
         whole = whole && w == std::floor(w);
@@ -266,6 +403,8 @@ void count_instance(const Task &task) {
     bool compares_all = complete || task.missing != Missing::ignore;
     if (compares_all && task.m >= TILE && task.m < 32000 && task.n >= TILE && pairs / 10 < squares) {
         count_by_weight(task);
+    } else if (task.m >= WORTH_ROWS && entries < 4e9 && entries > LENGTH_WORTH_ROWS * static_cast<double>(task.n)) {
+        sum_rows(task);
     } else {
         scatter(task);
     }
@@ -280,7 +419,7 @@ nb::tuple pair_counts(BallotArrays ballots, int missing) {
     Ballots all(ballots);
     std::vector<size_t> start = matrix_starts(all);
     Buffer<int64_t> ptr(start.size());
-    Buffer<double> wins(start.back(), 0.0), ties(start.back(), 0.0);
+    Buffer<double> wins = Buffer<double>::zeros(start.back()), ties = Buffer<double>::zeros(start.back());
     {
         nb::gil_scoped_release release;
         Instances by_instance(all);

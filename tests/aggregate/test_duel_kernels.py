@@ -55,6 +55,45 @@ def test_pairs_are_grouped_alike(rng):
     same(*(k.group_duels(first, second, won, lost, tied, 9) for k in (compiled, twins)))
 
 
+@pytest.mark.parametrize("weights", ["ones", "fractions"])
+@pytest.mark.parametrize("longest", [2, 5])
+def test_duels_of_ballots_are_alike_and_those_of_matrices(rng, weights, longest):
+    n, sizes = 60, np.array([7, 1, 12, 40])
+    slot_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    instance = rng.integers(0, len(sizes), n).astype(np.int32)
+    length = np.minimum(rng.integers(0, longest + 1, n) if longest > 2 else 2, sizes[instance])
+    indptr = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    slot = np.concatenate([slot_ptr[q] + rng.permutation(sizes[q])[:k] for q, k in zip(instance, length, strict=True)])
+    tier = np.concatenate([np.sort(rng.integers(0, 3, k)) for k in length]).astype(np.int32)
+    weight = np.ones(n) if weights == "ones" else rng.random(n) + 0.1
+    is_open = (rng.random(n) < 0.3 * (longest > 2)).astype(np.uint8)
+    ballots = Ballots(slot_ptr, instance, indptr, slot.astype(np.int64), tier, weight, is_open)
+    (ptr, rows), (twin_ptr, twin_rows) = (k.count_duels(ballots) for k in (compiled, twins))
+    same((ptr, *rows), (twin_ptr, *twin_rows))
+    _, wins, ties = compiled.pair_counts(ballots, 0)
+    other_ptr, other = compiled.matrix_duels(slot_ptr, wins, ties)
+    order = np.lexsort((other.second, other.first))
+    same((ptr, *rows[:5]), (other_ptr, *(column[order] for column in other[:5])))
+
+
+def test_terms_by_worths_are_alike_and_those_of_bradley_terry(rng):
+    slot_ptr, wins, ties = duels(rng, (40,))
+    _, rows = compiled.matrix_duels(slot_ptr, wins, ties)
+    order = np.lexsort((rows.second, rows.first))
+    rows = DuelRows._make(column[order] if len(column) else column for column in rows)
+    total, surplus = rows.won + rows.lost + rows.tied, (rows.won - rows.lost) / 2
+    balance = np.bincount(rows.first, surplus, 40) - np.bincount(rows.second, surplus, 40)
+    for spread in (0.0, 1.0, 20.0, 60.0):
+        score = spread * rng.normal(size=40)
+        one, two = (k.worth_terms(rows.first, rows.second, total, balance, score) for k in (compiled, twins))
+        same(one, two)
+        plain = twins.duel_terms(rows, score, 0.0, 0.0, 0)
+        same(
+            (one.value, one.gradient, one.curve, one.diagonal),
+            (plain.value, plain.gradient, plain.curve, plain.diagonal),
+        )
+
+
 @pytest.mark.parametrize("model", range(4))
 @pytest.mark.parametrize("has_order", [False, True])
 def test_terms_and_fits_are_alike(rng, model, has_order):
@@ -79,7 +118,7 @@ def test_far_scores_do_not_overflow(rng):
         for gap in (40.0, 800.0):
             score = np.array([gap, 0.0])
             found = [k.duel_terms(DuelRows(first, second, *counts), score, 0.0, 0.0, model) for k in (compiled, twins)]
-            same(found[0][:3], found[1][:3])
+            same(*((one.value, one.gradient, one.slope) for one in found))
             assert all(np.isfinite(x).all() for part in found for x in part)
 
 
@@ -92,6 +131,15 @@ def test_laplacians_are_alike(rng):
     x = rng.normal(size=(6, 3))
     for k in (compiled, twins):
         np.testing.assert_allclose(k.laplacian_product(first, second, weight, x), dense[0] @ x, atol=1e-12)
+        np.testing.assert_allclose(
+            k.laplacian_product(first, second, weight, x[:, :1]), dense[0] @ x[:, :1], atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("columns", [0, 1, 2, 4, 7])
+def test_products_with_a_matrix_are_alike(rng, columns):
+    matrix, x = rng.normal(size=(23, 19)), rng.normal(size=(19, columns))
+    same(*(k.matrix_product(matrix, x) for k in (compiled, twins)))
 
 
 def test_groups_are_alike(rng):

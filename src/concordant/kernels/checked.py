@@ -102,6 +102,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "lehmer_decode": ("code local ptr",),
     "lehmer_encode": ("order columns order",),
     "majority_path": ("slot_ptr cuts start", "start inside slot_ptr by slot_ptr"),
+    "matrix_product": ("matrix across x",),
     "mean_partitions": ("ptr stages factor?",),
     "mean_partitions_hessian_product": ("ptr stages factor?",),
     "pair_descent_gram": ("order below better",),
@@ -115,6 +116,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "split_blocks": ("start inside ptr by ptr",),
     "stage_product": ("worth like rate x",),
     "tally_votes": ("winner like loser tie? weight?", "winner window low", "loser window low"),
+    "worth_terms": ("first like total", "score like balance"),
 }
 
 

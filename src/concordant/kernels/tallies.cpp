@@ -118,6 +118,133 @@ nb::tuple matrix_duels(In<int64_t> slot_ptr, In<double> wins, In<double> ties) {
     return nb::make_tuple(ptr.give(), named("DuelRows", first.give(), second.give(), won.give(), lost.give(), tied.give()));
 }
 
+// Duels straight from ballots: every pair of items of a ballot, but for ties in the last tier of an open one. Pairs are
+// dealt out by their first slot, then those of a slot added up in a row that stays in the cache (few of them: sorted).
+class DuelCounter {
+  public:
+    explicit DuelCounter(const Ballots &all) : all_(all), from_(all.slots + 1, 0) {
+        for (size_t b = 0; b < all_.n && is_unit_; ++b) is_unit_ = all_.weight[b] == 1;
+        for (size_t b = 0; b < all_.n && are_votes_; ++b)
+            are_votes_ = all_.indptr[b] == static_cast<int64_t>(2 * b) && !all_.is_open[b];
+        are_votes_ = are_votes_ && all_.indptr[all_.n] == static_cast<int64_t>(2 * all_.n);
+        each_pair([&](size_t, size_t first, uint32_t) { ++from_[first + 1]; });
+        for (size_t i = 0; i < all_.slots; ++i) {
+            most_ += std::min<size_t>(from_[i + 1], all_.slots - i - 1);
+            from_[i + 1] += from_[i];
+        }
+        pair_.resize(from_.back());
+        weight_.resize(is_unit_ ? 0 : from_.back());
+        std::vector<size_t> next(from_.begin(), from_.end() - 1);
+        each_pair([&](size_t b, size_t first, uint32_t pair) {
+            size_t at = next[first]++;
+            pair_[at] = pair;
+            if (!is_unit_) weight_[at] = all_.weight[b];
+        });
+    }
+
+    // How many rows there are at most.
+    size_t most() const { return most_; }
+
+    // Call visit(instance, first, second, counts) for every pair that met, in order; counts are won, lost, tied.
+    template <typename Visit> void each_row(Visit &&visit) {
+        std::vector<double> row;
+        for (size_t q = 0; q < all_.instances; ++q) {
+            size_t end = static_cast<size_t>(all_.slot_ptr[q + 1]);
+            for (size_t i = static_cast<size_t>(all_.slot_ptr[q]); i < end; ++i) {
+                size_t n = from_[i + 1] - from_[i], width = end - i - 1;
+                if (!n) continue;
+                if (n * SPARSE < width) {
+                    sorted_row(q, i, visit);
+                    continue;
+                }
+                row.assign(3 * width, 0.0);
+                for (size_t k = from_[i]; k < from_[i + 1]; ++k)
+                    row[3 * ((pair_[k] >> 2) - i - 1) + (pair_[k] & 3)] += is_unit_ ? 1.0 : weight_[k];
+                for (size_t j = 0; j < width; ++j) {
+                    const double *counts = &row[3 * j];
+                    if (counts[0] != 0 || counts[1] != 0 || counts[2] != 0) visit(q, i, i + 1 + j, counts);
+                }
+            }
+        }
+    }
+
+  private:
+    static constexpr size_t SPARSE = 16; // cells of a row per pair in it, above which the pairs are sorted
+
+    template <typename Visit> void each_pair(Visit &&visit) const {
+        for (size_t b = 0; b < all_.n && are_votes_; ++b) { // the same as below, for ballots of two
+            const int64_t *slot = all_.slot + 2 * b;
+            uint32_t here = static_cast<uint32_t>(slot[0]), there = static_cast<uint32_t>(slot[1]);
+            uint32_t turned = here > there, outcome = all_.tier[2 * b] == all_.tier[2 * b + 1] ? 2 : turned;
+            visit(b, turned ? there : here, (turned ? here : there) << 2 | outcome);
+        }
+        for (size_t b = 0; b < (are_votes_ ? 0 : all_.n); ++b) {
+            int64_t to = all_.indptr[b + 1];
+            int32_t free_tier = all_.is_open[b] && to > all_.indptr[b] ? all_.tier[to - 1] : -1;
+            for (int64_t k = all_.indptr[b]; k < to; ++k) {
+                bool is_free = all_.is_open[b] && all_.tier[k] == free_tier;
+                uint32_t here = static_cast<uint32_t>(all_.slot[k]);
+                for (int64_t other = k + 1; other < to && !is_free; ++other) {
+                    uint32_t there = static_cast<uint32_t>(all_.slot[other]);
+                    uint32_t outcome = all_.tier[k] == all_.tier[other] ? 2 : here > there;
+                    visit(b, std::min(here, there), std::max(here, there) << 2 | outcome);
+                }
+            }
+        }
+    }
+
+    template <typename Visit> void sorted_row(size_t q, size_t i, Visit &&visit) {
+        order_.resize(from_[i + 1] - from_[i]);
+        for (size_t k = 0; k < order_.size(); ++k) order_[k] = static_cast<uint64_t>(pair_[from_[i] + k] >> 2) << 32 | k;
+        std::sort(order_.begin(), order_.end());
+        double counts[3] = {0, 0, 0};
+        for (size_t k = 0; k < order_.size(); ++k) {
+            size_t at = from_[i] + (order_[k] & 0xffffffffu), j = order_[k] >> 32;
+            counts[pair_[at] & 3] += is_unit_ ? 1.0 : weight_[at];
+            if (k + 1 == order_.size() || order_[k + 1] >> 32 != j) {
+                visit(q, i, j, counts);
+                counts[0] = counts[1] = counts[2] = 0;
+            }
+        }
+    }
+
+    const Ballots &all_;
+    bool is_unit_ = true, are_votes_ = true;
+    std::vector<size_t> from_;
+    size_t most_ = 0;
+    LargeVector<uint32_t> pair_;
+    LargeVector<double> weight_;
+    std::vector<uint64_t> order_;
+};
+
+// (duel_ptr, rows) of ballots, first < second. There are fewer than 2^30 slots.
+nb::tuple count_duels(BallotArrays ballots) {
+    Ballots all(ballots);
+    Buffer<int64_t> ptr(all.instances + 1, 0);
+    std::unique_ptr<DuelCounter> counter;
+    {
+        nb::gil_scoped_release unlocked;
+        counter = std::make_unique<DuelCounter>(all);
+    }
+    size_t most = counter->most(), n = 0;
+    Buffer<int32_t> first(most), second(most);
+    Buffer<double> won(most), lost(most), tied(most);
+    {
+        nb::gil_scoped_release unlocked;
+        counter->each_row([&](size_t q, size_t i, size_t j, const double *counts) {
+            first[n] = static_cast<int32_t>(i);
+            second[n] = static_cast<int32_t>(j);
+            won[n] = counts[0];
+            lost[n] = counts[1];
+            tied[n++] = counts[2];
+            ++ptr[q + 1];
+        });
+        for (size_t q = 0; q < all.instances; ++q) ptr[q + 1] += ptr[q];
+    }
+    return nb::make_tuple(ptr.give(), named("DuelRows", first.give_first(n), second.give_first(n), won.give_first(n),
+                                            lost.give_first(n), tied.give_first(n)));
+}
+
 // Matrices of level differences: entry (i, j) adds weight x (level_i - level_j) for every ballot with i in a better
 // tier than j.
 Out<double> level_counts(BallotArrays ballots, In<double> level) {
@@ -187,6 +314,7 @@ void bind_tallies(nb::module_ &m) {
     m.def("tally_votes", &tally_votes<int32_t>, "winner"_a.noconvert(), "loser"_a.noconvert(), "tie"_a.noconvert(),
           "weight"_a.noconvert(), "low"_a, "span"_a);
     m.def("matrix_duels", &matrix_duels, "slot_ptr"_a.noconvert(), "wins"_a.noconvert(), "ties"_a.noconvert());
+    m.def("count_duels", &count_duels, "ballots"_a.noconvert());
     m.def("level_counts", &level_counts, "ballots"_a.noconvert(), "level"_a.noconvert());
     m.def("group_duels", &group_duels, "first"_a.noconvert(), "second"_a.noconvert(), "won"_a.noconvert(),
           "lost"_a.noconvert(), "tied"_a.noconvert(), "n_slots"_a);

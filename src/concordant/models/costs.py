@@ -23,6 +23,7 @@ N_DRAWS = 64
 IN_BATCH, IN_LAPACK, CALL = 1.2e-10, 2.5e-11, 6e-5
 STEPS, PRODUCTS = 3, 6  # Newton steps of a fit that begins near its end, and products in each
 SOLVED = 40  # products of a solution to many digits
+LANCZOS = 12  # steps of a log-determinant, as a rule
 
 
 class Costs(NamedTuple):
@@ -49,7 +50,7 @@ def costs_of(observed: Observed) -> Costs:
         matrix=STEPS * (factor + CALL),
         products=STEPS * PRODUCTS * (product + CALL),
         factor=factor,
-        lanczos=length * (probes * product / 3 + CALL),
+        lanczos=min(length, LANCZOS) * (probes * product / 3 + CALL),
         inverse=3 * factor,
         draws=SOLVED * (N_DRAWS * product / 3 + CALL),
     )

@@ -24,7 +24,10 @@ from concordant.vocabulary import shorten
 
 COUNTS = ("binary", "difference", "log")
 LARGEST_DENSE = 40_000_000  # cells of all matrices together: 0.3 GB
-MOST_EMPTY = 8  # cells per pair above which pairs are sorted rather than counted in matrices
+MOST_EMPTY = 8  # cells per pair above which pairs are listed rather than counted in matrices
+SHORT = 8  # items of a ballot up to which its pairs are listed all the same, if there are at most
+MOST_LISTED = 16  # of them per cell
+BYTES_OF_VOTE = 44  # while plain votes are listed
 BYTES_OF_PAIR = 60  # while pairs are listed one by one
 
 
@@ -56,9 +59,27 @@ class Duels:
         """How much was counted in every row."""
         return self.won + self.lost + self.tied
 
+    @cached_property
+    def met(self) -> Floats:
+        """How much was counted of every slot."""
+        m = self.n_slots
+        return np.asarray(np.bincount(self.first, self.total, m) + np.bincount(self.second, self.total, m))
+
+    @cached_property
+    def balance(self) -> Floats:
+        """How much every slot won more than half of what was counted."""
+        surplus, m = (self.won - self.lost) / 2, self.n_slots
+        return np.asarray(np.bincount(self.first, surplus, m) - np.bincount(self.second, surplus, m))
+
     def by_instance(self, values: Floats) -> Floats:
         """Add up values of rows by instance."""
+        if len(self.ptr) == 2:
+            return np.array([values.sum()])
         return np.asarray(np.diff(np.concatenate([[0.0], np.cumsum(values)])[self.ptr]))
+
+    def every(self, step: int) -> DuelRows:
+        """Return one in so many rows."""
+        return DuelRows._make(np.ascontiguousarray(column[::step]) for column in self.rows)
 
     def restrict(self, instances: Int64s) -> tuple[Duels, Int64s]:
         """Return the duels of some instances with slots renumbered, and their slots here."""
@@ -91,12 +112,14 @@ class Counting:
         if self.trust is not None:
             prefs = trusted(prefs, self.trust)
         cells = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
-        length = np.diff(prefs.indptr).astype(np.float64)
-        pairs = float((length * (length - 1) / 2).sum())
+        pairs, longest = _pairs_and_longest(prefs)
         is_small = cells <= min(LARGEST_DENSE, MOST_EMPTY * max(pairs, 10_000.0)) and memory.fits(8 * 4 * cells)
         is_dense = is_small or self.missing != "ignore"
-        if self.order_effect or not is_dense:
+        if self.order_effect or (self.counts != "binary" and not is_dense):
             return self._listed(prefs)
+        is_short = longest <= SHORT and pairs <= MOST_LISTED * cells and self.missing == "ignore"
+        if self.counts == "binary" and (is_short or not is_dense):
+            return self._counted(prefs, pairs)
         if self.counts == "binary":
             matrices = views.win_matrices(prefs, self.missing)
             wins, ties = matrices.wins, matrices.ties
@@ -106,15 +129,15 @@ class Counting:
         ptr, rows = kernels.matrix_duels(prefs.slot_ptr, wins, ties)
         return Duels(prefs.slot_ptr, ptr, *rows)
 
+    def _counted(self, prefs: Preferences, n_pairs: float) -> Duels:
+        """Add up the pairs of all ballots, dealt out by their first item."""
+        _require(BYTES_OF_VOTE, n_pairs)
+        ptr, rows = kernels.count_duels(views.ballots(prefs))
+        return Duels(prefs.slot_ptr, ptr, *rows)
+
     def _listed(self, prefs: Preferences) -> Duels:
         """List all pairs of all ballots, then add up equal ones."""
-        length = np.diff(prefs.indptr).astype(np.float64)
-        n_pairs = float((length * (length - 1) / 2).sum())
-        memory.require(
-            BYTES_OF_PAIR * n_pairs,
-            f"Listing the {n_pairs:,.0f} pairs of these ballots",
-            "select fewer items or ballots",
-        )
+        _require(BYTES_OF_PAIR, _pairs_and_longest(prefs)[0])
         ahead, behind, is_tie = next(views.pairs_of_entries(prefs, at_once=np.inf))
         better, worse = prefs.entry_slot[ahead], prefs.entry_slot[behind]
         weight = views.weight_of_entry(prefs)[ahead]
@@ -162,6 +185,18 @@ class Counting:
         largest = np.repeat(_over_ballots(np.maximum, ranks, prefs.indptr), sizes)
         divide = self.normalise or self.counts == "log"
         return -ranks / np.where(largest > 0, largest, 1.0) if divide else -ranks
+
+
+def _pairs_and_longest(prefs: Preferences) -> tuple[float, int]:
+    """Return how many pairs of items the ballots hold, and the length of the longest ballot."""
+    length = np.diff(prefs.indptr)
+    return float(length @ length - length.sum()) / 2, int(length.max(initial=0))
+
+
+def _require(bytes_of_pair: int, n_pairs: float) -> None:
+    memory.require(
+        bytes_of_pair * n_pairs, f"Listing the {n_pairs:,.0f} pairs of these ballots", "select fewer items or ballots"
+    )
 
 
 def trusted(prefs: Preferences, trust: Mapping[str, float]) -> Preferences:

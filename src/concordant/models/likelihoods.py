@@ -25,8 +25,12 @@ from concordant.models.stages import GOES_ON, REST, Stages, worths
 from concordant.types import Floats, Int64s
 
 RECENT = 3  # points whose terms are kept
-ENOUGH = 200_000  # entries that show where to start
+ENOUGH, ENOUGH_ROWS = 200_000, 40_000  # entries of ballots, and duels, that show where to start
 ROW, ENTRY, CELL = 2e-9, 2.5e-9, 2.2e-9  # seconds per duel, per entry of a ballot and per pair of its entries
+FULL, MOST_FULL = 1 / 8, 2_000  # duels per cell from which, and items up to which, products take a dense matrix
+IN_MATRIX = 1.2e-10  # seconds per cell of a product with it
+STEP_OF_GRID, FALL = 0.23, 5e-4  # of the logarithm of strengths, and of the evidence per item that may be noise
+SPREAD = 500.0  # of scores whose exponentials can be added
 
 
 # ---- of many instances ----
@@ -51,8 +55,10 @@ class Observed(ABC):
         """How many parameters there are besides the scores."""
         return 0
 
-    probes: ClassVar[tuple[int, int]]
-    """How many random vectors, and how many products with each, estimate a log-determinant."""
+    @property
+    @abstractmethod
+    def probes(self) -> tuple[int, int]:
+        """How many random vectors, and how many products with each at most, estimate a log-determinant."""
 
     @property
     @abstractmethod
@@ -79,7 +85,6 @@ class ObservedDuels(Observed):
     duels: Duels
     link: int
     gamma_kind: ClassVar[str] = "gamma"
-    probes: ClassVar[tuple[int, int]] = (12, 30)
 
     @property
     def n_extra(self) -> int:
@@ -96,11 +101,25 @@ class ObservedDuels(Observed):
         """How much was counted in every instance."""
         return self.duels.by_instance(self.duels.total)
 
+    @cached_property
+    def probes(self) -> tuple[int, int]:
+        """How many random vectors, and how many products with each at most, estimate a log-determinant.
+
+        Under another strength the same vectors err in nearly the same way. They disagree by what a prior of strength 1
+        has of the diagonal, times a step of the grid, times at most the root of twice the items; that is held against
+        the parabola of the evidence, which falls by so much per item beside its top.
+        """
+        met = self.duels.met
+        m = max(len(met), 1)
+        share = float((1 / (1 + met / 4)).mean()) if len(met) else 1.0
+        return int(np.clip(np.ceil(2 * m * (STEP_OF_GRID * share) ** 2 / (FALL * m) ** 2), 2, 12)), 30
+
     @property
     def costs(self) -> tuple[Floats, Floats]:
         """About how many seconds the second derivatives of every instance take, and a product with them."""
-        rows = np.diff(self.duels.ptr).astype(np.float64)
-        return 2 * ROW * rows, ROW * rows
+        rows, size = np.diff(self.duels.ptr).astype(np.float64), np.diff(self.duels.slot_ptr).astype(np.float64)
+        product = np.where(is_full(rows, size), IN_MATRIX * size**2 + ROW * rows / 3, ROW * rows)
+        return 2 * ROW * rows, product
 
     def restrict(self, instances: Int64s) -> tuple[Self, Int64s]:
         """Return those of some instances with slots renumbered, and their slots here."""
@@ -121,6 +140,16 @@ class ObservedDuels(Observed):
         """The terms at the points last evaluated: fits under other priors begin where one ended."""
         return {}
 
+    @cached_property
+    def matrix(self) -> dict[str, Floats]:
+        """The matrix of second derivatives last multiplied by (``whole``), and the curves it was made of."""
+        return {}
+
+
+def is_full(rows: Floats, size: Floats) -> Floats:
+    """Say whether so many duels of so many items nearly fill their matrix, so that products had better take it."""
+    return np.asarray((rows > FULL * size**2) & (size <= MOST_FULL))
+
 
 @dataclass(frozen=True, eq=False)
 class ObservedStages(Observed):
@@ -128,7 +157,7 @@ class ObservedStages(Observed):
 
     stages: Stages
     gamma_kind: ClassVar[str] = "dirichlet"
-    probes: ClassVar[tuple[int, int]] = (4, 20)  # a product goes through all ballots
+    probes = (4, 20)  # a product goes through all ballots
 
     @property
     def slot_ptr(self) -> Int64s:
@@ -171,7 +200,7 @@ class ObservedStages(Observed):
 class LargeLikelihood(newton.Likelihood, Protocol):
     """A likelihood of one instance that can also do without a matrix."""
 
-    probes: ClassVar[tuple[int, int]]
+    probes: tuple[int, int]
 
     def diagonal(self) -> Floats:
         """Return the diagonal of minus the second derivatives in the scores."""
@@ -189,15 +218,16 @@ class LargeLikelihood(newton.Likelihood, Protocol):
 class DuelLikelihood:
     """The likelihood of the duels of one instance under one of the links."""
 
-    probes: ClassVar[tuple[int, int]] = ObservedDuels.probes
-
     def __init__(self, observed: ObservedDuels) -> None:
         duels, link = observed.duels, observed.link
+        self.probes = observed.probes
         self.duels, self.link, self.m, self.recent = duels, link, duels.n_slots, observed.recent
+        self.matrix = observed.matrix
         self.has_order, self.has_tie = len(duels.order) > 0, links.has_tie_parameter(link)
         self.size = self.m + self.has_order + self.has_tie
         self.total = observed.total
         self.is_concave = link != links.RAO_KUPPER
+        self.is_full = bool(is_full(np.array(len(duels.first)), np.array(self.m)))
 
     def extras(self) -> dict[str, int]:
         """Return where the further parameters (advantage, tie) stand."""
@@ -207,8 +237,7 @@ class DuelLikelihood:
     def start(self) -> Floats:
         """Return log odds of winning, a good way to the optimum already."""
         d, m = self.duels, self.m
-        won = np.bincount(d.first, d.won + d.tied / 2, m) + np.bincount(d.second, d.lost + d.tied / 2, m)
-        lost = np.bincount(d.first, d.lost + d.tied / 2, m) + np.bincount(d.second, d.won + d.tied / 2, m)
+        won, lost = d.met / 2 + d.balance, d.met / 2 - d.balance
         point = np.zeros((1, self.size))
         odds = np.log((won + 1) / (lost + 1)) * (0.6 if self.link == links.THURSTONE else 1.0)
         point[0, :m] = odds - odds.mean()
@@ -217,22 +246,32 @@ class DuelLikelihood:
             point[0, -1] = np.clip(np.log(2 * share / (1 - share)), -5, 5)
         return point
 
-    def sample(self) -> None:
-        """Return nothing: counted duels are few enough."""
+    def sample(self) -> tuple[DuelLikelihood, int] | None:
+        """Return every so manieth of very many duels, and that number: they show where to start."""
+        d = self.duels
+        step = len(d.first) // max(ENOUGH_ROWS, 20 * self.m)
+        if step < 4:
+            return None
+        rows = d.every(step)
+        return DuelLikelihood(ObservedDuels(Duels(d.slot_ptr, np.array([0, len(rows.first)]), *rows), self.link)), step
 
     def evaluate(self, point: Floats) -> Floats:
         """Return the log-likelihood; what the derivatives need is kept."""
         key = point.tobytes()
         terms = self.recent.pop(key, None)
         if terms is None:
-            at = self.extras()
-            advantage, tie = (float(point[0, at[name]]) if name in at else 0.0 for name in ("advantage", "tie"))
-            score = np.ascontiguousarray(point[0, : self.m])
-            terms = kernels.duel_terms(self.duels.rows, score, advantage, tie, self.link)
+            terms = self._terms(point[0])
         self.terms = self.recent[key] = terms
         for old in list(self.recent)[:-RECENT]:
             self.recent.pop(old, None)
         return np.array([terms.value])
+
+    def _terms(self, point: Floats) -> DuelTerms:
+        d, score, at = self.duels, np.ascontiguousarray(point[: self.m]), self.extras()
+        if self.link == links.BRADLEY_TERRY and not self.has_order and np.ptp(score) < SPREAD:
+            return kernels.worth_terms(d.first, d.second, d.total, d.balance, score)
+        advantage, tie = (float(point[at[name]]) if name in at else 0.0 for name in ("advantage", "tie"))
+        return kernels.duel_terms(d.rows, score, advantage, tie, self.link)
 
     def gradient(self) -> Floats:
         """Return the gradient at the point last evaluated."""
@@ -267,12 +306,16 @@ class DuelLikelihood:
 
     def diagonal(self) -> Floats:
         """Return the diagonal of minus the second derivatives in the scores."""
-        d, curve = self.duels, self.terms.curve
-        return np.asarray(np.bincount(d.first, curve, self.m) + np.bincount(d.second, curve, self.m))
+        return self.terms.diagonal
 
     def product(self, x: Floats) -> Floats:
         """Return minus the second derivatives in the scores times columns."""
-        return kernels.laplacian_product(self.duels.first, self.duels.second, self.terms.curve, x)
+        d, curve = self.duels, self.terms.curve
+        if not self.is_full:
+            return kernels.laplacian_product(d.first, d.second, curve, x)
+        if self.matrix.get("curve") is not curve:
+            self.matrix.update(curve=curve, whole=kernels.laplacian(d.first, d.second, curve, self.m))
+        return kernels.matrix_product(self.matrix["whole"], np.ascontiguousarray(x))
 
     def noise(self, rng: np.random.Generator, n: int) -> Floats:
         """Draw columns whose covariance is minus the second derivatives in the scores: perturb every row."""
@@ -287,7 +330,7 @@ class DuelLikelihood:
 class StageLikelihood:
     """The likelihood of the stages of one instance."""
 
-    probes: ClassVar[tuple[int, int]] = ObservedStages.probes
+    probes = ObservedStages.probes
 
     def __init__(self, stages: Stages) -> None:
         self.stages = stages

@@ -24,6 +24,7 @@ from concordant.errors import InputError
 from concordant.kernels.bundles import Begin
 from concordant.kernels.newton import Objective, Summit, climb
 from concordant.models.costs import N_DRAWS, ways_of
+from concordant.models.factors import factor_of, inverted, log_determinant, solved
 from concordant.models.likelihoods import DuelLikelihood, LargeLikelihood, Observed
 from concordant.models.priors import LargePrior, Prior
 from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
@@ -31,6 +32,7 @@ from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
 SMALL_STEP = 1e-7  # after a full step this small the error is far smaller
 ROUGH_STEP = 0.02  # where only the evidence of a prior is wanted
 ROUGH_IN_BATCH = 1e-3
+QUADRATURE = 1e-7  # change of the mean logarithm of eigenvalues at which it is known well enough
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,34 @@ def fit(
     return fits
 
 
+def one_step(observed: Observed, prior: Prior, start: Sequence[Fit], small_step: float) -> list[Fit] | None:
+    """Return a rough fit of a large instance one Newton step from another, with its log-determinant.
+
+    The rise to the new point is that of a parabola, so that nothing is evaluated there. None where that is too rough,
+    the step being longer than ``small_step``, and where instances go in batches.
+    """
+    way, for_log_det, for_errors = ways_of(observed, prior, True)[0]
+    if len(start[0].instances) != len(observed.slot_ptr) - 1 or len(start[0].instances) > 1 or way == "batch":
+        return None
+    objective = LARGE[way].of(observed, prior)
+    point = _begin(objective, start[0].begin)
+    here, gradient = objective.evaluate(point), objective.gradient()
+    step, is_exact = objective.step(gradient)
+    if not is_exact.all() or np.abs(step).max() >= small_step:
+        return None
+    if for_log_det != way:
+        objective = LARGE[for_log_det].of(observed, prior)
+        objective.evaluate(point)
+    log_det = objective.log_det()
+    there, top = point + step, here + 0.5 * (step * gradient).sum(axis=1)
+    there[:, : objective.m] -= there[:, : objective.m].mean(axis=1, keepdims=True)
+    summit = Summit(there, np.abs(gradient).max(axis=1), np.ones(1, np.int32))
+    first = start[0]
+    found = objective.fitted(summit, (first.instances, first.slots, observed, prior, for_errors), log_det)
+    log_prior = objective.prior.value(there)
+    return [replace(found, value=top - log_prior, log_prior=log_prior)]
+
+
 def _joined(fits: Sequence[Fit], slot_ptr: Int64s) -> Begin:
     """Return where other fits ended, for all instances."""
     n = len(slot_ptr) - 1
@@ -260,15 +290,10 @@ class Matrix(Large):
 
     def step(self, gradient: Floats) -> tuple[Floats, Bools]:
         """Return the Newton step, and whether it is the exact one."""
-        from scipy.linalg import lapack
-
-        step, _ = lapack.dpotrs(self._factored(), gradient[0])
-        return step[None], self.is_exact
+        return solved(self._factored(), gradient[0])[None], self.is_exact
 
     def _factored(self) -> Floats:
         """Factorise the second derivatives; where they are not definite a bound, or with more on the diagonal."""
-        from scipy.linalg import lapack
-
         more = 0.0
         for tries in range(14):
             self.is_exact = np.array([tries == 0])
@@ -276,9 +301,9 @@ class Matrix(Large):
             if tries > 1:
                 more = max(10 * more, 1e-14 * float(np.trace(hessian)))
                 hessian[np.diag_indices(len(hessian))] += more
-            self.factor, failed = lapack.dpotrf(hessian.T, lower=0, overwrite_a=True)
-            if not failed:
-                return np.asarray(self.factor)
+            self.factor = factor_of(hessian)
+            if self.factor is not None:
+                return self.factor
         raise InputError("These comparisons cannot be fitted: give the model a prior, or a larger one.")
 
     def log_det(self) -> float:
@@ -286,22 +311,17 @@ class Matrix(Large):
         if self.factor is None or not self.is_exact.all():
             self._factored()
         assert self.factor is not None
-        return 2 * float(np.log(np.diag(self.factor)).sum()) - float(np.log(self.along[0]))
+        return log_determinant(self.factor) - float(np.log(self.along[0]))
 
     def times_inverse(self, columns: Floats) -> Floats:
         """Return the covariance of centred scores times columns."""
-        from scipy.linalg import lapack
-
-        found = lapack.dpotrs(self._factored(), self._filled(columns))[0][: self.m]
+        found = solved(self._factored(), self._filled(columns))[: self.m]
         return np.asarray(found - found.mean(axis=0))
 
     def with_errors(self, fitted: Fit) -> Fit:
         """Return the fit with its covariance."""
-        from scipy.linalg import lapack
-
         m, n = self.m, self.likelihood.size
-        inverse, _ = lapack.dpotri(self._factored(), overwrite_c=1)
-        whole = np.tril(inverse.T) + np.tril(inverse.T, -1).T  # Fortran's upper triangle is our lower one
+        whole = inverted(self._factored())
         extra = np.zeros((1, 2))
         for name, place in self.likelihood.extras().items():
             extra[0, int(name == "tie")] = whole[place, place]
@@ -395,23 +415,20 @@ class Products(Large):
         self._prepare(is_exact=True)
         n, root = len(self.diagonal), np.sqrt(self.diagonal)[:, None]
         probes, length = self.likelihood.probes
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], (n, probes))
-        before, here = np.zeros((n, probes)), signs / np.sqrt(n)
-        alpha, beta = np.zeros((length, probes)), np.zeros((length, probes))
+        here = np.random.default_rng(0).choice([-1.0, 1.0], (probes, n)).T / np.sqrt(n)
+        before, alpha, beta = np.zeros((n, probes)), np.zeros((length, probes)), np.zeros((length, probes))
+        found, last = 0.0, np.inf
         for k in range(length):
             following = self(here / root) / root - (beta[k - 1] if k else 0.0) * before
             alpha[k] = (following * here).sum(axis=0)
             following -= alpha[k] * here
             beta[k] = np.linalg.norm(following, axis=0)
             before, here = here, following / np.maximum(beta[k], 1e-300)
-        total = 0.0
-        for a, b in zip(alpha.T, beta.T, strict=True):
-            steps = int(np.argmax(b < 1e-10)) + 1 if (b < 1e-10).any() else length
-            nodes, vectors = np.linalg.eigh(
-                np.diag(a[:steps]) + np.diag(b[: steps - 1], 1) + np.diag(b[: steps - 1], -1)
-            )
-            total += n * float(vectors[0] ** 2 @ np.log(np.maximum(nodes, 1e-300)))
-        return total / probes + 2 * float(np.log(root).sum()) - float(np.log(self.level + self.prior.along[0]))
+            if k % 3 == 2 or k == length - 1:
+                found, last = quadrature(alpha[: k + 1], beta[: k + 1]), found
+                if abs(found - last) <= QUADRATURE:
+                    break
+        return n * found + 2 * float(np.log(root).sum()) - float(np.log(self.level + self.prior.along[0]))
 
     def times_inverse(self, columns: Floats) -> Floats:
         """Return the covariance of centred scores times columns."""
@@ -453,6 +470,16 @@ class Products(Large):
         # All scores up by the same is no uncertainty: its share is known exactly.
         variance -= 1 / (m * (self.level + self.prior.along[0]))
         return variance, drawn - drawn.mean(axis=0)
+
+
+def quadrature(alpha: Floats, beta: Floats) -> float:
+    """Return the mean logarithm of the eigenvalues, from the coefficients of Lanczos steps, a column per start."""
+    total = 0.0
+    for a, b in zip(alpha.T, beta.T, strict=True):
+        steps = int(np.argmax(b < 1e-10)) + 1 if (b < 1e-10).any() else len(a)
+        nodes, vectors = np.linalg.eigh(np.diag(a[:steps]) + np.diag(b[: steps - 1], 1) + np.diag(b[: steps - 1], -1))
+        total += float(vectors[0] ** 2 @ np.log(np.maximum(nodes, 1e-300)))
+    return total / len(alpha.T)
 
 
 LARGE: dict[str, type[Large]] = {"matrix": Matrix, "products": Products}

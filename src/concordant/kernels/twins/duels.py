@@ -11,7 +11,15 @@ from concordant.kernels.bundles import Ballots, Begin, Belief, DuelRows, DuelTer
 from concordant.kernels.newton import fit_all
 from concordant.types import Floats, Int32s, Int64s
 
-__all__ = ["ballot_slopes", "duel_terms", "fit_duels", "laplacian", "laplacian_product"]
+__all__ = [
+    "ballot_slopes",
+    "duel_terms",
+    "fit_duels",
+    "laplacian",
+    "laplacian_product",
+    "matrix_product",
+    "worth_terms",
+]
 
 PAIRS_AT_ONCE = 1_000_000
 
@@ -26,8 +34,24 @@ def duel_terms(duels: DuelRows, score: Floats, advantage: float, tie: float, lin
     gradient = np.bincount(duels.first, found.slope, n) - np.bincount(duels.second, found.slope, n)
     slope_x = float(found.slope_x.sum())
     bend = float(links.bend_of_tie(link, x, np.array(slope_x)))
+    diagonal = np.bincount(duels.first, found.curve, n) + np.bincount(duels.second, found.curve, n)
     rows = (found.slope, found.curve, found.cross if links.has_tie_parameter(link) else np.empty(0))
-    return DuelTerms(float(found.value.sum()), gradient.astype(float), *rows, slope_x, float(found.curve_x.sum()), bend)
+    slots = (gradient.astype(float), diagonal.astype(float))
+    return DuelTerms(float(found.value.sum()), *slots, *rows, slope_x, float(found.curve_x.sum()), bend)
+
+
+def worth_terms(first: Int32s, second: Int32s, total: Floats, balance: Floats, score: Floats) -> DuelTerms:
+    """Return the terms of Bradley-Terry where nobody is shown first.
+
+    ``total`` is how much was counted by row, ``balance`` how much slots won more than half of that.
+    """
+    n, d = len(score), score[first] - score[second]
+    up, down, _ = links.chances(links.BRADLEY_TERRY, d, np.zeros(len(d)))
+    curve, surplus = total * up * down, total * (up - down) / 2
+    gradient = balance - np.bincount(first, surplus, n) + np.bincount(second, surplus, n)
+    diagonal = np.bincount(first, curve, n) + np.bincount(second, curve, n)
+    value = float(balance @ score - total @ (np.abs(d) / 2 + np.log1p(np.exp(-np.abs(d)))))
+    return DuelTerms(value, gradient, diagonal.astype(float), np.empty(0), curve, np.empty(0), 0.0, 0.0, 0.0)
 
 
 def laplacian(first: Int32s, second: Int32s, weight: Floats, size: int) -> Floats:
@@ -45,6 +69,11 @@ def laplacian_product(first: Int32s, second: Int32s, weight: Floats, x: Floats) 
     off = coo_array((weight, (first, second)), shape=(n, n)).tocsr()
     degree = np.bincount(first, weight, n) + np.bincount(second, weight, n)
     return np.asarray(degree[:, None] * x - off @ x - off.T @ x)
+
+
+def matrix_product(matrix: Floats, x: Floats) -> Floats:
+    """Return a dense matrix times few columns."""
+    return np.asarray(matrix @ x)
 
 
 def ballot_slopes(

@@ -8,7 +8,7 @@ from concordant.kernels.bundles import Ballots, DuelRows, Tally
 from concordant.kernels.twins.layouts import blocks_of, pointers, preference_steps, segment_of
 from concordant.types import AnyArray, Bytes, Floats, Int64s
 
-__all__ = ["group_duels", "level_counts", "matrix_duels", "tally_votes"]
+__all__ = ["count_duels", "group_duels", "level_counts", "matrix_duels", "tally_votes"]
 
 
 def tally_votes(winner: AnyArray, loser: AnyArray, tie: Bytes, weight: Floats, low: int, span: int) -> Tally:
@@ -48,6 +48,23 @@ def matrix_duels(slot_ptr: Int64s, wins: Floats, ties: Floats) -> tuple[Int64s, 
         ptr.append(ptr[-1] + len(i))
     first, second, up, down, even = (np.concatenate([part[c] for part in parts]) for c in range(5))
     return np.array(ptr, np.int64), DuelRows(first.astype(np.int32), second.astype(np.int32), up, down, even)
+
+
+def count_duels(ballots: Ballots) -> tuple[Int64s, DuelRows]:
+    """Return the duels of ballots, first < second: all pairs but for ties in the last tier of an open ballot."""
+    indptr, tier, slot = ballots.indptr, ballots.tier, ballots.entry_slot
+    ballot = segment_of(indptr)
+    later = indptr[ballot + 1] - np.arange(len(ballot)) - 1
+    ahead = np.repeat(np.arange(len(ballot)), later)
+    behind = ahead + 1 + np.arange(len(ahead)) - np.repeat(np.cumsum(later) - later, later)
+    is_tie, owner = tier[ahead] == tier[behind], ballot[ahead]
+    is_free = is_tie & (ballots.is_open[owner] != 0) & (tier[ahead] == tier[indptr[owner + 1] - 1])
+    ahead, behind, is_tie, weight = ahead[~is_free], behind[~is_free], is_tie[~is_free], ballots.weight[owner[~is_free]]
+    better, worse = slot[ahead], slot[behind]
+    won, lost = weight * (~is_tie & (better < worse)), weight * (~is_tie & (better > worse))
+    first, second = np.minimum(better, worse), np.maximum(better, worse)
+    rows = group_duels(first, second, won, lost, weight * is_tie, int(ballots.slot_ptr[-1]))
+    return np.searchsorted(rows.first, ballots.slot_ptr).astype(np.int64), rows
 
 
 def level_counts(ballots: Ballots, level: Floats) -> Floats:

@@ -48,7 +48,7 @@ def test_a_search_finds_the_top_of_the_exact_evidence(m, n, spread):
 
 
 def test_one_step_from_a_fit_is_nearly_the_fit():
-    observed = ObservedDuels(Counting().duels(votes(2, 200, 40_000)), links.BRADLEY_TERRY)
+    observed = ObservedDuels(Counting().duels(votes(2, 500, 100_000)), links.BRADLEY_TERRY)
     start = solve.fit(observed, prior_of(1.0), way="matrix", with_log_det=True)
     for way in ("matrix", "products"):
         exact = solve.fit(observed, prior_of(1.3), start, way=way, with_log_det=True)

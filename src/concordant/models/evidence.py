@@ -110,7 +110,7 @@ class PriorSearch:
             prior, start, found = self.prior_of(strength), None, None
             if self._climbed:
                 start = self._known[min(self._climbed, key=lambda one: abs(log(one / strength)))]
-                found = solve.one_step(self.observed, prior, start, solve.ROUGH_STEP)
+                found = solve.one_step(self.observed, prior, start)
             if found is None:
                 found = solve.fit(self.observed, prior, start, solve.ROUGH_STEP, with_log_det=True)
                 self._climbed.append(strength)

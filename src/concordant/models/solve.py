@@ -32,6 +32,7 @@ from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
 SMALL_STEP = 1e-7  # after a full step this small the error is far smaller
 ROUGH_STEP = 0.02  # where only the evidence of a prior is wanted
 ROUGH_IN_BATCH = 1e-3
+ROUGH_RISE = 0.05  # what may be left out of the height of the objective, where only the evidence is wanted
 QUADRATURE = 1e-7  # change of the mean logarithm of eigenvalues at which it is known well enough
 
 
@@ -156,11 +157,12 @@ def fit(
     return fits
 
 
-def one_step(observed: Observed, prior: Prior, start: Sequence[Fit], small_step: float) -> list[Fit] | None:
+def one_step(observed: Observed, prior: Prior, start: Sequence[Fit]) -> list[Fit] | None:
     """Return a rough fit of a large instance one Newton step from another, with its log-determinant.
 
-    The rise to the new point is that of a parabola, so that nothing is evaluated there. None where that is too rough,
-    the step being longer than ``small_step``, and where instances go in batches.
+    The rise to the new point is that of a parabola, so that nothing is evaluated there. None where that may be too
+    rough (a third derivative is at most the second, of which each is one of a difference of two scores), and where
+    instances go in batches.
     """
     way, for_log_det, for_errors = ways_of(observed, prior, True)[0]
     if len(start[0].instances) != len(observed.slot_ptr) - 1 or len(start[0].instances) > 1 or way == "batch":
@@ -169,7 +171,8 @@ def one_step(observed: Observed, prior: Prior, start: Sequence[Fit], small_step:
     point = _begin(objective, start[0].begin)
     here, gradient = objective.evaluate(point), objective.gradient()
     step, is_exact = objective.step(gradient)
-    if not is_exact.all() or np.abs(step).max() >= small_step:
+    beyond = float(objective.likelihood.diagonal() @ np.abs(step[0, : objective.m]) ** 3) * 2 / 3
+    if not is_exact.all() or beyond > ROUGH_RISE:
         return None
     if for_log_det != way:
         objective = LARGE[for_log_det].of(observed, prior)

@@ -7,7 +7,8 @@
     python3 dev.py check          the one-minute check before every commit: lint and the quick tests
     python3 dev.py build          compile the kernels anew and say which back end is active
     python3 dev.py docs           build the documentation into docs/_build, warnings are errors
-    python3 dev.py bench NAME...  run benchmarks against rival libraries, in an environment of their own
+    python3 dev.py bench NAME...  run benchmarks against rival libraries, in an environment of their own ("bench users":
+                                  default calls, warm and in fresh processes; "bench --list" shows all)
     python3 dev.py sanitize       run kernel tests and readers with kernels that report every wrong address
     python3 dev.py fuzz MINUTES   damage files of every format and read them, in processes with limits
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,17 +15,42 @@ pytest.importorskip("resource", reason="the benchmarks measure CPU time the POSI
 from benchmarks import coverage, priors
 from benchmarks.__main__ import main
 from benchmarks.child import SEED, measure
-from benchmarks.core import LeftOutError, Task, Work, families, find, is_same_ranking, rival_task, select
+from benchmarks.core import (
+    Curve,
+    Inputs,
+    LeftOutError,
+    Task,
+    Work,
+    curves,
+    families,
+    find,
+    is_same_ranking,
+    rival_task,
+    select,
+    select_curves,
+)
+from benchmarks.runner import growth, jump
+from benchmarks.works.users.growth import KINDS, WITHOUT
+
+from concordant.registry import METHODS
 
 WORKS = [work for works in families().values() for work in works]
+CURVES = [curve for given in curves().values() for curve in given]
 PAIRS = [(work, rival) for work in WORKS for rival in work.rivals]
 
 
+def inputs_of(work: Work) -> Inputs:
+    """Make the inputs, where the library that holds them is there."""
+    try:
+        return work.make(work.sizes["tiny"], SEED)
+    except ModuleNotFoundError as error:
+        pytest.skip(f"{error.name} is not installed")
+
+
+@pytest.mark.filterwarnings("default:unsafe cast")  # numba's, where ranx compiles
 @pytest.mark.parametrize(("work", "rival"), PAIRS, ids=lambda value: getattr(value, "name", value))
 def test_answers_agree(work: Work, rival: str) -> None:
-    if work.name == "rrf-arrow":
-        pytest.importorskip("pyarrow")
-    inputs = work.make(work.sizes["tiny"], SEED)
+    inputs = inputs_of(work)
     try:
         theirs = rival_task(rival, work, inputs)
     except LeftOutError as error:
@@ -36,7 +62,7 @@ def test_answers_agree(work: Work, rival: str) -> None:
 
 @pytest.mark.parametrize("work", [work for work in WORKS if not work.rivals], ids=lambda work: work.name)
 def test_works_without_rivals_run(work: Work) -> None:
-    task = work.ours(work.make(work.sizes["tiny"], SEED))
+    task = work.ours(inputs_of(work))
     assert all(np.isfinite(column).all() for column in task.answer(task.call()).values())
 
 
@@ -51,6 +77,57 @@ def test_the_command_prints_a_row_and_writes_json(tmp_path: Path, capsys: pytest
     assert "plain_python" in capsys.readouterr().out
 
 
+def test_first_calls_and_growth_are_measured_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "figures.json"
+    names = ["users-fuse-3x10", "growth-borda-items"]
+    assert main([*names, "--size", "tiny", "--rivals", "plain_python", "--json", str(path)]) == 0
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert [(row["call"], row["rival"]) for row in found["rows"]] == [
+        ("warm", "plain_python"),
+        ("warm", "budget"),
+        ("first", "plain_python"),
+    ]
+    assert all(row["ours_seconds"] > 0 and row["ours_memory"] > 0 for row in found["rows"])
+    assert [point["at"] for point in found["curves"][0]["points"]] == [6, 12, 24]
+    assert "growth-borda-items" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("curve", CURVES, ids=lambda curve: curve.name)
+def test_curves_run(curve: Curve) -> None:
+    for size in curve.sizes["tiny"]:
+        curve.ours(curve.make(size, SEED)).call()
+
+
+def test_curves_rise_along_their_axis() -> None:
+    for curve in CURVES:
+        assert set(curve.sizes) == {"tiny", "small", "full"}
+        for along in curve.sizes.values():
+            at = [size[curve.axis] for size in along]
+            assert at == sorted(set(at))
+            assert len(at) >= 3
+
+
+def test_the_growth_of_every_method_is_declared_or_it_is_said_why_not() -> None:
+    declared = [method for kind in KINDS for method in kind.methods]
+    unsupervised = [name for name in METHODS.names() if "labels" not in METHODS.find(name).needs]
+    assert sorted([*declared, *WITHOUT]) == sorted(unsupervised)
+
+
+def test_exponents_and_jumps_are_read_off_the_costs() -> None:
+    at = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+    assert growth(at, 3 * at**2) == pytest.approx(2)
+    assert jump(at, 3 * at**2) == pytest.approx(1)
+    assert jump(at[:3], at[:3]) is None
+    cliff = np.where(at < 5, 1.0, 10.0) * at
+    assert jump(at, cliff) > 2
+
+
+def test_first_calls_start_light() -> None:
+    code = "import sys, benchmarks.child; from benchmarks.core import family; family('users'); "
+    code += "import benchmarks.rivals.plain_python; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent.parent, check=False).returncode == 0
+
+
 def test_an_unknown_name_is_refused_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["nonsense"])
@@ -60,11 +137,13 @@ def test_an_unknown_name_is_refused_with_the_known_ones(capsys: pytest.CaptureFi
 def test_the_list_names_every_work(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--list"])
     listed = capsys.readouterr().out
-    assert all(work.name in listed for work in WORKS)
+    assert all(one.name in listed for one in (*WORKS, *CURVES))
 
 
 def test_a_family_stands_for_its_works() -> None:
     assert [work.name for work in select(["rrf", "kendall", "rrf"])] == ["rrf", "rrf-arrow", "kendall", "kendall-long"]
+    assert select_curves(["users"]) == CURVES
+    assert select(["curve-plackett-luce"]) == []
 
 
 def test_a_missing_library_is_left_out_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

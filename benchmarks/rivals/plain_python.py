@@ -7,8 +7,6 @@ from collections import defaultdict
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from benchmarks.core import Answer, Inputs, LeftOutError, Task
 
 Scored = list[tuple[str, float]]
@@ -19,6 +17,8 @@ def _best_first(scores: dict[str, float]) -> Scored:
 
 
 def _ranking(fused: dict[str, Scored]) -> Answer:
+    import numpy as np
+
     rows = [(int(query[1:]), int(item[1:]), score) for query, scored in fused.items() for item, score in scored]
     instance, item, score = zip(*rows, strict=True)
     return {"instance": np.array(instance), "item": np.array(item), "score": np.array(score)}
@@ -51,12 +51,17 @@ def _rrf_columns(inputs: Inputs) -> tuple[Any, Any, Any]:
 
 def rrf_arrow(inputs: Inputs) -> Task:
     """Fuse as above: a loop needs Python objects, so they are made beforehand, one per distinct label."""
+    import numpy as np
+
     objects = {"rank": inputs["rank"].to_pylist()}
     for name in ("query", "document"):
         encoded = inputs[name].dictionary_encode()
         labels = np.array(encoded.dictionary.to_pylist(), object)
         objects[name] = labels[encoded.indices.to_numpy()].tolist()
     return rrf(objects)
+
+
+users_rrf_strings, users_rrf_arrow = rrf, rrf_arrow
 
 
 def fuse(inputs: Inputs) -> Task:
@@ -73,7 +78,7 @@ def fuse(inputs: Inputs) -> Task:
     return Task(fuse_lists, lambda scored: _ranking({"q0": scored}))
 
 
-fuse_short = fuse_many = fuse
+fuse_short = fuse_many = users_fuse_3x10 = users_fuse_10x10 = users_fuse_10x100 = fuse
 
 
 def borda(inputs: Inputs) -> Task:
@@ -111,6 +116,9 @@ def copeland(inputs: Inputs) -> Task:
     return Task(duel, _centred)
 
 
+users_borda, users_copeland = borda, copeland
+
+
 def retrieval(inputs: Inputs) -> Task:
     """Evaluate from dictionaries of scores and of labels."""
     run, judgements = dictionaries(inputs)
@@ -119,6 +127,8 @@ def retrieval(inputs: Inputs) -> Task:
         return [_ndcg_and_precision(run[query], judgements[query]) for query in run]
 
     def answer(values: list[tuple[float, float]]) -> Answer:
+        import numpy as np
+
         ndcg, precision = zip(*values, strict=True)
         return {"ndcg": np.array(ndcg), "map": np.array(precision)}
 

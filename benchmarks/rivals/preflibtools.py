@@ -29,3 +29,6 @@ def preflib(inputs: Inputs) -> Task:
         return {"voters": np.array(voters, np.float64), "check": np.array(checks, np.float64)}
 
     return Task(lambda: [OrdinalInstance(path) for path in inputs["paths"]], answer)
+
+
+users_preflib_soc = preflib

@@ -23,3 +23,27 @@ def retrieval(inputs: Inputs) -> Task:
 
 
 retrieval_arrays = retrieval
+
+
+def users_fuse_3x10(inputs: Inputs) -> Task:
+    """Build a Run of every list and fuse them; scores fall with the place."""
+    import ranx
+
+    def call() -> dict[str, float]:
+        runs = [
+            ranx.Run({"q": {document: 1.0 / place for place, document in enumerate(one, 1)}}) for one in inputs["lists"]
+        ]
+        return ranx.fuse(runs, norm=None, method="rrf").run["q"]
+
+    def answer(fused: dict[str, float]) -> Answer:
+        scored = sorted(dict(fused).items(), key=lambda pair: -pair[1])
+        return {
+            "instance": np.zeros(len(scored)),
+            "item": np.array([int(document[1:]) for document, _ in scored]),
+            "score": np.array([score for _, score in scored]),
+        }
+
+    return Task(call, answer)
+
+
+users_fuse_10x10 = users_fuse_10x100 = users_fuse_3x10

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.core import Answer, Inputs, Size, Task, Work, is_close, sizes
+from benchmarks.core import Answer, Inputs, Size, Task, Work, folder, is_close, sizes
 
 ELECTIONS = sizes("files orders alternatives", tiny=(3, 5, 4), small=(40, 100, 12), full=(400, 250, 25))
 VOTES = sizes("votes items", tiny=(1000, 5), small=(200_000, 50), full=(10_000_000, 220))
-
-
-def _folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="concordant-bench-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
 
 
 # ---- PrefLib ----
 def make_elections(size: Size, seed: int) -> Inputs:
     """Write soi files: each order ranks some of the alternatives."""
     rng = np.random.default_rng(seed)
-    folder = _folder()
+    place = folder()
     n = size["alternatives"]
     names = "".join(f"# ALTERNATIVE NAME {k}: Candidate {k}\n" for k in range(1, n + 1))
     for file in range(size["files"]):
@@ -37,8 +27,8 @@ def make_elections(size: Size, seed: int) -> Inputs:
         head += "# MODIFICATION TYPE: original\n# RELATES TO: \n# RELATED FILES: \n# PUBLICATION DATE: 2026-01-01\n"
         head += f"# MODIFICATION DATE: 2026-01-01\n# NUMBER ALTERNATIVES: {n}\n# NUMBER VOTERS: {counts}\n"
         head += f"# NUMBER UNIQUE ORDERS: {len(lines)}\n{names}"
-        (folder / f"{file:05d}.soi").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
-    return {"paths": sorted(str(path) for path in folder.iterdir())}
+        (place / f"{file:05d}.soi").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+    return {"paths": sorted(str(path) for path in place.glob("*.soi"))}
 
 
 def read_elections(inputs: Inputs) -> Task:
@@ -64,7 +54,7 @@ def make_votes(size: Size, seed: int) -> Inputs:
     """Write a csv of votes between items, one in ten a tie."""
     import duckdb
 
-    path = _folder() / "votes.csv"
+    path = folder() / "votes.csv"
     n = size["items"]
     duckdb.sql(
         f"COPY (SELECT 'item-' || i AS winner, 'item-' || ((i + 1 + j) % {n}) AS loser, t AS tie, w AS weight FROM "

@@ -86,6 +86,14 @@ def test_numbers_of_a_list_are_read_alike(values: list[object]) -> None:
         np.testing.assert_array_equal(ours, twin)
 
 
+@given(st.lists(st.integers(-(2**64), 2**64) | st.booleans() | st.floats() | st.just("x"), max_size=9))
+def test_whole_numbers_of_a_list_are_read_alike(values: list[object]) -> None:
+    (ours, bad), (twin, twin_bad) = compiled.list_integers(values), twins.list_integers(values)
+    assert bad == twin_bad
+    if bad < 0:
+        np.testing.assert_array_equal(ours, twin)
+
+
 ARROW = pa.table(
     {
         "text": ["a", None, "bb", "a", "a text too long to stand in a view"],

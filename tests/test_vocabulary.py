@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from concordant import Preferences
 from concordant.errors import InputError, UnknownNameError
 from concordant.kernels import twins
 from concordant.vocabulary import Vocabulary, encode, encode_together
@@ -55,6 +56,19 @@ def test_whole_numbers_are_labels_too(values: list[int]) -> None:
     codes, vocabulary = encode(np.array(values, np.int64))
     assert [vocabulary[code] for code in codes.tolist()] == [str(value) for value in values]
     assert codes.tolist() == twins.encode_ints(np.array(values, np.int64))[0].tolist()
+
+
+def test_whole_numbers_are_the_same_labels_however_they_come(backend: str) -> None:
+    winner, loser = [5, 3, 2**63 - 1, 5], [3, -4, 5, -4]
+    rows = [(str(a), str(b)) for a, b in zip(winner, loser, strict=True)]
+    columns = [(winner, loser), (tuple(winner), iter(loser)), (list(map(str, winner)), list(map(str, loser)))]
+    columns += [(np.array(winner), np.array(loser)), (list(np.array(winner)), list(np.array(loser)))]
+    for one, other in columns:
+        prefs = Preferences.from_pairs(one, other)
+        assert prefs.items.labels == ["5", "3", "-4", str(2**63 - 1)]
+        assert [tuple(prefs.items.take(prefs.item[k : k + 2])) for k in range(0, 8, 2)] == rows
+    huge = np.array([2**64 - 1, 7], np.uint64)
+    assert encode(huge)[1].labels == encode(huge.tolist())[1].labels == [str(2**64 - 1), "7"]
 
 
 def test_several_columns_share_a_vocabulary_in_reading_order() -> None:

@@ -15,7 +15,15 @@ from concordant import kernels
 from concordant.errors import InputError
 from concordant.frozen import freeze
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
-from concordant.vocabulary import Vocabulary, encode, encode_together, read_arrow, shorten, speaks_arrow
+from concordant.vocabulary import (
+    Vocabulary,
+    encode,
+    encode_together,
+    encode_whole_numbers,
+    read_arrow,
+    shorten,
+    speaks_arrow,
+)
 
 Parts = dict[str, Any]
 
@@ -76,10 +84,14 @@ def gather_pairs(
     winner: object, loser: object, *, tie: object = None, winner_first: object = None, **columns: object
 ) -> Parts:
     """One comparison per row. Where ``tie`` is true the two drew, where ``winner_first`` is the winner came first."""
-    (win, lose), vocabulary = encode_together([winner, loser], "item")
-    n = _same_rows(win, lose)
-    item = np.empty(2 * n, np.int32)
-    item[0::2], item[1::2] = win, lose
+    coded = encode_whole_numbers([winner, loser])
+    if coded is None:
+        (win, lose), vocabulary = encode_together([winner, loser], "item")
+        item = np.empty(2 * _same_rows(win, lose), np.int32)
+        item[0::2], item[1::2] = win, lose
+    else:
+        item, vocabulary = coded
+    n = len(item) // 2
     tier = np.zeros(2 * n, np.int32)
     tier[1::2] = 1 if tie is None else ~as_flags(tie, n, "tie")
     parts = _pair_parts(vocabulary, item, tier)

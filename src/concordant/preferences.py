@@ -220,7 +220,7 @@ class Preferences(Frozen):
         """
         columns = {"weight": weight, "tie": tie, "instance": instance, "winner_first": winner_first}
         if not merge:
-            return cls(**gather.gather_pairs(winner, loser, agent=agent, **columns))
+            return _listed_pairs(gather.gather_pairs(winner, loser, agent=agent, **columns))
         is_plain = instance is None and winner_first is None
         parts = gather.tally_pairs(winner, loser, weight=weight, tie=tie) if is_plain else None
         return cls(**parts) if parts else cls(**gather.gather_pairs(winner, loser, **columns)).merge(agents=False)
@@ -382,6 +382,14 @@ class Preferences(Frozen):
         from concordant.describing import summarise
 
         return summarise(self)._repr_html_()
+
+
+def _listed_pairs(parts: dict[str, Any]) -> Preferences:
+    """Make preferences of pairs; those of nothing but two items each are right unless an item meets itself."""
+    item = parts["item"]
+    if parts.keys() - {"items", "indptr", "item", "tier", "form"} or (item[0::2] == item[1::2]).any():
+        return Preferences(**parts)
+    return Preferences.unchecked(said_form=parts.pop("form"), **parts)
 
 
 def _codes(vocabulary: Vocabulary | None, labels: Iterable[object] | object, what: str) -> Int32s:

@@ -19,6 +19,7 @@ from concordant import kernels
 from concordant.errors import InputError, UnknownNameError, suggest
 from concordant.types import AnyArray, Bytes, Int32s, Int64s
 
+LARGEST = np.iinfo(np.int64).max
 UNSEEN = np.iinfo(np.int64).max // 64  # the first row of a label that no row bears
 
 
@@ -126,12 +127,12 @@ def encode(column: object, what: str = "item") -> Coded:
     if isinstance(column, np.ndarray):
         if column.ndim != 1:
             raise InputError(f"The {what} column has {column.ndim} dimensions: give one label per row.")
-        if column.dtype.kind in "iu":
-            return _encode_ints(column)
         if column.dtype.kind == "f":
             return _encode_floats(column, what)
-        column = column.tolist()
-    values: list[Any] = column  # type: ignore[assignment]
+    whole = _integers(column)
+    if whole is not None:
+        return _encode_ints(whole)
+    values: list[Any] = column.tolist() if isinstance(column, np.ndarray) else column  # type: ignore[assignment]
     codes, first, bad = kernels.encode_objects(values)
     if bad >= 0:
         values = _as_texts(values, what)
@@ -142,6 +143,17 @@ def encode(column: object, what: str = "item") -> Coded:
 def encode_together(columns: Sequence[object], what: str = "item") -> tuple[list[Int32s], Vocabulary]:
     """Number the labels of several columns with one vocabulary, in order of first appearance row by row."""
     return join_columns([encode(column, what) for column in columns])
+
+
+def encode_whole_numbers(columns: Sequence[object]) -> Coded | None:
+    """Number the labels of columns of whole numbers as ``encode_together`` does, but return the codes row by row.
+
+    None where a column holds anything else, or they differ in length.
+    """
+    whole = [column for column in map(_integers, columns) if column is not None]
+    if len(whole) < len(columns) or len({len(column) for column in whole}) > 1:
+        return None
+    return _encode_ints(np.stack(whole, 1).reshape(-1))
 
 
 def join_columns(columns: Sequence[Coded]) -> tuple[list[Int32s], Vocabulary]:
@@ -235,6 +247,20 @@ def _checked(codes: AnyArray, vocabulary: Vocabulary, what: str) -> Coded:
     if len(codes) and (codes.min() < 0 or codes.max() >= len(vocabulary)):
         raise InputError(f"A code of the {what} column lies outside its vocabulary of {len(vocabulary)} labels.")
     return codes, vocabulary
+
+
+def _integers(column: object) -> Int64s | None:
+    """Return a column of whole numbers as such; None where it is anything else, or one of them is huge."""
+    if isinstance(column, np.ndarray):
+        if column.ndim != 1 or column.dtype.kind not in "iu" or (column.size and column.max() > LARGEST):
+            return None
+        return np.ascontiguousarray(column, np.int64)
+    if not isinstance(column, list) or not column or isinstance(column[0], str):
+        return None
+    whole, bad = kernels.list_integers(column)
+    if bad >= 0 and all(issubclass(kind, np.integer) for kind in set(map(type, column))):
+        return _integers(np.array(column))
+    return whole if bad < 0 else None
 
 
 def _encode_ints(column: AnyArray) -> Coded:

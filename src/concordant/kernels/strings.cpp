@@ -151,6 +151,21 @@ nb::tuple list_numbers(nb::list values) {
     return nb::make_tuple(out.give(), bad);
 }
 
+// Whole numbers of a list of int; the index of the first other element (a bool, a huge int) comes last, else -1.
+nb::tuple list_integers(nb::list values) {
+    size_t n = nb::len(values);
+    Buffer<int64_t> out(n, 0);
+    PyObject *const *objects = PySequence_Fast_ITEMS(values.ptr());
+    int64_t bad = -1;
+    for (size_t k = 0; k < n && bad < 0; ++k) {
+        PREFETCH(objects[k + BLOCK < n ? k + BLOCK : k]);
+        int overflow = !PyLong_CheckExact(objects[k]);
+        if (!overflow) out[k] = PyLong_AsLongLongAndOverflow(objects[k], &overflow);
+        if (overflow) bad = static_cast<int64_t>(k);
+    }
+    return nb::make_tuple(out.give(), bad);
+}
+
 // Codes of an integer column: a direct table when the range is modest, hashing otherwise.
 nb::tuple encode_ints(In<int64_t> values) {
     size_t n = values.size();
@@ -194,6 +209,7 @@ void bind_strings(nb::module_ &m) {
     m.def("encode_objects", &encode_objects, "values"_a);
     m.def("encode_lists", &encode_lists, "lists"_a);
     m.def("fuse_lists", &fuse_lists, "lists"_a, "weight"_a.noconvert(), "k"_a);
+    m.def("list_integers", &list_integers, "values"_a);
     m.def("list_numbers", &list_numbers, "values"_a);
     m.def("encode_ints", &encode_ints, "values"_a.noconvert());
 }

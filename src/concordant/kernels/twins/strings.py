@@ -11,7 +11,7 @@ from concordant.kernels.bundles import LabelLists
 from concordant.kernels.twins.layouts import by_appearance, encode
 from concordant.types import Floats, Int32s, Int64s
 
-__all__ = ["encode_ints", "encode_lists", "encode_objects", "fuse_lists", "list_numbers"]
+__all__ = ["encode_ints", "encode_lists", "encode_objects", "fuse_lists", "list_integers", "list_numbers"]
 
 
 def encode_objects(values: list[Any]) -> tuple[Int32s, Int64s, int]:
@@ -57,6 +57,16 @@ def fuse_lists(lists: list[Any], weight: Floats, k: float) -> tuple[list[str], F
         for place, label in enumerate(members, 1):
             score[label] = score.get(label, 0.0) + one / (k + place)
     return list(score), np.array(list(score.values())), True
+
+
+def list_integers(values: list[Any]) -> tuple[Int64s, int]:
+    """Return the whole numbers of a list of int, and the index of the first other element or -1."""
+    out = np.zeros(len(values), np.int64)
+    for k, value in enumerate(values):
+        if type(value) is not int or not -(2**63) <= value < 2**63:
+            return out, k
+        out[k] = value
+    return out, -1
 
 
 def list_numbers(values: list[Any]) -> tuple[Floats, int]:

@@ -17,6 +17,7 @@ _HOME = {
     "Method": "method",
     "param": "params",
     "ExpertFeatures": "features",
+    "FusionFeatures": "features",
     "rank": "api",
     "fuse": "fusing",
     "compare": "comparing",

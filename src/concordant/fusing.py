@@ -30,7 +30,7 @@ _HOW = "write each best first, like ['d1', 'd2'], or with scores, like {'d1': 0.
 
 
 def fuse(
-    lists: Iterable[Results],
+    lists: Iterable[Results] | Mapping[str, Results],
     method: str | Method = "rrf",
     *,
     weights: Sequence[float] | None = None,
@@ -41,10 +41,15 @@ def fuse(
     Each list stands best first (inner lists or sets are ties), or has scores that decide the order: ``{"d1": 0.9}`` or
     ``[("d1", 0.9)]``. ``weights`` says how many times each list counts. The same as ranking
     ``Preferences.from_rankings(lists)`` (with scores: ``from_ratings``), but as fast as a hand-written loop.
+
+    A method that learnt from labels (``cc.load("model.cc")``) takes a list per agent it was trained on, in that order
+    and empty for those that are silent, or lists by name: ``{"bm25": [...], "dense": [...]}``.
     """
+    chosen = _method(method, params)
+    if isinstance(lists, Mapping) and hasattr(chosen, "arranged"):
+        lists = chosen.arranged(lists)
     lists = _listed(lists)
     weight = _weights(weights, len(lists))
-    chosen = _method(method, params)
     direct = getattr(chosen, "fuse", None)
     ranking: Ranking | None = None if direct is None else direct(lists, weight)
     return _fuse_scored(lists, chosen, direct, weight) if ranking is None else ranking
@@ -61,6 +66,9 @@ def _fuse_scored(lists: list[Any], method: Method, direct: Any, weight: Floats) 
         lists = [given if one is None else _tiers(one) for one, given in zip(scored, lists, strict=True)]
         if direct is not None and any(scored) and (ranking := direct(lists, weight)) is not None:
             return ranking  # type: ignore[no-any-return]
+    of_agents = getattr(method, "preferences_of", None)
+    if of_agents is not None:
+        return method.rank(of_agents(lists, weight))
     prefs = _rated(scored, weight) if are_scored else _ranked(lists, weight)
     try:
         return method.rank(prefs)

@@ -123,6 +123,45 @@ def plot_agents(ranking: Ranking, path: str | os.PathLike[str] | None = None, *,
     return _finish(figure, path)
 
 
+def plot_experts(
+    trust: Mapping[str, float],
+    rows: Mapping[str, Mapping[str, float]] | None,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    top: int = 40,
+    title: str = "experts",
+) -> Any:
+    """Draw how far experts are trusted, most first and, where ``rows`` are given, what each one's word is worth.
+
+    ``rows`` hold by expert what its first, its last and an unranked document get.
+    """
+    ordered = sorted(trust, key=lambda name: -trust[name])
+    n = min(top, len(ordered))
+    if n < len(ordered):
+        ordered = [*ordered[: n - n // 2], *ordered[-(n // 2) :]]
+    figure, axes = panels(1 if rows is None else 2, 5.5 if rows is None else 9.0, 1.2 + 0.25 * n)
+    place = np.arange(n)
+    axes[0].barh(place, [trust[name] for name in ordered], color=ACCENT, alpha=0.75, height=0.7)
+    axes[0].set_yticks(place, [shorten(name, LABEL_WIDTH) for name in ordered])
+    axes[0].set_xlabel("trust" if rows is None else "trust: first less last", color=INK)
+    if rows is not None:
+        marks = (("first", "o", ACCENT), ("last", "v", INK), ("unranked", "x", "#d1793b"))
+        for kind, mark, colour in marks:
+            axes[1].plot([rows[name][kind] for name in ordered], place, mark, color=colour, markersize=5, label=kind)
+        axes[1].set_yticks(place, [""] * n)
+        axes[1].set_xlabel("score a document gets", color=INK)
+        axes[1].legend(frameon=False, fontsize=8, labelcolor=INK)
+    for one in axes:
+        one.set_ylim(n - 0.5, -0.5)
+        one.axvline(0.0, color=FAINT, linewidth=1.0)
+        one.grid(axis="x", color=FAINT, linewidth=0.6)
+        one.set_axisbelow(True)
+        one.tick_params(axis="y", length=0)
+    note = f", highest and lowest {n} of {len(trust):,}" if n < len(trust) else ""
+    axes[0].set_title(f"{title}{note}", loc="left", fontsize=10, color=INK)
+    return _finish(figure, path)
+
+
 def plot_learning_curve(
     history: Mapping[str, Sequence[float]],
     path: str | os.PathLike[str] | None = None,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import concordant as cc
 from concordant import laws
 from concordant.errors import InputError, NeedError, ParameterError
-from concordant.features._pairwise import PairMatrix, levels, pair_lists
+from concordant.features.pairwise import PairMatrix, levels, pair_lists
 from concordant.kernels import twins
 from concordant.models.counts import COUNTS
 

@@ -8,7 +8,8 @@ import pytest
 from concordant import metrics
 from concordant.errors import NeedError, ParameterError
 from concordant.kernels import twins
-from concordant.kernels.bundles import LabelledQueries
+from concordant.kernels.bundles import LabelledQueries, LambdaGoal
+from concordant.losses.base import Step
 from concordant.losses.lambdarank import LambdaRankLoss
 from concordant.losses.queries import Pairs, Queries
 from concordant.metrics import retrieval
@@ -135,7 +136,9 @@ def test_both_back_ends_give_the_same_numbers(target, cutoff):
     scores = np.round(rng.normal(0, 5, len(queries.tier)), 1)
     layout = LabelledQueries(queries.ptr, queries.tier, queries.label, queries.row, queries.weight)
     code = TARGETS.index(target)
-    ours, twin = (kernels.lambda_terms(scores, layout, code, cutoff or 0, 5.0) for kernels in (compiled, twins))
+    ours, twin = (
+        kernels.lambda_terms(scores, layout, LambdaGoal(code, cutoff or 0, 5.0)) for kernels in (compiled, twins)
+    )
     assert ours[0] == pytest.approx(twin[0], rel=1e-9)
     np.testing.assert_allclose(ours[1], twin[1], rtol=1e-9, atol=1e-11)
 
@@ -148,3 +151,41 @@ def test_lists_cannot_be_had_from_pairs_and_settings_are_checked():
         LambdaRankLoss(target="mrr")
     with pytest.raises(ParameterError, match="at least 1"):
         LambdaRankLoss(cutoff=0)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_pass_in_one_call_is_the_pass_step_by_step(target, kind):
+    rng = np.random.default_rng(5)
+    queries = some_queries(rng, sizes=(7, 20, 1, 3), levels=4)
+    X = rng.normal(size=(len(queries.tier), 11)).astype(kind)
+    theta, visits = rng.normal(size=11), np.array([2, 0, 3, 1, 0])
+    loss = LambdaRankLoss(target=target).fitted_to(queries)
+    moved, value = loss.descend(X, queries, visits, theta, Step(0.1, 0.02))
+    expected, met = theta.copy(), 0.0
+    for q in visits.tolist():
+        part = queries.part(q, q + 1)
+        found = loss.evaluate(X[part.row].astype(float) @ expected, part)
+        met += found.value
+        expected = 0.98 * expected - 0.1 * (found.gradient @ X[part.row].astype(float))
+    np.testing.assert_allclose(moved, expected, rtol=1e-9)
+    assert value == pytest.approx(met, rel=1e-9)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_both_back_ends_descend_alike(target):
+    compiled = pytest.importorskip("concordant.kernels._compiled", reason="the compiled kernels are not built")
+    rng = np.random.default_rng(6)
+    queries = some_queries(rng, sizes=(30, 5, 1, 70), levels=5)
+    layout = LabelledQueries(queries.ptr, queries.tier, queries.label, queries.row, queries.weight)
+    X, goal = rng.normal(size=(len(queries.tier), 9)), LambdaGoal(TARGETS.index(target), 0, 4.0)
+    visits = rng.integers(0, 4, 12)
+    ours, twin = (
+        kernels.lambda_descent(X, layout, visits, np.zeros(9), 0.05, 0.001, goal) for kernels in (compiled, twins)
+    )
+    np.testing.assert_allclose(ours[0], twin[0], rtol=1e-9)
+    assert ours[1] == pytest.approx(twin[1], rel=1e-9)
+    away = [
+        kernels.lambda_descent(X, layout, visits, np.full(9, np.inf), 0.05, 0.0, goal) for kernels in (compiled, twins)
+    ]
+    assert all(np.isnan(weights).all() and np.isnan(value) for weights, value in away)

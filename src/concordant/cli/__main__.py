@@ -22,6 +22,7 @@ WORK = {
     "describe": "Say what a data set is, what to watch out for, and which methods fit.",
     "convert": "Convert preferences from one format to another.",
     "fuse": "Fuse TREC runs into one run.",
+    "train-fusion": "Learn from judged topics how to fuse runs.",
     "train": "Learn to rank from labelled rows of features.",
     "predict": "Score rows of features with a trained model.",
     "evaluate": "Evaluate runs or rankings against relevance labels.",
@@ -66,7 +67,7 @@ class LazyGroup(click.Group):
 
         if cmd_name in LISTS:
             return importlib.import_module("concordant.cli._lists").COMMANDS[cmd_name]()  # type: ignore[no-any-return]
-        module = importlib.import_module(f"concordant.cli.{cmd_name}")
+        module = importlib.import_module(f"concordant.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

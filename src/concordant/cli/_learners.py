@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -159,3 +160,16 @@ def _spoken(message: Warning | str) -> str:
     if isinstance(message, OneQueryWarning):
         return "all rows are one query and compared with each other: name the column of the queries with --query."
     return str(message).splitlines()[0]
+
+
+def refuse_early(output: str | None, plot: str | None) -> None:
+    """Refuse places that cannot be written before hours of training, not after."""
+    from concordant.errors import InputError
+    from concordant.plots import check_path
+
+    if plot is not None:
+        check_path(plot)
+    for path in (output, plot):
+        folder = os.path.dirname(path or "")
+        if folder and not os.path.isdir(folder):
+            raise InputError(f"{path}: there is no folder {folder!r}: make it first.")

@@ -14,6 +14,7 @@ Examples:
   concordant fuse runs/*.run --method combmnz --normalise min-max -o fused.run
   concordant fuse runs/*.run --method rrf --k 20 --depth 100 --tag mine -o fused.run
   concordant fuse bm25.run dense.run --weights 1,2 -o fused.run
+  concordant fuse new/*.run --model model.cc -o fused.run
 """
 
 
@@ -29,25 +30,50 @@ class FuseCommand(shared.MethodCommand):
     "--method", "-m", default="rrf", show_default=True, metavar="NAME", shell_complete=shared.complete("methods"),
     help="Method that fuses.",
 )  # fmt: skip
+@click.option("--model", metavar="FILE", help='Fuse with a model that "concordant train-fusion" saved.')
 @click.option("--weights", metavar="A,B,…", help="How many times each run counts, in the order of the runs.")
 @click.option("--depth", type=click.IntRange(1), default=1000, show_default=True, help="Documents kept per topic.")
 @click.option("--tag", default=None, help="Name of the fused run; by default concordant-METHOD.")
 @click.option("--output", "-o", default="-", metavar="FILE", help="Write the run here instead of the terminal.")
 def command(
-    runs: tuple[str, ...], method: str, weights: str | None, depth: int, tag: str | None, output: str, **options: Any
+    runs: tuple[str, ...],
+    method: str,
+    model: str | None,
+    weights: str | None,
+    depth: int,
+    tag: str | None,
+    output: str,
+    **options: Any,
 ) -> None:
     """Fuse TREC runs (topic Q0 document rank score tag) into one run."""
     from concordant import api
     from concordant.io import read, write
 
     params = shared.taken_params(options)
+    chosen = method if model is None else _loaded(model, bool(params))
     prefs = read(list(runs), format="trec")
     if weights is not None:
         prefs = _weighted(prefs, weights)
-    ranking = api.rank(prefs, method, **params)
+    ranking = api.rank(prefs, chosen, **params)
     lost = write(ranking.head(depth), output, format="trec", tag=tag or f"concordant-{ranking.method}")
     shared.tell([*prefs.notes, *lost], "note: ")
     shared.tell(ranking.warnings, "warning: ")
+
+
+def _loaded(path: str, has_params: bool) -> Any:
+    """Return the model of a file, which has its method and settings in it."""
+    from concordant.method import Method
+    from concordant.saving import load
+
+    source = click.get_current_context().get_parameter_source("method")
+    if has_params or (source is not None and source.name != "DEFAULT"):
+        raise click.UsageError("A model has its method and settings in it: leave out --method and its options.")
+    found = load(path)
+    if not isinstance(found, Method):
+        raise click.BadParameter(
+            f'{path} holds a ranker of feature rows: use "concordant predict" with it.', param_hint="--model"
+        )
+    return found
 
 
 def _weighted(prefs: Any, text: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +76,7 @@ def command(
     TRAIN is one or more LETOR or svmlight files, or one table (csv, tsv, jsonl, parquet) with a label, a query and
     columns of numbers, compressed or not. The model is saved without pickle and read by "concordant predict".
     """
-    _refuse_early(output, plot)
+    learners.refuse_early(output, plot)
     params, how, as_json = shared.taken_params(options), shared.taken_reading(options), options.pop("as_json")
     sets = {"train": learners.read(train, how)}
     names = sets["train"].names
@@ -153,19 +152,6 @@ def _steps(*, scale: bool, second_order: bool, missing: str | None) -> list[tupl
 
 
 # ---- refusals ----
-def _refuse_early(output: str | None, plot: str | None) -> None:
-    """Refuse places that cannot be written before hours of training, not after."""
-    from concordant.errors import InputError
-    from concordant.plots import check_path
-
-    if plot is not None:
-        check_path(plot)
-    for path in (output, plot):
-        folder = os.path.dirname(path or "")
-        if folder and not os.path.isdir(folder):
-            raise InputError(f"{path}: there is no folder {folder!r}: make it first.")
-
-
 def _refuse_other_tasks(cls: type) -> None:
     from concordant import learn
     from concordant.errors import InputError

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from concordant.features.experts import ExpertFeatures as ExpertFeatures
+    from concordant.features.fusion import FusionFeatures as FusionFeatures
 
-_HOME = {"ExpertFeatures": "experts"}
+_HOME = {"ExpertFeatures": "experts", "FusionFeatures": "fusion"}
 
 
 def __getattr__(name: str) -> object:

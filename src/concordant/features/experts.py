@@ -33,8 +33,8 @@ from typing import Self
 import numpy as np
 
 from concordant import memory, views
-from concordant.features._base import PreferenceFeatures, experts_of
-from concordant.features._pairwise import Factors, factors
+from concordant.features.base import PreferenceFeatures, experts_of
+from concordant.features.pairwise import Factors, factors
 from concordant.models.counts import COUNTS
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -82,7 +82,7 @@ class ExpertFeatures(PreferenceFeatures):
         assert prefs.agents is not None
         assert prefs.agent is not None
         said = np.bincount(prefs.agent, weights=np.diff(prefs.indptr), minlength=len(prefs.agents))
-        least = self.min_preferences if self.scope == "hybrid" else 1
+        least = self.min_preferences if self.scope == "hybrid" else 0
         self.agents_ = tuple(prefs.agents.take(np.flatnonzero(said >= least)))
         return self
 

@@ -58,6 +58,17 @@ class LabelledQueries(NamedTuple):
     weight: Floats
 
 
+class LambdaGoal(NamedTuple):
+    """The metric whose changes weigh pairs, by its number in ``codes``, and how many places count (0: all).
+
+    ``largest`` is the largest label of the scale, which only ERR looks at.
+    """
+
+    target: int
+    cutoff: int
+    largest: float
+
+
 class Subsets(NamedTuple):
     """Sets of objects: chain c holds one of the positions ``begin[c]:end[c]``, as bytes that follow one another."""
 

@@ -98,6 +98,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "kendall_counts": ("tiers across reference", "tiers columns tiers", "reference columns tiers"),
     "kendall_matrix": ("tiers columns tiers",),
     "label_agreement": ("indptr cuts label",),
+    "lambda_descent": ("visits names ptr", "row below X", "X across theta"),
     "lambda_terms": ("row is free",),
     "lehmer_decode": ("code local ptr",),
     "lehmer_encode": ("order columns order",),

@@ -229,8 +229,43 @@ double lambda_safe(int target, const TieredQuery &query, LambdaScratch &s) {
 // The bundle LabelledQueries.
 using QueryArrays = std::tuple<In<int64_t>, In<int32_t>, In<double>, In<int64_t>, In<double>>;
 
-// (value, gradient by position); cutoff 0: the whole list; largest: the largest label of the scale, for ERR.
-nb::tuple lambda_terms(In<double> score, QueryArrays queries, int target, int64_t cutoff, double largest) {
+// The bundle LambdaGoal: target, cutoff (0: the whole list), the largest label of the scale, for ERR.
+using GoalNumbers = std::tuple<int, int64_t, double>;
+
+// Which metric counts, with room to work in for queries up to some size.
+struct Goal {
+    int target;
+    size_t top;
+    double largest;
+    LambdaScratch s;
+
+    Goal(const GoalNumbers &goal, size_t most)
+        : target(std::get<0>(goal)), top(std::get<1>(goal) ? static_cast<size_t>(std::get<1>(goal)) : most),
+          largest(std::get<2>(goal)), s(most) {
+        s.discount.assign(target == NDCG ? most : 0, 0.0);
+        for (size_t k = 0; k < std::min(s.discount.size(), top); ++k)
+            s.discount[k] = 1 / std::log2(static_cast<double>(k + 2));
+    }
+    // Add the loss of a query to `value` and leave its gradient in s.gain; false: nothing to gain.
+    bool evaluate(const TieredQuery &query, const double *label, const int64_t *row, double &value) {
+        find_places(query, row, s);
+        if (!(target == NDCG ? prepare_ndcg(query, label, s)
+              : target == AP ? prepare_ap(query, label, top, s)
+                             : prepare_err(query, label, top, largest, s)))
+            return false;
+        std::fill_n(s.gain.begin(), query.n + 2 * LANES, 0.0);
+        Span span = span_of(query.score, query.n);
+        if (span.width() < WIDEST) {
+            fill_odds(query, span.middle(), 1.0, s.up.data(), s.down.data());
+            value += query.weight * lambda_fast(target, query.n, query.tier, s);
+        } else
+            value += query.weight * lambda_safe(target, query, s);
+        return true;
+    }
+};
+
+// (value, gradient by position)
+nb::tuple lambda_terms(In<double> score, QueryArrays queries, GoalNumbers goal) {
     auto &[ptr, tier, label, row, weight] = queries;
     const double *labels = label.data();
     const int64_t *rows = row.data();
@@ -238,35 +273,94 @@ nb::tuple lambda_terms(In<double> score, QueryArrays queries, int target, int64_
     double value = 0;
     {
         nb::gil_scoped_release release;
-        size_t most = largest_query(ptr), top = cutoff ? static_cast<size_t>(cutoff) : most;
-        LambdaScratch s(most);
-        s.discount.assign(target == NDCG ? most : 0, 0.0);
-        for (size_t k = 0; k < std::min(s.discount.size(), top); ++k)
-            s.discount[k] = 1 / std::log2(static_cast<double>(k + 2));
+        Goal at(goal, largest_query(ptr));
         for_each_query(score, ptr, tier, weight, [&](const TieredQuery &query) {
             if (!query.has_pairs() || is_no_number(query, value, gradient)) return;
-            const double *mine = labels + query.base;
-            find_places(query, rows + query.base, s);
-            if (!(target == NDCG ? prepare_ndcg(query, mine, s)
-                  : target == AP ? prepare_ap(query, mine, top, s)
-                                 : prepare_err(query, mine, top, largest, s)))
-                return;
-            std::fill_n(s.gain.begin(), query.n + 2 * LANES, 0.0);
-            Span span = span_of(query.score, query.n);
-            if (span.width() < WIDEST) {
-                fill_odds(query, span.middle(), 1.0, s.up.data(), s.down.data());
-                value += query.weight * lambda_fast(target, query.n, query.tier, s);
-            } else
-                value += query.weight * lambda_safe(target, query, s);
-            for (size_t i = 0; i < query.n; ++i) gradient[query.base + i] = query.weight * s.gain[i];
+            if (!at.evaluate(query, labels + query.base, rows + query.base, value)) return;
+            for (size_t i = 0; i < query.n; ++i) gradient[query.base + i] = query.weight * at.s.gain[i];
         });
     }
     return nb::make_tuple(value, gradient.give());
 }
 
+using ::load;
+ALWAYS_INLINE Lanes load(const float *from) { return Lanes{from[0], from[1], from[2], from[3]}; }
+
+// Inner products of rows with the weights, four partial sums each.
+template <typename T> ALWAYS_INLINE double product_of(const T *x, const double *theta, size_t columns) {
+    Lanes sum = Lanes{}, more = Lanes{};
+    size_t c = 0;
+    for (; c + 2 * LANES <= columns; c += 2 * LANES) {
+        sum += load(x + c) * load(theta + c);
+        more += load(x + c + LANES) * load(theta + c + LANES);
+    }
+    double rest = 0;
+    for (; c < columns; ++c) rest += static_cast<double>(x[c]) * theta[c];
+    return sum_of(sum + more) + rest;
+}
+template <typename T> ALWAYS_INLINE void add_row(const T *x, double factor, double *theta, size_t columns) {
+    size_t c = 0;
+    for (; c + LANES <= columns; c += LANES) store(theta + c, load(theta + c) + factor * load(x + c));
+    for (; c < columns; ++c) theta[c] += factor * static_cast<double>(x[c]);
+}
+#define FOR_BOTH_TYPES(T)                                                                                              \
+    SIMD_CLONES void score_rows(const T *X, const int64_t *row, size_t n, const double *theta, size_t columns,         \
+                                double *score) {                                                                       \
+        for (size_t i = 0; i < n; ++i)                                                                                 \
+            score[i] = product_of(X + static_cast<size_t>(row[i]) * columns, theta, columns);                          \
+    }                                                                                                                  \
+    SIMD_CLONES void step_along(const T *X, const int64_t *row, size_t n, const double *gain, double rate,             \
+                                double *theta, size_t columns) {                                                       \
+        for (size_t i = 0; i < n; ++i)                                                                                 \
+            if (gain[i] != 0) add_row(X + static_cast<size_t>(row[i]) * columns, -rate * gain[i], theta, columns);     \
+    }
+FOR_BOTH_TYPES(float)
+FOR_BOTH_TYPES(double)
+
+// (weights, value): one step per query of `visits`, theta <- (1 - decay) theta - rate gradient.
+template <typename T>
+nb::tuple lambda_descent(In2<T> X, QueryArrays queries, In<int64_t> visits, In<double> theta, double rate, double decay,
+                         GoalNumbers goal) {
+    auto &[ptr, tier, label, row, weight] = queries;
+    Buffer<double> moved = copy_of(theta);
+    const size_t columns = theta.size();
+    double value = 0;
+    {
+        nb::gil_scoped_release release;
+        const size_t most = largest_query(ptr);
+        Goal at(goal, most);
+        std::vector<double> score = scratch_for(most);
+        for (size_t v = 0; v < visits.size(); ++v) {
+            const size_t q = static_cast<size_t>(visits.data()[v]), base = static_cast<size_t>(ptr.data()[q]);
+            const TieredQuery query{base, static_cast<size_t>(ptr.data()[q + 1]) - base, score.data(), tier.data() + base,
+                                    weight.data()[q]};
+            const int64_t *rows = row.data() + base;
+            bool moves = query.has_pairs();
+            if (moves) {
+                score_rows(X.data(), rows, query.n, moved.get(), columns, score.data());
+                double zero = 0;
+                for (size_t i = 0; i < query.n; ++i) zero += score[i] * 0;
+                if (zero != 0) { // scores that are no numbers: steps too long
+                    value = std::numeric_limits<double>::quiet_NaN();
+                    std::fill_n(moved.get(), columns, value);
+                    break;
+                }
+                moves = at.evaluate(query, label.data() + base, rows, value);
+            }
+            if (decay != 0)
+                for (size_t c = 0; c < columns; ++c) moved[c] *= 1 - decay;
+            if (moves) step_along(X.data(), rows, query.n, at.s.gain.data(), rate * query.weight, moved.get(), columns);
+        }
+    }
+    return nb::make_tuple(moved.give(), value);
+}
+
 } // namespace
 
 void bind_lambdas(nb::module_ &m) {
-    m.def("lambda_terms", &lambda_terms, "score"_a.noconvert(), "queries"_a.noconvert(), "target"_a, "cutoff"_a,
-          "largest"_a);
+    m.def("lambda_terms", &lambda_terms, "score"_a.noconvert(), "queries"_a.noconvert(), "goal"_a);
+    m.def("lambda_descent", &lambda_descent<double>, "X"_a.noconvert(), "queries"_a.noconvert(), "visits"_a.noconvert(),
+          "theta"_a.noconvert(), "rate"_a, "decay"_a, "goal"_a);
+    m.def("lambda_descent", &lambda_descent<float>, "X"_a.noconvert(), "queries"_a.noconvert(), "visits"_a.noconvert(),
+          "theta"_a.noconvert(), "rate"_a, "decay"_a, "goal"_a);
 }

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from concordant import metrics
 from concordant.errors import InputError, OneQueryWarning, ParameterError
 from concordant.losses.queries import Pairs, Queries
+from concordant.metrics.retrieval import NDCG
 from concordant.scorers.base import Matrix
 from concordant.types import AnyArray, Floats, Int64s
 
@@ -283,8 +284,36 @@ class Validation:
         return found
 
     def measure(self, scores: Floats) -> float:
-        """Return the metric of scores for these rows."""
-        return measure(self.metric, scores, self.label, self.query)
+        """Return the metric of scores for these rows.
+
+        NDCG, which rankers watch after every iteration, is taken with ties broken once in favour of high labels and
+        once against them: only queries where that makes a difference need the mean over all orders, which costs more.
+        """
+        metric = self._parsed
+        if not isinstance(metric, NDCG):
+            return measure(self.metric, scores, self.label, self.query)
+        high, low = (self._values(scores, rows, metric, "order") for rows in self._orders)
+        if (differs := high > low).any():
+            high[differs] = self._values(scores, self._orders[0][differs[self._sorted_query]], metric, "average")
+        counts = np.isfinite(high)  # a query without relevant rows may be left out
+        return float(high[counts].mean()) if counts.any() else measure(self.metric, scores, self.label, self.query)
+
+    def _values(self, scores: Floats, rows: Int64s, metric: metrics.Metric, ties: str) -> Floats:
+        found = metrics.evaluate_arrays(scores[rows], self.label[rows], self.query[rows], [metric], ties=ties)
+        return next(iter(found.values()))
+
+    @cached_property
+    def _parsed(self) -> metrics.Metric:
+        return metrics.parse(self.metric)
+
+    @cached_property
+    def _orders(self) -> tuple[Int64s, Int64s]:
+        """The rows by query, in each those of high labels first, and last."""
+        return np.lexsort((-self.label, self.query)), np.lexsort((self.label, self.query))
+
+    @cached_property
+    def _sorted_query(self) -> Int64s:
+        return self.query[self._orders[0]]
 
 
 class Patience:

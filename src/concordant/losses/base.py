@@ -9,7 +9,7 @@ import numpy as np
 
 from concordant.errors import NeedError
 from concordant.losses.queries import Pairs, Queries
-from concordant.types import Floats
+from concordant.types import AnyArray, Floats, Int64s
 
 NOTHING: Floats = np.zeros(0)
 
@@ -20,6 +20,13 @@ class Evaluation(NamedTuple):
     value: float
     gradient: Floats
     own: Floats = NOTHING
+
+
+class Step(NamedTuple):
+    """A step of plain stochastic descent: theta <- (1 - decay) theta - rate gradient."""
+
+    rate: float
+    decay: float
 
 
 class Loss(ABC):
@@ -46,6 +53,12 @@ class Loss(ABC):
     def evaluate_pairs(self, scores: Floats, pairs: Pairs, own: Floats = NOTHING) -> Evaluation:
         """Return the weighted sum of the losses of explicit pairs; scores and gradient are per row."""
         raise NeedError(f"The {self.name} loss looks at whole lists: give labels (y) and queries instead of pairs.")
+
+    def descend(
+        self, X: AnyArray, queries: Queries, visits: Int64s, theta: Floats, step: Step
+    ) -> tuple[Floats, float] | None:
+        """Take a step per query visited, scores being X theta: (theta, losses met); None where no kernel does that."""
+        return None
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
         """Return the chances to win, tie and lose at margins d = f_i - f_j: n x 3."""

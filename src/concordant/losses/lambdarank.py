@@ -22,11 +22,11 @@ from typing import ClassVar
 
 from concordant import kernels
 from concordant.errors import InputError, ParameterError
-from concordant.kernels.bundles import LabelledQueries
+from concordant.kernels.bundles import LabelledQueries, LambdaGoal
 from concordant.kernels.codes import Lambda
-from concordant.losses.base import NOTHING, Evaluation, Loss
+from concordant.losses.base import NOTHING, Evaluation, Loss, Step
 from concordant.losses.queries import Queries
-from concordant.types import Floats
+from concordant.types import AnyArray, Floats, Int64s
 
 _TARGETS = {"ndcg": int(Lambda.NDCG), "ap": int(Lambda.AP), "err": int(Lambda.ERR)}
 
@@ -64,8 +64,18 @@ class LambdaRankLoss(Loss):
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
         """Return the weighted logistic loss at the current order and its gradient per position, weights held fixed."""
+        return Evaluation(*kernels.lambda_terms(scores, _layout(queries), self._goal(queries)))
+
+    def descend(self, X: AnyArray, queries: Queries, visits: Int64s, theta: Floats, step: Step) -> tuple[Floats, float]:
+        """Take a step per query visited, scores being linear in the weights, all in one call of a kernel."""
+        return kernels.lambda_descent(X, _layout(queries), visits, theta, step.rate, step.decay, self._goal(queries))
+
+    def _goal(self, queries: Queries) -> LambdaGoal:
         largest = 0.0
         if self.target == "err":
             largest = float(queries.label.max(initial=0.0)) if self.largest is None else self.largest
-        layout = LabelledQueries(queries.ptr, queries.tier, queries.label, queries.row, queries.weight)
-        return Evaluation(*kernels.lambda_terms(scores, layout, _TARGETS[self.target], self.cutoff or 0, largest))
+        return LambdaGoal(_TARGETS[self.target], self.cutoff or 0, largest)
+
+
+def _layout(queries: Queries) -> LabelledQueries:
+    return LabelledQueries(queries.ptr, queries.tier, queries.label, queries.row, queries.weight)

@@ -15,9 +15,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from concordant.errors import NeedError
-from concordant.losses.base import Evaluation, Loss
+from concordant.losses.base import Evaluation, Loss, Step
 from concordant.losses.queries import Pairs, Queries
 from concordant.scorers.base import Matrix, Scorer
+from concordant.scorers.linear import Linear
 from concordant.types import AnyArray, Floats, Int64s
 
 BLOCK_BYTES = 1 << 21  # read once from memory, a second time from the cache
@@ -50,6 +51,7 @@ class Objective:
         queries_per_block: int | None = None,
     ) -> None:
         self.scorer, self.loss, self.X, self.data, self.alpha = scorer, loss, X, data, alpha
+        self.queries_per_block = queries_per_block
         own = len(loss.own_start)
         self.size = scorer.size + own
         self.penalised = np.concatenate([scorer.penalised(), np.zeros(own)])
@@ -91,6 +93,14 @@ class Objective:
             back = np.zeros(len(scores))  # rows of queries that do not count stay 0
             back[block.place] = found.gradient
         return found.value, self._joined(self.scorer.backward(X, mine, kept, back), found)
+
+    def descend(self, theta: Floats, visits: Int64s, step: Step) -> tuple[Floats, float] | None:
+        """Take a plain step per block visited, all in one kernel call; None where that is not to be had."""
+        if self.queries_per_block != 1 or not isinstance(self.data, Queries) or self.loss.own_start:
+            return None
+        if not isinstance(self.scorer, Linear) or not isinstance(self.X, np.ndarray) or not self.X.flags.c_contiguous:
+            return None
+        return self.loss.descend(self.X, self.data, visits, theta, step)
 
     def hessian(self, theta: Floats) -> Callable[[Floats], Floats]:
         """Return the Hessian at ``theta`` as a function that multiplies a direction: X'(H (X d)).

@@ -4,7 +4,8 @@ Every pass visits all batches (the blocks of the objective) in a new random orde
 number of batches, estimates the gradient of the whole mean loss; the ridge penalty is added at every step, so the
 expected step descends the whole objective whatever the size of the batches. For losses whose gradient is itself an
 estimate, for networks, and where data are plentiful. There is no stopping rule inside: ``watch`` sees the parameters
-once per pass, with the mean loss met on the way.
+once per pass, with the mean loss met on the way. Plain steps of single queries on a linear model are one kernel call
+per pass where the loss has a kernel for them (LambdaRank): so little work in a step would be lost among the calls.
 
 References: H. Robbins, S. Monro, A stochastic approximation method, 1951; D. Kingma, J. Ba, Adam, ICLR 2015.
 """
@@ -15,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from concordant.losses.base import Step
 from concordant.solvers.lbfgs import Minimum, Watch
 from concordant.solvers.objective import Objective
 from concordant.types import Floats
@@ -42,16 +44,21 @@ def minimise_stochastic(
     shrink = objective.alpha * objective.penalised if objective.alpha else None
     move = _adam(theta, learning_rate) if method == "adam" else _plain(theta, learning_rate)
     value = np.inf
+    step = Step(learning_rate * scale, learning_rate * objective.alpha) if method == "sgd" else None
     for past in range(passes):
-        seen = 0.0
-        for at in rng.permutation(len(blocks)).tolist():
+        visits, seen = rng.permutation(len(blocks)), 0.0
+        done = None if step is None else objective.descend(theta, visits, step)
+        if done is not None:
+            theta, seen = done
+            visits = visits[:0]
+        for at in visits.tolist():
             loss, gradient = objective.of_block(theta, blocks[at])
             seen += loss
             gradient *= scale
             if shrink is not None:
                 gradient += shrink * theta
             move(gradient)
-        value = objective.with_penalty(theta, seen / objective.total, gradient)[0]
+        value = objective.with_penalty(theta, seen / objective.total, theta)[0]
         if not np.isfinite(theta).all():  # steps too long for these features
             return Minimum(theta, value, past + 1, False)
         if not watch(past + 1, theta.copy(), value):

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from concordant import views
+from concordant import kernels, views
 from concordant.errors import InputError, NeedError
 from concordant.gather import sum_by
+from concordant.kernels.bundles import LabelLists
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method
 from concordant.models.notices import named
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice
+from concordant.ranking import Notice, Ranking
 from concordant.types import Bools, Floats, Int64s
+from concordant.vocabulary import Vocabulary
 
 Validation = tuple[Preferences, Labels] | float | None
 TRUST = "agents are trusted as labels showed, not alike"
@@ -96,8 +99,6 @@ class SupervisedMethod(Method):
         ``validation`` is (prefs, labels) of other instances, or the share of these (0.2) to be drawn for it: where
         training is iterative, the state with the best metric on them is kept.
         """
-        if prefs.agents is None or prefs.agent is None:
-            raise NeedError(f"{self.name} cannot learn from this data: {NEEDS['agents']}.")
         train, valid = self._parts(prefs, labels, validation)
         assert train.prefs.agents is not None
         return self.with_learnt(agents=tuple(train.prefs.agents.labels), **self._learn(train, valid))
@@ -108,6 +109,8 @@ class SupervisedMethod(Method):
 
     def _parts(self, prefs: Preferences, labels: Labels, validation: Validation) -> tuple[Labelled, Labelled | None]:
         """Return the instances to learn from and those to validate on."""
+        if prefs.agents is None or prefs.agent is None:
+            raise NeedError(f"{self.name} cannot learn from this data: {NEEDS['agents']}.")
         train = Labelled.of(prefs, labels, unjudged=self.unjudged)
         if validation is None:
             return train, None
@@ -118,6 +121,61 @@ class SupervisedMethod(Method):
         if not isinstance(validation, (tuple, list)) or len(validation) != 2:
             raise InputError("validation must be (prefs, labels), or the share of the instances to be drawn for it.")
         return train, Labelled.of(*validation, unjudged=self.unjudged)
+
+    def fuse(self, lists: list[Any], weight: Floats) -> Ranking | None:
+        """Fuse the result lists of one query, in the order of the agents; None where lists need a closer look first."""
+        known = self._agents_to_fuse()
+        if len(lists) != len(known):
+            raise InputError(
+                f"There are {len(lists)} lists, and the model was trained on {len(known)} agents: give a list for "
+                f"each, empty where there is none, in the order {named(known, 5)}, or lists by name ({{agent: list}})."
+            )
+        encoded = kernels.encode_lists(lists)
+        codes, labels, indptr, _, bad = encoded
+        if bad != -1 or not labels or kernels.find_repeated(indptr, codes, len(labels))[0] >= 0:
+            return None
+        if not (weight > 0).all():
+            raise InputError("A list of weight 0 is no list to a trained model: leave it empty instead.")
+        return self._fused(encoded, weight)
+
+    def _fused(self, lists: LabelLists, weight: Floats) -> Ranking:
+        """Rank the documents of lists, one per agent; a method whose formula is short has a shorter way."""
+        codes, labels, indptr, tier, _ = lists
+        agent = np.arange(len(weight), dtype=np.int32)
+        prefs = Preferences.unchecked(
+            Vocabulary(labels), indptr, codes, tier, weight=weight, agents=self._vocabulary, agent=agent
+        )
+        return self.rank(prefs)
+
+    def preferences_of(self, lists: list[Any], weight: Floats) -> Preferences:
+        """Return lists in the order of the agents as preferences, silent agents left out; refuse what are none."""
+        said = [k for k, one in enumerate(lists) if len(one)]
+        if not said:
+            raise InputError("There is nothing to fuse: every list is empty.")
+        agent = [self.known_agents[k] for k in said]
+        return Preferences.from_rankings([lists[k] for k in said], weight=weight[said], agent=agent)
+
+    def arranged(self, lists: Mapping[str, Any]) -> list[Any]:
+        """Return lists given by agent in the order of the agents, empty for those that are silent."""
+        known = set(self._agents_to_fuse())
+        strange = next((name for name in lists if name not in known), None)
+        if strange is not None:
+            raise InputError(f"The model never saw the agent {strange!r}: it knows {named(self.known_agents, 5)}.")
+        return [lists.get(name, []) for name in self.known_agents]
+
+    def _agents_to_fuse(self) -> tuple[str, ...]:
+        if not self.learnt:
+            raise NeedError(f"{self.name} cannot fuse lists: {NEEDS['labels']}.")
+        return self.known_agents
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(list(self.known_agents))
+
+    @property
+    def takes_validation(self) -> bool:
+        """Whether ``fit`` makes use of validation instances."""
+        return True
 
     @property
     def known_agents(self) -> tuple[str, ...]:
@@ -131,6 +189,11 @@ class SupervisedMethod(Method):
         strange = [label for label in prefs.agents.labels if label not in known]
         if not strange:
             return ()
+        if len(strange) == len(prefs.agents):
+            raise InputError(
+                f"The model was trained on other agents ({named(self.known_agents, 3)}) than these "
+                f"({named(strange, 3)}): name them alike."
+            )
         said = f"the model never saw {named(strange, 3)}: what they say is not counted"
         return (Notice("unknown-agents", said),)
 

@@ -6,25 +6,45 @@ from collections.abc import Callable
 
 import numpy as np
 
-from concordant.kernels.bundles import LabelledQueries
+from concordant.kernels.bundles import LabelledQueries, LambdaGoal
 from concordant.kernels.codes import Lambda
 from concordant.kernels.twins.layouts import over_pairs, preference_steps, segment_of, softplus_and_slope
-from concordant.types import Bools, Floats, Int64s
+from concordant.types import AnyArray, Bools, Floats, Int64s
 
-__all__ = ["lambda_terms"]
+__all__ = ["lambda_descent", "lambda_terms"]
 
 # Of pairs of positions: how much the metric changes, up to its sign, when the two swap places.
 Change = Callable[[Int64s, Int64s], Floats]
 
 
-def lambda_terms(
-    score: Floats, queries: LabelledQueries, target: int, cutoff: int, largest: float
-) -> tuple[float, Floats]:
+def lambda_descent(
+    X: AnyArray, queries: LabelledQueries, visits: Int64s, theta: Floats, rate: float, decay: float, goal: LambdaGoal
+) -> tuple[Floats, float]:
+    """Step down the gradient of one query after another: theta <- (1 - decay) theta - rate gradient.
+
+    Scores are linear, ``X[row] @ theta``. Return the weights after all visits, and the sum of the losses met.
+    """
+    theta, total = theta.copy(), 0.0
+    for q in visits.tolist():
+        mine = slice(int(queries.ptr[q]), int(queries.ptr[q + 1]))
+        rows = X[queries.row[mine]].astype(np.float64, copy=False)
+        if not np.isfinite(theta).all():  # steps too long
+            return np.full(len(theta), np.nan), float("nan")
+        score = rows @ theta
+        ptr, weight = np.array([0, len(rows)]), queries.weight[q : q + 1]
+        one = LabelledQueries(ptr, queries.tier[mine], queries.label[mine], queries.row[mine], weight)
+        value, gradient = lambda_terms(score, one, goal) if len(rows) else (0.0, score)
+        total += value
+        theta = (1 - decay) * theta - rate * (gradient @ rows)
+    return theta, total
+
+
+def lambda_terms(score: Floats, queries: LabelledQueries, goal: LambdaGoal) -> tuple[float, Floats]:
     """Sum |change of the metric when i and j swap| log(1 + e^-d) over pairs: value and gradient by position.
 
-    Pairs are all i of a better tier than j in the same query, d is the score of i less that of j. ``cutoff`` 0 means
-    the whole list; ``largest`` is the largest label of the scale, for ERR.
+    Pairs are all i of a better tier than j in the same query, d is the score of i less that of j.
     """
+    target, cutoff, largest = goal
     ptr, tier, label, row, weight = queries
     query = segment_of(ptr)
     order = np.lexsort((row, -score, query))

@@ -16,7 +16,7 @@ from concordant.kernels.bundles import PairLists
 from concordant.models.counts import levels as levels_of
 from concordant.preferences import Preferences
 from concordant.segments import pointer, spans
-from concordant.types import Floats, Int64s
+from concordant.types import Floats, Int32s, Int64s
 
 TOLERANCE, MOST = 1e-13, 1000  # of power iteration
 DENSE = 1000  # candidates up to which a matrix is formed to find more than one singular pair
@@ -48,6 +48,19 @@ def levels(prefs: Preferences, counts: str) -> Levels:
     if counts == "binary" or prefs.form == "pairs":
         return Levels(prefs.tier.astype(np.float64), True)
     return Levels(-levels_of(prefs, counts), False)
+
+
+def level_of_lists(indptr: Int64s, tier: Int32s, counts: str) -> Floats:
+    """Return the same for plain lists, as arrays, where microseconds count."""
+    if counts == "binary":
+        return tier.astype(np.float64)
+    place = kernels.tier_positions(indptr, tier, True)
+    measured = np.log(place) if counts == "log" else place
+    if counts == "difference":
+        return measured
+    sizes = np.diff(indptr)
+    last = measured[np.maximum(indptr[1:] - 1, 0)]
+    return np.asarray(measured / np.repeat(np.where(last > 0, last, 1.0), sizes))
 
 
 def pair_lists(prefs: Preferences, found: Levels, group: Int64s, n_groups: int) -> tuple[PairLists, Int64s]:

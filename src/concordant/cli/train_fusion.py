@@ -1,0 +1,168 @@
+"""``concordant train-fusion``: runs and judgements in, a model that fuses such runs out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from concordant.cli import _learners as learners
+from concordant.cli import _shared as shared
+
+if TYPE_CHECKING:
+    from concordant.labels import Labels
+    from concordant.preferences import Preferences
+
+EPILOG = """\b
+Examples:
+  concordant train-fusion bm25.run dense.run sparse.run --labels qrels.txt -o model.cc
+  concordant train-fusion runs/*.run --labels qrels.txt --counts binary --validation 0.3 -o model.cc
+  concordant train-fusion runs/*.run --labels qrels.txt --features both --learner light-gbm -o model.cc
+  concordant train-fusion MQ2008-agg/A1.txt --labels MQ2008-agg/A1.txt --metrics ndcg@5:letor,map -o model.cc
+  concordant fuse new/*.run --model model.cc -o fused.run
+
+Agents are told apart by the tags of their runs: new runs must carry the same. "concordant train-fusion --method NAME
+--help" shows the options of another method that learns from labels.
+"""
+DEFAULT = "expert-ranker"
+SHARE = 0.2
+
+
+class TrainFusionCommand(shared.MethodCommand):
+    """Train with the options of the method named, or of the default one."""
+
+    default_method = DEFAULT
+
+
+@click.command(cls=TrainFusionCommand, epilog=EPILOG)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@click.option("--labels", required=True, metavar="FILE", help="Judgements: qrels, or any file of labels.")
+@click.option("--method", "-m", default=DEFAULT, show_default=True, metavar="NAME", help="Method that learns.",
+              shell_complete=shared.complete("methods"))  # fmt: skip
+@click.option("--validation", type=click.FloatRange(0, 1, max_open=True), metavar="SHARE",
+              help="Share of the topics kept to choose the best pass; 0 for none.  [default: 0.2]")  # fmt: skip
+@click.option("--metrics", default="ndcg@10,map", show_default=True, callback=learners.parse_metrics,
+              metavar="A,B,…", help="Metrics to print.")  # fmt: skip
+@click.option("--output", "-o", metavar="FILE", help="Save the model here.")
+@click.option("--plot", metavar="FILE", help="Draw how far each run is trusted (svg, png or pdf).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    runs: tuple[str, ...],
+    labels: str,
+    method: str,
+    validation: float | None,
+    metrics: list[str],
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Learn from judged topics how to fuse runs.
+
+    RUN is TREC runs (topic Q0 document rank score tag), or any file of rankings by named agents. Some of the judged
+    topics are set aside to choose the best state of training; the table shows the model beside reciprocal rank fusion
+    and the best single run on both parts. The model is used by "concordant fuse --model".
+    """
+    from concordant import registry
+    from concordant.errors import InputError
+    from concordant.io import read, read_labels
+
+    plot, as_json, params = options.pop("plot"), options.pop("as_json"), shared.taken_params(options)
+    learners.refuse_early(output, plot)
+    made: Any = registry.make(method, **params)
+    if not hasattr(made, "fit"):
+        raise InputError(f"{made.name} learns nothing from labels: use {DEFAULT}, or another method that does.")
+    prefs, known = read(list(runs)), read_labels(labels)
+    train, valid = _parts(prefs, known, _share(made, validation), getattr(made, "seed", 0))
+    with learners.explained() as told, shared.progress(f"training {made.name}"):
+        more = {} if valid is None else {"validation": (valid, known)}
+        model = made.fit(train, known, **more)
+    table = {"train": _quality(model, train, known, metrics)}
+    if valid is not None:
+        table["validation"] = _quality(model, valid, known, metrics)
+    _keep(model, output, plot, {"method": model.name, "agents": list(prefs.agents or ()), "metrics": table})
+    trust = _trust(model, train)
+    if as_json:
+        said = {"method": model.name, "params": model.to_dict()["params"], "sets": table, "trust": trust}
+        shared.write_text(shared.to_json({**said, "warnings": told, "model": output}), "-")
+        return
+    shared.tell(prefs.notes, "note: ")
+    shared.write_text(_text(table, metrics, trust, model.name), "-")
+    shared.tell(told, "warning: ")
+    shared.tell([path for path in (output, plot) if path], "wrote ")
+
+
+def _share(method: Any, given: float | None) -> float:
+    """Return the share of topics to validate on: what was said, or some where the method can use them."""
+    if given is not None:
+        return given
+    return SHARE if getattr(method, "takes_validation", False) else 0.0
+
+
+def _parts(prefs: Preferences, labels: Labels, share: float, seed: int) -> tuple[Preferences, Preferences | None]:
+    """Split the judged topics at random."""
+    import numpy as np
+
+    from concordant.errors import InputError
+
+    judged = [] if labels.instances is None or prefs.instances is None else labels.instances.labels
+    topics = sorted(set(judged).intersection(prefs.instances.labels if prefs.instances is not None else ()))
+    if not topics:
+        raise InputError("The runs and the judgements share no topic: check that they name topics alike.")
+    count = round(share * len(topics)) if share else 0
+    if not count:
+        return prefs.select(instances=topics), None
+    drawn = np.random.default_rng(seed).permutation(len(topics))
+    aside = {topics[k] for k in drawn[: min(count, len(topics) - 1)].tolist()}
+    return (
+        prefs.select(instances=[topic for topic in topics if topic not in aside]),
+        prefs.select(instances=sorted(aside)),
+    )
+
+
+def _quality(model: Any, prefs: Preferences, labels: Labels, metrics: list[str]) -> dict[str, Any]:
+    """Return the means of the metrics of the model, of reciprocal rank fusion and of the best single run."""
+    from concordant import registry
+    from concordant.evaluation import evaluate
+
+    def means(ranked: Any) -> dict[str, float]:
+        return evaluate(ranked, labels, metrics, queries="shared").means
+
+    assert prefs.agents is not None
+    single = {agent: means(registry.make("rrf").rank(prefs.select(agents=[agent]))) for agent in prefs.agents.labels}
+    best = max(single, key=lambda agent: next(iter(single[agent].values())))
+    found = {model.name: means(model.rank(prefs)), "rrf": means(registry.make("rrf").rank(prefs)), best: single[best]}
+    return {"topics": prefs.n_instances, "best": best, "systems": found}
+
+
+def _trust(model: Any, prefs: Preferences) -> dict[str, float]:
+    found = model.rank(prefs).agents or {}
+    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+
+def _keep(model: Any, output: str | None, plot: str | None, about: dict[str, Any]) -> None:
+    from concordant import saving
+    from concordant.errors import InputError
+
+    if output is not None:
+        saving.save(model, output, about=about)
+    if plot is not None:
+        if not hasattr(model, "plot_experts"):
+            raise InputError(f"{model.name} has no picture of its experts: leave out --plot.")
+        model.plot_experts(plot)
+
+
+def _text(table: dict[str, Any], metrics: list[str], trust: dict[str, float], name: str) -> str:
+    rows = [
+        [
+            part if k == 0 else "",
+            f"{found['topics']:,}" if k == 0 else "",
+            f"best run: {system}" if k == 2 else system,
+            *(f"{values[metric]:.4f}" for metric in values),
+        ]
+        for part, found in table.items()
+        for k, (system, values) in enumerate(found["systems"].items())
+    ]
+    shown = shared.table(["set", "topics", "system", *metrics], rows, {1, *range(3, 3 + len(metrics))}, name)
+    if not trust:
+        return shown
+    trusted = shared.table(["run", "trust"], [[agent, f"{value:.4f}"] for agent, value in trust.items()], {1})
+    return f"{shown.rstrip()}\n\n{trusted}"

@@ -1,0 +1,166 @@
+"""Where every expert puts a document, how it fares when lists are fused, how far each expert goes with the others.
+
+Columns, all in units that mean the same in every query, 0 where nothing was said:
+
+- per expert: ``height``, 1 for the first place and falling with the rank to just above 0; ``log height``, the same of
+  the logarithm of the rank; ``agreement``, the correlation of its reciprocal ranks with the sum of the others', over
+  the documents it names: the same for all documents of the query
+- of the document: ``support``, the share of the query's lists that name it; the ``best`` and the ``mean`` log height
+  it has in them; ``net wins`` per list and other document
+- per fusion method of ``methods``: its score, as standard deviations from the query's mean, and its rank from 1 (best)
+  down to 0
+
+They suit boosted trees, which find by themselves what to make of a height; for linear rankers ``ExpertFeatures`` is
+the better choice. Cost: linear in the entries, and what the fusion methods cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from concordant import memory, registry, views
+from concordant.errors import InputError
+from concordant.features.base import PreferenceFeatures, experts_of
+from concordant.gather import sum_by
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.segments import max_by
+from concordant.types import Floats, Int64s
+
+K = 60.0  # of reciprocal ranks
+OF_EXPERT = ("height", "log height", "agreement")
+OF_DOCUMENT = ("support", "best", "mean", "net wins")
+
+
+def methods_param() -> str:
+    """Declare which methods' fused scores are features."""
+    return param("rrf,borda", "fusion: methods whose scores are features, separated by commas")
+
+
+@dataclass(eq=False)
+class FusionFeatures(PreferenceFeatures):
+    """Describe every document by its places, by fused scores, and by who agrees with whom; for boosted trees."""
+
+    methods: str = methods_param()
+
+    def fit(self, prefs: Preferences, y: object = None) -> Self:
+        """Learn who the experts are."""
+        experts_of(prefs, ())
+        assert prefs.agents is not None
+        self._fusers()
+        self.agents_ = tuple(prefs.agents.labels)
+        return self
+
+    def transform(self, prefs: Preferences) -> Floats:
+        """Return the features of every slot (one candidate of one instance), in slot order."""
+        agents = self._require_fitted()
+        names = self._names()
+        memory.require(
+            8.0 * prefs.n_slots * len(names),
+            f"Features of {len(agents):,} experts for {prefs.n_slots:,} candidates",
+            "select fewer instances at a time",
+        )
+        table = np.zeros((prefs.n_slots, len(names)))
+        of_experts = table[:, : len(OF_EXPERT) * len(agents)].reshape(prefs.n_slots, len(agents), len(OF_EXPERT))
+        entries = _Entries(prefs, experts_of(prefs, agents))
+        of_experts[entries.slot, entries.expert, 0] = entries.height
+        of_experts[entries.slot, entries.expert, 1] = entries.log_height
+        instance = views.instance_of_slot(prefs)
+        of_experts[:, :, 2] = entries.agreement(len(agents))[instance]
+        rest = table[:, len(OF_EXPERT) * len(agents) :]
+        rest[:, : len(OF_DOCUMENT)] = np.stack(
+            [entries.support(), *entries.best_and_mean(), entries.net_wins()], axis=1
+        )
+        for k, fuser in enumerate(self._fusers()):
+            score = registry.make(fuser).rank(prefs).score
+            rest[:, len(OF_DOCUMENT) + 2 * k] = _standardised(score, instance, prefs.n_instances)
+            rest[:, len(OF_DOCUMENT) + 2 * k + 1] = _heights(score, prefs.slot_ptr)
+        return table
+
+    def _fusers(self) -> list[str]:
+        fusers = [name.strip() for name in self.methods.split(",") if name.strip()]
+        for name in fusers:
+            if "labels" in registry.load(registry.resolve(name).name).needs:
+                raise InputError(f"methods names {name!r}, which learns from labels itself: leave it out.")
+        return fusers
+
+    def _names(self) -> Sequence[str]:
+        of_experts = [f"{expert} {kind}" for expert in self._require_fitted() for kind in OF_EXPERT]
+        fused = [f"{name} {kind}" for name in self._fusers() for kind in ("score", "rank")]
+        return [*of_experts, *OF_DOCUMENT, *fused]
+
+
+class _Entries:
+    """What known experts say of slots: a row each, several ballots of an expert in an instance reduced to the best."""
+
+    def __init__(self, prefs: Preferences, expert_of_ballot: Int64s) -> None:
+        self.prefs = prefs
+        ballot = views.ballot_of_entry(prefs)
+        rank = prefs.value if prefs.scale == "rank" and prefs.value is not None else views.competition_ranks(prefs)
+        if len(rank) and rank.min() < 1:
+            raise InputError(f"The rank {rank.min():g} is below 1: number the places from 1.")
+        largest = max_by(ballot, rank, prefs.n_ballots, 1.0)[ballot]
+        kept = np.flatnonzero((expert_of_ballot[ballot] >= 0) & views.is_named(prefs))
+        key = expert_of_ballot[ballot[kept]] * prefs.n_slots + prefs.entry_slot[kept]
+        if len(np.unique(key)) < len(key):
+            first = np.lexsort((rank[kept], key))
+            kept = kept[first[np.flatnonzero(np.diff(key[first], prepend=-1))]]
+        self.slot, self.expert = prefs.entry_slot[kept], expert_of_ballot[ballot[kept]]
+        self.instance = prefs.instance_of_ballot[ballot[kept]].astype(np.int64)
+        self.height = 1.0 - (rank[kept] - 1.0) / largest[kept]
+        self.log_height = 1.0 - np.log(rank[kept]) / np.log1p(largest[kept])
+        self.gain = 1.0 / (K + rank[kept])
+        self.lists = np.unique(self.expert * np.int64(prefs.n_instances) + self.instance)
+
+    def support(self) -> Floats:
+        """Return the share of an instance's lists that name each slot."""
+        lists = np.bincount(self.lists % self.prefs.n_instances, minlength=self.prefs.n_instances)
+        named = np.bincount(self.slot, minlength=self.prefs.n_slots)
+        return np.asarray(named / np.maximum(lists, 1)[views.instance_of_slot(self.prefs)])
+
+    def best_and_mean(self) -> tuple[Floats, Floats]:
+        """Return the best and the mean log height of each slot in the lists that name it."""
+        n = self.prefs.n_slots
+        named = np.maximum(np.bincount(self.slot, minlength=n), 1)
+        return max_by(self.slot, self.log_height, n), np.asarray(sum_by(self.slot, self.log_height, n) / named)
+
+    def net_wins(self) -> Floats:
+        """Return wins less losses of each slot, per list and other candidate; candidates that are not named lose."""
+        size = np.maximum(np.diff(self.prefs.slot_ptr) - 1, 1) * np.maximum(views.total_weight(self.prefs), 1e-300)
+        return np.asarray(views.net_wins(self.prefs, "last") / size[views.instance_of_slot(self.prefs)])
+
+    def agreement(self, n_experts: int) -> Floats:
+        """Return the correlation of each expert's reciprocal ranks with those of all others: instances x experts."""
+        n = self.prefs.n_instances * n_experts
+        list_of = self.instance * n_experts + self.expert
+        others = sum_by(self.slot, self.gain, self.prefs.n_slots)[self.slot] - self.gain
+        count = np.maximum(np.bincount(list_of, minlength=n), 1)
+        own, rest = (x - (sum_by(list_of, x, n) / count)[list_of] for x in (self.gain, others))
+        together, first, second = (sum_by(list_of, x, n) for x in (own * rest, own * own, rest * rest))
+        below = np.sqrt(first * second)
+        floor = 1e-9 / K**2  # spreads this small are rounding
+        found = np.divide(together, below, out=np.zeros(n), where=below > floor)
+        return found.reshape(self.prefs.n_instances, n_experts)
+
+
+def _standardised(score: Floats, instance: Int64s, n: int) -> Floats:
+    """Return how many standard deviations a score stands above the mean of its instance."""
+    count = np.maximum(np.bincount(instance, minlength=n), 1)
+    centred = score - (sum_by(instance, score, n) / count)[instance]
+    spread = np.sqrt(sum_by(instance, centred**2, n) / count)[instance]
+    size = max_by(instance, np.abs(score), n)[instance]
+    return np.divide(centred, spread, out=np.zeros(len(score)), where=spread > 1e-12 * size)
+
+
+def _heights(score: Floats, slot_ptr: Int64s) -> Floats:
+    """Return 1 for the best score of an instance down to 0 for the worst, equal scores sharing their mean place."""
+    from concordant.kernels import query_ranks
+
+    rows = np.arange(len(score), dtype=np.int64)
+    share = query_ranks(np.ascontiguousarray(score[:, None]), slot_ptr, rows)[:, 0]  # mid-rank over the number
+    size = np.repeat(np.diff(slot_ptr), np.diff(slot_ptr))
+    return np.asarray((share * size - 1.0) / np.maximum(size - 1, 1))

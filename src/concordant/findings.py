@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant import api, memory, views
+from concordant import api, memory, special, views
 from concordant.gather import sum_by
 from concordant.preferences import Preferences
 from concordant.types import AnyArray, Floats, Int32s, Int64s
@@ -40,6 +40,7 @@ PAIRS_AT_ONCE = 2_000_000
 MOST_FOR_DEFAULT = 500  # candidates of one instance: a larger one is ranked by borda, in linear time
 NAMED = 10  # how many items a finding names
 CERTAIN = 0.05
+FEW_TESTS = 100  # sign tests that cost less than loading SciPy
 
 
 @dataclass(frozen=True)
@@ -287,12 +288,17 @@ def top_two(prefs: Preferences) -> Finding | None:
 
 def sign_test(k: AnyArray | float, other: AnyArray | float) -> Floats:
     """Return the two-sided p that k against ``other`` votes come from a fair coin; weights need not be whole."""
-    from scipy.special import betainc
+    votes = np.asarray(k, np.float64), np.asarray(other, np.float64)
+    most, least = np.maximum(*votes), np.minimum(*votes)
+    some = np.maximum(most, 1e-9)
+    if most.size > FEW_TESTS or (most + least).max(initial=0.0) >= special.MOST:
+        from scipy.special import betainc
 
-    most, least = np.maximum(k, other), np.minimum(k, other)
-    with np.errstate(invalid="ignore"):
-        tail = np.where(most > 0, betainc(np.maximum(most, 1e-9), least + 1, 0.5), 1.0)
-    return np.asarray(np.minimum(1.0, 2 * tail))
+        tail = betainc(some, least + 1, 0.5)
+    else:
+        each = zip(some.reshape(-1).tolist(), least.reshape(-1).tolist(), strict=True)
+        tail = np.reshape([special.betainc(a, b + 1, 0.5) for a, b in each], most.shape)
+    return np.where(most > 0, np.minimum(1.0, 2 * tail), 1.0)
 
 
 def _votes(prefs: Preferences, rivals: Int64s, first: Int64s, second: Int64s) -> tuple[Floats, Floats]:

@@ -53,7 +53,10 @@ def fold(name: str) -> str:
 
 def summary_of(entry: object) -> str:
     """Return the first paragraph of the documentation of a class, function or module, on one line."""
-    text = getattr(entry, "doc", entry.__doc__) or ""
+    return _first_paragraph(getattr(entry, "doc", entry.__doc__) or "")
+
+
+def _first_paragraph(text: str) -> str:
     return " ".join(text.strip().split("\n\n")[0].split())
 
 
@@ -256,6 +259,27 @@ class Kind(Generic[Entry]):
     def listing(self) -> list[Listed]:
         """Describe every entry; a package that cannot be loaded does not hide the others."""
         return [self.listed(name) for name in self.names()]
+
+    def outline(self) -> list[Listed]:
+        """Describe every entry in a line, as ``listing``; built-in ones that take a library are read, not imported."""
+        if not self.libraries:
+            return self.listing()
+        read = [Listed(name, self.family(name), self._written_summary(name), None) for name in self.modules()]
+        return [*read, *map(self.listed, self.plugins())]
+
+    def _written_summary(self, name: str) -> str:
+        """Return the summary of a built-in class as it stands in its file."""
+        import ast
+        from importlib.util import find_spec
+
+        spec = find_spec(self.modules()[name])
+        assert spec is not None
+        assert spec.origin is not None
+        with open(spec.origin, encoding="utf-8") as file:
+            tree = ast.parse(file.read())
+        found = (node for node in tree.body if isinstance(node, ast.ClassDef))
+        text = next(ast.get_docstring(node) or "" for node in found if fold(node.name) == fold(name + self.suffix))
+        return _first_paragraph(text)
 
     def listed(self, name: str) -> Listed:
         """Describe one entry."""

@@ -34,9 +34,11 @@ class LearnerCommand(shared.MethodCommand):
 
 def find(name: str) -> type:
     """Return the class of a learner by its name in any spelling."""
+    from concordant.cli._postponed import lean_scikit_learn
     from concordant.registry import LEARNERS
 
-    return LEARNERS.find(name)
+    with lean_scikit_learn():
+        return LEARNERS.find(name)
 
 
 def params_of(cls: type) -> tuple[Param, ...]:

@@ -54,9 +54,10 @@ class ListCommand(click.Command):
         if name is not None:
             one = self.kind.listed(self.kind.resolve(name).name)
             text = shared.to_json(self._facts(one)) if as_json else self._page(one)
+        elif as_json:
+            text = shared.to_json([self._facts(one) for one in self.kind.listing()])
         else:
-            listed = self.kind.listing()
-            text = shared.to_json([self._facts(one) for one in listed]) if as_json else self._table(listed)
+            text = self._table(self.kind.outline())
         shared.write_text(text, "-")
 
     def _table(self, listed: list[Listed]) -> str:
@@ -160,6 +161,15 @@ class Learners(ListCommand):
 
     "concordant train --method NAME" trains one."""
     examples = ("", "rank-svm", "--json")
+
+    def show(self, name: str | None, as_json: bool) -> None:
+        """Print the list, or the page of one."""
+        from contextlib import nullcontext
+
+        from concordant.cli._postponed import lean_scikit_learn
+
+        with lean_scikit_learn() if name or as_json else nullcontext():
+            super().show(name, as_json)
 
     def _declared(self, entry: Any) -> tuple[Param, ...]:
         return learners.params_of(entry)  # names of losses among them

@@ -77,9 +77,11 @@ def command(
 
 def _loaded(path: str) -> Any:
     from concordant import saving
+    from concordant.cli._postponed import lean_scikit_learn
     from concordant.errors import FormatError
 
-    ranker = saving.load(path)
+    with lean_scikit_learn():
+        ranker = saving.load(path)
     if not hasattr(ranker, "predict"):
         raise FormatError(f"this holds {type(ranker).__name__}, which scores no rows: train a ranker.", path=path)
     if not hasattr(ranker, "n_features_in_"):

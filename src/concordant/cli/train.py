@@ -106,12 +106,15 @@ def _fit(ranker: Any, sets: dict[str, Features], metrics: list[str], **options: 
     """Prepare the features, fit the ranker, and evaluate it on every set."""
     import time
 
-    from sklearn.pipeline import Pipeline
+    from concordant.cli._postponed import lean_scikit_learn
 
     train = sets["train"]
     _refuse_missing(ranker, train, options["missing"])
     start = time.perf_counter()
-    steps = _steps(**options)
+    with lean_scikit_learn():
+        from sklearn.pipeline import Pipeline
+
+        steps = _steps(**options)
     prepare = Pipeline(steps) if steps else None
     X = {"train": train.X if prepare is None else prepare.fit_transform(train.X, train.y)}
     X |= {

@@ -1,7 +1,7 @@
 """What a csv file looks like, found on its first lines: delimiter, header, column names.
 
-Only the head is looked at here, to decide how DuckDB, the one parser, reads the file. The lines of records are
-counted again only when a message has to name one.
+Only the head is looked at here, to decide how DuckDB, the one parser, reads the file (or ``_plain_csv`` in its place,
+where nothing is left to decide). The lines of records are counted again only when a message has to name one.
 """
 
 from __future__ import annotations

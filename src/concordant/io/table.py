@@ -13,6 +13,7 @@ from concordant.io._csv import Dialect, sniff
 from concordant.io._duckdb import CsvTable, DuckTable, JsonTable, ParquetTable, parquet_of
 from concordant.io._formats import Format, Writing, declare
 from concordant.io._joined import JoinedTable
+from concordant.io._plain_csv import open_csv
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
 from concordant.io.features import Features, features_of_table
@@ -78,7 +79,7 @@ def read_as(sources: Sequence[Source], options: Options, dialect: Dialect, roles
     """Read a csv file whose layout is known: its columns have these roles where the user names no others."""
     said = {role: column for role, column in options.roles.items() if column is not None}
     options = replace(options, roles={**roles, **said}, strict=False)
-    return Preferences(**parts_of_table(CsvTable(_only(sources), dialect, options), options))
+    return Preferences(**parts_of_table(open_csv(_only(sources), dialect, options), options))
 
 
 def read_labels(sources: Sequence[Source], options: Options) -> Labels:
@@ -108,7 +109,7 @@ def _open(source: Source, options: Options) -> Table:
     if options.format == "arrow":
         return _arrow(source)
     if options.format in ("csv", "tsv"):
-        return CsvTable(source, sniff(source, options), options)
+        return open_csv(source, sniff(source, options), options)
     return (ParquetTable if options.format == "parquet" else JsonTable)(source, options)
 
 

@@ -16,6 +16,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from concordant import special
 from concordant.errors import InputError, ParameterError, UnknownNameError, suggest
 from concordant.metrics.evaluating import mean
 from concordant.types import Floats
@@ -125,10 +126,12 @@ def paired_t_test(differences: ArrayLike) -> float:
     largest = float(np.abs(difference).max())
     if spread <= _ROUNDING * largest:
         return 0.0 if largest > 0 else 1.0
-    from scipy.special import stdtr
-
     t = abs(float(difference.mean())) / (spread / np.sqrt(n))
-    return min(1.0, 2 * float(stdtr(n - 1, -t)))
+    if n > special.MOST:
+        from scipy.special import stdtr
+
+        return min(1.0, 2 * float(stdtr(n - 1, -t)))
+    return min(1.0, 2 * special.student_tail(float(t), n - 1))
 
 
 def randomisation_test(differences: ArrayLike, seed: int | np.random.Generator = 0, *, rounds: int = 10_000) -> float:

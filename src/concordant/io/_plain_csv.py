@@ -1,0 +1,126 @@
+"""Small csv files without anything odd in them, cut at their delimiters: what DuckDB reads, without loading DuckDB.
+
+Loading DuckDB costs as much as all the rest of ranking a small file. A file is *plain* when there is one way to read
+it: UTF-8, no quotation mark, lines that all end alike and all have as many fields as there are columns. Its cells are
+then what stands between delimiters, an empty one is missing, numbers are digits with a point. Any other file is left
+to DuckDB, and so is a column asked for as numbers in which something stands that may or may not be one: what comes out
+is the same in either way, and tests compare them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from concordant import kernels
+from concordant.io._csv import DELIMITERS, Dialect
+from concordant.io._duckdb import CsvTable
+from concordant.io._source import Source
+from concordant.reading import Options
+from concordant.types import Bytes, Floats, Int64s
+from concordant.vocabulary import Coded, vocabulary_of_bytes
+
+MOST = 1 << 20  # bytes: DuckDB's threads do not pay below this
+_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
+_WORD = re.compile(r"[A-HJ-MO-Za-hj-mo-z]")  # what begins so is no number; "inf" and "nan" are left to DuckDB
+
+
+class Cells(NamedTuple):
+    """A text and where its cells begin and end: rows by columns."""
+
+    data: Bytes
+    start: Int64s
+    end: Int64s
+
+
+def open_csv(source: Source, dialect: Dialect, options: Options) -> CsvTable:
+    """Open a csv file, in the plain way where it can be."""
+    cells = None
+    if source.compression is None and source.encoding is None and source.size <= MOST:
+        cells = plain_cells(source.read_bytes(), dialect)
+    return CsvTable(source, dialect, options) if cells is None else PlainCsvTable(source, dialect, options, cells)
+
+
+def plain_cells(content: bytes, dialect: Dialect) -> Cells | None:
+    """Return the cells of a plain csv file without its header, None for any other file."""
+    if dialect.delimiter not in tuple(DELIMITERS) or dialect.spaces_after_delimiter:
+        return None
+    if b'"' in content or b"\0" in content:
+        return None
+    if b"\r" in content:
+        if not content.count(b"\r") == content.count(b"\r\n") == content.count(b"\n"):
+            return None
+        content = content.replace(b"\r\n", b"\n")
+    if not content.endswith(b"\n"):
+        content += b"\n"
+    if not _is_utf_8(content):
+        return None
+    data = np.frombuffer(content, np.uint8)
+    is_line_end = data == ord("\n")
+    end = np.flatnonzero(is_line_end | (data == ord(dialect.delimiter)))
+    width = len(dialect.columns)
+    if len(end) % width or len(end) == width * dialect.has_header:
+        return None
+    ends_line = is_line_end[end].reshape(-1, width)
+    if not ends_line[:, -1].all() or ends_line[:, :-1].any():
+        return None
+    start = np.concatenate([[0], end[:-1] + 1])
+    if width == 1 and (start == end).any():
+        return None
+    first = int(dialect.has_header)
+    return Cells(data, start.reshape(-1, width)[first:], end.reshape(-1, width)[first:])
+
+
+def _is_utf_8(content: bytes) -> bool:
+    try:
+        return content.isascii() or bool(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
+
+
+class PlainCsvTable(CsvTable):
+    """A plain csv file; what it cannot say itself it asks DuckDB, like any other."""
+
+    def __init__(self, source: Source, dialect: Dialect, options: Options, cells: Cells) -> None:
+        super().__init__(source, dialect, options)
+        self._cells = cells
+
+    def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
+        """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
+        found = {name: self._numbers(name) for name in numbers}
+        sure = {name: values for name, values in found.items() if values is not None}
+        if len(sure) < len(found):
+            return super().fetch(texts, numbers)
+        return {name: self._coded(name) for name in texts}, sure
+
+    def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
+        """Return what stands in a column at a few rows, None where nothing does."""
+        start, end = self._spans(column)
+        spans = zip(start[list(rows)].tolist(), end[list(rows)].tolist(), strict=True)
+        return [self._cells.data[a:b].tobytes().decode() or None for a, b in spans]
+
+    def _spans(self, column: str) -> tuple[Int64s, Int64s]:
+        k = self.columns.index(column)
+        return np.ascontiguousarray(self._cells.start[:, k]), np.ascontiguousarray(self._cells.end[:, k])
+
+    def _coded(self, column: str) -> Coded:
+        start, end = self._spans(column)
+        filled = start < end
+        codes = np.full(len(start), -1, np.int32)
+        codes[filled], offsets, letters, _ = kernels.encode_spans(self._cells.data, start[filled], end[filled])
+        return codes, vocabulary_of_bytes(offsets, letters)
+
+    def _numbers(self, column: str) -> Floats | None:
+        """Return a column as numbers, None where DuckDB has to say what a cell is."""
+        codes, labels = self._coded(column)
+        values = np.full(len(labels) + 1, np.nan)  # the last one is what stands for nothing
+        for k, label in enumerate(labels):
+            text = label.replace(",", ".") if self.dialect.delimiter == ";" else label
+            if _NUMBER.fullmatch(text):
+                values[k] = float(text)
+            elif not _WORD.match(text):
+                return None
+        return values[codes]

@@ -32,12 +32,6 @@ def test_every_method_is_a_public_class() -> None:
         _ = cc.Nonsense
 
 
-def test_importing_concordant_loads_nothing_heavy() -> None:
-    code = "import sys, concordant; print([m for m in ('numpy','scipy','duckdb','rich','click') if m in sys.modules])"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert shown.strip() == "[]"
-
-
 @dataclass(frozen=True)
 class Sample:
     depth: int = param(3, "how deep", low=1, high=9)

@@ -53,6 +53,6 @@ def _guarded(value: float) -> float:
 def student_tail(t: float, freedom: float) -> float:
     """Return the chance that Student's t of these degrees of freedom lies above a positive t."""
     total = freedom + t * t
-    if t * t < freedom:  # 1 - x would lose the digits of a small t
+    if t < 1:  # 1 - x would lose the digits of a small t
         return (1.0 - betainc(0.5, freedom / 2, t * t / total)) / 2
     return betainc(freedom / 2, 0.5, freedom / total) / 2

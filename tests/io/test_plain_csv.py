@@ -66,7 +66,7 @@ def compare(path: Path, content: bytes, options: Options) -> bool:
         return True
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=tables(), header=st.sampled_from([None, False, True]), skip=st.booleans())
 def test_both_ways_give_the_same_table(text: str, header: bool | None, skip: bool, tmp_path: Path) -> None:
     try:
@@ -76,7 +76,7 @@ def test_both_ways_give_the_same_table(text: str, header: bool | None, skip: boo
     assume(was_plain)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=6) | st.text('a1,"\n\r;\t é', max_size=12).map(str.encode))
 def test_odd_bytes_are_either_refused_alike_or_read_alike(content: bytes, tmp_path: Path) -> None:
     try:

@@ -7,7 +7,9 @@ import importlib
 import numpy as np
 import pytest
 
+from concordant import views
 from concordant.kernels import twins
+from concordant.preferences import Preferences
 
 compiled = pytest.importorskip("concordant.kernels._compiled")
 
@@ -31,6 +33,9 @@ def make_arguments(seed):
     draw, priority, none = rng.random((5, 6)), rng.random((3, items)), np.zeros((3, 0))
     sequence = np.stack([joined([rng.permutation(m) for m in sizes]) for _ in range(3)])
     code = joined([rng.integers(0, np.arange(m) + 1) for m in sizes])
+    unit = rng.choice([0.5, 0.25], len(sizes))
+    tiers = np.stack([joined([rng.integers(0, m, m) for m in sizes]) for _ in range(9)])
+    item, block_ptr = twins.split_blocks(ptr, before, np.zeros(0), start)
     matrix = rng.random((int(rng.integers(1, 9)),) * 2)
     matrix = np.ascontiguousarray(np.broadcast_to(matrix, (len(matrix), len(matrix))))
     rows = np.stack([rng.permutation(len(matrix)) for _ in range(4)]).astype(np.int32)
@@ -40,6 +45,13 @@ def make_arguments(seed):
         ("best_orders", (ptr, before)),
         ("best_weak_orders", (ptr, before, tied)),
         ("ranking_totals", (ptr, before, tied, tier[None, :].copy())),
+        ("ranking_totals", (ptr, before, tied, tiers)),
+        ("ranking_totals", (ptr, before * 1e9, tied / 4, tiers * 2**40)),
+        ("pair_costs", (ptr, before / 3, tied / 3, unit)),
+        ("net_costs", (ptr, before)),
+        ("majority_chances", (ptr, before)),
+        ("count_majorities", (ptr, before)),
+        ("take_blocks", (ptr, before, item, block_ptr)),
         ("pivot_orders", (ptr, rng.choice([0, 0.5, 1], pairs), priority, none)),
         ("pivot_orders", (ptr, rng.random(pairs), priority, rng.random((3, pairs)))),
         ("insertion_orders", (ptr, before, sequence)),
@@ -63,8 +75,49 @@ def test_both_give_the_same(seed):
             assert np.array_equal(one, other), name
 
 
+@pytest.mark.parametrize("unit", [1.0, 0.5, 2.0**20])
+def test_local_search_of_many_items_is_that_of_the_twin(unit):
+    rng = np.random.default_rng(5)
+    sizes = np.array([100, 3, 75])
+    ptr = np.concatenate([[0], np.cumsum(sizes)])
+    before = []
+    for m in sizes:
+        votes = (np.arange(m) / m + rng.normal(0, 0.7, (9, m))).argsort(axis=1).argsort(axis=1)
+        before.append(unit * (votes[:, :, None] > votes[:, None, :]).sum(axis=0).reshape(-1))
+    order = np.concatenate([rng.permutation(m) for m in sizes])
+    arguments = ptr, np.concatenate(before).astype(float), order, rng.random((12, 6))
+    assert np.array_equal(compiled.search_orders(*arguments), twins.search_orders(*arguments))
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.25, 2.0**30])
+@pytest.mark.parametrize("rankings", [2, 11])
+def test_totals_of_many_items_are_those_of_the_twin(unit, rankings):
+    rng = np.random.default_rng(6)
+    ptr = np.array([0, 270, 270, 300])
+    before, half = (unit * rng.integers(0, 50, 270**2 + 30**2) for _ in range(2))
+    tied = np.concatenate(
+        [(m + m.T).reshape(-1) for m in (half[: 270**2].reshape(270, 270), half[270**2 :].reshape(30, 30))]
+    )
+    tier = rng.integers(0, 200, (rankings, 300))
+    tier[0] = rng.permutation(300)
+    arguments = ptr, before, tied, tier
+    assert np.array_equal(compiled.ranking_totals(*arguments), twins.ranking_totals(*arguments))
+
+
+def test_ballots_cost_what_the_same_rankings_cost():
+    rng = np.random.default_rng(7)
+    prefs = Preferences.from_rankings(
+        [[str(k) for k in rng.permutation(280)[: rng.integers(1, 281)]] for _ in range(300)],
+    )
+    before, tied = rng.integers(0, 9, (2, 280**2)).astype(float)
+    tier = np.full((300, 280), 300)
+    tier[views.ballot_of_entry(prefs), prefs.entry_slot] = prefs.tier
+    totals = compiled.ballot_totals(views.ballots(prefs), before, tied)
+    assert np.array_equal(totals, twins.ranking_totals(prefs.slot_ptr, before, tied, tier)[:, 0])
+
+
 def test_every_kernel_of_these_families_has_a_twin():
-    for family in ("search", "local", "lehmer", "totals"):
+    for family in ("costs", "search", "local", "lehmer", "totals"):
         module = importlib.import_module(f"concordant.kernels.twins.{family}")
         assert all(hasattr(compiled, name) for name in module.__all__)
 

@@ -25,13 +25,17 @@ from concordant.types import AnyArray, Bools, Floats, Int64s
 
 @dataclass(frozen=True)
 class Majorities:
-    """Pairwise support of every instance: ``support`` of row over column, ``opposition`` of column over row."""
+    """Pairwise support of every instance, of row over column."""
 
     slot_ptr: Int64s
     support: Floats
-    opposition: Floats
     total: Floats | None
     """The weight of each instance where weights are fractional, None where counts are exact."""
+
+    @cached_property
+    def opposition(self) -> Floats:
+        """The support of column over row."""
+        return kernels.transpose_matrices(self.slot_ptr, self.support)
 
     @cached_property
     def row_start(self) -> Int64s:
@@ -60,20 +64,25 @@ class Majorities:
     @cached_property
     def defeats(self) -> Floats:
         """How many opponents each slot beats."""
-        return self.count_rows(self.margin > 0)
+        return self._duels[0]
 
     @cached_property
     def draws(self) -> Floats:
         """How many opponents each slot neither beats nor loses to."""
-        return self.count_rows(self.margin == 0) - 1
+        return self._duels[1]
+
+    @cached_property
+    def _duels(self) -> tuple[Floats, Floats]:
+        if self.total is None:
+            return kernels.count_majorities(self.slot_ptr, self.support)
+        return self.count_rows(self.margin > 0), self.count_rows(self.margin == 0) - 1
 
 
 def majorities(prefs: Preferences, missing: str) -> Majorities:
     """Count the pairwise support of all candidates of all instances."""
     wins = views.win_matrices(prefs, missing).wins
     total = None if views.has_whole_weights(prefs) else views.total_weight(prefs)
-    wins = Majorities(prefs.slot_ptr, wins, wins, total).snap(wins)
-    return Majorities(prefs.slot_ptr, wins, kernels.transpose_matrices(prefs.slot_ptr, wins), total)
+    return Majorities(prefs.slot_ptr, Majorities(prefs.slot_ptr, wins, total).snap(wins), total)
 
 
 def weighed_majorities(prefs: Preferences, missing: str, counts: str) -> Majorities:
@@ -88,7 +97,7 @@ def weighed_majorities(prefs: Preferences, missing: str, counts: str) -> Majorit
     total = None
     if not is_exact:
         total = sum_by(views.entry_instances(prefs), np.abs(level) * views.weight_of_entry(prefs), prefs.n_instances)
-    return Majorities(prefs.slot_ptr, support, kernels.transpose_matrices(prefs.slot_ptr, support), total)
+    return Majorities(prefs.slot_ptr, support, total)
 
 
 def level_support(prefs: Preferences, level: Floats) -> Floats:

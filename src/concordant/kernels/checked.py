@@ -106,6 +106,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "matrix_product": ("matrix across x",),
     "mean_partitions": ("ptr stages factor?",),
     "mean_partitions_hessian_product": ("ptr stages factor?",),
+    "pair_costs": ("slot_ptr counts unit",),
     "pair_descent_gram": ("order below better",),
     "pair_descent_linear": ("order below better", "X across weight"),
     "pair_factors": ("slot_ptr beside ballot_ptr", "ballot_ptr over indptr", "slot inside slot_ptr over ballot_ptr"),
@@ -116,6 +117,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "search_weak_orders": ("tier local ptr",),
     "split_blocks": ("start inside ptr by ptr",),
     "stage_product": ("worth like rate x",),
+    "take_blocks": ("ptr squares matrix", "block_ptr cuts item", "item inside ptr by ptr"),
     "tally_votes": ("winner like loser tie? weight?", "winner window low", "loser window low"),
     "worth_terms": ("first like total", "score like balance"),
 }

@@ -5,7 +5,7 @@
 // so a problem is solved alike alone and among others.
 #include "search.hpp"
 
-#include <numeric>
+#include <limits>
 
 namespace {
 
@@ -13,93 +13,215 @@ size_t pick(double uniform, size_t n) { return std::min(static_cast<size_t>(unif
 
 // ---- without ties ----------------------------------------------------------------------------------------------
 
-class OrderSearch {
+// An order held as a chain of short buckets. For every item and bucket there is a summary: what passing the whole bucket
+// costs the item, and the least it costs on the way. So the best place of an item is found from the summaries, of which
+// only those of buckets that changed since the item was last looked at are made anew.
+template <typename Cost, typename Sum> class OrderSearch {
   public:
-    OrderSearch(size_t size, const double *before, const int64_t *order) : m_(size), margin_(size * size), order_(order, order + size) {
-        for (size_t i = 0; i < m_; ++i)
-            for (size_t j = 0; j < m_; ++j) margin_[i * m_ + j] = before[i * m_ + j] - before[j * m_ + i];
+    OrderSearch(size_t size, const double *before, const int64_t *order)
+        : m_(size), margin_(size * size), bucket_((size + LENGTH - 1) / LENGTH), home_(size), seen_(size, 0),
+          changed_(bucket_.size(), 0), passing_(bucket_.size() > 1 ? size * bucket_.size() : 0) {
+        for (size_t row = 0; row < m_; row += TILE)
+            for (size_t column = 0; column < m_; column += TILE)
+                for (size_t i = row; i < std::min(row + TILE, m_); ++i)
+                    for (size_t j = column; j < std::min(column + TILE, m_); ++j)
+                        margin_[i * m_ + j] = static_cast<Cost>(before[i * m_ + j] - before[j * m_ + i]);
+        lay_out({order, order + m_});
     }
 
     // Shake and improve as often as there are rows of draws; an equal ranking replaces the old one, to keep moving.
     void run(const double *draw, size_t rounds, size_t width) {
         improve();
-        std::vector<int64_t> best = order_;
         for (size_t r = 0; r < rounds && m_ > 2; ++r) {
+            even_out();
+            std::vector<Bucket> best = bucket_;
             double change = 0;
             for (size_t k = 0; k + 1 < width; k += 2)
-                change += move(pick(draw[r * width + k], m_), pick(draw[r * width + k + 1], m_));
+                change += displace(pick(draw[r * width + k], m_), pick(draw[r * width + k + 1], m_));
             change += improve();
-            if (change <= 0) best = order_;
-            else order_ = best;
+            if (change > 0) restore(best);
         }
-        order_ = best;
     }
-    const std::vector<int64_t> &order() const { return order_; }
+    std::vector<int64_t> order() const {
+        std::vector<int64_t> all;
+        for (const Bucket &bucket : bucket_) all.insert(all.end(), bucket.begin(), bucket.end());
+        return all;
+    }
 
   private:
+    using Bucket = std::vector<uint32_t>;
+    struct Passing {
+        Sum whole, up, down; // the cost of passing all upwards (downwards: minus that); the least on the way up, and down
+    };
+    struct Place {
+        size_t bucket, index;
+    };
+    static constexpr size_t LENGTH = 32, TILE = 32;
+    static constexpr Sum NEVER = std::numeric_limits<Sum>::max() / 2;
+
     size_t m_;
-    std::vector<double> margin_; // what it costs more to put row before column than after it
-    std::vector<int64_t> order_;
+    std::vector<Cost> margin_; // what it costs more to put row before column than after it
+    std::vector<Bucket> bucket_;
+    std::vector<uint32_t> home_;                      // the bucket of every item
+    std::vector<uint64_t> seen_, changed_;            // when an item was last looked at, when a bucket last changed
+    std::vector<Passing> passing_;
+    uint64_t clock_ = 0;
+
+    const Cost *row(size_t item) const { return margin_.data() + item * m_; }
+
+    void lay_out(const std::vector<int64_t> &order) {
+        for (Bucket &bucket : bucket_) bucket.clear();
+        for (size_t k = 0; k < m_; ++k) {
+            home_[static_cast<size_t>(order[k])] = static_cast<uint32_t>(k / LENGTH);
+            bucket_[k / LENGTH].push_back(static_cast<uint32_t>(order[k]));
+        }
+        std::fill(changed_.begin(), changed_.end(), ++clock_);
+    }
+    void even_out() {
+        for (const Bucket &bucket : bucket_)
+            if (bucket.size() > 2 * LENGTH) return lay_out(order());
+    }
+    void restore(const std::vector<Bucket> &old) {
+        ++clock_;
+        for (size_t b = 0; b < bucket_.size(); ++b) {
+            if (bucket_[b] == old[b]) continue;
+            bucket_[b] = old[b];
+            changed_[b] = clock_;
+            for (uint32_t item : bucket_[b]) home_[item] = static_cast<uint32_t>(b);
+        }
+    }
+
+    Place at(size_t place) const {
+        size_t b = 0;
+        for (; place >= bucket_[b].size(); ++b) place -= bucket_[b].size();
+        return {b, place};
+    }
+    void take_out(Place from) {
+        Bucket &bucket = bucket_[from.bucket];
+        bucket.erase(bucket.begin() + static_cast<std::ptrdiff_t>(from.index));
+        changed_[from.bucket] = ++clock_;
+    }
+    void put_in(uint32_t item, Place to) {
+        Bucket &bucket = bucket_[to.bucket];
+        bucket.insert(bucket.begin() + static_cast<std::ptrdiff_t>(to.index), item);
+        home_[item] = static_cast<uint32_t>(to.bucket);
+        changed_[to.bucket] = ++clock_;
+    }
 
     // Move the item at one place to another; return by how much the cost rises.
-    double move(size_t from, size_t to) {
-        int64_t item = order_[from];
-        const double *row = margin_.data() + static_cast<size_t>(item) * m_;
-        double change = 0;
-        for (; from > to; --from) {
-            order_[from] = order_[from - 1];
-            change += row[order_[from]];
-        }
-        for (; from < to; ++from) {
-            order_[from] = order_[from + 1];
-            change -= row[order_[from]];
-        }
-        order_[to] = item;
+    Sum displace(size_t from, size_t to) {
+        if (from == to) return 0;
+        Place start = at(from), end = at(to);
+        uint32_t item = bucket_[start.bucket][start.index];
+        const Cost *margin = row(item);
+        Sum change = 0;
+        std::vector<int64_t> all = order();
+        for (size_t k = to; k < from; ++k) change += margin[all[k]];
+        for (size_t k = from + 1; k <= to; ++k) change -= margin[all[k]];
+        take_out(start);
+        if (to > from && start.bucket != end.bucket) ++end.index;
+        put_in(item, end);
         return change;
     }
 
-    // The best place of the item at a place.
-    size_t best_place(size_t from) const {
-        const double *row = margin_.data() + static_cast<size_t>(order_[from]) * m_;
-        const int64_t *order = order_.data();
-        double change = 0, best = 0;
-        size_t place = from;
-        for (size_t k = from; k--;) {
-            change += row[order[k]];
-            if (change < best) best = change, place = k;
+    // With P the sums of margins from the first of a bucket on: down the cost falls by P, up it is the whole less P.
+    void refresh(size_t item) {
+        const Cost *margin = row(item);
+        Passing *passing = passing_.data() + item * bucket_.size();
+        for (size_t b = 0; b < bucket_.size(); ++b) {
+            if (changed_[b] <= seen_[item]) continue;
+            Sum sum = 0, most = -NEVER;
+            const Bucket &bucket = bucket_[b];
+            if (bucket.empty()) {
+                passing[b] = {0, NEVER, NEVER};
+                continue;
+            }
+            for (size_t k = 0; k + 1 < bucket.size(); ++k) {
+                sum += margin[bucket[k]];
+                most = std::max(most, sum);
+            }
+            sum += margin[bucket.back()];
+            passing[b] = {sum, sum - std::max(most, Sum{0}), -std::max(most, sum)};
+        }
+        seen_[item] = clock_;
+    }
+
+    // Move the item at a place where it costs least; return by how much the cost rises, 0 where it stays.
+    Sum settle(Place from) {
+        const Bucket &own = bucket_[from.bucket];
+        uint32_t item = own[from.index];
+        const Cost *margin = row(item);
+        bool alone = bucket_.size() == 1, is_far = false;
+        if (!alone) refresh(item);
+        const Passing *passing = alone ? nullptr : passing_.data() + item * bucket_.size();
+        Sum best = 0, change = 0, before = 0; // before: the cost of reaching the bucket of the best place
+        Place to = from;
+        for (size_t k = from.index; k--;) {
+            change += margin[own[k]];
+            if (change < best) best = change, to.index = k;
+        }
+        for (size_t b = from.bucket; b--;) {
+            if (change + passing[b].up < best) best = change + passing[b].up, to.bucket = b, before = change, is_far = true;
+            change += passing[b].whole;
         }
         change = 0;
-        for (size_t k = from + 1; k < m_; ++k) {
-            change -= row[order[k]];
-            if (change < best) best = change, place = k;
+        for (size_t k = from.index + 1; k < own.size(); ++k) {
+            change -= margin[own[k]];
+            if (change < best) best = change, to = {from.bucket, k}, is_far = false;
         }
-        return place;
+        for (size_t b = from.bucket + 1; b < bucket_.size(); ++b) {
+            if (change + passing[b].down < best)
+                best = change + passing[b].down, to.bucket = b, before = change, is_far = true;
+            change -= passing[b].whole;
+        }
+        if (best == 0) return 0;
+        if (is_far) {
+            const Bucket &there = bucket_[to.bucket];
+            bool up = to.bucket < from.bucket;
+            size_t k = up ? there.size() - 1 : 0;
+            for (;; up ? --k : ++k) {
+                before += up ? margin[there[k]] : -margin[there[k]];
+                if (before == best) break;
+            }
+            to.index = up ? k : k + 1; // downwards: behind the last one passed
+        }
+        take_out(from);
+        put_in(item, to);
+        return best;
     }
 
     double improve() {
-        double change = 0;
-        for (size_t quiet = 0, place = 0; quiet < m_; place = place + 1 < m_ ? place + 1 : 0) {
-            size_t to = best_place(place);
-            if (to == place) {
-                ++quiet;
-            } else {
-                change += move(place, to);
-                quiet = 0;
-            }
+        double total = 0;
+        Place here = {0, 0};
+        for (size_t quiet = 0, place = 0; quiet < m_;) {
+            while (here.index >= bucket_[here.bucket].size()) here = {here.bucket + 1, 0};
+            Sum change = settle(here);
+            total += static_cast<double>(change);
+            quiet = change == 0 ? quiet + 1 : 0;
+            place = place + 1 < m_ ? place + 1 : 0;
+            if (change == 0 && place) ++here.index;
+            else here = at(place);
         }
-        return change;
+        return total;
     }
 };
 
+template <typename Cost, typename Sum>
+void search_one(size_t m, const double *before, const int64_t *order, const In2<double> &draw, int64_t *result) {
+    OrderSearch<Cost, Sum> search(m, before, order);
+    search.run(draw.data(), draw.shape(0), draw.shape(1));
+    std::vector<int64_t> found = search.order();
+    std::copy(found.begin(), found.end(), result);
+}
+
 Out<int64_t> search_orders(In<int64_t> ptr, In<double> before, In<int64_t> order, In2<double> draw) {
-    size_t problems = ptr.size() - 1, rounds = draw.shape(0), width = draw.shape(1);
     Buffer<int64_t> result(order.size());
     {
         nb::gil_scoped_release release;
-        for_each_problem(ptr.data(), problems, 4 * (rounds + 1), [&](size_t, size_t base, size_t m, size_t at) {
-            OrderSearch search(m, before.data() + at, order.data() + base);
-            search.run(draw.data(), rounds, width);
-            std::copy(search.order().begin(), search.order().end(), result.get() + base);
+        for_each_problem(ptr.data(), ptr.size() - 1, 4 * (draw.shape(0) + 1), [&](size_t, size_t base, size_t m, size_t at) {
+            bool small = m < 30000 && are_whole(before.data() + at, m * m, std::numeric_limits<int16_t>::max() / 2);
+            auto search = small ? search_one<int16_t, int32_t> : search_one<double, double>;
+            search(m, before.data() + at, order.data() + base, draw, result.get() + base);
         });
     }
     return result.give();

@@ -67,13 +67,18 @@ struct Components {
 // Order the blocks so that every edge leads forward; where that leaves a choice, the block that starts first is first.
 void split_one(size_t m, const double *before, const double *tied, const int64_t *start, int64_t base, int64_t *order,
                std::vector<int64_t> &block_end) {
-    std::vector<uint8_t> edge(m * m, 0);
+    constexpr size_t side = 32;
+    std::vector<uint8_t> leads_to(m * m), edge(m * m);
+    for (size_t row = 0; row < m; row += side)
+        for (size_t column = 0; column < m; column += side)
+            for (size_t i = row; i < std::min(row + side, m); ++i)
+                for (size_t j = column; j < std::min(column + side, m); ++j) {
+                    double ahead = before[i * m + j], best = tied ? std::min(ahead, tied[i * m + j]) : ahead;
+                    leads_to[i * m + j] = i != j && before[j * m + i] > best;
+                }
     for (size_t a = 0; a < m; ++a)
-        for (size_t b = 0; b < m; ++b) {
-            size_t i = static_cast<size_t>(start[a] - base), j = static_cast<size_t>(start[b] - base);
-            double ahead = before[i * m + j], best = tied ? std::min(ahead, tied[i * m + j]) : ahead;
-            edge[a * m + b] = a != b && before[j * m + i] > best;
-        }
+        for (size_t b = 0; b < m; ++b)
+            edge[a * m + b] = leads_to[static_cast<size_t>(start[a] - base) * m + static_cast<size_t>(start[b] - base)];
     Components parts(m, edge);
     size_t blocks = static_cast<size_t>(parts.found);
     std::vector<uint8_t> leads(blocks * blocks, 0);

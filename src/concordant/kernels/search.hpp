@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -20,6 +21,13 @@ inline size_t lowest_bit(size_t set) {
 #else
     return static_cast<size_t>(__builtin_ctzll(set));
 #endif
+}
+
+// Whether all are whole numbers up to a size: sums of small ones are exact, and fast, as integers.
+inline bool are_whole(const double *cost, size_t n, double largest) {
+    bool good = true;
+    for (size_t k = 0; k < n; ++k) good = good & (cost[k] == std::floor(cost[k])) & (std::fabs(cost[k]) <= largest);
+    return good;
 }
 
 // Run task(0) … task(n - 1) on up to as many threads as there are processors; each writes only what is its own.

@@ -27,7 +27,7 @@ from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.segments import places
 from concordant.solvers.ordering.blocks import split
-from concordant.solvers.ordering.costs import majority_chances, pair_costs
+from concordant.solvers.ordering.costs import pair_costs
 from concordant.solvers.ordering.deadline import Deadline
 from concordant.solvers.ordering.relaxation import Relaxation, is_too_large, least_cost
 from concordant.types import Floats, Int64s
@@ -57,7 +57,7 @@ class FaslpPivot(Method):
         bound = np.zeros(len(blocks.size))
         for block in np.flatnonzero(blocks.size > 1).tolist():
             before, _ = blocks.matrices(block)
-            x = majority_chances(before, before.T)  # without a solution of the programme, as FAS-Pivot has it
+            x = (1 + np.sign(before.T - before)) / 2  # without a solution of the programme, as FAS-Pivot has it
             bound[block] = least_cost(before, None)
             if deadline.is_over() or is_too_large(len(before), allow_ties=False):
                 is_late = True

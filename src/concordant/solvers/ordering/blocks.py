@@ -16,7 +16,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.gather import segment_index
-from concordant.segments import first_of, max_by, number_inside, pointer
+from concordant.segments import max_by, number_inside, pointer
 from concordant.solvers.ordering.costs import PairCosts
 from concordant.types import Floats, Int64s
 
@@ -76,16 +76,6 @@ def split(costs: PairCosts, allow_ties: bool, start: Int64s | None = None) -> Bl
     begin = (costs.start if start is None else start) + costs.first_slot
     tied = costs.tied if allow_ties else np.zeros(0)
     slot, ptr = kernels.split_blocks(costs.slot_ptr, costs.before, tied, begin)
-    at = cells_of_blocks(costs.slot_ptr, slot, ptr)
+    before, level = (kernels.take_blocks(costs.slot_ptr, matrix, slot, ptr) for matrix in (costs.before, costs.tied))
     unit = costs.unit[segment_index(costs.slot_ptr)[slot[ptr[:-1]]]]
-    return Blocks(ptr, costs.before[at], costs.tied[at], unit, costs, allow_ties, slot)
-
-
-def cells_of_blocks(ptr: Int64s, item: Int64s, block_ptr: Int64s) -> Int64s:
-    """Return where the matrices of blocks of items stand in those of their problems, one after the other."""
-    size, items = np.diff(block_ptr), np.diff(ptr)
-    width = np.repeat(size, size)
-    row = np.repeat(np.arange(len(item)), width)
-    column = number_inside(pointer(width)) + np.repeat(block_ptr[:-1], size**2)
-    problem, local = segment_index(ptr)[item], item - first_of(ptr)[item]
-    return np.asarray(pointer(items**2)[problem[row]] + local[row] * items[problem[row]] + local[column])
+    return Blocks(ptr, before, level, unit, costs, allow_ties, slot)

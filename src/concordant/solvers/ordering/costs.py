@@ -40,10 +40,7 @@ class PairCosts:
     @cached_property
     def start(self) -> Int64s:
         """Candidates of every instance, numbered inside it, by their net wins: the Borda order of these costs."""
-        size = np.diff(self.slot_ptr)
-        margin = kernels.transpose_matrices(self.slot_ptr, self.before) - self.before
-        net = np.add.reduceat(margin, pointer(np.repeat(size, size))[:-1]) if len(margin) else np.zeros(0)
-        order, _ = kernels.order_segments(net, self.slot_ptr, 0.0)
+        order, _ = kernels.order_segments(kernels.net_costs(self.slot_ptr, self.before), self.slot_ptr, 0.0)
         return np.asarray(order - self.first_slot)
 
     @cached_property
@@ -83,7 +80,7 @@ class PairCosts:
 
     def chance_before(self) -> Floats:
         """Return 1 where the majority puts row before column, 0 where behind, 1/2 where they are level."""
-        return majority_chances(self.before, kernels.transpose_matrices(self.slot_ptr, self.before))
+        return kernels.majority_chances(self.slot_ptr, self.before)
 
     def best_of(self, tiers: Int64s) -> Int64s:
         """Return, for every instance, the cheapest of several rankings (rows of tiers), the first of equals."""
@@ -91,20 +88,11 @@ class PairCosts:
         return np.asarray(tiers[best[segment_index(self.slot_ptr)], np.arange(tiers.shape[1])])
 
 
-def majority_chances(before: Floats, behind: Floats) -> Floats:
-    """Return 1 where putting one before the other costs less than behind it, 0 where more, 1/2 where the same."""
-    return np.asarray((1 + np.sign(behind - before)) / 2)
-
-
 def pair_costs(prefs: Preferences, missing: str) -> PairCosts:
     """Count the costs of every pair of candidates of every instance."""
     counts = views.win_matrices(prefs, missing)
     unit = _cost_unit(prefs)
-    against = kernels.transpose_matrices(prefs.slot_ptr, counts.wins)
-    per_unit = np.repeat(1 / unit, counts.size**2)
-    before = np.rint((against + counts.ties / 2) * per_unit)
-    tied = np.rint((against + counts.wins) / 2 * per_unit)
-    return PairCosts(prefs.slot_ptr, before, tied, unit)
+    return PairCosts(prefs.slot_ptr, *kernels.pair_costs(prefs.slot_ptr, counts.wins, counts.ties, unit), unit)
 
 
 def _cost_unit(prefs: Preferences) -> Floats:

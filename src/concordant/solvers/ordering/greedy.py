@@ -27,7 +27,6 @@ from numpy.typing import ArrayLike
 from concordant import kernels
 from concordant.errors import InputError
 from concordant.segments import first_of
-from concordant.solvers.ordering.blocks import cells_of_blocks
 from concordant.types import Floats, Int64s
 
 TOLERANCE = 1e-9
@@ -55,7 +54,7 @@ def component_orders(ptr: Int64s, preference: Floats) -> Int64s:
     first = first_of(ptr)
     against = kernels.transpose_matrices(ptr, preference)  # what it costs to put an item before another
     item, block_ptr = kernels.split_blocks(ptr, against, np.zeros(0), greedy_orders(ptr, preference) + first)
-    inside = greedy_orders(block_ptr, preference[cells_of_blocks(ptr, item, block_ptr)])
+    inside = greedy_orders(block_ptr, kernels.take_blocks(ptr, preference, item, block_ptr))
     ordered = item[inside + first_of(block_ptr)]
     return np.asarray(ordered - first)
 

@@ -25,7 +25,7 @@ from concordant.models.stages import GOES_ON, REST, Stages, worths
 from concordant.types import Floats, Int64s
 
 RECENT = 3  # points whose terms are kept
-ENOUGH, ENOUGH_ROWS = 200_000, 40_000  # entries of ballots, and duels, that show where to start
+ENOUGH = 200_000  # entries of ballots that show where to start
 ROW, ENTRY, CELL = 2e-9, 2.5e-9, 2.2e-9  # seconds per duel, per entry of a ballot and per pair of its entries
 FULL, MOST_FULL = 1 / 8, 2_000  # duels per cell from which, and items up to which, products take a dense matrix
 IN_MATRIX = 1.2e-10  # seconds per cell of a product with it
@@ -235,25 +235,25 @@ class DuelLikelihood:
         return {name: at for name, at in places.items() if at >= 0}
 
     def start(self) -> Floats:
-        """Return log odds of winning, a good way to the optimum already."""
+        """Return log odds of winning, a good way to the optimum already.
+
+        Those against opponents who differ are less than those against an average one, by a factor known for normal
+        scores (MacKay's of a logistic function averaged over a normal variable).
+        """
         d, m = self.duels, self.m
         won, lost = d.met / 2 + d.balance, d.met / 2 - d.balance
         point = np.zeros((1, self.size))
-        odds = np.log((won + 1) / (lost + 1)) * (0.6 if self.link == links.THURSTONE else 1.0)
+        odds = np.log((won + 1) / (lost + 1))
+        spread = min(float(odds.var()), 1.5) * np.pi / 8
+        odds *= (0.6 if self.link == links.THURSTONE else 1.0) / np.sqrt(1 - spread)
         point[0, :m] = odds - odds.mean()
         if self.has_tie:
             share = np.clip(d.tied.sum() / max(d.total.sum(), 1e-300), 1e-3, 1 - 1e-3)
             point[0, -1] = np.clip(np.log(2 * share / (1 - share)), -5, 5)
         return point
 
-    def sample(self) -> tuple[DuelLikelihood, int] | None:
-        """Return every so manieth of very many duels, and that number: they show where to start."""
-        d = self.duels
-        step = len(d.first) // max(ENOUGH_ROWS, 20 * self.m)
-        if step < 4:
-            return None
-        rows = d.every(step)
-        return DuelLikelihood(ObservedDuels(Duels(d.slot_ptr, np.array([0, len(rows.first)]), *rows), self.link)), step
+    def sample(self) -> None:
+        """Return nothing: counted duels are few enough."""
 
     def evaluate(self, point: Floats) -> Floats:
         """Return the log-likelihood; what the derivatives need is kept."""

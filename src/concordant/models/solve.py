@@ -340,19 +340,15 @@ class Matrix(Large):
 class Products(Large):
     """With products by the second derivatives alone."""
 
-    first_norm = 0.0
-
     def evaluate(self, point: Floats) -> Floats:
         """Return the value at a point; derivatives are those at the point last evaluated."""
         self._diagonal: Floats | None = None
         return super().evaluate(point)
 
     def step(self, gradient: Floats) -> tuple[Floats, Bools]:
-        """Return a Newton step by conjugate gradients, the more exact the nearer to the end."""
+        """Return a Newton step by conjugate gradients: of length s, it is off by s² anyway, so by s relative to it."""
         self._prepare(is_exact=False)
-        norm = float(np.linalg.norm(gradient))
-        self.first_norm = self.first_norm or norm
-        accuracy = max(min(0.1, (norm / self.first_norm) ** 0.5), 1e-3) if norm else 0.1
+        accuracy = float(np.clip(np.abs(gradient[0] / self.diagonal).max(), 1e-8, 0.1))
         self.is_exact = np.ones(1, bool)
         return self.solve(gradient.T, accuracy).T, self.is_exact
 

@@ -33,7 +33,8 @@ class Slots(NamedTuple):
 
     ptr: Int64s
     item: Int32s
-    of_entry: Int64s
+    of_entry: Int64s | None
+    """None where it is the code of the item."""
 
 
 def checked(parts: Parts) -> Parts:
@@ -69,10 +70,10 @@ def find_slots(parts: Mapping[str, Any]) -> Slots:
         found = Slots(*given, kernels.find_slots(*given, of_ballot, indptr, item, len(items)))
     elif instance is None:  # one instance: every item of the vocabulary is a candidate, slot = code
         ptr = np.array([0, len(items)], np.int64)
-        found = Slots(ptr, np.arange(len(items), dtype=np.int32), item.astype(np.int64))
+        found = Slots(ptr, np.arange(len(items), dtype=np.int32), None)
     else:
         found = Slots(*kernels.assign_slots(instance, indptr, item, len(parts["instances"]), len(items)))
-    freeze(*found)
+    freeze(*(part for part in found if part is not None))
     return found
 
 
@@ -185,7 +186,8 @@ def _check_slots(parts: Parts) -> None:
     if kernels.find_repeated(slot_ptr, slot_item, len(items))[0] >= 0:
         raise InputError("An instance lists a candidate twice: each candidate is one slot.")
     slots = find_slots(parts)
-    if len(slots.of_entry) and slots.of_entry.min() < 0:
-        label = shorten(items[parts["item"][int(np.argmax(slots.of_entry < 0))]])
+    is_stranger = slots.of_entry < 0 if slots.of_entry is not None else np.zeros(0, bool)
+    if is_stranger.any():
+        label = shorten(items[parts["item"][int(np.argmax(is_stranger))]])
         raise InputError(f"{label!r} is ranked in an instance where it is no candidate: add it to the candidates.")
     parts["slots"] = slots

@@ -124,9 +124,18 @@ class Preferences(Frozen):
         return self.slots.item
 
     @property
+    def are_slots_items(self) -> bool:
+        """Whether the slot of an entry is the code of its item: one instance, all items are candidates."""
+        return self.slots.of_entry is None
+
+    @cached_property
     def entry_slot(self) -> Int64s:
         """The slot of every entry."""
-        return self.slots.of_entry
+        found = self.slots.of_entry
+        if found is None:
+            found = self.item.astype(np.int64)
+            freeze(found)
+        return found
 
     # ---- sizes and form ----
     @property

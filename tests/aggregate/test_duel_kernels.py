@@ -70,10 +70,36 @@ def test_duels_of_ballots_are_alike_and_those_of_matrices(rng, weights, longest)
     ballots = Ballots(slot_ptr, instance, indptr, slot.astype(np.int64), tier, weight, is_open)
     (ptr, rows), (twin_ptr, twin_rows) = (k.count_duels(ballots) for k in (compiled, twins))
     same((ptr, *rows), (twin_ptr, *twin_rows))
+    sums = [k.duel_sums(*rows[:5], int(slot_ptr[-1])) for k in (compiled, twins)]
+    same(*sums)
+    assert sums[0][0].sum() == pytest.approx(sums[0][1].sum() / 2)
     _, wins, ties = compiled.pair_counts(ballots, 0)
     other_ptr, other = compiled.matrix_duels(slot_ptr, wins, ties)
     order = np.lexsort((other.second, other.first))
     same((ptr, *rows[:5]), (other_ptr, *(column[order] for column in other[:5])))
+
+
+@pytest.mark.parametrize("n_items", [2, 7, 60])
+def test_votes_are_counted_alike_and_as_ballots_are(rng, n_items):
+    n = 80
+    one = rng.integers(0, n_items, n)
+    item = np.stack([one, (one + rng.integers(1, n_items, n)) % n_items], 1).astype(np.int32)
+    tier = np.stack([np.zeros(n), rng.random(n) < 0.8], 1).astype(np.int32)
+    slot_ptr, nobody = np.array([0, n_items]), np.zeros(n, np.uint8)
+    for weight in (np.empty(0), rng.random(n)):
+        (ptr, rows), (twin_ptr, twin_rows) = (k.count_votes(item, tier, weight, n_items) for k in (compiled, twins))
+        same((ptr, *rows), (twin_ptr, *twin_rows))
+        own = weight if len(weight) else np.ones(n)
+        columns = (
+            np.zeros(n, np.int32),
+            np.arange(0, 2 * n + 1, 2),
+            item.reshape(-1).astype(np.int64),
+            tier.reshape(-1),
+            own,
+            nobody,
+        )
+        other_ptr, other = compiled.count_duels(Ballots(slot_ptr, *columns))
+        same((ptr, *rows), (other_ptr, *other))
 
 
 def test_terms_by_worths_are_alike_and_those_of_bradley_terry(rng):

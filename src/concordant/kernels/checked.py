@@ -82,6 +82,7 @@ OWN: dict[str, tuple[str, ...]] = {
         *("slot_ptr counts advantage tie",),
     ),
     "best_stump": ("code like cuts", "code across potential", "code grades cuts"),
+    "count_votes": ("item like tier weight?",),
     "elo_stream": ("indptr cuts order?",),
     "extreme_partitions": ("ptr fits log_spread", "ptr stages factor?", "ptr steps shrink"),
     "fit_duels": (

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 namespace {
 
@@ -118,27 +119,68 @@ nb::tuple matrix_duels(In<int64_t> slot_ptr, In<double> wins, In<double> ties) {
     return nb::make_tuple(ptr.give(), named("DuelRows", first.give(), second.give(), won.give(), lost.give(), tied.give()));
 }
 
-// Duels straight from ballots: every pair of items of a ballot, but for ties in the last tier of an open one. Pairs are
-// dealt out by their first slot, then those of a slot added up in a row that stays in the cache (few of them: sorted).
+// The pairs of ballots, one after the other: visit(ballot, first slot, second slot << 2 | outcome), where the outcome
+// is 0 if the first won, 1 if it lost, 2 if they tied. Ties in the last tier of an open ballot are none.
+struct PairsOfBallots {
+    const Ballots &all;
+
+    const double *weight() const { return all.weight; }
+    size_t ballots() const { return all.n; }
+
+    template <typename Visit> void each(Visit &&visit) const {
+        for (size_t b = 0; b < all.n; ++b) {
+            int64_t to = all.indptr[b + 1];
+            int32_t free_tier = all.is_open[b] && to > all.indptr[b] ? all.tier[to - 1] : -1;
+            for (int64_t k = all.indptr[b]; k < to; ++k) {
+                if (all.is_open[b] && all.tier[k] == free_tier) break;
+                uint32_t here = static_cast<uint32_t>(all.slot[k]);
+                for (int64_t other = k + 1; other < to; ++other) {
+                    uint32_t there = static_cast<uint32_t>(all.slot[other]);
+                    uint32_t outcome = all.tier[k] == all.tier[other] ? 2 : here > there;
+                    visit(b, std::min(here, there), std::max(here, there) << 2 | outcome);
+                }
+            }
+        }
+    }
+};
+
+// The same for ballots of two items each in one instance: a third of the memory to go through.
+struct PairsOfVotes {
+    const int32_t *item, *tier;
+    const double *weights;
+    size_t n;
+
+    const double *weight() const { return weights; }
+    size_t ballots() const { return n; }
+
+    template <typename Visit> void each(Visit &&visit) const {
+        for (size_t b = 0; b < n; ++b) {
+            uint32_t here = static_cast<uint32_t>(item[2 * b]), there = static_cast<uint32_t>(item[2 * b + 1]);
+            uint32_t turned = here > there, outcome = tier[2 * b] == tier[2 * b + 1] ? 2 : turned;
+            visit(b, turned ? there : here, (turned ? here : there) << 2 | outcome);
+        }
+    }
+};
+
+// Duels straight from pairs. They are dealt out by their first slot, then those of a slot added up in a row that stays
+// in the cache (few of them: sorted).
 class DuelCounter {
   public:
-    explicit DuelCounter(const Ballots &all) : all_(all), from_(all.slots + 1, 0) {
-        for (size_t b = 0; b < all_.n && is_unit_; ++b) is_unit_ = all_.weight[b] == 1;
-        for (size_t b = 0; b < all_.n && are_votes_; ++b)
-            are_votes_ = all_.indptr[b] == static_cast<int64_t>(2 * b) && !all_.is_open[b];
-        are_votes_ = are_votes_ && all_.indptr[all_.n] == static_cast<int64_t>(2 * all_.n);
-        each_pair([&](size_t, size_t first, uint32_t) { ++from_[first + 1]; });
-        for (size_t i = 0; i < all_.slots; ++i) {
-            most_ += std::min<size_t>(from_[i + 1], all_.slots - i - 1);
+    template <typename Source> DuelCounter(const Source &source, size_t slots) : from_(slots + 1, 0) {
+        const double *weight = source.weight();
+        for (size_t b = 0; weight && b < source.ballots() && is_unit_; ++b) is_unit_ = weight[b] == 1;
+        source.each([&](size_t, uint32_t first, uint32_t) { ++from_[first + 1]; });
+        for (size_t i = 0; i < slots; ++i) {
+            most_ += std::min<size_t>(from_[i + 1], slots - i - 1);
             from_[i + 1] += from_[i];
         }
         pair_.resize(from_.back());
         weight_.resize(is_unit_ ? 0 : from_.back());
         std::vector<size_t> next(from_.begin(), from_.end() - 1);
-        each_pair([&](size_t b, size_t first, uint32_t pair) {
+        source.each([&](size_t b, uint32_t first, uint32_t pair) {
             size_t at = next[first]++;
             pair_[at] = pair;
-            if (!is_unit_) weight_[at] = all_.weight[b];
+            if (!is_unit_) weight_[at] = weight[b];
         });
     }
 
@@ -146,11 +188,11 @@ class DuelCounter {
     size_t most() const { return most_; }
 
     // Call visit(instance, first, second, counts) for every pair that met, in order; counts are won, lost, tied.
-    template <typename Visit> void each_row(Visit &&visit) {
+    template <typename Visit> void each_row(const int64_t *slot_ptr, size_t instances, Visit &&visit) {
         std::vector<double> row;
-        for (size_t q = 0; q < all_.instances; ++q) {
-            size_t end = static_cast<size_t>(all_.slot_ptr[q + 1]);
-            for (size_t i = static_cast<size_t>(all_.slot_ptr[q]); i < end; ++i) {
+        for (size_t q = 0; q < instances; ++q) {
+            size_t end = static_cast<size_t>(slot_ptr[q + 1]);
+            for (size_t i = static_cast<size_t>(slot_ptr[q]); i < end; ++i) {
                 size_t n = from_[i + 1] - from_[i], width = end - i - 1;
                 if (!n) continue;
                 if (n * SPARSE < width) {
@@ -171,28 +213,6 @@ class DuelCounter {
   private:
     static constexpr size_t SPARSE = 16; // cells of a row per pair in it, above which the pairs are sorted
 
-    template <typename Visit> void each_pair(Visit &&visit) const {
-        for (size_t b = 0; b < all_.n && are_votes_; ++b) { // the same as below, for ballots of two
-            const int64_t *slot = all_.slot + 2 * b;
-            uint32_t here = static_cast<uint32_t>(slot[0]), there = static_cast<uint32_t>(slot[1]);
-            uint32_t turned = here > there, outcome = all_.tier[2 * b] == all_.tier[2 * b + 1] ? 2 : turned;
-            visit(b, turned ? there : here, (turned ? here : there) << 2 | outcome);
-        }
-        for (size_t b = 0; b < (are_votes_ ? 0 : all_.n); ++b) {
-            int64_t to = all_.indptr[b + 1];
-            int32_t free_tier = all_.is_open[b] && to > all_.indptr[b] ? all_.tier[to - 1] : -1;
-            for (int64_t k = all_.indptr[b]; k < to; ++k) {
-                bool is_free = all_.is_open[b] && all_.tier[k] == free_tier;
-                uint32_t here = static_cast<uint32_t>(all_.slot[k]);
-                for (int64_t other = k + 1; other < to && !is_free; ++other) {
-                    uint32_t there = static_cast<uint32_t>(all_.slot[other]);
-                    uint32_t outcome = all_.tier[k] == all_.tier[other] ? 2 : here > there;
-                    visit(b, std::min(here, there), std::max(here, there) << 2 | outcome);
-                }
-            }
-        }
-    }
-
     template <typename Visit> void sorted_row(size_t q, size_t i, Visit &&visit) {
         order_.resize(from_[i + 1] - from_[i]);
         for (size_t k = 0; k < order_.size(); ++k) order_[k] = static_cast<uint64_t>(pair_[from_[i] + k] >> 2) << 32 | k;
@@ -208,8 +228,7 @@ class DuelCounter {
         }
     }
 
-    const Ballots &all_;
-    bool is_unit_ = true, are_votes_ = true;
+    bool is_unit_ = true;
     std::vector<size_t> from_;
     size_t most_ = 0;
     LargeVector<uint32_t> pair_;
@@ -217,21 +236,20 @@ class DuelCounter {
     std::vector<uint64_t> order_;
 };
 
-// (duel_ptr, rows) of ballots, first < second. There are fewer than 2^30 slots.
-nb::tuple count_duels(BallotArrays ballots) {
-    Ballots all(ballots);
-    Buffer<int64_t> ptr(all.instances + 1, 0);
+template <typename Source>
+nb::tuple duels_of(const Source &source, const int64_t *slot_ptr, size_t instances) {
+    Buffer<int64_t> ptr(instances + 1, 0);
     std::unique_ptr<DuelCounter> counter;
     {
         nb::gil_scoped_release unlocked;
-        counter = std::make_unique<DuelCounter>(all);
+        counter = std::make_unique<DuelCounter>(source, static_cast<size_t>(slot_ptr[instances]));
     }
     size_t most = counter->most(), n = 0;
     Buffer<int32_t> first(most), second(most);
     Buffer<double> won(most), lost(most), tied(most);
     {
         nb::gil_scoped_release unlocked;
-        counter->each_row([&](size_t q, size_t i, size_t j, const double *counts) {
+        counter->each_row(slot_ptr, instances, [&](size_t q, size_t i, size_t j, const double *counts) {
             first[n] = static_cast<int32_t>(i);
             second[n] = static_cast<int32_t>(j);
             won[n] = counts[0];
@@ -239,10 +257,50 @@ nb::tuple count_duels(BallotArrays ballots) {
             tied[n++] = counts[2];
             ++ptr[q + 1];
         });
-        for (size_t q = 0; q < all.instances; ++q) ptr[q + 1] += ptr[q];
+        for (size_t q = 0; q < instances; ++q) ptr[q + 1] += ptr[q];
     }
     return nb::make_tuple(ptr.give(), named("DuelRows", first.give_first(n), second.give_first(n), won.give_first(n),
                                             lost.give_first(n), tied.give_first(n)));
+}
+
+// (duel_ptr, rows) of ballots, first < second. There are fewer than 2^30 slots.
+nb::tuple count_duels(BallotArrays ballots) {
+    Ballots all(ballots);
+    return duels_of(PairsOfBallots{all}, all.slot_ptr, all.instances);
+}
+
+// The same of votes in one instance: a row per ballot of two items. Empty `weight` means that every vote counts once.
+nb::tuple count_votes(In2<int32_t> item, In2<int32_t> tier, In<double> weight, int64_t n_items) {
+    const int64_t slot_ptr[2] = {0, n_items};
+    const double *weights = weight.size() ? weight.data() : nullptr;
+    return duels_of(PairsOfVotes{item.data(), tier.data(), weights, item.shape(0)}, slot_ptr, 1);
+}
+
+// What duels add up to: by row how much was counted, by slot how much was counted, and how much it won more than half
+// of that.
+nb::tuple duel_sums(In<int32_t> first, In<int32_t> second, In<double> won, In<double> lost, In<double> tied,
+                    int64_t n_slots) {
+    size_t m = static_cast<size_t>(n_slots), rows = first.size();
+    Buffer<double> total(rows), met(m, 0.0), balance(m, 0.0);
+    {
+        nb::gil_scoped_release unlocked;
+        for (size_t r = 0; r < rows;) {
+            int32_t i = first.data()[r];
+            double count = 0, surplus = 0;
+            for (; r < rows && first.data()[r] == i; ++r) {
+                int32_t j = second.data()[r];
+                double more = (won.data()[r] - lost.data()[r]) / 2;
+                total[r] = won.data()[r] + lost.data()[r] + tied.data()[r];
+                count += total[r];
+                surplus += more;
+                met[j] += total[r];
+                balance[j] -= more;
+            }
+            met[i] += count;
+            balance[i] += surplus;
+        }
+    }
+    return nb::make_tuple(total.give(), met.give(), balance.give());
 }
 
 // Matrices of level differences: entry (i, j) adds weight x (level_i - level_j) for every ballot with i in a better
@@ -315,6 +373,9 @@ void bind_tallies(nb::module_ &m) {
           "weight"_a.noconvert(), "low"_a, "span"_a);
     m.def("matrix_duels", &matrix_duels, "slot_ptr"_a.noconvert(), "wins"_a.noconvert(), "ties"_a.noconvert());
     m.def("count_duels", &count_duels, "ballots"_a.noconvert());
+    m.def("count_votes", &count_votes, "item"_a.noconvert(), "tier"_a.noconvert(), "weight"_a.noconvert(), "n_items"_a);
+    m.def("duel_sums", &duel_sums, "first"_a.noconvert(), "second"_a.noconvert(), "won"_a.noconvert(),
+          "lost"_a.noconvert(), "tied"_a.noconvert(), "n_slots"_a);
     m.def("level_counts", &level_counts, "ballots"_a.noconvert(), "level"_a.noconvert());
     m.def("group_duels", &group_duels, "first"_a.noconvert(), "second"_a.noconvert(), "won"_a.noconvert(),
           "lost"_a.noconvert(), "tied"_a.noconvert(), "n_slots"_a);

@@ -55,21 +55,23 @@ class Duels:
         return DuelRows(self.first, self.second, self.won, self.lost, self.tied, self.order)
 
     @cached_property
+    def _sums(self) -> tuple[Floats, Floats, Floats]:
+        return kernels.duel_sums(self.first, self.second, self.won, self.lost, self.tied, self.n_slots)
+
+    @property
     def total(self) -> Floats:
         """How much was counted in every row."""
-        return self.won + self.lost + self.tied
+        return self._sums[0]
 
-    @cached_property
+    @property
     def met(self) -> Floats:
         """How much was counted of every slot."""
-        m = self.n_slots
-        return np.asarray(np.bincount(self.first, self.total, m) + np.bincount(self.second, self.total, m))
+        return self._sums[1]
 
-    @cached_property
+    @property
     def balance(self) -> Floats:
         """How much every slot won more than half of what was counted."""
-        surplus, m = (self.won - self.lost) / 2, self.n_slots
-        return np.asarray(np.bincount(self.first, surplus, m) - np.bincount(self.second, surplus, m))
+        return self._sums[2]
 
     def by_instance(self, values: Floats) -> Floats:
         """Add up values of rows by instance."""
@@ -132,7 +134,11 @@ class Counting:
     def _counted(self, prefs: Preferences, n_pairs: float) -> Duels:
         """Add up the pairs of all ballots, dealt out by their first item."""
         _require(BYTES_OF_VOTE, n_pairs)
-        ptr, rows = kernels.count_duels(views.ballots(prefs))
+        if prefs.said_form == "pairs" and prefs.are_slots_items and prefs.open is None:
+            weight = np.empty(0) if prefs.has_unit_weights else prefs.weight
+            ptr, rows = kernels.count_votes(prefs.item.reshape(-1, 2), prefs.tier.reshape(-1, 2), weight, prefs.n_items)
+        else:
+            ptr, rows = kernels.count_duels(views.ballots(prefs))
         return Duels(prefs.slot_ptr, ptr, *rows)
 
     def _listed(self, prefs: Preferences) -> Duels:

@@ -176,16 +176,16 @@ class ScoreModel(Method):
         self, parts: list[Fit], duels: Duels, score: Floats, prior: float, errors: ScoreErrors | None
     ) -> Mapping[str, float]:
         out = {"log_likelihood": float(sum(part.value.sum() for part in parts))}
-        if self.counts == "binary":
-            out["mean_kendall"] = share_turned(duels, score)
         later: dict[str, Callable[[], float]] = {}
+        if self.counts == "binary":
+            later["mean_kendall"] = partial(share_turned, duels, score)
         if len(parts) == 1 and len(parts[0].instances) == 1:
             others = (("order_effect", len(duels.order) > 0), ("tie_parameter", links.has_tie_parameter(self.link)))
             for which, (name, is_fitted) in enumerate(others):
                 if is_fitted:
                     out[name] = float((parts[0].advantage, parts[0].tie)[which][0])
                     later[f"{name}_stderr"] = partial(errors.extra_error, which) if errors else float
-        return LaterFigures({**out, "prior": prior}, later) if later else {**out, "prior": prior}
+        return LaterFigures({**out, "prior": prior}, later)
 
     def _model(
         self,

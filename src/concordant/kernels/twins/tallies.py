@@ -6,9 +6,9 @@ import numpy as np
 
 from concordant.kernels.bundles import Ballots, DuelRows, Tally
 from concordant.kernels.twins.layouts import blocks_of, pointers, preference_steps, segment_of
-from concordant.types import AnyArray, Bytes, Floats, Int64s
+from concordant.types import AnyArray, Bytes, Floats, Int32s, Int64s
 
-__all__ = ["count_duels", "group_duels", "level_counts", "matrix_duels", "tally_votes"]
+__all__ = ["count_duels", "count_votes", "duel_sums", "group_duels", "level_counts", "matrix_duels", "tally_votes"]
 
 
 def tally_votes(winner: AnyArray, loser: AnyArray, tie: Bytes, weight: Floats, low: int, span: int) -> Tally:
@@ -65,6 +65,24 @@ def count_duels(ballots: Ballots) -> tuple[Int64s, DuelRows]:
     first, second = np.minimum(better, worse), np.maximum(better, worse)
     rows = group_duels(first, second, won, lost, weight * is_tie, int(ballots.slot_ptr[-1]))
     return np.searchsorted(rows.first, ballots.slot_ptr).astype(np.int64), rows
+
+
+def count_votes(item: Int32s, tier: Int32s, weight: Floats, n_items: int) -> tuple[Int64s, DuelRows]:
+    """Return the duels of ballots of two items, a row each; an empty ``weight`` means that every vote counts once."""
+    n, flat = len(item), item.reshape(-1).astype(np.int64)
+    indptr, nobody = np.arange(0, 2 * n + 1, 2), np.zeros(n, np.uint8)
+    slot_ptr, weight = np.array([0, n_items]), weight if len(weight) else np.ones(n)
+    return count_duels(Ballots(slot_ptr, np.zeros(n, np.int32), indptr, flat, tier.reshape(-1), weight, nobody))
+
+
+def duel_sums(
+    first: Int32s, second: Int32s, won: Floats, lost: Floats, tied: Floats, n_slots: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return by row how much was counted, by slot how much was counted and won more than half of that."""
+    total, surplus = won + lost + tied, (won - lost) / 2
+    met = np.bincount(first, total, n_slots) + np.bincount(second, total, n_slots)
+    balance = np.bincount(first, surplus, n_slots) - np.bincount(second, surplus, n_slots)
+    return total, met.astype(np.float64), balance.astype(np.float64)
 
 
 def level_counts(ballots: Ballots, level: Floats) -> Floats:

@@ -18,6 +18,7 @@ _HOME = {
     "param": "params",
     "ExpertFeatures": "features",
     "FusionFeatures": "features",
+    "PlaceFeatures": "features",
     "rank": "api",
     "fuse": "fusing",
     "compare": "comparing",

@@ -44,6 +44,7 @@ from concordant.aggregate.spectral.rank_centrality import RankCentrality as Rank
 from concordant.aggregate.spectral.svp import SVP as SVP
 from concordant.aggregate.stagewise.ordered_partitions import OrderedPartitions as OrderedPartitions
 from concordant.aggregate.stagewise.plackett_luce import PlackettLuce as PlackettLuce
+from concordant.aggregate.supervised.expert_blend import ExpertBlend as ExpertBlend
 from concordant.aggregate.supervised.expert_ranker import ExpertRanker as ExpertRanker
 from concordant.aggregate.voting.condorcet import Condorcet as Condorcet
 from concordant.aggregate.voting.condorcet_fuse import CondorcetFuse as CondorcetFuse
@@ -64,6 +65,7 @@ from concordant.errors import UnknownNameError as UnknownNameError
 from concordant.evaluation import evaluate as evaluate
 from concordant.features import ExpertFeatures as ExpertFeatures
 from concordant.features import FusionFeatures as FusionFeatures
+from concordant.features import PlaceFeatures as PlaceFeatures
 from concordant.fusing import fuse as fuse
 from concordant.io import Paths
 from concordant.io import write as write

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from concordant.features.experts import ExpertFeatures as ExpertFeatures
     from concordant.features.fusion import FusionFeatures as FusionFeatures
+    from concordant.features.places import PlaceFeatures as PlaceFeatures
 
-_HOME = {"ExpertFeatures": "experts", "FusionFeatures": "fusion"}
+_HOME = {"ExpertFeatures": "experts", "FusionFeatures": "fusion", "PlaceFeatures": "places"}
 
 
 def __getattr__(name: str) -> object:

@@ -145,15 +145,17 @@ class PrefLibOrders(NamedTuple):
 class DuelTerms(NamedTuple):
     """The log-likelihood of duels at some scores: its value, its gradient by slot, and by row its derivatives.
 
-    ``diagonal`` is that of minus the second derivatives, by slot. ``slope`` and ``curve`` are the first and minus the
-    second derivative in the lead of the first item (no ``slope`` where nobody needs it), ``cross`` minus the mixed one
-    in lead and tie parameter (empty without one); ``slope_x`` and ``curve_x`` are those of the tie parameter over all
-    rows. ``bend`` of it is due to how the model writes its tie parameter, and may be negative.
+    ``diagonal`` is that of minus the second derivatives by slot, ``side`` their column of the tie parameter. ``slope``
+    and ``curve`` are the first and minus the second derivative in the lead of the first item (no ``slope`` where nobody
+    needs it), ``cross`` minus the mixed one in lead and tie parameter (empty without one); ``slope_x`` and ``curve_x``
+    are those of the tie parameter over all rows. ``bend`` of it is due to how the model writes its tie parameter, and
+    may be negative.
     """
 
     value: float
     gradient: Floats
     diagonal: Floats
+    side: Floats
     slope: Floats
     curve: Floats
     cross: Floats

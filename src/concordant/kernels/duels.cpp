@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 namespace {
@@ -58,8 +59,8 @@ SIMD_CLONES void bradley_terry_terms(Leads &at) {
     }
 }
 
-double all_bradley_terry_terms(const DuelRows &rows, const double *score, double advantage, double *gradient,
-                               double *slope, double *curve) {
+double all_bradley_terry_terms(const DuelRows &rows, const double *score, double advantage, double *slope,
+                               double *curve) {
     Leads at{};
     double value = 0;
     for (size_t from = 0; from < rows.n; from += BLOCK) {
@@ -80,8 +81,6 @@ double all_bradley_terry_terms(const DuelRows &rows, const double *score, double
             slope[r] *= at.slope[k];
             curve[r] = at.curve[k];
             value += at.value[k];
-            gradient[rows.first[r]] += slope[r];
-            gradient[rows.second[r]] -= slope[r];
         }
     }
     return value;
@@ -114,7 +113,7 @@ ALWAYS_INLINE double logarithm_of(double x) {
 
 // Rows of Bradley-Terry by the worths (e^score) of both items: P(first wins) = a / (a + b).
 struct Worths {
-    double a[BLOCK], b[BLOCK], surplus[BLOCK], value[BLOCK];
+    double a[BLOCK], b[BLOCK], total[BLOCK], curve[BLOCK], surplus[BLOCK], value[BLOCK];
 };
 
 SIMD_CLONES void worth_rows(Worths &at, const double *total, double *curve, size_t n) {
@@ -181,21 +180,120 @@ nb::object worth_terms(In<int32_t> first, In<int32_t> second, In<double> total, 
         for (size_t i = 0; i < m; ++i)
             value += (balance.data()[i] + counted[i] / 2) * (score.data()[i] - (low + high) / 2);
     }
-    return named("DuelTerms", value, gradient.give(), diagonal.give(), Buffer<double>(0).give(), curve.give(),
-                 Buffer<double>(0).give(), 0.0, 0.0, 0.0);
+    return named("DuelTerms", value, gradient.give(), diagonal.give(), Buffer<double>(0).give(),
+                 Buffer<double>(0).give(), curve.give(), Buffer<double>(0).give(), 0.0, 0.0, 0.0);
+}
+
+// Rows of the models with ties by worths, that of the tie parameter (e^x, or 1 + e^x) included. In: worths (roots of
+// them for Davidson), sums of logarithms of worths of the outcomes (`value`). Out: what Term has, of every row.
+struct TieRows {
+    double a[BLOCK], b[BLOCK], value[BLOCK], slope_x[BLOCK], curve_x[BLOCK];
+};
+
+SIMD_CLONES void davidson_rows(TieRows &at, const double *won, const double *lost, const double *tied, double nu,
+                               double *slope, double *curve, double *cross, size_t n) {
+    for (size_t r = 0; r < n; ++r) {
+        double count = won[r] + lost[r] + tied[r], a = at.a[r] * at.a[r], b = at.b[r] * at.b[r];
+        double t = nu * at.a[r] * at.b[r], z = a + b + t, part = 1 / z, up = a * part, down = b * part, even = t * part;
+        double gap = (up - down) / 2;
+        at.value[r] -= count * logarithm_of(z);
+        slope[r] = (won[r] - lost[r]) / 2 - count * gap;
+        curve[r] = count * (up * down + even * (up + down) / 4);
+        cross[r] = -count * even * gap;
+        at.slope_x[r] = tied[r] - count * even;
+        at.curve_x[r] = count * even * (up + down);
+    }
+}
+
+SIMD_CLONES void rao_kupper_rows(TieRows &at, const double *won, const double *lost, const double *tied,
+                                 const Threshold &threshold, double theta, double *slope, double *curve, double *cross,
+                                 size_t n) {
+    double dc = threshold.dc, dfactor = threshold.dfactor, bend = dfactor / theta;
+    for (size_t r = 0; r < n; ++r) {
+        double a = won[r] + tied[r], b = lost[r] + tied[r], x = at.a[r], y = at.b[r];
+        double over = x + theta * y, under = y + theta * x, p = x / over, q = y / under;
+        double not_p = theta * y / over, not_q = theta * x / under, up = a * p * not_p, down = b * q * not_q;
+        at.value[r] += tied[r] * threshold.log_factor - a * logarithm_of(over) - b * logarithm_of(under);
+        slope[r] = a * not_p - b * not_q;
+        curve[r] = up + down;
+        cross[r] = dc * (down - up);
+        at.slope_x[r] = tied[r] * dfactor - dc * (a * not_p + b * not_q);
+        at.curve_x[r] = tied[r] * bend * bend + dc * dc * (up + down);
+    }
+}
+
+constexpr double LARGEST_SPREAD = 500; // of scores, and of tie parameters, whose exponentials can be added
+
+bool is_moderate(const double *score, size_t m, double tie) {
+    if (!m || std::abs(tie) > LARGEST_SPREAD / 4) return false;
+    return *std::max_element(score, score + m) - *std::min_element(score, score + m) < LARGEST_SPREAD;
+}
+
+// The terms of Davidson and Rao-Kupper where nobody is shown first; returns (value, slope_x, curve_x).
+std::tuple<double, double, double> all_tie_terms(const DuelRows &rows, const double *score, size_t m, double tie, int link,
+                                                 double *slope, double *curve, double *cross) {
+    bool is_davidson = link == DAVIDSON;
+    double low = *std::min_element(score, score + m), high = *std::max_element(score, score + m);
+    std::vector<double> level(m), worth(m);
+    for (size_t i = 0; i < m; ++i) {
+        level[i] = score[i] - (low + high) / 2;
+        worth[i] = std::exp(is_davidson ? level[i] / 2 : level[i]);
+    }
+    const Threshold threshold(tie);
+    double nu = std::exp(tie), theta = 1 + nu, sums[3] = {0, 0, 0};
+    auto at = std::make_unique<TieRows>();
+    for (size_t from = 0; from < rows.n; from += BLOCK) {
+        size_t n = std::min(BLOCK, rows.n - from);
+        const double *won = rows.won + from, *lost = rows.lost + from, *tied = rows.tied + from;
+        for (size_t k = 0; k < n; ++k) {
+            int32_t i = rows.first[from + k], j = rows.second[from + k];
+            double half = is_davidson ? tied[k] / 2 : tied[k];
+            at->a[k] = worth[i];
+            at->b[k] = worth[j];
+            at->value[k] = (won[k] + half) * level[i] + (lost[k] + half) * level[j] + (is_davidson ? tied[k] * tie : 0.0);
+        }
+        if (is_davidson) davidson_rows(*at, won, lost, tied, nu, slope + from, curve + from, cross + from, n);
+        else rao_kupper_rows(*at, won, lost, tied, threshold, theta, slope + from, curve + from, cross + from, n);
+        for (size_t k = 0; k < n; ++k) {
+            sums[0] += at->value[k];
+            sums[1] += at->slope_x[k];
+            sums[2] += at->curve_x[k];
+        }
+    }
+    return {sums[0], sums[1], sums[2]};
+}
+
+// Add up values of rows by slot: for the first one, and for the second one `sign` times them. What rows in a row have of
+// the same first slot is kept in a register.
+void add_by_slot(const DuelRows &rows, const double *value, double sign, double *sums) {
+    for (size_t r = 0; r < rows.n;) {
+        int32_t i = rows.first[r];
+        double own = 0;
+        for (; r < rows.n && rows.first[r] == i; ++r) {
+            int32_t j = rows.second[r];
+            own += value[r];
+            sums[j] += sign * value[r];
+        }
+        sums[i] += own;
+    }
 }
 
 nb::object duel_terms(const DuelArrays &duels, In<double> score, double advantage, double tie, int link) {
     DuelRows rows(duels);
     bool is_plain = link == BRADLEY_TERRY, has_tie = link >= DAVIDSON;
     Buffer<double> gradient(score.size(), 0.0), diagonal(score.size(), 0.0);
+    Buffer<double> side(has_tie ? score.size() : 0, 0.0);
     Buffer<double> slope(rows.n), curve(rows.n), cross(has_tie ? rows.n : 0);
     double value = 0, slope_x = 0, curve_x = 0;
     {
         nb::gil_scoped_release unlocked;
         const double *s = score.data();
-        if (is_plain) value = all_bradley_terry_terms(rows, s, advantage, gradient.get(), slope.get(), curve.get());
-        for (size_t r = 0; r < (is_plain ? 0 : rows.n); ++r) {
+        bool by_worths = has_tie && !rows.order && is_moderate(s, score.size(), tie);
+        if (is_plain) value = all_bradley_terry_terms(rows, s, advantage, slope.get(), curve.get());
+        if (by_worths)
+            std::tie(value, slope_x, curve_x) =
+                all_tie_terms(rows, s, score.size(), tie, link, slope.get(), curve.get(), cross.get());
+        for (size_t r = 0; r < (is_plain || by_worths ? 0 : rows.n); ++r) {
             int32_t i = rows.first[r], j = rows.second[r];
             Term t = rows.term(link, r, s[i] - s[j], advantage, tie);
             value += t.value;
@@ -204,16 +302,13 @@ nb::object duel_terms(const DuelArrays &duels, In<double> score, double advantag
             slope[r] = t.slope;
             curve[r] = t.curve;
             if (has_tie) cross[r] = t.cross;
-            gradient[i] += t.slope;
-            gradient[j] -= t.slope;
         }
-        for (size_t r = 0; r < rows.n; ++r) {
-            diagonal[rows.first[r]] += curve[r];
-            diagonal[rows.second[r]] += curve[r];
-        }
+        add_by_slot(rows, slope.get(), -1, gradient.get());
+        add_by_slot(rows, curve.get(), 1, diagonal.get());
+        if (has_tie) add_by_slot(rows, cross.get(), -1, side.get());
     }
-    return named("DuelTerms", value, gradient.give(), diagonal.give(), slope.give(), curve.give(), cross.give(), slope_x,
-                 curve_x, bend_of_tie(link, tie, slope_x));
+    return named("DuelTerms", value, gradient.give(), diagonal.give(), side.give(), slope.give(), curve.give(),
+                 cross.give(), slope_x, curve_x, bend_of_tie(link, tie, slope_x));
 }
 
 // The matrix of sum_r weight[r] (e_i - e_j)(e_i - e_j)', dense.
@@ -353,6 +448,7 @@ class DuelLikelihood {
     }
 
     double evaluate(const double *p) {
+        if (link_ == BRADLEY_TERRY && !rows_.order && is_moderate(p, m, 0)) return evaluate_worths(p);
         x_ = link_ >= DAVIDSON ? p[m + n_extra - 1] : 0.0;
         double value = 0, advantage = rows_.order ? p[m] : 0.0;
         for (size_t r = 0; r < rows_.n; ++r) {
@@ -400,6 +496,33 @@ class DuelLikelihood {
     }
 
   private:
+        // By worths: an exponential per item, and rows in blocks.
+    double evaluate_worths(const double *p) {
+        double top = m ? *std::max_element(p, p + m) : 0.0, value = 0;
+        worth_.resize(m);
+        for (size_t i = 0; i < m; ++i) worth_[i] = p[i] - top;
+        exponentials(worth_.data(), m, -LARGEST_SPREAD);
+        Worths &at = worths_;
+        for (size_t from = 0; from < rows_.n; from += BLOCK) {
+            size_t n = std::min(BLOCK, rows_.n - from);
+            for (size_t k = 0; k < n; ++k) {
+                size_t r = from + k;
+                at.a[k] = worth_[first(r)];
+                at.b[k] = worth_[second(r)];
+                at.total[k] = rows_.won[r] + rows_.lost[r] + rows_.tied[r];
+            }
+            worth_rows(at, at.total, at.curve, n);
+            for (size_t k = 0; k < n; ++k) {
+                size_t r = from + k;
+                double surplus = (rows_.won[r] - rows_.lost[r]) / 2, i = p[first(r)] - top, j = p[second(r)] - top;
+                value += surplus * (i - j) + at.total[k] * (i + j) / 2 - at.value[k];
+                terms_[r].slope = surplus - at.surplus[k];
+                terms_[r].curve = at.curve[k];
+            }
+        }
+        return value;
+    }
+
     size_t first(size_t r) const { return static_cast<size_t>(rows_.first[r] - base_); }
     size_t second(size_t r) const { return static_cast<size_t>(rows_.second[r] - base_); }
 
@@ -407,6 +530,8 @@ class DuelLikelihood {
     int link_;
     int64_t base_;
     std::vector<Term> terms_;
+    std::vector<double> worth_;
+    Worths worths_;
     double ties_ = 0, total_ = 0, x_ = 0;
 };
 

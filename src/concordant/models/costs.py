@@ -13,7 +13,7 @@ import numpy as np
 from concordant import memory
 from concordant.models.likelihoods import Observed
 from concordant.models.priors import Prior
-from concordant.types import Floats
+from concordant.types import Floats, Int64s
 
 WAYS = ("batch", "matrix", "products")
 MATRICES = 9  # held at once by the way of matrices
@@ -44,7 +44,8 @@ def costs_of(observed: Observed) -> Costs:
     hessian, product = observed.costs
     probes, length = observed.probes
     factor = IN_LAPACK * m**3 + hessian
-    factor = np.where([memory.fits(8 * MATRICES * one) for one in (m**2).tolist()], factor, np.inf)
+    if not memory.fits(8 * MATRICES * float(m.max(initial=0)) ** 2):
+        factor = np.where([memory.fits(8 * MATRICES * one) for one in (m**2).tolist()], factor, np.inf)
     return Costs(
         batch=STEPS * (IN_BATCH * m**3 + hessian),
         matrix=STEPS * (factor + CALL),
@@ -56,11 +57,28 @@ def costs_of(observed: Observed) -> Costs:
     )
 
 
-def ways_of(observed: Observed, prior: Prior, with_log_det: bool) -> list[tuple[str, str, str]]:
+class Ways(NamedTuple):
+    """The cheapest ways, as numbers in ``WAYS``, to fit every instance, to find the log-determinant and the errors."""
+
+    fit: Int64s
+    log_det: Int64s
+    errors: Int64s
+
+    def of(self, instance: int) -> tuple[str, str, str]:
+        """Return the names of those of an instance."""
+        return WAYS[self.fit[instance]], WAYS[self.log_det[instance]], WAYS[self.errors[instance]]
+
+
+def ways_of(observed: Observed, prior: Prior, with_log_det: bool) -> Ways:
     """Return the cheapest ways to fit every instance, to find the log-determinant there, and its errors."""
     cost = costs_of(observed)
     log_det = np.minimum(cost.factor, cost.lanczos) if with_log_det else 0.0
     batch = np.full_like(cost.batch, np.inf) if prior.basis is not None else cost.batch
-    fits = np.argmin(np.stack([batch, cost.matrix + log_det, cost.products + log_det]), axis=0).tolist()
-    others = [np.where(a <= b, 1, 2).tolist() for a, b in ((cost.factor, cost.lanczos), (cost.inverse, cost.draws))]
-    return [(WAYS[k], WAYS[a], WAYS[b]) if k else ("batch",) * 3 for k, a, b in zip(fits, *others, strict=True)]
+    fit = np.argmin(np.stack([batch, cost.matrix + log_det, cost.products + log_det]), axis=0)
+    others = (np.where(a <= b, 1, 2) for a, b in ((cost.factor, cost.lanczos), (cost.inverse, cost.draws)))
+    return Ways(fit, *(np.where(fit == 0, 0, other) for other in others))
+
+
+def same_way(way: str, n: int) -> Ways:
+    """Return the same way for everything."""
+    return Ways(*(np.full(n, WAYS.index(way)),) * 3)

@@ -73,6 +73,11 @@ class Duels:
         """How much every slot won more than half of what was counted."""
         return self._sums[2]
 
+    @cached_property
+    def totals(self) -> tuple[Floats, Floats]:
+        """How much was counted in every instance, and of that how much was tied."""
+        return self.by_instance(self.total), self.by_instance(self.tied)
+
     def by_instance(self, values: Floats) -> Floats:
         """Add up values of rows by instance."""
         if len(self.ptr) == 2:

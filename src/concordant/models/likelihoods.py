@@ -96,10 +96,10 @@ class ObservedDuels(Observed):
         """The slots of every instance."""
         return self.duels.slot_ptr
 
-    @cached_property
+    @property
     def total(self) -> Floats:
         """How much was counted in every instance."""
-        return self.duels.by_instance(self.duels.total)
+        return self.duels.totals[0]
 
     @cached_property
     def probes(self) -> tuple[int, int]:
@@ -298,7 +298,7 @@ class DuelLikelihood:
         if self.has_order:
             side[:, 0], corner[0, 0] = self._by_slot(order * terms.curve), order**2 @ terms.curve
         if self.has_tie:
-            side[:, -1] = self._by_slot(terms.cross)
+            side[:, -1] = terms.side
             corner[-1, -1] = terms.curve_x + (terms.bend if is_exact else max(terms.bend, 0.0))
         if self.has_order and self.has_tie:
             corner[0, 1] = corner[1, 0] = order @ terms.cross

@@ -23,7 +23,7 @@ import numpy as np
 from concordant.errors import InputError
 from concordant.kernels.bundles import Begin
 from concordant.kernels.newton import Objective, Summit, climb
-from concordant.models.costs import N_DRAWS, ways_of
+from concordant.models.costs import N_DRAWS, WAYS, same_way, ways_of
 from concordant.models.factors import factor_of, inverted, log_determinant, solved
 from concordant.models.likelihoods import DuelLikelihood, LargeLikelihood, Observed
 from concordant.models.priors import LargePrior, Prior
@@ -131,9 +131,9 @@ def fit(
     ``way`` is chosen by cost unless it is given. The log-determinant is found only where it is wanted.
     """
     n = len(observed.slot_ptr) - 1
-    ways = [(way,) * 3] * n if way is not None else ways_of(observed, prior, with_log_det)
+    ways = same_way(way, n) if way is not None else ways_of(observed, prior, with_log_det)
     begin = None if start is None else _joined(start, observed.slot_ptr)
-    is_small = np.array([one == "batch" for one, _, _ in ways], bool)
+    is_small = ways.fit == WAYS.index("batch")
     groups = [np.flatnonzero(is_small)] if is_small.any() else []
     fits = []
     for instances in [*groups, *(np.array([q]) for q in np.flatnonzero(~is_small).tolist())]:
@@ -142,7 +142,7 @@ def fit(
         here, from_here = prior.of(instances, slots), Begin()
         if begin is not None:
             from_here = Begin(begin.start[slots], begin.start_advantage[instances], begin.start_tie[instances])
-        climbing, for_log_det, for_errors = ways[instances[0]]
+        climbing, for_log_det, for_errors = ways.of(instances[0])
         if climbing == "batch":
             batch = own.batch(here.belief, from_here, min(small_step, ROUGH_IN_BATCH), False)
             fits.append(Fit(instances, slots, own, here, "batch", **{**batch._asdict(), "covariance": None}))
@@ -164,8 +164,10 @@ def one_step(observed: Observed, prior: Prior, start: Sequence[Fit]) -> list[Fit
     rough (a third derivative is at most the second, of which each is one of a difference of two scores), and where
     instances go in batches.
     """
-    way, for_log_det, for_errors = ways_of(observed, prior, True)[0]
-    if len(start[0].instances) != len(observed.slot_ptr) - 1 or len(start[0].instances) > 1 or way == "batch":
+    if len(observed.slot_ptr) != 2:
+        return None
+    way, for_log_det, for_errors = ways_of(observed, prior, True).of(0)
+    if way == "batch":
         return None
     objective = LARGE[way].of(observed, prior)
     point = _begin(objective, start[0].begin)

@@ -150,7 +150,7 @@ class ScoreModel(Method):
 
     def _prior(self, prior: float, duels: Duels, settled: Bools, covariates: Covariates | None) -> Prior:
         """Return the prior of every instance; where plain likelihood has no answer, a small one."""
-        total = duels.by_instance(duels.total)
+        total, ties = duels.totals
         unit = total if self.likelihood == "mean" else np.ones(len(total))
         ridge = prior * unit
         if prior == 0:
@@ -158,7 +158,6 @@ class ScoreModel(Method):
         ridge = np.where(ridge > 0, ridge, np.where(settled & (total > 0), 0.0, FALLBACK))
         # What evidence says of the spread of scores says nothing of ties and of who was first.
         on_others = np.minimum(ridge, FALLBACK) if isinstance(self.prior, str) else ridge
-        ties = duels.by_instance(duels.tied)
         extra = np.where((ties <= 0) | (ties >= total), np.maximum(on_others, FALLBACK), on_others)
         if len(duels.order):
             ahead = duels.by_instance(duels.order * duels.won)

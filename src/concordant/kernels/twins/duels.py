@@ -35,8 +35,10 @@ def duel_terms(duels: DuelRows, score: Floats, advantage: float, tie: float, lin
     slope_x = float(found.slope_x.sum())
     bend = float(links.bend_of_tie(link, x, np.array(slope_x)))
     diagonal = np.bincount(duels.first, found.curve, n) + np.bincount(duels.second, found.curve, n)
-    rows = (found.slope, found.curve, found.cross if links.has_tie_parameter(link) else np.empty(0))
-    slots = (gradient.astype(float), diagonal.astype(float))
+    has_tie = links.has_tie_parameter(link)
+    rows = (found.slope, found.curve, found.cross if has_tie else np.empty(0))
+    side = np.bincount(duels.first, found.cross, n) - np.bincount(duels.second, found.cross, n)
+    slots = (gradient.astype(float), diagonal.astype(float), side.astype(float) if has_tie else np.empty(0))
     return DuelTerms(float(found.value.sum()), *slots, *rows, slope_x, float(found.curve_x.sum()), bend)
 
 
@@ -51,7 +53,8 @@ def worth_terms(first: Int32s, second: Int32s, total: Floats, balance: Floats, s
     gradient = balance - np.bincount(first, surplus, n) + np.bincount(second, surplus, n)
     diagonal = np.bincount(first, curve, n) + np.bincount(second, curve, n)
     value = float(balance @ score - total @ (np.abs(d) / 2 + np.log1p(np.exp(-np.abs(d)))))
-    return DuelTerms(value, gradient, diagonal.astype(float), np.empty(0), curve, np.empty(0), 0.0, 0.0, 0.0)
+    nothing = np.empty(0)
+    return DuelTerms(value, gradient, diagonal.astype(float), nothing, nothing, curve, nothing, 0.0, 0.0, 0.0)
 
 
 def laplacian(first: Int32s, second: Int32s, weight: Floats, size: int) -> Floats:

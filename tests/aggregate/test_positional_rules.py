@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant import laws
+from concordant import kernels, laws
 
 POSITIONAL = ["approval", "borda", "majority-vote", "median-rank", "plurality"]
 
@@ -270,3 +270,22 @@ def test_ballots_are_counted_by_weight_and_by_instance():
 def test_asking_for_more_ballots_than_there_are_says_how_many_there_are():
     with pytest.raises(cc.InputError, match="most any item is on is 40"):
         cc.rank(FILMS, "borda", min_ballots=41)
+
+
+@pytest.mark.parametrize("kind", ["equal", "whole", "fractional", "taken back"])
+def test_medians_are_those_of_repeated_values(kind):
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        n, groups = int(rng.integers(0, 60)), int(rng.integers(1, 7))
+        group, value = rng.integers(0, groups, n), rng.integers(0, 9, n) / 2
+        times = np.full(n, 2) if kind == "equal" else rng.integers(1, 5, n)
+        if kind == "taken back":  # each group also gets values it does not have in the end
+            extra = rng.integers(0, 9, n) / 2
+            group, value = np.tile(group, 3), np.concatenate([value, extra, extra])
+            times = np.concatenate([times, times, -times])
+        medians = kernels.weighted_medians(group, value, times * (0.1 if kind == "fractional" else 1.0), groups)
+        for g in range(groups):
+            own, count = value[group == g], times[group == g]
+            repeated = np.repeat(np.unique(own), [count[own == one].sum() for one in np.unique(own)])
+            expected = np.median(repeated) if len(repeated) else np.nan
+            assert medians[g] == pytest.approx(expected, nan_ok=True)

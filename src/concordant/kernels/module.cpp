@@ -6,6 +6,7 @@ void bind_strings(nb::module_ &m);
 void bind_rows(nb::module_ &m);
 void bind_costs(nb::module_ &m);
 void bind_counts(nb::module_ &m);
+void bind_medians(nb::module_ &m);
 void bind_multinomial(nb::module_ &m);
 void bind_orders(nb::module_ &m);
 void bind_retrieval(nb::module_ &m);
@@ -40,6 +41,7 @@ NB_MODULE(_compiled, m) {
     bind_rows(m);
     bind_costs(m);
     bind_counts(m);
+    bind_medians(m);
     bind_multinomial(m);
     bind_orders(m);
     bind_retrieval(m);

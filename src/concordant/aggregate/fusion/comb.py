@@ -28,8 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant import views
-from concordant.aggregate.common import weighted_median
+from concordant import kernels, views
 from concordant.gather import sum_by
 from concordant.method import Method
 from concordant.params import param
@@ -126,7 +125,7 @@ def _divide(above: Floats, below: Floats, otherwise: Floats) -> Floats:
 
 def _combine(how: str, slot: Int64s, score: Floats, weight: Floats, lists: Floats) -> Floats:
     if how == "med":
-        return np.nan_to_num(weighted_median(slot, score, weight, len(lists)), nan=0.0)
+        return np.nan_to_num(kernels.weighted_medians(slot, score, weight, len(lists)), nan=0.0)
     if how in ("min", "max"):
         reduce, worst = (np.minimum, np.inf) if how == "min" else (np.maximum, -np.inf)
         extreme = np.full(len(lists), worst)

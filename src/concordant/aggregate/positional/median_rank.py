@@ -8,8 +8,8 @@ Candidates a ballot does not mention stand at the mean of the free positions (``
 not count for them (``"ignore"``; a candidate no ballot mentions then stands behind the last position). ``"auto"``
 ignores for pairs and puts last otherwise.
 
-Cost: a sort of the entries. Reference: R. Fagin, R. Kumar and D. Sivakumar, Efficient similarity search and
-classification via rank aggregation, SIGMOD 2003.
+Cost: linear in the entries where ballots weigh the same, else a sort of them. Reference: R. Fagin, R. Kumar and D.
+Sivakumar, Efficient similarity search and classification via rank aggregation, SIGMOD 2003.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant import views
+from concordant import kernels, views
 from concordant.aggregate import options
-from concordant.aggregate.common import weighted_median
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.types import Floats
@@ -37,6 +36,6 @@ class MedianRank(Method):
     def scores(self, prefs: Preferences) -> Floats:
         """Return minus the median position of every slot."""
         placed = views.placed(prefs, views.resolve_missing(prefs, self.missing))
-        median = weighted_median(*placed, prefs.n_slots)
+        median = kernels.weighted_medians(*placed, prefs.n_slots)
         size = np.diff(prefs.slot_ptr)
         return -np.where(np.isnan(median), np.repeat(size, size) + 1.0, median)

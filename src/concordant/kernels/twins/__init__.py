@@ -16,6 +16,7 @@ from concordant.kernels.twins.lists import *  # noqa: F403
 from concordant.kernels.twins.local import *  # noqa: F403
 from concordant.kernels.twins.logistic import *  # noqa: F403
 from concordant.kernels.twins.margins import *  # noqa: F403
+from concordant.kernels.twins.medians import *  # noqa: F403
 from concordant.kernels.twins.multinomial import *  # noqa: F403
 from concordant.kernels.twins.ordering import *  # noqa: F403
 from concordant.kernels.twins.orders import *  # noqa: F403

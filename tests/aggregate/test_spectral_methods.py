@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from tests.cases import EDGES
 
 import concordant as cc
+from concordant import kernels, views
+from concordant.aggregate import matrices
+from concordant.aggregate.spectral import hodgerank
+from concordant.models.counts import levels
 
 METHODS = ("hodgerank", "svp", "rank-centrality", "mc1", "mc2", "mc3", "mc4")
 
@@ -154,3 +160,53 @@ def test_candidates_nobody_compared_are_told(method):
     prefs = cc.Preferences.from_rankings([["a", "b"], ["b", "a"]], candidates=["a", "b", "c"])
     ranking = cc.rank(prefs, method)
     assert [notice.items for notice in ranking.warnings if notice.name == "never-compared"] == [("c",)]
+
+
+def sparse_ratings(rng, n_items=320, n_agents=60, items_each=25):
+    agent = np.repeat(np.arange(n_agents), items_each)
+    item = np.concatenate([rng.permutation(n_items)[:items_each] for _ in range(n_agents)])
+    rating = np.clip(np.rint(3 + item / n_items + rng.normal(0, 1, len(item))), 1, 5)
+    return cc.Preferences.from_ratings([f"a{k}" for k in agent], [f"i{k:03d}" for k in item], rating)
+
+
+def test_preferences_over_many_items_are_added_up_pair_by_pair():
+    rng = np.random.default_rng(8)
+    prefs = sparse_ratings(rng, n_items=40, n_agents=12, items_each=15)
+    prefs = prefs.replace(weight=rng.random(prefs.n_ballots), open=rng.random(prefs.n_ballots) < 0.4)
+    level = levels(prefs, "difference")
+    compared, net = np.zeros((2, prefs.n_slots, prefs.n_slots))
+    for b, (start, stop) in enumerate(itertools.pairwise(prefs.indptr.tolist())):
+        last = prefs.tier[stop - 1]
+        for i, j in itertools.permutations(range(start, stop), 2):
+            pair, same = (prefs.entry_slot[i], prefs.entry_slot[j]), prefs.tier[i] == prefs.tier[j]
+            compared[pair] += 0 if same and prefs.open[b] and prefs.tier[i] == last else prefs.weight[b]
+            net[pair] += 0 if same else prefs.weight[b] * (level[i] - level[j])
+    found = kernels.pair_preferences(views.ballots(prefs), level)
+    np.testing.assert_allclose(found[0], compared.reshape(-1), atol=1e-12)
+    np.testing.assert_allclose(found[1], net.reshape(-1), atol=1e-12)
+
+
+def test_levels_inside_a_tier_prefer_nothing():
+    prefs = cc.Preferences.from_rankings([["a", ["b", "c"]], ["c", "a", "b"]])
+    level = np.array([5.0, 4.0, 1.0, 3.0, 2.0, 1.0])
+    _, net = kernels.pair_preferences(views.ballots(prefs), level)
+    assert net.reshape(3, 3).tolist() == [[0, 2, 3], [-2, 0, -2], [-3, 2, 0]]
+
+
+@pytest.mark.parametrize("steps", [hodgerank.MOST_STEPS, 3])
+def test_many_items_are_scored_as_by_the_whole_system(monkeypatch, steps):
+    prefs = sparse_ratings(np.random.default_rng(9))
+    monkeypatch.setattr(hodgerank, "MOST_STEPS", steps)
+    by_steps = cc.HodgeRank().rank(prefs)
+    monkeypatch.setattr(hodgerank, "WORTH_STEPS", 10**9)
+    at_once = cc.HodgeRank().rank(prefs)
+    np.testing.assert_allclose(by_steps.score, at_once.score, atol=1e-11)
+    assert by_steps.fit["cyclic_residual"] == pytest.approx(at_once.fit["cyclic_residual"], rel=1e-9)
+
+
+def test_groups_are_what_ballots_compare_and_an_open_tier_alone_compares_nothing():
+    prefs = cc.Preferences.from_rankings([["a", "b"], [["c", "d"]], [["e", "f"]], ["b", "g"], ["f", "c"]])
+    groups = [matrices.comparable_groups(prefs.replace(open=is_open)).tolist() for is_open in (None, [False] * 5)]
+    assert groups == [[0, 0, 1, 1, 1, 1, 0]] * 2
+    opened = matrices.comparable_groups(prefs.replace(open=np.array([True, True, True, True, True])))
+    assert opened.tolist() == [0, 0, 1, 2, 3, 1, 0]

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate.majorities import level_support
 from concordant.models.counts import levels
-from concordant.models.notices import OF_MATRICES, Standing, joined, standing_notices
+from concordant.models.notices import OF_MATRICES, Standing, standing_notices
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.segments import pointer
@@ -34,15 +33,21 @@ class Stack:
         return int(self.slots.shape[1])
 
     def take(self, flat: Floats) -> Floats:
-        """Return the matrices of these instances from those of all, one after the other."""
+        """Return the matrices of these instances from those of all; that of a single one is not copied."""
         m = self.size
+        if len(self.cells) == 1:
+            return flat[self.cells[0] : self.cells[0] + m * m].reshape(1, m, m)
         return np.asarray(flat[self.cells[:, None] + np.arange(m * m)]).reshape(-1, m, m)
 
-    def sharing(self, group: Int32s) -> Floats:
-        """Return 1 / the size of the group where two candidates share one, else 0: the projector on the groups."""
-        own = group[self.slots]
-        shared = (own[:, :, None] == own[:, None, :]).astype(np.float64)
-        return np.asarray(shared / shared.sum(axis=2)[:, :, None])
+
+def sharing(group: Int32s) -> Floats:
+    """Return 1 / the size of the group where two candidates share one, else 0: the projector on the groups.
+
+    ``group`` holds the groups of the candidates of stacked instances.
+    """
+    shared = (group[:, :, None] == group[:, None, :]).astype(np.float64)
+    shared /= shared.sum(axis=2)[:, :, None]
+    return np.asarray(shared)
 
 
 def stacks(slot_ptr: Int64s) -> Iterator[Stack]:
@@ -69,11 +74,13 @@ class Comparisons:
 
 def comparisons(prefs: Preferences, counts: str) -> Comparisons:
     """Add up the ballots' preferences over all pairs."""
+    group = comparable_groups(prefs)
+    if counts != "binary":
+        views.check_matrix_size(prefs)
+        return Comparisons(*kernels.pair_preferences(views.ballots(prefs), levels(prefs, counts)), group)
     found = views.win_matrices(prefs, "ignore")
-    compared = times_compared(prefs, found)
-    support = found.wins if counts == "binary" else level_support(prefs, levels(prefs, counts))
-    net = support - kernels.transpose_matrices(prefs.slot_ptr, support)
-    return Comparisons(compared, net, comparable_groups(prefs.slot_ptr, compared))
+    net = found.wins - kernels.transpose_matrices(prefs.slot_ptr, found.wins)
+    return Comparisons(times_compared(prefs, found), net, group)
 
 
 def times_compared(prefs: Preferences, found: views.WinMatrices) -> Floats:
@@ -81,15 +88,19 @@ def times_compared(prefs: Preferences, found: views.WinMatrices) -> Floats:
     return np.asarray(found.wins + kernels.transpose_matrices(prefs.slot_ptr, found.wins) + found.ties)
 
 
-def comparable_groups(slot_ptr: Int64s, compared: Floats) -> Int32s:
-    """Return, for every slot, the number of its group: candidates that comparisons join."""
-    size = np.diff(slot_ptr)
-    cell = np.flatnonzero(compared > 0)
-    start = pointer(size**2)
-    q = np.searchsorted(start, cell, side="right") - 1
-    local = cell - start[q]
-    first, second = (slot_ptr[q] + part for part in np.divmod(local, np.maximum(size, 1)[q]))
-    return joined(first, second, int(slot_ptr[-1]))[0]
+def comparable_groups(prefs: Preferences) -> Int32s:
+    """Return, for every slot, the number of its group: candidates that ballots name together, directly or in a chain.
+
+    An open ballot of one tier compares nothing.
+    """
+    indptr, slot = prefs.indptr, prefs.entry_slot
+    if prefs.open is not None:
+        groups, sizes = views.tiers(prefs), np.diff(indptr)
+        n_tiers = np.bincount(groups.ballot, minlength=prefs.n_ballots)
+        is_silent = prefs.open & (n_tiers < 2)
+        slot, indptr = slot[np.repeat(~is_silent, sizes)], pointer(np.where(is_silent, 0, sizes))
+    linked = kernels.link_slots(indptr, np.ascontiguousarray(slot), prefs.n_slots)
+    return np.unique(linked, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
 def group_notices(prefs: Preferences, group: Int32s) -> tuple[Notice, ...]:

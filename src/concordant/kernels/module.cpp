@@ -4,6 +4,7 @@
 void bind_arrow(nb::module_ &m);
 void bind_strings(nb::module_ &m);
 void bind_rows(nb::module_ &m);
+void bind_comparisons(nb::module_ &m);
 void bind_costs(nb::module_ &m);
 void bind_counts(nb::module_ &m);
 void bind_medians(nb::module_ &m);
@@ -39,6 +40,7 @@ NB_MODULE(_compiled, m) {
     bind_arrow(m);
     bind_strings(m);
     bind_rows(m);
+    bind_comparisons(m);
     bind_costs(m);
     bind_counts(m);
     bind_medians(m);

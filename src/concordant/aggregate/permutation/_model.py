@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 
 from concordant import views
-from concordant.aggregate.matrices import comparable_groups, group_notices, times_compared
+from concordant.aggregate.matrices import comparable_groups, group_notices
 from concordant.aggregate.permutation._centre import Against, inversions, seen_from
 from concordant.aggregate.permutation._dispersion import MOST_THETA, chance_turned, log_kendall, log_places
 from concordant.aggregate.permutation._displacement import normalisers
@@ -156,8 +156,7 @@ def dispersion_notices(prefs: Preferences, theta: Floats | None = None) -> tuple
     told: list[Notice] = []
     says_something = np.diff(prefs.slot_ptr) > 1
     if not _has_full_order(prefs).all():
-        compared = times_compared(prefs, views.win_matrices(prefs, "ignore"))
-        group = comparable_groups(prefs.slot_ptr, compared)
+        group = comparable_groups(prefs)
         told += group_notices(prefs, group)
         is_compared = np.bincount(group)[group] > 1
         says_something = sum_by(views.instance_of_slot(prefs), is_compared, prefs.n_instances) > 0

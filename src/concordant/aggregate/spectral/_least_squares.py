@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -11,15 +12,28 @@ from concordant.aggregate.common import snap_scores
 from concordant.aggregate.matrices import TIE_OF_SOLVED, comparisons, group_notices, stacks
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
-from concordant.types import Floats
+from concordant.types import AnyArray, Floats, Int32s
+
+CELLS_OF_ROWS = 200_000  # of the matrices, looked at together
 
 
 class Explained(NamedTuple):
-    """Scores (instances x items), the preferences they stand for, and what a miss of each pair weighs."""
+    """Scores (instances x items), the preferences they stand for, some rows at a time, and what a miss weighs."""
 
     score: Floats
-    preference: Floats
-    weight: Floats
+    preference: Callable[[slice], Floats]
+    weight: AnyArray
+
+    def residual(self, mean: Floats) -> tuple[float, float]:
+        """Return the squared preferences left unexplained, and all of them, by weight."""
+        left = total = 0.0
+        step = max(1, CELLS_OF_ROWS // (mean.shape[0] * mean.shape[2]))
+        for start in range(0, mean.shape[1], step):
+            rows = slice(start, start + step)
+            own, weight = mean[:, rows], self.weight[:, rows]
+            left += float((weight * (own - self.preference(rows)) ** 2).sum())
+            total += float((weight * own**2).sum())
+        return left, total
 
 
 class ExplainsPreferences(Method):
@@ -33,8 +47,8 @@ class ExplainsPreferences(Method):
     counts: str
 
     @abstractmethod
-    def explain(self, compared: Floats, mean: Floats, shared: Floats) -> Explained:
-        """Explain stacked matrices: how often pairs were compared, their mean preference, who can be compared."""
+    def explain(self, compared: Floats, mean: Floats, group: Int32s) -> Explained:
+        """Explain stacked matrices: how often pairs were compared, their mean preference; groups can be compared."""
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores and, in ``fit``, the share of the preferences left unexplained."""
@@ -43,11 +57,10 @@ class ExplainsPreferences(Method):
         left = total = 0.0
         for stack in stacks(prefs.slot_ptr):
             compared = stack.take(found.compared)
-            mean = stack.take(found.net) / np.where(compared > 0, compared, 1.0)
-            own = self.explain(compared, mean, stack.sharing(found.group))
+            mean = stack.take(found.net) / np.maximum(compared, 1.0 * (compared == 0))
+            own = self.explain(compared, mean, found.group[stack.slots])
             score[stack.slots] = own.score
-            left += float((own.weight * (mean - own.preference) ** 2).sum())
-            total += float((own.weight * mean**2).sum())
+            left, total = (sum(both) for both in zip((left, total), own.residual(mean), strict=True))
         return Outcome(
             snap_scores(prefs, score, TIE_OF_SOLVED),
             fit={self.residual: left / total if total > 0 else 0.0},

@@ -23,7 +23,7 @@ import numpy as np
 from concordant import views
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.majorities import majorities
-from concordant.aggregate.matrices import TIE_OF_SOLVED, comparable_groups, group_notices, stacks, times_compared
+from concordant.aggregate.matrices import TIE_OF_SOLVED, comparable_groups, group_notices, stacks
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
@@ -49,7 +49,7 @@ class MarkovChain(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the stationary distribution over the candidates of every instance."""
-        compared, move = _moves(prefs, self.variant)
+        move = _moves(prefs, self.variant)
         score = np.zeros(prefs.n_slots)
         for stack in stacks(prefs.slot_ptr):
             m = stack.size
@@ -59,18 +59,17 @@ class MarkovChain(Method):
             step[:, inner, inner] = 1.0 - step.sum(axis=2)
             flow = np.eye(m) - (1 - self.teleport) * step.transpose(0, 2, 1)
             score[stack.slots] = np.linalg.solve(flow, np.full((len(step), m, 1), self.teleport / m))[:, :, 0]
-        told = group_notices(prefs, comparable_groups(prefs.slot_ptr, compared))
+        told = group_notices(prefs, comparable_groups(prefs))
         return Outcome(snap_scores(prefs, score, TIE_OF_SOLVED), warnings=told)
 
 
-def _moves(prefs: Preferences, variant: str) -> tuple[Floats, Floats]:
-    """Return flat matrices: how much was compared, and the chance to move from row to column."""
-    compared = times_compared(prefs, views.win_matrices(prefs, "ignore"))
+def _moves(prefs: Preferences, variant: str) -> Floats:
+    """Return flat matrices of the chance to move from row to column."""
     size = np.diff(prefs.slot_ptr)
     row_size = np.repeat(size, size)
     if variant == "mc4":
         decided = majorities(prefs, "ignore")
-        return compared, np.where(decided.margin < 0, 1.0, 0.0) / np.repeat(row_size, row_size)
+        return np.where(decided.margin < 0, np.repeat(1.0 / row_size, row_size), 0.0)
     named = views.ranked_weight(prefs)
     total = np.where(named > 0, named, 1.0)
     amount = views.weight_of_entry(prefs)
@@ -81,7 +80,7 @@ def _moves(prefs: Preferences, variant: str) -> tuple[Floats, Floats]:
     move = _spread(prefs, amount)
     if variant == "mc1" and len(move):
         total = total + np.add.reduceat(move, np.cumsum(row_size) - row_size)
-    return compared, move / np.repeat(total, row_size)
+    return move / np.repeat(total, row_size)
 
 
 def _count_better(prefs: Preferences) -> Floats:

@@ -18,7 +18,14 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate.common import snap_scores
-from concordant.aggregate.matrices import TIE_OF_SOLVED, comparable_groups, group_notices, stacks, times_compared
+from concordant.aggregate.matrices import (
+    TIE_OF_SOLVED,
+    comparable_groups,
+    group_notices,
+    sharing,
+    stacks,
+    times_compared,
+)
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -40,7 +47,7 @@ class RankCentrality(Method):
         found = views.win_matrices(prefs, "ignore")
         support = found.wins + found.ties / 2
         compared = times_compared(prefs, found)
-        group = comparable_groups(prefs.slot_ptr, compared)
+        group = comparable_groups(prefs)
         score = np.zeros(prefs.n_slots)
         for stack in stacks(prefs.slot_ptr):
             own, total = stack.take(support), stack.take(compared)
@@ -53,6 +60,6 @@ class RankCentrality(Method):
             flow = -move.transpose(0, 2, 1)
             flow[:, np.arange(m), np.arange(m)] += move.sum(axis=2)
             # Each group of comparable items keeps the share of the walk that its size gives it.
-            share = np.linalg.solve(flow + stack.sharing(group), np.full((len(own), m, 1), 1.0 / m))[:, :, 0]
+            share = np.linalg.solve(flow + sharing(group[stack.slots]), np.full((len(own), m, 1), 1.0 / m))[:, :, 0]
             score[stack.slots] = np.log(np.maximum(share, 1e-300) * m)
         return Outcome(snap_scores(prefs, score, TIE_OF_SOLVED), warnings=group_notices(prefs, group))

@@ -25,10 +25,11 @@ import numpy as np
 from concordant.aggregate import options
 from concordant.aggregate.spectral._least_squares import Explained, ExplainsPreferences
 from concordant.params import param
-from concordant.types import Bools, Floats
+from concordant.types import Bools, Floats, Int32s
 
 TOLERANCE = 1e-12
-TURNS = (60, 2)  # multiplications of the plane in the first step, and in later ones
+TURNS = (60, 2)  # at most, multiplications of the plane in the first step, and in later ones
+SAME_PLANE = 1e-15  # from which on another multiplication changes nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +39,11 @@ class SVP(ExplainsPreferences):
     counts: str = options.counts()
     steps: int = param(1, "most steps of the completion", low=1)
 
-    def explain(self, compared: Floats, mean: Floats, shared: Floats) -> Explained:
+    def explain(self, compared: Floats, mean: Floats, group: Int32s) -> Explained:
         """Complete the mean preferences at rank two; the score is the mean of a row."""
         is_known = compared > 0
         filled = _complete(mean, is_known, self.steps)
-        return Explained(filled.mean(axis=2), filled, is_known.astype(np.float64))
+        return Explained(filled.mean(axis=2), lambda rows: filled[:, rows], is_known)
 
 
 def _complete(mean: Floats, is_known: Bools, steps: int) -> Floats:
@@ -60,10 +61,15 @@ def _complete(mean: Floats, is_known: Bools, steps: int) -> Floats:
     for step in range(steps):
         if not len(active):
             break
-        gap = np.where(is_known[active], mean[active] - result[active], 0.0)
-        target = result[active] + stride[:, None, None] * gap
+        if step == 0 and len(active) == len(mean):
+            target = stride[:, None, None] * mean
+        else:
+            gap = np.where(is_known[active], mean[active] - result[active], 0.0)
+            target = result[active] + stride[:, None, None] * gap
         for _ in range(TURNS[min(step, 1)]):
-            plane = _orthonormal(target @ plane)
+            old, plane = plane, _orthonormal(target @ plane)
+            if np.abs(plane - old @ (old.transpose(0, 2, 1) @ plane)).max(initial=0.0) < SAME_PLANE:
+                break
         core = plane.transpose(0, 2, 1) @ target @ plane
         core = (core - core.transpose(0, 2, 1)) / 2
         filled = plane @ core @ plane.transpose(0, 2, 1)

@@ -2,6 +2,7 @@
 
 from concordant.kernels.twins.arrow import *  # noqa: F403
 from concordant.kernels.twins.boosting import *  # noqa: F403
+from concordant.kernels.twins.comparisons import *  # noqa: F403
 from concordant.kernels.twins.coordinate import *  # noqa: F403
 from concordant.kernels.twins.costs import *  # noqa: F403
 from concordant.kernels.twins.counts import *  # noqa: F403

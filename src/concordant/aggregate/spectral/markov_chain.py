@@ -80,7 +80,7 @@ def _moves(prefs: Preferences, variant: str) -> Floats:
     move = _spread(prefs, amount)
     if variant == "mc1" and len(move):
         total = total + np.add.reduceat(move, np.cumsum(row_size) - row_size)
-    return move / np.repeat(total, row_size)
+    return np.asarray(move / np.repeat(total, row_size))
 
 
 def _count_better(prefs: Preferences) -> Floats:

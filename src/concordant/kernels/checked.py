@@ -84,6 +84,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "best_stump": ("code like cuts", "code across potential", "code grades cuts"),
     "count_votes": ("item like tier weight?",),
     "elo_stream": ("indptr cuts order?",),
+    "expected_ndcg": ("row is free",),
     "extreme_partitions": ("ptr fits log_spread", "ptr stages factor?", "ptr steps shrink"),
     "fit_duels": (
         *("duel_ptr cuts first second won lost tied order?", "slot_ptr beside duel_ptr"),

@@ -34,6 +34,7 @@ void bind_logistic(nb::module_ &m);
 void bind_lambdas(nb::module_ &m);
 void bind_coordinate(nb::module_ &m);
 void bind_factors(nb::module_ &m);
+void bind_permutations(nb::module_ &m);
 
 NB_MODULE(_compiled, m) {
     m.doc() = "Compiled kernels; every function has a NumPy twin of the same name in concordant.kernels.twins.";
@@ -70,4 +71,5 @@ NB_MODULE(_compiled, m) {
     bind_lambdas(m);
     bind_coordinate(m);
     bind_factors(m);
+    bind_permutations(m);
 }

@@ -33,10 +33,12 @@ def minimise_stochastic(
     passes: int,
     rng: np.random.Generator,
     watch: Watch,
+    average: bool = False,
 ) -> Minimum:
     """Descend batch by batch for so many passes, or until ``watch`` says stop.
 
-    The batches are the blocks of the objective: build it with ``queries_per_block``.
+    The batches are the blocks of the objective: build it with ``queries_per_block``. With ``average`` what is watched
+    and returned is the mean of the points of the last pass, which is less random than where it ended.
     """
     theta = start.copy()
     blocks = objective.blocks
@@ -44,9 +46,9 @@ def minimise_stochastic(
     shrink = objective.alpha * objective.penalised if objective.alpha else None
     move = _adam(theta, learning_rate) if method == "adam" else _plain(theta, learning_rate)
     value = np.inf
-    step = Step(learning_rate * scale, learning_rate * objective.alpha) if method == "sgd" else None
+    step = Step(learning_rate * scale, learning_rate * objective.alpha) if method == "sgd" and not average else None
     for past in range(passes):
-        visits, seen = rng.permutation(len(blocks)), 0.0
+        visits, seen, total = rng.permutation(len(blocks)), 0.0, np.zeros_like(theta)
         done = None if step is None else objective.descend(theta, visits, step)
         if done is not None:
             theta, seen = done
@@ -58,12 +60,15 @@ def minimise_stochastic(
             if shrink is not None:
                 gradient += shrink * theta
             move(gradient)
+            if average:
+                total += theta
+        point = total / len(blocks) if average else theta.copy()
         value = objective.with_penalty(theta, seen / objective.total, theta)[0]
         if not np.isfinite(theta).all():  # steps too long for these features
             return Minimum(theta, value, past + 1, False)
-        if not watch(past + 1, theta.copy(), value):
-            return Minimum(theta, value, past + 1, True)
-    return Minimum(theta, value, passes, True)
+        if not watch(past + 1, point, value):
+            return Minimum(point, value, past + 1, True)
+    return Minimum(point, value, passes, True)
 
 
 def _plain(theta: Floats, learning_rate: float) -> Callable[[Floats], None]:

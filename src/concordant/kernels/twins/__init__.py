@@ -22,6 +22,7 @@ from concordant.kernels.twins.multinomial import *  # noqa: F403
 from concordant.kernels.twins.ordering import *  # noqa: F403
 from concordant.kernels.twins.orders import *  # noqa: F403
 from concordant.kernels.twins.pairs import *  # noqa: F403
+from concordant.kernels.twins.permutations import *  # noqa: F403
 from concordant.kernels.twins.retrieval import *  # noqa: F403
 from concordant.kernels.twins.rows import *  # noqa: F403
 from concordant.kernels.twins.search import *  # noqa: F403

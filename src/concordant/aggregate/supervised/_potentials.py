@@ -1,0 +1,82 @@
+"""What every agent's lists say for and against every candidate, and where they say nothing.
+
+Agent k prefers i to j by Y_k(i, j), as ``models.counts`` measures it (the difference of log ranks over the log of the
+largest, say), and by 0 where i does not stand before j. The potentials of candidate i are, over the lists of k,
+
+    unranked   1 where no list of k names i
+    won        sum over j of Y_k(i, j), divided by the length of the list: by how much i is before the others, in the mean
+    lost       minus the same of Y_k(j, i)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from concordant import views
+from concordant.gather import sum_by
+from concordant.models.counts import levels
+from concordant.preferences import Preferences
+from concordant.segments import first_of
+from concordant.types import Floats, Int64s
+
+KINDS = ("unranked", "won", "lost")
+
+
+class Potentials(NamedTuple):
+    """Row r: agent ``agent[r]`` (a number among those known) names ``slot[r]``; several lists of an agent add up."""
+
+    slot: Int64s
+    agent: Int64s
+    won: Floats
+    lost: Floats
+
+    def to_matrix(self, n_slots: int, n_agents: int) -> Floats:
+        """Return all potentials, slot x (kind, agent)."""
+        table = np.zeros((n_slots, len(KINDS), n_agents))
+        table[:, 0] = 1.0
+        table[self.slot, 0, self.agent] = 0.0
+        table[self.slot, 1, self.agent] = self.won
+        table[self.slot, 2, self.agent] = self.lost
+        return table.reshape(n_slots, -1)
+
+    def score(self, n_slots: int, weights: Floats) -> Floats:
+        """Return the weighted sum of the potentials of every slot; weights are kind x agent."""
+        unranked, won, lost = weights
+        said = won[self.agent] * self.won + lost[self.agent] * self.lost - unranked[self.agent]
+        return sum_by(self.slot, said, n_slots) + unranked.sum()
+
+
+def potentials(prefs: Preferences, counts: str, agents: Sequence[str]) -> Potentials:
+    """Return the potentials by these agents; the ballots of others are left out."""
+    assert prefs.agents is not None
+    assert prefs.agent is not None
+    number = {label: k for k, label in enumerate(agents)}
+    code = np.array([number.get(label, -1) for label in prefs.agents.labels], np.int64)[prefs.agent]
+    ballot = views.ballot_of_entry(prefs)
+    won, lost = _won_and_lost(prefs, counts)
+    factor = (prefs.weight / np.maximum(np.diff(prefs.indptr), 1))[ballot]
+    known = np.flatnonzero(code[ballot] >= 0)
+    key = prefs.entry_slot[known] * len(agents) + code[ballot[known]]
+    pair, row = np.unique(key, return_inverse=True)
+    won, lost = (sum_by(row.reshape(-1), (part * factor)[known], len(pair)) for part in (won, lost))
+    return Potentials(pair // max(len(agents), 1), pair % max(len(agents), 1), won, -lost)
+
+
+def _won_and_lost(prefs: Preferences, counts: str) -> tuple[Floats, Floats]:
+    """Return by how much every entry is preferred to all others of its ballot, and they to it, from prefix sums."""
+    groups = views.tiers(prefs)
+    begin, end = (bound[groups.of_entry] for bound in (groups.ptr[:-1], groups.ptr[1:]))
+    first, last = first_of(prefs.indptr), np.repeat(prefs.indptr[1:], np.diff(prefs.indptr))
+    behind, before = (last - end).astype(np.float64), (begin - first).astype(np.float64)
+    if counts == "binary" or prefs.form == "pairs":
+        return behind, before
+    level = levels(prefs, counts)
+    if len(level):
+        level = level - level[np.minimum(first, len(level) - 1)]  # from 0 down, so that sums lose no digits
+    running = np.concatenate([[0.0], np.cumsum(level)])
+    won = behind * level - (running[last] - running[end])
+    lost = (running[begin] - running[first]) - before * level
+    return np.maximum(won, 0.0), np.maximum(lost, 0.0)

@@ -1,0 +1,91 @@
+"""One less the NDCG to be expected when the order is drawn at random, orders that the scores like being likely.
+
+    P(order) = e^E(order) / sum of the same over all orders,   E = sum over places i of f(object at i) / log2(i + 1)
+    loss = 1 - sum over orders of P(order) NDCG(order)
+
+The best order under P is the one by decreasing score, and the larger the differences of scores are the less random the
+draw is: the loss is smooth in the scores and tends to 1 - NDCG of their order. Gains are 2^label - 1, discounts
+log2(1 + place), over the whole list or the first ``cutoff`` places.
+
+Sums over the n! orders of a query become sums over its 2^n sets (see permutations.cpp), exact up to rounding. A query
+of more than ``largest`` objects is seen through as many of them, drawn anew at every evaluation, one of every label
+first; the gradient is that of the sample, so that line searches are out and steps must be stochastic.
+
+O(2^n n) per query, n at most ``largest``. Reference: M. Volkovs and R. Zemel, BoltzRank: learning to maximize expected
+ranking gain, ICML 2009; for the energy, the same, CRF framework for supervised preference aggregation, CIKM 2013.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from concordant import kernels
+from concordant.errors import InputError, ParameterError
+from concordant.kernels.bundles import LabelledQueries
+from concordant.losses.base import NOTHING, Evaluation, Loss
+from concordant.losses.queries import Queries
+from concordant.segments import number_inside, pointer
+from concordant.types import Floats, Int64s
+
+MOST = 16  # objects whose sets are summed over
+
+
+@dataclass(frozen=True)
+class ExpectedNdcgLoss(Loss):
+    """One less the expected NDCG of an order drawn by the scores."""
+
+    name: ClassVar[str] = "expected-ndcg"
+    is_convex: ClassVar[bool] = False
+    is_exact: ClassVar[bool] = False
+    cutoff: int | None = None
+    largest: int = 10
+    seed: int = 0
+    _rng: np.random.Generator = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse settings that mean nothing."""
+        if self.cutoff is not None and self.cutoff < 1:
+            raise ParameterError(f"cutoff={self.cutoff} leaves no place to count: give at least 1, or None.")
+        if not 2 <= self.largest <= MOST:
+            raise ParameterError(f"largest={self.largest} objects cannot be put in all orders: give 2 to {MOST}.")
+        object.__setattr__(self, "_rng", np.random.default_rng(self.seed))
+
+    def fitted_to(self, queries: Queries) -> ExpectedNdcgLoss:
+        """Refuse queries that NDCG cannot tell anything about; begin to draw anew."""
+        best, worst = queries.label[queries.ptr[:-1]], queries.label[queries.ptr[1:] - 1]
+        if not ((best > 0) & (best > worst) & (queries.weight > 0)).any():
+            raise InputError("No order of these queries is better than another by ndcg: give labels above 0 for gains.")
+        return ExpectedNdcgLoss(self.cutoff, self.largest, self.seed)
+
+    def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
+        """Return the summed loss, of the objects drawn where queries are large, and its gradient per position."""
+        chosen = self._drawn(queries)
+        if chosen is None:
+            layout = LabelledQueries(queries.ptr, queries.tier, queries.label, queries.row, queries.weight)
+            return Evaluation(*kernels.expected_ndcg(scores, layout, self.cutoff or 0))
+        position, ptr = chosen
+        layout = LabelledQueries(
+            ptr, queries.tier[position], queries.label[position], queries.row[position], queries.weight
+        )
+        value, slope = kernels.expected_ndcg(scores[position], layout, self.cutoff or 0)
+        gradient = np.zeros(len(scores))
+        gradient[position] = slope
+        return Evaluation(value, gradient)
+
+    def _drawn(self, queries: Queries) -> tuple[Int64s, Int64s] | None:
+        """Draw positions of every query and cut them by query; None where no query is too large."""
+        size = np.diff(queries.ptr)
+        if size.max(initial=0) <= self.largest:
+            return None
+        query = np.repeat(np.arange(len(queries)), size)
+        key = self._rng.random(len(query))
+        # the first of every tier in random order comes before all others, so that no label is missed
+        tier = np.repeat(np.arange(len(queries.tier_ptr) - 1), np.diff(queries.tier_ptr))
+        order = np.lexsort((key, tier))
+        key[order[queries.tier_ptr[:-1]]] -= 1.0
+        order = np.lexsort((key, query))
+        kept = order[number_inside(queries.ptr) < self.largest]
+        return np.sort(kept), pointer(np.minimum(size, self.largest))

@@ -44,8 +44,10 @@ from concordant.aggregate.spectral.rank_centrality import RankCentrality as Rank
 from concordant.aggregate.spectral.svp import SVP as SVP
 from concordant.aggregate.stagewise.ordered_partitions import OrderedPartitions as OrderedPartitions
 from concordant.aggregate.stagewise.plackett_luce import PlackettLuce as PlackettLuce
+from concordant.aggregate.supervised.crf import CRF as CRF
 from concordant.aggregate.supervised.expert_blend import ExpertBlend as ExpertBlend
 from concordant.aggregate.supervised.expert_ranker import ExpertRanker as ExpertRanker
+from concordant.aggregate.supervised.supervised_markov_chain import SupervisedMarkovChain as SupervisedMarkovChain
 from concordant.aggregate.voting.condorcet import Condorcet as Condorcet
 from concordant.aggregate.voting.condorcet_fuse import CondorcetFuse as CondorcetFuse
 from concordant.aggregate.voting.copeland import Copeland as Copeland

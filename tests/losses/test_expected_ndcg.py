@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from tests.cases import assert_gradient_is_the_slope
 
 from concordant import metrics
 from concordant.errors import InputError, ParameterError
@@ -14,7 +15,6 @@ from concordant.kernels.bundles import LabelledQueries
 from concordant.losses.expected_ndcg import ExpectedNdcgLoss
 from concordant.losses.queries import Queries
 from concordant.metrics import retrieval
-from tests.cases import assert_gradient_is_the_slope
 
 
 def some_queries(rng, sizes=(5, 1, 6, 3, 2)):

@@ -4,7 +4,7 @@ Agent k prefers i to j by Y_k(i, j), as ``models.counts`` measures it (the diffe
 largest, say), and by 0 where i does not stand before j. The potentials of candidate i are, over the lists of k,
 
     unranked   1 where no list of k names i
-    won        sum over j of Y_k(i, j), divided by the length of the list: by how much i is before the others, in the mean
+    won        sum over j of Y_k(i, j) over the length of the list: by how much i is before the others, in the mean
     lost       minus the same of Y_k(j, i)
 """
 
@@ -46,7 +46,7 @@ class Potentials(NamedTuple):
         """Return the weighted sum of the potentials of every slot; weights are kind x agent."""
         unranked, won, lost = weights
         said = won[self.agent] * self.won + lost[self.agent] * self.lost - unranked[self.agent]
-        return sum_by(self.slot, said, n_slots) + unranked.sum()
+        return np.asarray(sum_by(self.slot, said, n_slots) + unranked.sum())
 
 
 def potentials(prefs: Preferences, counts: str, agents: Sequence[str]) -> Potentials:

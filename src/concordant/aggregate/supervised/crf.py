@@ -6,9 +6,9 @@ over the log of the largest rank). Each has a weight of its own for every agent:
 
     f_i = sum over k of  unranked_k [k does not rank i] + won_k mean_j Y_k(i, j) - lost_k mean_j Y_k(j, i)
 
-An order that puts candidate d at place i has the energy sum over i of f_d / log2(i + 1), and the probability of an order
-grows exponentially with it. The pairwise potentials of a place run over all other candidates, whatever their places, so
-that the most likely order is the one by decreasing f: ranking is a sort. Weights are learnt by maximising the NDCG to be
+An order that puts candidate d at place i has the energy sum over i of f_d / log2(i + 1), and its probability grows
+exponentially with it. The pairwise potentials of a place run over all other candidates, whatever their places, so that
+the most likely order is the one by decreasing f: ranking is a sort. Weights are learnt by maximising the NDCG to be
 expected of an order drawn from the model, on labelled instances: Adam's steps, one query each, kept where NDCG@10 of
 the validation instances is best. Sums over all orders are exact for up to ``largest`` candidates; of larger queries as
 many are drawn at each step.
@@ -33,10 +33,10 @@ from concordant import memory
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.supervised._base import TRUST, Labelled, SupervisedMethod
 from concordant.aggregate.supervised._potentials import KINDS, potentials
+from concordant.aggregate.supervised._watching import Best, quality, telling
 from concordant.errors import InputError
 from concordant.losses.expected_ndcg import MOST, ExpectedNdcgLoss
 from concordant.losses.queries import Queries
-from concordant.metrics import evaluate_arrays
 from concordant.method import Outcome
 from concordant.models.counts import COUNTS
 from concordant.params import param
@@ -45,9 +45,7 @@ from concordant.scorers.linear import Linear
 from concordant.segments import is_new
 from concordant.solvers.objective import Objective
 from concordant.solvers.stochastic import minimise_stochastic
-from concordant.types import Floats, Int64s
-
-WATCHED = "ndcg@10"
+from concordant.types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +62,10 @@ class CRF(SupervisedMethod):
 
     counts: str = param("log", "how strongly a ballot prefers one item to another", choices=COUNTS)
     cutoff: int | None = param(5, "places whose expected gain counts; all if not given", low=1)
-    largest: int = param(10, "candidates whose orders are all summed over; of more, so many are drawn", low=2, high=MOST)
-    passes: int = param(40, "passes over the training instances", low=1)
+    largest: int = param(
+        10, "candidates whose orders are all summed over; of more, so many are drawn", low=2, high=MOST
+    )
+    passes: int = param(80, "passes over the training instances", low=1)
     learning_rate: float = param(0.03, "length of the steps", low=0.0)
 
     def scores(self, prefs: Preferences) -> Outcome:
@@ -79,79 +79,45 @@ class CRF(SupervisedMethod):
     def _learn(self, train: Labelled, valid: Labelled | None) -> Mapping[str, Mapping[str, float]]:
         assert train.prefs.agents is not None
         agents = tuple(train.prefs.agents.labels)
-        X, label, query = self._rows(train, agents)
-        scale = _scale(X, len(agents))
-        X = X / scale
-        rows = _telling(label, query)
+        rows = telling(train)
         if not len(rows):
             raise InputError("There is nothing to learn: no instance has candidates with different labels.")
-        queries = Queries.from_rows(label[rows], _numbered(query[rows]))
+        X = self._table(train, agents)
+        scale = _scale(X, len(agents))
+        queries = Queries.from_rows(train.label[rows], np.cumsum(is_new(train.query[rows])) - 1)
         loss = ExpectedNdcgLoss(self.cutoff, self.largest, self.seed).fitted_to(queries)
-        objective = Objective(Linear(X.shape[1]), loss, X[rows], queries, queries_per_block=1)
-        watch = _Best(None if valid is None else self._rows(valid, agents), scale)
+        objective = Objective(Linear(X.shape[1]), loss, X[rows] / scale, queries, queries_per_block=1)
+        best = Best(None)
+        if valid is not None:
+            watched = self._table(valid, agents) / scale
+            best = Best(lambda point: quality(watched @ point, valid))
         last = minimise_stochastic(
             objective,
             np.zeros(X.shape[1]),
             learning_rate=self.learning_rate,
             passes=self.passes,
             rng=np.random.default_rng(self.seed),
-            watch=watch,
+            watch=best,
             average=True,
         )
-        point = last.point if watch.point is None else watch.point
+        point = last.point if best.point is None else best.point
         if not np.isfinite(point).all():
             raise InputError("crf diverged, its weights are no numbers any more: lower learning_rate.")
         weights = (point / scale).reshape(len(KINDS), -1)
         return {kind: dict(zip(agents, row.tolist(), strict=True)) for kind, row in zip(KINDS, weights, strict=True)}
 
-    def _rows(self, data: Labelled, agents: tuple[str, ...]) -> tuple[Floats, Floats, Int64s]:
-        """Return potentials, label and query of the candidates whose label is known."""
+    def _table(self, data: Labelled, agents: tuple[str, ...]) -> Floats:
+        """Return all potentials of every slot."""
         n = data.prefs.n_slots
         memory.require(
             16.0 * n * len(KINDS) * len(agents),
             f"Potentials of {len(agents):,} agents for {n:,} candidates",
             "select fewer agents or instances to learn from",
         )
-        table = potentials(data.prefs, self.counts, agents).to_matrix(n, len(agents))
-        known = data.is_known
-        return (table, data.label, data.query) if known.all() else (table[known], data.label[known], data.query[known])
+        return potentials(data.prefs, self.counts, agents).to_matrix(n, len(agents))
 
 
 def _scale(X: Floats, n_agents: int) -> Floats:
     """Return what to divide the columns by, so that each kind of potential varies by one, in the mean of its agents."""
     variance = X.var(axis=0).reshape(len(KINDS), n_agents).mean(axis=1)
     return np.repeat(np.sqrt(np.where(variance > 0, variance, 1.0)), n_agents)
-
-
-def _numbered(query: Int64s) -> Int64s:
-    """Number queries from 0 without gaps; rows of a query stand together."""
-    return np.cumsum(is_new(query)) - 1
-
-
-def _telling(label: Floats, query: Int64s) -> Int64s:
-    """Return the rows of queries that have a label above 0 and a lower one: the others teach nothing."""
-    number = _numbered(query) if len(query) else query
-    high, low = np.full(number.max(initial=-1) + 1, -np.inf), np.full(number.max(initial=-1) + 1, np.inf)
-    np.maximum.at(high, number, label)
-    np.minimum.at(low, number, label)
-    return np.flatnonzero(((high > low) & (high > 0))[number])
-
-
-class _Best:
-    """Looks on while weights move, and keeps those with the best metric on validation rows, if there are any."""
-
-    def __init__(self, rows: tuple[Floats, Floats, Int64s] | None, scale: Floats) -> None:
-        self.rows = None if rows is None else (rows[0] / scale, rows[1], _numbered(rows[2]))
-        self.point: Floats | None = None
-        self.value = -np.inf
-
-    def __call__(self, iteration: int, point: Floats, value: float) -> bool:
-        """Note the weights after a pass."""
-        if self.rows is None:
-            self.point = point
-            return True
-        X, label, query = self.rows
-        (found,) = evaluate_arrays(X @ point, label, query, [WATCHED], ties="average").values()
-        if (mean := float(np.nanmean(found))) > self.value:
-            self.point, self.value = point, mean
-        return True

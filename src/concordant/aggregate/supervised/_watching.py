@@ -1,0 +1,47 @@
+"""What is kept of a descent: the last point or, where there are instances to validate on, the best one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from concordant import metrics
+from concordant.aggregate.supervised._base import Labelled
+from concordant.types import Floats, Int64s
+
+WATCHED = "ndcg@10"
+
+
+def quality(score: Floats, data: Labelled) -> float:
+    """Return the mean NDCG@10 of scores by slot; the order of tied candidates plays no part."""
+    known = np.flatnonzero(data.is_known)
+    found = metrics.evaluate_arrays(score[known], data.label[known], data.query[known], WATCHED, ties="average")
+    return metrics.mean(next(iter(found.values())))
+
+
+def telling(data: Labelled) -> Int64s:
+    """Return the slots with known labels of instances with a label above 0 and a lower one: others teach nothing."""
+    known = np.flatnonzero(data.is_known)
+    label, query = data.label[known], data.query[known]
+    high, low = np.full(data.prefs.n_instances, -np.inf), np.full(data.prefs.n_instances, np.inf)
+    np.maximum.at(high, query, label)
+    np.minimum.at(low, query, label)
+    return known[((high > low) & (high > 0))[query]]
+
+
+class Best:
+    """Looks on while weights move, and keeps those that measure best; the last ones where nothing is measured."""
+
+    def __init__(self, measure: Callable[[Floats], float] | None) -> None:
+        self.measure = measure
+        self.point: Floats | None = None
+        self.value = -np.inf
+
+    def __call__(self, iteration: int, point: Floats, value: float) -> bool:
+        """Note the weights after another step, and go on."""
+        if self.measure is None:
+            self.point = point.copy()
+        elif (found := self.measure(point)) > self.value:
+            self.point, self.value = point.copy(), found
+        return True

@@ -247,3 +247,29 @@ def test_replace_checks_what_it_changes() -> None:
     assert prefs.weight.tolist() == [1, 1]
     with pytest.raises(cc.InputError, match="outside"):
         prefs.replace(item=[0, 1, 1, 7])
+
+
+def test_plain_pairs_make_bounds_and_weights_when_asked_for() -> None:
+    votes = cc.Preferences.from_pairs(["a", "b", "c"], ["b", "c", "a"], tie=[False, True, False])
+    listed = cc.Preferences(votes.items, [0, 2, 4, 6], votes.item, votes.tier, form="pairs")
+    for name in ("indptr", "weight"):
+        assert name not in vars(votes)
+    assert (votes.n_ballots, votes.form, cc.rank(votes).items) == (3, "pairs", cc.rank(listed).items)
+    for same in (votes, votes.noted("seen"), pickle.loads(pickle.dumps(votes)), votes.replace(notes=["seen"])):
+        assert same.indptr.tolist() == [0, 2, 4, 6]
+        assert same.weight.tolist() == [1.0, 1.0, 1.0]
+        assert not same.indptr.flags.writeable
+        assert not same.weight.flags.writeable
+    assert votes.merge().weight.tolist() == listed.merge().weight.tolist()
+    assert votes.take([1]).indptr.tolist() == [0, 2]
+
+
+def test_no_pairs_at_all_are_empty() -> None:
+    assert (cc.Preferences.from_pairs([], []).form, cc.Preferences.from_pairs([], []).n_ballots) == ("empty", 0)
+
+
+def test_a_third_tier_is_found_wherever_it_stands() -> None:
+    ballots = [["a", ["b", "c"]]] * 150
+    assert cc.Preferences.from_rankings(ballots).form == "approvals"
+    assert cc.Preferences.from_rankings([*ballots, ["a", "b", "c"]]).form == "rankings"
+    assert cc.Preferences.from_rankings([["a", "b", "c"], *ballots]).form == "rankings"

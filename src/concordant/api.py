@@ -62,6 +62,8 @@ def default_method(prefs: Preferences) -> str:
 def _tied(prefs: Preferences) -> float:
     """Return the share of tied duels, by weight."""
     is_tie = prefs.tier[0::2] == prefs.tier[1::2]
+    if prefs.has_unit_weights:
+        return float(is_tie.mean())
     return float(prefs.weight[is_tie].sum() / prefs.weight.sum())
 
 

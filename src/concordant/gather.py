@@ -1,6 +1,7 @@
 """From what users hold to the arrays of the container: rankings, pairs, rank matrices and long rows.
 
-Every function returns plain keyword arguments for ``Preferences``; the container checks them.
+Every function returns plain keyword arguments for ``Preferences``, but for the bounds of pairs, which
+``Preferences.of_parts`` knows; the container checks them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from concordant.vocabulary import (
     encode,
     encode_together,
     encode_whole_numbers,
+    join_rows,
     read_arrow,
     shorten,
     speaks_arrow,
@@ -86,11 +88,22 @@ def gather_pairs(
     """One comparison per row. Where ``tie`` is true the two drew, where ``winner_first`` is the winner came first."""
     coded = encode_whole_numbers([winner, loser])
     if coded is None:
-        (win, lose), vocabulary = encode_together([winner, loser], "item")
-        item = np.empty(2 * _same_rows(win, lose), np.int32)
-        item[0::2], item[1::2] = win, lose
-    else:
-        item, vocabulary = coded
+        both = encode(winner, "item"), encode(loser, "item")
+        _same_rows(both[0][0], both[1][0])
+        coded = join_rows(both)
+    return pairs_of_codes(*coded, tie=tie, winner_first=winner_first, **columns)
+
+
+def pairs_of_codes(
+    item: Int32s,
+    vocabulary: Vocabulary,
+    /,
+    *,
+    tie: object = None,
+    winner_first: object = None,
+    **columns: object,
+) -> Parts:
+    """Do as ``gather_pairs`` with codes, winner and loser row by row."""
     n = len(item) // 2
     tier = np.zeros(2 * n, np.int32)
     tier[1::2] = 1 if tie is None else ~as_flags(tie, n, "tie")
@@ -141,9 +154,8 @@ def tally_pairs(winner: object, loser: object, *, weight: object = None, tie: ob
 
 
 def _pair_parts(vocabulary: Vocabulary, item: Int32s, tier: Int32s) -> Parts:
-    indptr = np.arange(0, len(item) + 1, 2, dtype=np.int64)
-    freeze(indptr, item, tier)
-    return {"items": vocabulary, "indptr": indptr, "item": item, "tier": tier, "form": "pairs"}
+    freeze(item, tier)
+    return {"items": vocabulary, "item": item, "tier": tier, "form": "pairs"}
 
 
 def _same_rows(winner: AnyArray, loser: AnyArray) -> int:

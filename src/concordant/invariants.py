@@ -63,8 +63,9 @@ def checked(parts: Parts) -> Parts:
 
 def find_slots(parts: Mapping[str, Any]) -> Slots:
     """Return the candidates of every instance: those given, else what its ballots name, or the whole vocabulary."""
-    items, instance, indptr, item = (parts[name] for name in ("items", "instance", "indptr", "item"))
+    items, instance, item = (parts[name] for name in ("items", "instance", "item"))
     if parts["slot_ptr"] is not None:
+        indptr = parts["indptr"]
         given = parts["slot_ptr"], parts["slot_item"]
         of_ballot = np.zeros(len(indptr) - 1, np.int32) if instance is None else instance
         found = Slots(*given, kernels.find_slots(*given, of_ballot, indptr, item, len(items)))
@@ -72,7 +73,7 @@ def find_slots(parts: Mapping[str, Any]) -> Slots:
         ptr = np.array([0, len(items)], np.int64)
         found = Slots(ptr, np.arange(len(items), dtype=np.int32), None)
     else:
-        found = Slots(*kernels.assign_slots(instance, indptr, item, len(parts["instances"]), len(items)))
+        found = Slots(*kernels.assign_slots(instance, parts["indptr"], item, len(parts["instances"]), len(items)))
     freeze(*(part for part in found if part is not None))
     return found
 

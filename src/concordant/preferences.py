@@ -42,12 +42,10 @@ class Preferences(Frozen):
     items: Vocabulary
     agents: Vocabulary | None
     instances: Vocabulary | None
-    indptr: Int64s
     item: Int32s
     tier: Int32s
     value: Floats | None
     scale: str | None
-    weight: Floats
     agent: Int32s | None
     instance: Int32s | None
     open: Bools | None
@@ -102,6 +100,36 @@ class Preferences(Frozen):
         freeze(indptr, item, tier, weight, *(part for part in more.values() if isinstance(part, np.ndarray)))
         return self
 
+    @classmethod
+    def of_parts(cls, parts: gather.Parts) -> Preferences:
+        """Build from what ``gather`` made of columns, where the bounds of pairs, two entries each, go without saying.
+
+        Pairs of nothing but two items each are right by construction, unless an item meets itself.
+        """
+        if parts.get("form") != "pairs" or "indptr" in parts:
+            return cls(**parts)
+        item = parts["item"]
+        if parts.keys() - {"items", "item", "tier", "form", "notes"} or (item[0::2] == item[1::2]).any():
+            return cls(indptr=_bounds_of_pairs(len(item)), **parts)
+        self = cls.__new__(cls)
+        vars(self).update({name: part for name, part in _NOTHING.items() if name not in ("indptr", "weight")})
+        vars(self).update(items=parts["items"], item=item, tier=parts["tier"], said_form="pairs", has_unit_weights=True)
+        vars(self)["notes"] = tuple(parts.get("notes", ()))
+        freeze(item, parts["tier"])
+        return self
+
+    @cached_property
+    def indptr(self) -> Int64s:
+        """Ballot b owns entries indptr[b]:indptr[b + 1]; of plain pairs it is made when first asked for."""
+        return _bounds_of_pairs(len(self.item))
+
+    @cached_property
+    def weight(self) -> Floats:
+        """How many times every ballot counts; of plain pairs, once each, it is made when first asked for."""
+        weight = np.ones(self.n_ballots)
+        freeze(weight)
+        return weight
+
     # ---- slots ----
     @property
     def instance_of_ballot(self) -> Int32s:
@@ -146,7 +174,7 @@ class Preferences(Frozen):
     @property
     def n_ballots(self) -> int:
         """How many ballots there are (rows, not their weights)."""
-        return len(self.indptr) - 1
+        return len(self.indptr) - 1 if "indptr" in vars(self) else len(self.item) // 2
 
     @property
     def n_agents(self) -> int | None:
@@ -176,23 +204,28 @@ class Preferences(Frozen):
         knows which is meant (``from_pairs`` or ``from_rankings``, a table of winners and losers or one of places), so
         that is kept. The rest follows from the ballots.
         """
-        sizes = np.diff(self.indptr)
         if not len(self.item):
             return "empty"
         if self.said_form is not None:
             return self.said_form
+        sizes = np.diff(self.indptr)
         if self.open is not None and self.open.all():
             first = self.tier == np.repeat(self.tier[self.indptr[:-1][sizes > 0]], sizes[sizes > 0])
-            return "choices" if first.sum() == (sizes > 0).sum() and self._n_tiers_max() <= 2 else "top-k"
+            return "choices" if first.sum() == (sizes > 0).sum() and not self._has_third_tier() else "top-k"
         if self.scale == "rating":
             return "ratings"
-        return "approvals" if self._n_tiers_max() <= 2 and sizes.max() > 2 else "rankings"
+        return "approvals" if sizes.max() > 2 and not self._has_third_tier() else "rankings"
 
-    def _n_tiers_max(self) -> int:
-        starts = np.ones(len(self.tier), bool)
-        starts[1:] = self.tier[1:] != self.tier[:-1]
-        starts[self.indptr[:-1][np.diff(self.indptr) > 0]] = True
-        return int(np.bincount(segment_index(self.indptr), weights=starts).max())
+    def _has_third_tier(self) -> bool:
+        """Whether a ballot has more than two tiers; the first ballots mostly tell."""
+        for n in (100, self.n_ballots):
+            indptr = self.indptr[: n + 1]
+            starts = np.ones(indptr[-1], bool)
+            starts[1:] = self.tier[1 : len(starts)] != self.tier[: max(len(starts) - 1, 0)]
+            starts[indptr[:-1][np.diff(indptr) > 0]] = True
+            if len(starts) and np.bincount(segment_index(indptr), weights=starts).max() > 2:
+                return True
+        return False
 
     # ---- constructors ----
     @classmethod
@@ -229,10 +262,12 @@ class Preferences(Frozen):
         """
         columns = {"weight": weight, "tie": tie, "instance": instance, "winner_first": winner_first}
         if not merge:
-            return _listed_pairs(gather.gather_pairs(winner, loser, agent=agent, **columns))
+            return cls.of_parts(gather.gather_pairs(winner, loser, agent=agent, **columns))
         is_plain = instance is None and winner_first is None
         parts = gather.tally_pairs(winner, loser, weight=weight, tie=tie) if is_plain else None
-        return cls(**parts) if parts else cls(**gather.gather_pairs(winner, loser, **columns)).merge(agents=False)
+        if parts:
+            return cls.of_parts(parts)
+        return cls.of_parts(gather.gather_pairs(winner, loser, **columns)).merge(agents=False)
 
     @classmethod
     def from_ratings(
@@ -280,7 +315,7 @@ class Preferences(Frozen):
         from concordant.frames import FrameTable
         from concordant.tables import parts_of_table
 
-        return cls(**parts_of_table(FrameTable(frame), Options.of(FRAME, options)))
+        return cls.of_parts(parts_of_table(FrameTable(frame), Options.of(FRAME, options)))
 
     # ---- other views of the same data ----
     def select(
@@ -393,12 +428,10 @@ class Preferences(Frozen):
         return summarise(self)._repr_html_()
 
 
-def _listed_pairs(parts: dict[str, Any]) -> Preferences:
-    """Make preferences of pairs; those of nothing but two items each are right unless an item meets itself."""
-    item = parts["item"]
-    if parts.keys() - {"items", "indptr", "item", "tier", "form"} or (item[0::2] == item[1::2]).any():
-        return Preferences(**parts)
-    return Preferences.unchecked(said_form=parts.pop("form"), **parts)
+def _bounds_of_pairs(n_entries: int) -> Int64s:
+    indptr = np.arange(0, n_entries + 1, 2, dtype=np.int64)
+    freeze(indptr)
+    return indptr
 
 
 def _codes(vocabulary: Vocabulary | None, labels: Iterable[object] | object, what: str) -> Int32s:

@@ -22,7 +22,7 @@ from concordant.reading import FEATURES, LABELS, Options
 from concordant.roles import Plan, plan_columns
 from concordant.screening import Screen
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
-from concordant.vocabulary import Coded, Vocabulary, join_columns, renumber, shorten
+from concordant.vocabulary import Coded, Vocabulary, join_rows, renumber, shorten
 
 NUMBER_ROLES = ("rank", "rating", "weight", "label")
 FEWEST_ROWS = 2.0  # rows of the average instance: a column with fewer per value is an identifier, not an instance
@@ -197,14 +197,14 @@ class Rows(Screen):
 def _pairs(rows: Rows) -> Parts:
     first, second = ("left", "right") if rows.has("left") else ("winner", "loser")
     rows.refuse_missing(first, second, "outcome")
-    (one, two), vocabulary = join_columns([rows.raw(first), rows.raw(second)])
+    both, vocabulary = join_rows([rows.raw(first), rows.raw(second)])
     if first == "winner":
-        return _compared(rows, one, two, vocabulary, rows.flags("tie") if rows.has("tie") else None)
+        return _compared(rows, both, vocabulary, rows.flags("tie") if rows.has("tie") else None)
     side = _side_by_flags(rows) if rows.has("left_won") else _side_by_words(rows)
-    is_right = side < 0
     # Items are numbered as they appear, the winner of a row before its loser.
-    winner, loser = np.where(is_right, two, one), np.where(is_right, one, two)
-    return _compared(rows, winner, loser, vocabulary, side == 0, is_renumbered=True)
+    both = both.reshape(-1, 2)
+    both = np.where((side < 0)[:, None], both[:, ::-1], both).reshape(-1)
+    return _compared(rows, both, vocabulary, side == 0, is_renumbered=True)
 
 
 def _side_by_flags(rows: Rows) -> Floats:
@@ -230,17 +230,14 @@ def _side_by_words(rows: Rows) -> Floats:
 
 
 def _compared(
-    rows: Rows,
-    winner: Int32s,
-    loser: Int32s,
-    vocabulary: Vocabulary,
-    tie: Bools | None,
-    is_renumbered: bool = False,
+    rows: Rows, both: Int32s, vocabulary: Vocabulary, tie: Bools | None, is_renumbered: bool = False
 ) -> Parts:
-    def explain(row: int) -> str:
-        return f"{shorten(vocabulary[int(winner[row])])!r} is compared with itself"
+    """Make pairs of the codes of winner and loser, row by row."""
 
-    rows.refuse(winner == loser, "an item is compared with itself", explain)
+    def explain(row: int) -> str:
+        return f"{shorten(vocabulary[int(both[2 * row])])!r} is compared with itself"
+
+    rows.refuse(both[0::2] == both[1::2], "an item is compared with itself", explain)
     time = _times(rows)
     shared = rows.shared()
     if is_renumbered or time is not None or not rows.good.all():
@@ -249,9 +246,9 @@ def _compared(
             by_time = np.argsort(time[order], kind="stable")
             order = order[by_time]
             shared = {role: _reordered(column, by_time) for role, column in shared.items()}
-        both, vocabulary = renumber(np.stack([winner[order], loser[order]], 1).reshape(-1), vocabulary)
-        winner, loser, tie = both[0::2], both[1::2], None if tie is None else tie[order]
-    return gather.gather_pairs((winner, vocabulary), (loser, vocabulary), tie=tie, **shared)
+        both, vocabulary = renumber(both.reshape(-1, 2)[order].reshape(-1), vocabulary)
+        tie = None if tie is None else tie[order]
+    return gather.pairs_of_codes(both, vocabulary, tie=tie, **shared)
 
 
 def _times(rows: Rows) -> Floats | None:
@@ -334,8 +331,9 @@ def _agents_of_ballots(rows: Rows, parts: Parts, agent: Any) -> Parts:
 
 
 def _places(rows: Rows) -> Parts:
-    columns, vocabulary = join_columns(rows.place_codes())
-    code = np.stack(columns, 1)
+    columns = rows.place_codes()
+    code, vocabulary = join_rows(columns)
+    code = code.reshape(-1, len(columns))
     filled = code >= 0
     empty: Bools = np.logical_not(filled.any(axis=1))
     rows.tolerate(empty, "an empty ballot, left out")

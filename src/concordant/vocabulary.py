@@ -20,6 +20,7 @@ from concordant.errors import InputError, UnknownNameError, suggest
 from concordant.types import AnyArray, Bytes, Int32s, Int64s
 
 LARGEST = np.iinfo(np.int64).max
+CHUNK = 1 << 16  # rows
 UNSEEN = np.iinfo(np.int64).max // 64  # the first row of a label that no row bears
 
 
@@ -158,8 +159,28 @@ def encode_whole_numbers(columns: Sequence[object]) -> Coded | None:
 
 def join_columns(columns: Sequence[Coded]) -> tuple[list[Int32s], Vocabulary]:
     """Bring columns under one vocabulary, in order of first appearance row by row; each label is compared once."""
+    tables, vocabulary = _joined(columns)
+    if tables is None:
+        return [codes for codes, _ in columns], vocabulary
+    return [table[codes] for (codes, _), table in zip(columns, tables, strict=True)], vocabulary
+
+
+def join_rows(columns: Sequence[Coded]) -> Coded:
+    """Do as ``join_columns``, but return the codes row by row; columns are of equal length."""
+    tables, vocabulary = _joined(columns)
+    n = len(columns[0][0])
+    rows = np.empty((n, len(columns)), np.int32)
+    for at in range(0, n, CHUNK):  # what lies between stays in the cache
+        for k, (codes, _) in enumerate(columns):
+            part = codes[at : at + CHUNK]
+            rows[at : at + CHUNK, k] = part if tables is None else tables[k][part]
+    return rows.reshape(-1), vocabulary
+
+
+def _joined(columns: Sequence[Coded]) -> tuple[list[Int32s] | None, Vocabulary]:
+    """Return the common code of every label of each column, last that of a missing one; None where they share one."""
     if all(vocabulary is columns[0][1] for _, vocabulary in columns):
-        return [codes for codes, _ in columns], columns[0][1]
+        return None, columns[0][1]
     tables, vocabulary = join_vocabularies([vocabulary for _, vocabulary in columns])
     earliest = np.full(len(vocabulary), UNSEEN)
     for k, ((codes, _), table) in enumerate(zip(columns, tables, strict=True)):
@@ -168,8 +189,7 @@ def join_columns(columns: Sequence[Coded]) -> tuple[list[Int32s], Vocabulary]:
     by_appearance = np.argsort(earliest, kind="stable")
     code = np.full(len(vocabulary) + 1, -1, np.int32)
     code[by_appearance] = np.arange(len(vocabulary), dtype=np.int32)
-    renumbered = [code[table][codes] for (codes, _), table in zip(columns, tables, strict=True)]
-    return renumbered, Vocabulary.lazy(len(vocabulary), lambda: vocabulary.take(by_appearance))
+    return [code[table] for table in tables], Vocabulary.lazy(len(vocabulary), lambda: vocabulary.take(by_appearance))
 
 
 def _first_rows(codes: Int32s, size: int) -> Int64s:

@@ -49,7 +49,7 @@ declare(
 def read(sources: Sequence[Source], options: Options) -> Preferences:
     """Read a table as preferences; several are read as one."""
     table = _open_all(sources, options)
-    return _read_merged(table, options) if options.merge else Preferences(**parts_of_table(table, options))
+    return _read_merged(table, options) if options.merge else Preferences.of_parts(parts_of_table(table, options))
 
 
 def _read_merged(table: Table, options: Options) -> Preferences:
@@ -58,7 +58,7 @@ def _read_merged(table: Table, options: Options) -> Preferences:
     if "time" in plan.column:
         raise InputError("merge forgets the order of events: leave out time=, or merge.")
     if plan.layout != "pairs" or not isinstance(table, DuckTable):
-        return _merged(Preferences(**parts_of_table(table, options, plan)), agents=True)
+        return _merged(Preferences.of_parts(parts_of_table(table, options, plan)), agents=True)
     keeps_agents = options.roles.get("agent") is not None
     if "agent" in plan.column and not keeps_agents:
         table.notes.append(f"agents ({plan.column['agent']}) are forgotten: say agent= to keep them apart")
@@ -68,7 +68,7 @@ def _read_merged(table: Table, options: Options) -> Preferences:
     reduced = ReducedTable(table, plan, options)
     parts = parts_of_table(reduced, options, reduced.plan)
     parts["notes"][0] = f"{table.name}: {reduced.rows:,} pairs; {plan.describe()}; merged while reading"
-    return _merged(Preferences(**parts), agents=keeps_agents)
+    return _merged(Preferences.of_parts(parts), agents=keeps_agents)
 
 
 def _merged(prefs: Preferences, *, agents: bool) -> Preferences:
@@ -79,7 +79,7 @@ def read_as(sources: Sequence[Source], options: Options, dialect: Dialect, roles
     """Read a csv file whose layout is known: its columns have these roles where the user names no others."""
     said = {role: column for role, column in options.roles.items() if column is not None}
     options = replace(options, roles={**roles, **said}, strict=False)
-    return Preferences(**parts_of_table(open_csv(_only(sources), dialect, options), options))
+    return Preferences.of_parts(parts_of_table(open_csv(_only(sources), dialect, options), options))
 
 
 def read_labels(sources: Sequence[Source], options: Options) -> Labels:

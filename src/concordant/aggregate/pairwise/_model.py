@@ -132,7 +132,9 @@ class ScoreModel(Method):
         if self.missing != "ignore":  # every ballot compares all candidates
             candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
             return int(candidates.max(initial=0)) > 2 and int(candidates.sum()) <= LARGEST_COMPLETED
-        return self.counts != "binary" or int(np.diff(prefs.indptr).max(initial=0)) > 2
+        if self.counts != "binary":
+            return True
+        return prefs.said_form != "pairs" and int(np.diff(prefs.indptr).max(initial=0)) > 2
 
     def _chosen(
         self, observed: ObservedDuels, prior_of: Callable[[float], Prior], voters: Voters | None

@@ -10,7 +10,14 @@ import pytest
 from tests.cases import output_of as run
 
 import concordant as cc
-from concordant.experiments import _movielens_descent, adherence, calibrated_fusion, metasearch, movielens_consensus
+from concordant.experiments import (
+    _movielens_descent,
+    adherence,
+    calibrated_fusion,
+    metasearch,
+    movielens_consensus,
+    specialisation,
+)
 
 EXACT = ("rrf", "borda-upside-down", "copeland-difference")
 
@@ -103,13 +110,84 @@ def test_the_published_baselines_of_metasearch_come_out(data_folder, dataset):
 @pytest.mark.data
 @pytest.mark.slow
 def test_every_published_figure_of_metasearch_is_near_or_explained(data_folder):
-    rows = metasearch.run(data_folder, ["MQ2008-agg"], [*metasearch.PUBLISHED["MQ2008-agg"], "cps", "borda"])
+    unseeded = [name for name in metasearch.PUBLISHED["MQ2008-agg"] if not metasearch.contestant(name).is_seeded]
+    rows = metasearch.run(data_folder, ["MQ2008-agg"], [*unseeded, "cps", "borda"])
     by_name = {row["method"]: row for row in rows}
     assert {name for name, row in by_name.items() if row["off"]} == {"plackett-luce", "cps-upside-down"}
     assert all(row["reason"] != "not known" for row in rows)
     assert by_name["cps"]["N@5"] > 49.0  # the strongest baseline, the right way up
     assert by_name["theta-mpm"]["significant_as_published"]
     assert by_name["theta-mpm"]["significant"] == []
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_the_learnt_rankers_reach_the_published_rows(data_folder):
+    """Volkovs, Larochelle and Zemel (2012), table 3; N@1 moves by half a point from seed to seed."""
+    pytest.importorskip("sklearn", reason="the learn extra is not installed")
+    rows = metasearch.run(data_folder, ["MQ2008-agg"], ["rrf", "cps", "lr-i", "lr-r", "lr-logr"], seeds=3)
+    for row in rows[2:]:
+        for column in metasearch.COLUMNS:
+            assert row[column] > row["published"][column] - 0.5 - row["spread"][column], (row["method"], column)
+    against = rows[4]["against"]
+    assert against["rrf"]["N@1-5"]["p"] < 0.001
+    assert against["cps"]["N@1-5"]["difference"] > 1
+
+
+def test_methods_with_seeds_are_averaged_and_validated(letor):
+    pytest.importorskip("sklearn", reason="the learn extra is not installed")
+    folds = metasearch.find_folds(letor, "MQ2008-agg")
+    assert [fold.valid_path.stem for fold in folds] == ["A4", "A5", "A1", "A2", "A3"]
+    rows = metasearch.run(letor, ["MQ2008-agg"], ["rrf", "lr-logr"], seeds=2)
+    by_hand = [
+        [
+            100 * cc.evaluate(model.rank(fold.test[0]), fold.test[1], ["map"])["map"]
+            for fold in folds
+            for model in [cc.ExpertRanker(seed=seed).fit(*fold.train, validation=fold.valid)]
+        ]
+        for seed in range(2)
+    ]
+    means = np.mean(by_hand, axis=1)
+    assert rows[1]["MAP"] == pytest.approx(means.mean())
+    assert rows[1]["spread"]["MAP"] == pytest.approx(12.706 * abs(means[0] - means[1]) / 2, rel=1e-3)
+    assert set(rows[1]["against"]) == {"rrf"}
+    assert "± over seeds" in metasearch.to_markdown(rows)
+    assert [table.n_text for table in metasearch.tables(rows)] == [2, 3]
+
+
+def test_specialisation_compares_own_with_summed_features(letor, tmp_path, capsys):
+    pytest.importorskip("sklearn", reason="the learn extra is not installed")
+    args = ("reproduce", "specialisation", "--data", letor, "--set", "MQ2008-agg", "--seeds", "2")
+    page, figures = tmp_path / "page.md", tmp_path / "figures"
+    out = run(capsys, *args, "--markdown", page, "--plots", figures)
+    assert "individual" in out
+    assert "combined" in out
+    assert (figures / "specialisation-figure-3.svg").is_file()
+    assert "Figure 3" in page.read_text()
+
+
+def test_the_example_of_specialisation_is_a_query_where_fusion_fails(tmp_path):
+    pytest.importorskip("sklearn", reason="the learn extra is not installed")
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "letor4-agg" / "MQ2008-agg"
+    folder.mkdir(parents=True)
+    for part in range(1, 6):
+        lines = []
+        for query in range(6):
+            right = rng.permutation(6)
+            for document in range(6):
+                best = int(np.flatnonzero(right == document)[0]) + 1
+                wrong = 7 - best
+                cells = " ".join(f"{e + 1}:{rank}" for e, rank in enumerate((best, wrong, wrong, wrong)))
+                lines.append(f"{int(best == 1)} qid:{part}{query} {cells} #docid = d{part}-{query}-{document}")
+        (folder / f"A{part}.txt").write_text("\n".join(lines) + "\n")
+    example = specialisation._example(tmp_path, "MQ2008-agg")
+    assert example is not None
+    relevant = int(np.argmax(example["label"]))
+    assert int(np.argmax(example["lr-logr"])) == relevant
+    assert int(np.argmin(example["rrf"])) == relevant
+    assert example["ranks"][relevant] == [1, 6, 6, 6]
+    assert specialisation._draw_example(example, tmp_path).endswith("figure-4.svg")
 
 
 def test_stars_mark_what_beats_the_best_baseline(letor):

@@ -15,6 +15,8 @@ EPILOG = """\b
 Examples:
   concordant reproduce metasearch --data DIR
   concordant reproduce metasearch --set MQ2008-agg --methods rrf,theta-mpm --json
+  concordant reproduce metasearch --methods rrf,cps,lr-i,lr-r,lr-logr --seeds 10
+  concordant reproduce specialisation --plots figures
   concordant reproduce movielens-consensus --markdown movielens.md --plots figures
   concordant reproduce document-ranking --models ranknet,blend --features first
 """
@@ -81,16 +83,32 @@ def _show(module: Any, result: Any, as_json: bool, markdown: str | None, plots: 
 @experiment(
     click.option("--set", "sets", multiple=True, metavar="NAME", help="MQ2008-agg or MQ2007-agg; by default both."),
     click.option("--methods", metavar="A,B,…", help="Methods, separated by commas; theta-mpm is mpm fitted to labels."),
+    click.option("--seeds", type=click.IntRange(1), default=5, help="Seeds of methods that draw.  [default: 5]"),
     data=DATA.format("letor4-agg"),
     as_json="Print a list of rows as JSON.",
 )
-def metasearch(data: str | None, sets: tuple[str, ...], methods: str | None) -> tuple[Any, Any]:
+def metasearch(data: str | None, sets: tuple[str, ...], methods: str | None, seeds: int) -> tuple[Any, Any]:
     """Fuse the search engines of the LETOR 4.0 aggregation sets (Volkovs, Larochelle and Zemel 2012, table 3)."""
     from concordant.experiments import metasearch as module
 
     wanted, names = sets or module.SETS, shared.listed(methods or "") or module.default_methods()
     with shared.progress("metasearch", module.n_steps(wanted, names)) as advance:
-        return module, module.run(data, wanted, names, advance)
+        return module, module.run(data, wanted, names, advance, seeds=seeds)
+
+
+@experiment(
+    click.option("--set", "sets", multiple=True, metavar="NAME", help="MQ2008-agg or MQ2007-agg; by default both."),
+    click.option("--seeds", type=click.IntRange(1), default=5, help="Seeds of training.  [default: 5]"),
+    data=DATA.format("letor4-agg"),
+    plots="Draw figures 3 and 4 into this folder.",
+)
+def specialisation(data: str | None, sets: tuple[str, ...], seeds: int) -> tuple[Any, Any]:
+    """Look at every engine by itself, or at their sum (Volkovs, Larochelle and Zemel 2012, figures 3 and 4)."""
+    from concordant.experiments import specialisation as module
+
+    wanted = sets or module.SETS
+    with shared.progress("specialisation", module.n_steps(wanted)) as advance:
+        return module, module.run(data, wanted, seeds, advance)
 
 
 @experiment(data=DATA.format("ml-100k"), plots="Draw figures 4 and 5 into this folder.")

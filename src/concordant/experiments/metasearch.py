@@ -11,18 +11,21 @@ Fold f tests on part A(f+4), cyclically, so the five test sets are the five part
 rows read the lists upside down (the largest rank as the best); the Condorcet rows are Copeland's points where a duel
 goes to whom the lists put more places ahead in total.
 
-A method that learns from labels (theta-mpm, cps) is fitted on the training parts A(f) to A(f+2) of every fold. A prior
-or another setting is that with the most N@5 on the four parts that fold f does not test. A star marks columns where a
-method beats the best baseline, all of them the right way up, by a paired t-test over all queries at the level 0.05.
+A method that learns from labels (theta-mpm, cps, lr-…) is fitted on the training parts A(f) to A(f+2) of every fold;
+the lr-… choose the best pass on the validation part A(f+3). They are run with several seeds (the order of the queries
+in training): figures are means over seeds, below them is half of the 95 % interval of that mean, and tests take the
+mean value of every query. A prior or another setting is that with the most N@5 on the four parts that fold f does not
+test. A star marks columns where a method beats the best baseline, all of them the right way up, by a paired t-test over
+all queries at the level 0.05.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,15 +37,19 @@ from concordant.experiments._metasearch_methods import (
     BASELINES,
     COLUMNS,
     CONTESTANTS,
+    OPPONENTS,
     PUBLISHED,
     PUBLISHED_BASELINES,
+    SUPERVISED,
     Contestant,
 )
 from concordant.io import read, read_labels
 from concordant.labels import Labels
 from concordant.method import Method
+from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences
 from concordant.types import Floats
+from concordant.writing import format_p
 
 TITLE = "Metasearch on the LETOR 4.0 aggregation sets"
 SETS = ("MQ2008-agg", "MQ2007-agg")
@@ -50,6 +57,8 @@ PARTS = tuple(f"A{k}" for k in range(1, 6))
 METRICS = (*(f"ndcg@{k}:letor" for k in range(1, 6)), *(f"p@{k}" for k in range(1, 6)), "map")
 TOLERANCE = 0.5  # a published figure further off needs a reason
 CHOSEN_BY = COLUMNS.index("N@5")
+SEEDS = 5
+SUMMED_UP = {"N@1-5": slice(0, 5), "MAP": slice(10, 11)}  # what contests between methods look at
 
 
 def default_methods() -> tuple[str, ...]:
@@ -58,30 +67,63 @@ def default_methods() -> tuple[str, ...]:
 
 
 def run(
-    data: DataFolder, sets: Sequence[str] = SETS, methods: Sequence[str] | None = None, progress: Progress = silent
+    data: DataFolder,
+    sets: Sequence[str] = SETS,
+    methods: Sequence[str] | None = None,
+    progress: Progress = silent,
+    *,
+    seeds: int = SEEDS,
 ) -> list[Row]:
     """Return one row per set and method: dataset, method, the columns in percent, what was published.
 
     ``significant`` lists the columns where the method beats the best baseline of the run and ``baseline`` names that
     one; ``significant_as_published`` does the same with the baselines as they were published. ``chosen`` holds the
-    settings of each fold, ``reason`` why published figures are off by more than 0.5.
+    settings of each fold, ``reason`` why published figures are off by more than 0.5. Of methods with seeds ``spread``
+    has half of the 95 % interval of the means over seeds; ``against`` has contests of those trained with validation.
     """
     frame.check_sets(sets, SETS)
-    contestants = {name: contestant(name) for name in (default_methods() if methods is None else methods)}
-    made = {name: [_make(one, choice) for choice in one.choices or ({},)] for name, one in contestants.items()}
     rows: list[Row] = []
     for dataset in sets:
-        folds = find_folds(data, dataset)
-        by_method: dict[str, Floats] = {}
-        start = len(rows)
-        for name, tried in made.items():
-            by_part, chosen = _measure(contestants[name], tried, folds, partial(progress, f"{dataset}: {name}"))
-            by_method[name] = np.concatenate(by_part, axis=1)
-            means = np.mean([100 * part.mean(axis=1) for part in by_part], axis=0)
-            rows.append(_row(dataset, name, means.tolist(), chosen))
-        for row in rows[start:]:
+        found = measure_all(data, dataset, default_methods() if methods is None else methods, seeds, progress)
+        by_method = {name: one.by_query for name, one in found.items()}
+        mine = [_row(dataset, name, one) for name, one in found.items()]
+        for row in mine:
             row.update(_significance(row["method"], by_method))
+        _contests(mine, by_method)
+        rows += mine
     return rows
+
+
+class Measured(NamedTuple):
+    """What a method achieves: metrics of all test queries (metric x query) and their means over folds, in percent.
+
+    ``spread`` is half of the 95 % interval of the means over seeds, ``chosen`` are the settings of every fold.
+    """
+
+    by_query: Floats
+    means: Floats
+    spread: Floats | None
+    chosen: Sequence[Settings]
+
+
+def measure_all(
+    data: DataFolder, dataset: str, methods: Sequence[str], seeds: int, progress: Progress = silent
+) -> dict[str, Measured]:
+    """Run methods, by the names of this experiment, on the five folds of a set."""
+    contestants = {name: contestant(name) for name in methods}
+    made = {name: [_make(one, choice) for choice in one.choices or ({},)] for name, one in contestants.items()}
+    folds, found = find_folds(data, dataset), {}
+    for name, tried in made.items():
+        step, one = partial(progress, f"{dataset}: {name}"), contestants[name]
+        spread: Floats | None = None
+        chosen: Sequence[Settings] = []
+        if one.is_seeded:
+            by_part, spread = _measure_seeds(one, tried[0], folds, seeds, step)
+        else:
+            by_part, chosen = _measure(one, tried, folds, step)
+        means = np.mean([100 * part.mean(axis=1) for part in by_part], axis=0)
+        found[name] = Measured(np.concatenate(by_part, axis=1), means, spread, chosen)
+    return found
 
 
 def contestant(name: str) -> Contestant:
@@ -98,6 +140,7 @@ class Fold:
     """The files of one fold; the training parts are read only for methods that learn."""
 
     train_paths: tuple[Path, ...]
+    valid_path: Path
     test_path: Path
 
     @cached_property
@@ -106,17 +149,22 @@ class Fold:
         return read(self.train_paths), read_labels(self.train_paths)
 
     @cached_property
+    def valid(self) -> tuple[Preferences, Labels]:
+        """The validation part."""
+        return read(self.valid_path), read_labels(self.valid_path)
+
+    @cached_property
     def test(self) -> tuple[Preferences, Labels]:
         """The test part."""
         return read(self.test_path), read_labels(self.test_path)
 
 
 def find_folds(data: DataFolder, dataset: str) -> list[Fold]:
-    """Find the five folds of a set: fold f trains on A(f) to A(f+2) and tests on A(f+4), cyclically."""
+    """Find the five folds: fold f trains on A(f) to A(f+2), validates on A(f+3) and tests on A(f+4), cyclically."""
     folder = frame.data_folder(data, "letor4-agg", dataset)
     needed = "this experiment needs the parts A1 to A5"
     paths = [frame.existing(folder, f"{part}.txt", f"{part}.txt.gz", otherwise=needed) for part in PARTS]
-    return [Fold(tuple(paths[(f + k) % 5] for k in range(3)), paths[(f + 4) % 5]) for f in range(5)]
+    return [Fold(tuple(paths[(f + k) % 5] for k in range(3)), paths[(f + 3) % 5], paths[(f + 4) % 5]) for f in range(5)]
 
 
 def upside_down(prefs: Preferences) -> Preferences:
@@ -146,18 +194,40 @@ def _measure(
     return [by_fold[f][k] for f, k in enumerate(best)], [one.choices[k] for k in best]
 
 
+def _measure_seeds(
+    one: Contestant, method: Method, folds: Sequence[Fold], seeds: int, progress: Callable[[], None]
+) -> tuple[list[Floats], Floats | None]:
+    """Return the metrics of the test part of every fold, means over seeds, and how sure these means are."""
+    by_part, means = [], []
+    for fold in folds:
+        tried = np.stack([_evaluate(replace(method, seed=seed), one, fold) for seed in range(seeds)])  # type: ignore[call-arg]
+        by_part.append(tried.mean(axis=0))
+        means.append(100 * tried.mean(axis=2))
+        progress()
+    return by_part, half_interval(np.mean(means, axis=0)) if seeds > 1 else None
+
+
+def half_interval(values: Floats) -> Floats:
+    """Return half of the 95 % interval of the means of columns, by Student's t."""
+    from scipy.stats import t
+
+    n = len(values)
+    return np.asarray(t.ppf(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n))
+
+
 def _evaluate(method: Method, one: Contestant, fold: Fold) -> Floats:
     """Return the metrics of the test queries of a fold, metric x query."""
     turn = upside_down if one.is_upside_down else lambda prefs: prefs
     if one.learns:
         prefs, labels = fold.train
         fitting: Any = method
-        method = fitting.fit(turn(prefs), labels)
+        method = fitting.fit(turn(prefs), labels, **({"validation": fold.valid} if one.validates else {}))
     test, labels = fold.test
     return np.stack(list(evaluate(method.rank(turn(test)), labels, METRICS).per_instance.values()))
 
 
-def _row(dataset: str, name: str, means: Sequence[float], chosen: Sequence[Settings]) -> Row:
+def _row(dataset: str, name: str, found: Measured) -> Row:
+    means = found.means.tolist()
     published = PUBLISHED[dataset].get(name)
     off = {} if published is None else dict(zip(COLUMNS, np.subtract(means, published).tolist(), strict=True))
     off = {column: difference for column, difference in off.items() if abs(difference) > TOLERANCE}
@@ -167,7 +237,8 @@ def _row(dataset: str, name: str, means: Sequence[float], chosen: Sequence[Setti
         "method": name,
         **dict(zip(COLUMNS, means, strict=True)),
         "published": None if published is None else dict(zip(COLUMNS, published, strict=True)),
-        "chosen": [dict(settings) for settings in chosen],
+        "spread": None if found.spread is None else dict(zip(COLUMNS, found.spread.tolist(), strict=True)),
+        "chosen": [dict(settings) for settings in found.chosen],
         "off": off,
         "reason": reason,
     }
@@ -178,6 +249,19 @@ def _significance(name: str, by_method: Mapping[str, Floats]) -> dict[str, Any]:
     better, baseline = _beaten(name, by_method, BASELINES)
     as_published, _ = _beaten(name, by_method, PUBLISHED_BASELINES)
     return {"significant": better, "baseline": baseline, "significant_as_published": as_published}
+
+
+def _contests(rows: Sequence[Row], by_method: Mapping[str, Floats]) -> None:
+    """Compare methods trained with validation with the strongest others: differences and p-values after Holm."""
+    pairs = [(row, other) for row in rows if row["method"] in SUPERVISED for other in OPPONENTS if other in by_method]
+    pairs = [(row, other) for row, other in pairs if row["method"] != other]
+    for row in rows:
+        row["against"] = {other: {} for mine, other in pairs if mine is row}
+    for title, columns in SUMMED_UP.items():
+        gained = [(by_method[row["method"]] - by_method[other])[columns].mean(axis=0) for row, other in pairs]
+        corrected = holm([paired_t_test(one) for one in gained]) if gained else []
+        for (row, other), one, p in zip(pairs, gained, corrected, strict=True):
+            row["against"][other][title] = {"difference": 100 * float(one.mean()), "p": float(p)}
 
 
 def _beaten(name: str, by_method: Mapping[str, Floats], baselines: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -211,6 +295,12 @@ NOTES = """
 - theta-mpm: adherence from the labels of the training parts, stretched over [0, 1]; rank-difference counts; equal
   variances, so the order is that of the weighted net wins. theta-mpm-variances learns variances, prior 0.1.
 - calibrated-rrf calibrates its lists on the test queries themselves, without labels.
+- lr-i, lr-r, lr-logr: linear LambdaRank on one singular pair per engine, 200 passes with steps of 0.01, one query each;
+  the pass with the best NDCG@10 on the validation part counts (the usual one: LETOR's is 0 for the half of the queries
+  that have fewer than ten documents; on halves of the validation parts both choose equally well). N@1 of a fold moves
+  by a point from seed to seed.
+- Against others: differences of the means of N@1..N@5 and of MAP, in points; p: paired t-tests over all queries, on
+  means over seeds, corrected after Holm over all comparisons of a set.
 - `*`: better than the best of rrf, borda, copeland-difference, cps, svp, bradley-terry and plackett-luce in this table,
   paired t-test over all queries, level 0.05.
 """
@@ -247,13 +337,36 @@ def differences(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
-    """Return the one table of all sets, published rows under the obtained ones."""
+    """Return the table of all sets, published rows under the obtained ones, and that of contests, if there are any."""
+    lines = [[row["dataset"] if k == 0 else "", *line] for row in rows for k, line in enumerate(_lines(row))]
+    return [Table("", ["set", "method", *COLUMNS], lines, n_text=2), *_contest_table(rows)]
+
+
+def _lines(row: Row, called: str = "") -> list[list[str]]:
+    """Return the lines of a row: figures, how sure their means over seeds are, what was published."""
+    found, *published = frame.with_published([row], COLUMNS, called=called)
+    spread = row.get("spread")
+    sure = [] if spread is None else [["  ± over seeds", *(f"{spread[column]:.2f}" for column in COLUMNS)]]
+    return [found, *sure, *published]
+
+
+def _contest_table(rows: Sequence[Row]) -> list[Table]:
     lines = [
-        [row["dataset"] if k == 0 else "", *line]
+        [
+            row["dataset"],
+            row["method"],
+            other,
+            *(text for found in contest.values() for text in (f"{found['difference']:+.2f}", format_p(found["p"]))),
+        ]
         for row in rows
-        for k, line in enumerate(frame.with_published([row], COLUMNS))
+        for other, contest in row.get("against", {}).items()
     ]
-    return [Table("", ["set", "method", *COLUMNS], lines, n_text=2)]
+    header = ["set", "method", "against", *(text for title in SUMMED_UP for text in (title, f"p of {title}"))]
+    return (
+        [Table("Trained with labels and validation against the strongest others", header, lines, n_text=3)]
+        if lines
+        else []
+    )
 
 
 def told(rows: Sequence[Row]) -> dict[str, list[str]]:
@@ -271,7 +384,8 @@ def to_markdown(rows: Sequence[Row]) -> str:
     """Return the tables of all sets, published rows under the obtained ones, and what differs."""
     by_set = []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
-        lines = frame.with_published((row for row in rows if row["dataset"] == dataset), COLUMNS, called="*published*")
+        lines = [line for row in rows if row["dataset"] == dataset for line in _lines(row, called="*published*")]
         by_set.append(Table(dataset, ["method", *COLUMNS], [[cell.strip() for cell in line] for line in lines]))
+    by_set += _contest_table(rows)
     said = [f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines) for title, lines in told(rows).items()]
     return frame.markdown_page(TITLE, by_set, *said, "## Notes", NOTES)

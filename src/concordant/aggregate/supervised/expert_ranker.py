@@ -47,7 +47,7 @@ from concordant.method import Outcome
 from concordant.params import param, params_of, values_of
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice, Ranking, snap
-from concordant.types import AnyArray, Floats, Int64s
+from concordant.types import AnyArray, Bools, Floats, Int64s
 
 TIE = 1e-10  # scores this close, relative to the largest, are one score
 SENTENCES = ("first", "last", "unranked")
@@ -94,10 +94,11 @@ class ExpertRanker(SupervisedMethod):
         train, valid = self._parts(prefs, labels, validation)
         assert train.prefs.agents is not None
         transformers = [one.fit(train.prefs) for one in self._transformers()]
-        X = _table(transformers, train.prefs)
-        _train(chosen, X, train, None if valid is None else (_table(transformers, valid.prefs), valid))
+        columns = _moving_columns(transformers, chosen)
+        X = _table(transformers, train.prefs, columns)
+        _train(chosen, X, train, None if valid is None else (_table(transformers, valid.prefs, columns), valid))
         learnt: dict[str, Any] = {"agents": tuple(train.prefs.agents.labels), "experts": transformers[0].agents_}
-        weights = _linear_weights(chosen, X.shape[1])
+        weights = _linear_weights(chosen, columns)
         learnt |= {"ranker": chosen} if weights is None else {"weights": weights}
         if curve := getattr(chosen, "history_", {}).get("valid"):
             learnt["curve"] = np.array(curve)
@@ -252,9 +253,24 @@ class ExpertRanker(SupervisedMethod):
         return plot_experts(self.trust, rows, path, top=top, title=self.name)
 
 
-def _table(transformers: list[PreferenceFeatures], prefs: Preferences) -> AnyArray:
+def _table(transformers: list[PreferenceFeatures], prefs: Preferences, columns: Bools | None = None) -> AnyArray:
     tables = [one.transform(prefs) for one in transformers]
-    return tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
+    table = tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
+    return table if columns is None or columns.all() else np.compress(columns, table, axis=1)
+
+
+def _moving_columns(transformers: list[PreferenceFeatures], ranker: Any) -> Bools:
+    """Say which features a ranker is given: all, but a linear LambdaRank from zero weights no constants of queries.
+
+    The gradients of a query's documents add up to 0, so weights of singular values would stay 0 for ever.
+    """
+    names = [name for one in transformers for name in one.get_feature_names_out()]
+    columns = np.ones(len(names), bool)
+    first = transformers[0]
+    if _is_linear(ranker) and type(ranker).__name__ == "LambdaRank" and isinstance(first, experts.ExpertFeatures):
+        block, p = 3 * first.components + 1, first.components
+        columns[: first.n_blocks * block].reshape(first.n_blocks, block)[:, p : 2 * p] = False
+    return columns
 
 
 def _train(ranker: Any, X: AnyArray, train: Labelled, valid: tuple[AnyArray, Labelled] | None) -> None:
@@ -269,14 +285,20 @@ def _train(ranker: Any, X: AnyArray, train: Labelled, valid: tuple[AnyArray, Lab
     ranker.fit(X if everything else X[known], train.label[known], qid=train.query[known], **more)
 
 
-def _linear_weights(ranker: Any, n_features: int) -> Floats | None:
-    """Return the weights of a ranker that scores by nothing but an inner product with them, None of any other."""
+def _is_linear(ranker: Any) -> bool:
+    """Say whether a ranker scores by nothing but an inner product with its weights."""
     from concordant.learn import GradientRanker
 
-    if not isinstance(ranker, GradientRanker) or ranker.hidden or ranker.kernel is not None:
+    return isinstance(ranker, GradientRanker) and not ranker.hidden and ranker.kernel is None
+
+
+def _linear_weights(ranker: Any, columns: Bools) -> Floats | None:
+    """Return the weights of a linear ranker, 0 for the features it was not given; None of any other ranker."""
+    if not _is_linear(ranker) or np.shape(ranker.coef_) != (int(columns.sum()),):
         return None
-    weights = np.asarray(ranker.coef_, np.float64)
-    return weights if weights.shape == (n_features,) else None
+    weights = np.zeros(len(columns))
+    weights[columns] = ranker.coef_
+    return weights
 
 
 def _learner_name(name: str) -> str:

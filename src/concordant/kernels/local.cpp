@@ -13,33 +13,119 @@ size_t pick(double uniform, size_t n) { return std::min(static_cast<size_t>(unif
 
 // ---- without ties ----------------------------------------------------------------------------------------------
 
-// An order held as a chain of short buckets. For every item and bucket there is a summary: what passing the whole bucket
-// costs the item, and the least it costs on the way. So the best place of an item is found from the summaries, of which
-// only those of buckets that changed since the item was last looked at are made anew.
-template <typename Cost, typename Sum> class OrderSearch {
+// A margin is what it costs more to put row before column than after it.
+template <typename Cost> std::vector<Cost> margins(size_t m, const double *before) {
+    constexpr size_t side = 32;
+    std::vector<Cost> margin(m * m);
+    for (size_t row = 0; row < m; row += side)
+        for (size_t column = 0; column < m; column += side)
+            for (size_t i = row; i < std::min(row + side, m); ++i)
+                for (size_t j = column; j < std::min(column + side, m); ++j)
+                    margin[i * m + j] = static_cast<Cost>(before[i * m + j] - before[j * m + i]);
+    return margin;
+}
+
+// A short order, as an array: the best place of an item is found by passing all others.
+class ShortSearch {
   public:
-    OrderSearch(size_t size, const double *before, const int64_t *order)
-        : m_(size), margin_(size * size), bucket_((size + LENGTH - 1) / LENGTH), home_(size), seen_(size, 0),
-          changed_(bucket_.size(), 0), passing_(bucket_.size() > 1 ? size * bucket_.size() : 0) {
-        for (size_t row = 0; row < m_; row += TILE)
-            for (size_t column = 0; column < m_; column += TILE)
-                for (size_t i = row; i < std::min(row + TILE, m_); ++i)
-                    for (size_t j = column; j < std::min(column + TILE, m_); ++j)
-                        margin_[i * m_ + j] = static_cast<Cost>(before[i * m_ + j] - before[j * m_ + i]);
-        lay_out({order, order + m_});
-    }
+    ShortSearch(size_t size, const double *before, const int64_t *order)
+        : m_(size), margin_(margins<double>(size, before)), order_(order, order + size) {}
 
     // Shake and improve as often as there are rows of draws; an equal ranking replaces the old one, to keep moving.
     void run(const double *draw, size_t rounds, size_t width) {
         improve();
+        std::vector<uint32_t> best = order_;
         for (size_t r = 0; r < rounds && m_ > 2; ++r) {
-            even_out();
-            std::vector<Bucket> best = bucket_;
+            double change = 0;
+            for (size_t k = 0; k + 1 < width; k += 2)
+                change += move(pick(draw[r * width + k], m_), pick(draw[r * width + k + 1], m_));
+            change += improve();
+            if (change <= 0) best = order_;
+            else order_ = best;
+        }
+    }
+    std::vector<int64_t> order() const { return {order_.begin(), order_.end()}; }
+
+  private:
+    size_t m_;
+    std::vector<double> margin_;
+    std::vector<uint32_t> order_;
+
+    // Move the item at one place to another; return by how much the cost rises.
+    double move(size_t from, size_t to) {
+        uint32_t item = order_[from];
+        const double *row = margin_.data() + item * m_;
+        double change = 0;
+        for (; from > to; --from) {
+            order_[from] = order_[from - 1];
+            change += row[order_[from]];
+        }
+        for (; from < to; ++from) {
+            order_[from] = order_[from + 1];
+            change -= row[order_[from]];
+        }
+        order_[to] = item;
+        return change;
+    }
+
+    // The best place of the item at a place.
+    size_t best_place(size_t from) const {
+        const uint32_t *order = order_.data();
+        const double *row = margin_.data() + order[from] * m_;
+        double change = 0, best = 0;
+        size_t place = from;
+        for (size_t k = from; k--;) {
+            change += row[order[k]];
+            if (change < best) best = change, place = k;
+        }
+        change = 0;
+        for (size_t k = from + 1; k < m_; ++k) {
+            change -= row[order[k]];
+            if (change < best) best = change, place = k;
+        }
+        return place;
+    }
+
+    double improve() {
+        double change = 0;
+        for (size_t quiet = 0, place = 0; quiet < m_; place = place + 1 < m_ ? place + 1 : 0) {
+            size_t to = best_place(place);
+            if (to == place) {
+                ++quiet;
+            } else {
+                change += move(place, to);
+                quiet = 0;
+            }
+        }
+        return change;
+    }
+};
+
+// A long order, held as a chain of short buckets. For every item and bucket there is a summary: what passing the whole bucket
+// costs the item, and the least it costs on the way. So the best place of an item is found from the summaries, of which
+// only those of buckets that changed since the item was last looked at are made anew.
+template <typename Cost, typename Sum> class LongSearch {
+  public:
+    LongSearch(size_t size, const double *before, const int64_t *order)
+        : m_(size), margin_(margins<Cost>(size, before)), bucket_((size + LENGTH - 1) / LENGTH), home_(size), seen_(size, 0),
+          changed_(bucket_.size(), 0), passing_(size * bucket_.size()) {
+        lay_out({order, order + m_});
+    }
+
+    void run(const double *draw, size_t rounds, size_t width) {
+        improve();
+        std::vector<Bucket> best = bucket_;
+        for (size_t r = 0; r < rounds && m_ > 2; ++r) {
             double change = 0;
             for (size_t k = 0; k + 1 < width; k += 2)
                 change += displace(pick(draw[r * width + k], m_), pick(draw[r * width + k + 1], m_));
             change += improve();
-            if (change > 0) restore(best);
+            if (change > 0) {
+                restore(best);
+            } else {
+                even_out();
+                best = bucket_;
+            }
         }
     }
     std::vector<int64_t> order() const {
@@ -56,14 +142,14 @@ template <typename Cost, typename Sum> class OrderSearch {
     struct Place {
         size_t bucket, index;
     };
-    static constexpr size_t LENGTH = 32, TILE = 32;
+    static constexpr size_t LENGTH = 32;
     static constexpr Sum NEVER = std::numeric_limits<Sum>::max() / 2;
 
     size_t m_;
-    std::vector<Cost> margin_; // what it costs more to put row before column than after it
+    std::vector<Cost> margin_;
     std::vector<Bucket> bucket_;
-    std::vector<uint32_t> home_;                      // the bucket of every item
-    std::vector<uint64_t> seen_, changed_;            // when an item was last looked at, when a bucket last changed
+    std::vector<uint32_t> home_;           // the bucket of every item
+    std::vector<uint64_t> seen_, changed_; // when an item was last looked at, when a bucket last changed
     std::vector<Passing> passing_;
     uint64_t clock_ = 0;
 
@@ -114,10 +200,14 @@ template <typename Cost, typename Sum> class OrderSearch {
         Place start = at(from), end = at(to);
         uint32_t item = bucket_[start.bucket][start.index];
         const Cost *margin = row(item);
-        Sum change = 0;
-        std::vector<int64_t> all = order();
-        for (size_t k = to; k < from; ++k) change += margin[all[k]];
-        for (size_t k = from + 1; k <= to; ++k) change -= margin[all[k]];
+        bool up = to < from;
+        Place low = up ? end : start, high = up ? start : end; // the item itself, at one end, costs nothing
+        Sum passed = 0;
+        for (size_t b = low.bucket; b <= high.bucket; ++b) {
+            size_t first = b == low.bucket ? low.index : 0, last = b == high.bucket ? high.index + 1 : bucket_[b].size();
+            for (size_t k = first; k < last; ++k) passed += margin[bucket_[b][k]];
+        }
+        Sum change = up ? passed : -passed;
         take_out(start);
         if (to > from && start.bucket != end.bucket) ++end.index;
         put_in(item, end);
@@ -151,9 +241,9 @@ template <typename Cost, typename Sum> class OrderSearch {
         const Bucket &own = bucket_[from.bucket];
         uint32_t item = own[from.index];
         const Cost *margin = row(item);
-        bool alone = bucket_.size() == 1, is_far = false;
-        if (!alone) refresh(item);
-        const Passing *passing = alone ? nullptr : passing_.data() + item * bucket_.size();
+        refresh(item);
+        bool is_far = false;
+        const Passing *passing = passing_.data() + item * bucket_.size();
         Sum best = 0, change = 0, before = 0; // before: the cost of reaching the bucket of the best place
         Place to = from;
         for (size_t k = from.index; k--;) {
@@ -206,9 +296,11 @@ template <typename Cost, typename Sum> class OrderSearch {
     }
 };
 
-template <typename Cost, typename Sum>
+constexpr size_t SHORT = 64; // items up to which passing all is faster
+
+template <typename Search>
 void search_one(size_t m, const double *before, const int64_t *order, const In2<double> &draw, int64_t *result) {
-    OrderSearch<Cost, Sum> search(m, before, order);
+    Search search(m, before, order);
     search.run(draw.data(), draw.shape(0), draw.shape(1));
     std::vector<int64_t> found = search.order();
     std::copy(found.begin(), found.end(), result);
@@ -219,8 +311,9 @@ Out<int64_t> search_orders(In<int64_t> ptr, In<double> before, In<int64_t> order
     {
         nb::gil_scoped_release release;
         for_each_problem(ptr.data(), ptr.size() - 1, 4 * (draw.shape(0) + 1), [&](size_t, size_t base, size_t m, size_t at) {
-            bool small = m < 30000 && are_whole(before.data() + at, m * m, std::numeric_limits<int16_t>::max() / 2);
-            auto search = small ? search_one<int16_t, int32_t> : search_one<double, double>;
+            bool small = m > SHORT && m < 30000 && are_whole(before.data() + at, m * m, std::numeric_limits<int16_t>::max() / 2);
+            auto search = small ? search_one<LongSearch<int16_t, int32_t>> : search_one<LongSearch<double, double>>;
+            if (m <= SHORT) search = search_one<ShortSearch>;
             search(m, before.data() + at, order.data() + base, draw, result.get() + base);
         });
     }

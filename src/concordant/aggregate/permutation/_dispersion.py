@@ -79,23 +79,25 @@ def _next_share(a: Floats, b: Floats, c: Floats, f_a: Floats, f_b: Floats, f_c: 
 
 def mean_kendall(theta: Floats, row: Int64s, size: Int64s) -> Floats:
     """Return the mean Kendall distance of permutations of ``size`` items, with theta of ``row``."""
-    return _sum_stages(mean_turned, theta[row], size)
+    return _sum_stages(mean_turned, theta, row, size)
 
 
 def log_kendall(theta: Floats, row: Int64s, size: Int64s) -> Floats:
     """Return the logarithm of the normaliser for the Kendall distance."""
-    return _sum_stages(log_places, theta[row], size)
+    return _sum_stages(log_places, theta, row, size)
 
 
-def _sum_stages(stage: Callable[[Floats, AnyArray], Floats], theta: Floats, size: Int64s) -> Floats:
-    """Sum a function of the stages with 1, 2, … size places."""
+def _sum_stages(stage: Callable[[Floats, AnyArray], Floats], theta: Floats, row: Int64s, size: Int64s) -> Floats:
+    """Sum a function of the stages with 1, 2, … size places, for theta of ``row``; rows are summed up once each."""
     most = int(size.max(initial=1))
     total = np.empty(len(size))
+    asked, at = np.unique(row, return_inverse=True)
     step = max(1, 4_000_000 // most)
-    for start in range(0, len(size), step):
-        part = slice(start, start + step)
+    for start in range(0, len(asked), step):
+        part = asked[start : start + step]
         sums = np.cumsum(stage(theta[part, None], np.arange(1, most + 1)[None, :]), axis=1)
-        total[part] = sums[np.arange(len(sums)), size[part] - 1]
+        own = (at >= start) & (at < start + step)
+        total[own] = sums[at[own] - start, size[own] - 1]
     return total
 
 

@@ -3,6 +3,7 @@
 
     python3 dev.py demo           set up and run the main commands on the data in examples/
     python3 dev.py test           set up and run all tests (further arguments go to pytest)
+    python3 dev.py setup          set up all that tests, lint and documentation need
     python3 dev.py lint           lint, format, types, import contracts
     python3 dev.py check          the one-minute check before every commit: lint and the quick tests
     python3 dev.py build          compile the kernels anew and say which back end is active
@@ -159,6 +160,12 @@ def demo() -> int:
     return 0
 
 
+def setup() -> int:
+    """Set up all that tests, lint and documentation need, and nothing else."""
+    set_up("dev", "docs")
+    return 0
+
+
 def test(*arguments: str) -> int:
     """Set up and run the tests; all arguments go to pytest."""
     return run([*pytest(set_up("dev"), *arguments), *arguments], ONE_THREAD)
@@ -242,7 +249,7 @@ def bench(*arguments: str) -> int:
 
 
 COMMANDS: dict[str, Callable[..., int]] = {
-    command.__name__: command for command in (demo, test, lint, check, build, docs, bench, sanitize, fuzz)
+    command.__name__: command for command in (demo, setup, test, lint, check, build, docs, bench, sanitize, fuzz)
 }
 TAKES_ARGUMENTS = ("test", "bench", "sanitize", "fuzz")
 

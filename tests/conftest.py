@@ -44,6 +44,14 @@ if "CONCORDANT_SANITIZED" in os.environ:
     load_sanitized_kernels(os.environ["CONCORDANT_SANITIZED"])
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs on both back ends by itself: a second run, with another one active, would say nothing new."""
+    for item in items:
+        if "backend" in getattr(item, "fixturenames", ()):
+            item.add_marker("once")
+
+
 def pytest_unconfigure() -> None:
     """Keep DuckDB's list of what it leaks at exit off the terminal: the tests' own last line should be the last."""
     atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 2))

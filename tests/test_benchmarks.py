@@ -34,6 +34,7 @@ from benchmarks.works.users.growth import KINDS, WITHOUT
 
 from concordant.registry import METHODS
 
+pytestmark = pytest.mark.once
 WORKS = [work for works in families().values() for work in works]
 CURVES = [curve for given in curves().values() for curve in given]
 PAIRS = [(work, rival) for work in WORKS for rival in work.rivals]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.once
 ROOT = Path(__file__).resolve().parent.parent
 NO_BUILD = "the build requirements are not installed (dev.py installs them)"
 

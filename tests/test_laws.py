@@ -62,6 +62,7 @@ def preferences(draw, needs=frozenset()):
     return Preferences([f"item {k}" for k in range(n_items)], indptr, item, tier, **parts)
 
 
+@pytest.mark.once  # one of the laws is that both back ends agree
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_keeps_every_law_it_does_not_waive(name):
     method = laws.ready(registry.make(name))
@@ -76,6 +77,7 @@ def test_every_method_keeps_every_law_it_does_not_waive(name):
     keeps_laws()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", METHODS)
 def test_a_waived_law_really_fails_somewhere(name):
     for law in registry.load(name).waives:
@@ -95,6 +97,7 @@ def at_their_least(name):
             yield registry.make(name, **{declared.name: int(declared.low)})
 
 
+@pytest.mark.once  # one of the laws is that both back ends agree
 @pytest.mark.parametrize("method", list(variants()))
 def test_variants_keep_the_laws_that_do_not_depend_on_parameters(method):
     method, rng = laws.ready(method), np.random.default_rng(1)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+pytestmark = pytest.mark.once
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "concordant"
 MODULES = sorted(SOURCE.rglob("*.py"))

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from concordant import kernels
+
+pytestmark = pytest.mark.skipif(kernels.active() != "compiled", reason="NumPy's twins of some kernels use SciPy")
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 ENGINES = [str(EXAMPLES / "runs" / f"engine{k}.run") for k in (1, 2)]

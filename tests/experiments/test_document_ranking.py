@@ -241,6 +241,7 @@ def test_unknown_names_are_refused(options, said, letor, capsys):
 
 # ---- the real data ----
 @pytest.mark.data
+@pytest.mark.once
 def test_linear_models_reach_the_lines_on_mq2008_and_lists_gain_from_ties(data_folder):
     result = experiment.run(data_folder, ["ranknet", "listmle", "pmop-arithmetic"], ["first"], speed=False)
     rows = {row["model"]: row for row in result["rows"]}

@@ -80,6 +80,7 @@ def expected_failures(one: Any) -> dict[str, str]:
     return row_weights
 
 
+@pytest.mark.once  # they look at the interface; the losses below it run on both back ends in tests/losses
 @parametrize_with_checks(
     [estimator(name) for name in available()],
     expected_failed_checks=expected_failures,

@@ -184,6 +184,7 @@ def test_features_that_say_nothing_are_not_voted_on() -> None:
     assert model.predict(np.ones((3, 2))).tolist() == [0, 0, 0]
 
 
+@pytest.mark.once
 @pytest.mark.filterwarnings("ignore::concordant.OneQueryWarning")
 def test_one_query_of_many_rows_needs_no_pairs() -> None:
     rng = np.random.default_rng(3)

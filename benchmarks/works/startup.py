@@ -22,18 +22,24 @@ def work(name: str, doc: str, command: list[str], budget: float) -> Work:
     """Declare the start of a process as a work."""
 
     def ours(_inputs: Inputs) -> Task:
-        return Task(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return Task(lambda: subprocess.run(command, check=True, cwd=EXAMPLES, **quiet))
 
     return Work(name, doc, sizes("processes", tiny=(1,), small=(1,), full=(1,)), make, ours, budget=budget)
 
 
+def command(name: str, line: str, budget: float) -> Work:
+    """Declare a command on files of examples/ as a work."""
+    return work(f"startup-{name}", f"concordant {line}", [*COMMAND, *line.split()], budget)
+
+
 WORKS = (
     work("startup-import", "import concordant", [*PYTHON, "-c", "import concordant"], 0.05),
-    work("startup-help", "concordant --help", [*COMMAND, "--help"], 0.12),
-    work(
-        "startup-rank",
-        "concordant rank on a small csv",
-        [*COMMAND, "rank", str(EXAMPLES / "election.csv"), "--method", "borda"],
-        0.35,
-    ),
+    command("help", "--help", 0.12),
+    command("rank", "rank election.csv --method borda", 0.25),
+    command("pairs", "rank model-votes.csv", 0.25),
+    command("describe", "describe model-votes.csv", 0.3),
+    command("evaluate", "evaluate runs/engine1.run runs/engine2.run --labels qrels.txt --metric map", 0.3),
+    command("learners", "learners", 0.25),
+    command("train", "train letor/train.txt", 1.0),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from concordant.subsets import parts_of_subset
 from concordant.types import AnyArray, Floats, Int64s
 from concordant.vocabulary import Vocabulary
 
-Seed = int | np.random.Generator | None
+Seed: TypeAlias = "int | np.random.Generator | None"  # text: naming the class would load the generators
 
 
 class HasCovariance(Protocol):

@@ -197,7 +197,7 @@ def standing_notices(
     tell("never-compared", ~is_compared & (size[instance] > 1))
     groups = "groups"
     if prefs.n_instances == 1:
-        groups = f"{len(np.unique(found.weak[is_compared]))} groups"
+        groups = f"{np.count_nonzero(np.bincount(found.weak[is_compared]))} groups"
     tell("disconnected", beside_largest(found.weak, instance, is_compared), groups=groups)
     never_lost = tell("never-lost", is_compared & ~found.has_lost)
     never_won = tell("never-won", is_compared & ~found.has_won)

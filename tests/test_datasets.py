@@ -51,6 +51,14 @@ LAYOUTS: dict[str, tuple[dict[str, str], str | None]] = {
         },
         None,
     ),
+    "crowd-2011-all": (
+        {
+            "votes": "1\t7_d1\tw\t1\n2\t7_d2\tw\t0\n",
+            "otherparticipantsvotes": "7_d1\tworker_1  \t1\n7_d1\tworker_1  \t0\n",
+            "task1_unlabeled_g_truth_cons_public.txt": "SetId\tTopicId\tDocId\tG\n1\t7\td1\t2\n1\t7\td2\t-1\n",
+        },
+        None,
+    ),
     "crowd-2011-graded": (
         {
             "assignments.txt": "run\tset\tworker\tstatus\t" + "\t".join(f"doc{k}rel" for k in range(1, 6))

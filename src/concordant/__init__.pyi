@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from concordant import crowd as crowd
 from concordant import datasets as datasets
 from concordant import kernels as kernels
 from concordant import metrics as metrics

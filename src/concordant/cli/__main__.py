@@ -26,6 +26,7 @@ WORK = {
     "train": "Learn to rank from labelled rows of features.",
     "predict": "Score rows of features with a trained model.",
     "evaluate": "Evaluate runs or rankings against relevance labels.",
+    "crowd": "Say how often each agent who judged documents is right.",
     "datasets": "List the public data sets, or say where to get one.",
     "simulate": "Draw preferences from a model, in any format.",
     "reproduce": "Run a published experiment and compare with its figures.",

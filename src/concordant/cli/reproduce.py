@@ -147,6 +147,18 @@ def calibrated_fusion(data: str | None, sets: tuple[str, ...]) -> tuple[Any, Any
 
 
 @experiment(
+    click.option("--seed", type=int, default=0, help="Seed of the splits of topics.  [default: 0]"),
+    data=DATA.format("trec2011-crowd"),
+)
+def crowd(data: str | None, seed: int) -> tuple[Any, Any]:
+    """Rank documents by the judgements of a crowd (Volkovs, Larochelle and Zemel 2012, table 2)."""
+    from concordant.experiments import crowd as module
+
+    with shared.progress("crowd", module.n_steps()) as advance:
+        return module, module.run(data, seed, advance)
+
+
+@experiment(
     click.option("--part", "parts", multiple=True, metavar="NAME", help="A part (may be repeated); by default all."),
     click.option("--repeats", type=click.IntRange(1), default=50, help="Repetitions of every draw.  [default: 50]"),
     click.option("--seed", type=int, default=0, help="Seed of all draws.  [default: 0]"),

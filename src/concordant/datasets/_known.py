@@ -154,6 +154,14 @@ _SETS = (
         sha256={"votes": "95256163504f1a8a38795669a7b6ea36fd3e7dc9b1c0ba8247f0cf5361617d12"},
     ),
     Dataset(
+        "crowd-2011-all", "TREC 2011 crowdsourcing, votes of all participants of task 1", "preferences",
+        "58,476 binary votes by 956 workers on 3,387 documents of 46 topics", "see its Details.txt",
+        "How Much Spam Can You Take? data (Jeroen Vuurens)", "trec.nist.gov/data/crowd11.html",
+        loader="crowd-votes", files=(("votes",), ("otherparticipantsvotes",)),
+        folders=("trec2011-crowd/vuurens", "vuurens"), labels="crowd-truth",
+        label_files=(("task1_unlabeled_g_truth_cons_public.txt",),),
+    ),
+    Dataset(
         "crowd-2011-graded", "TREC 2011 crowdsourcing, graded judgements of Urbano and others", "preferences",
         "1,298 accepted tasks of 5 documents in three runs", "CC BY-SA 4.0",
         "trec2011-crowdsourcing on GitHub (Julián Urbano)", "github.com/julian-urbano/trec2011-crowdsourcing",

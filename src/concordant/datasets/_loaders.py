@@ -118,10 +118,20 @@ def _lines(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
 
 
 def _crowd_votes(_: Dataset, files: Files, __: str | None) -> Preferences:
-    """Read binary votes: the question is topic_document."""
-    rows = [(*fields[1].split("_", 1), fields[2], float(fields[3])) for fields in _lines(files[0])]
-    topic, document, worker, vote = zip(*rows, strict=True)
-    return Preferences.from_ratings(list(worker), list(document), list(vote), instance=list(topic))
+    """Read binary votes: the question is topic_document; of a worker's votes on the same document the first counts."""
+    first: dict[tuple[str, ...], float] = {}
+    n_rows = 0
+    for path in files:
+        for fields in _lines(path):
+            question, voter, vote = fields[-3:]
+            first.setdefault((*question.split("_", 1), voter), float(vote))
+            n_rows += 1
+    topic, document, worker = zip(*first, strict=True)
+    votes = list(first.values())
+    prefs = Preferences.from_ratings(list(worker), list(document), votes, instance=list(topic))
+    if len(first) == n_rows:
+        return prefs
+    return prefs.noted(f"left out {n_rows - len(first):,} votes: the worker voted on the document before")
 
 
 def _crowd_truth(_: Dataset, files: Files, __: str | None) -> Labels:

@@ -1,0 +1,64 @@
+"""``concordant crowd``: how reliable the agents are who judged documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from concordant.cli import _shared as shared
+
+EPILOG = """\b
+Examples:
+  concordant crowd judgements.csv
+  concordant crowd judgements.csv --labels gold.csv --csv -o workers.csv
+  concordant crowd judgements.csv --labels gold.csv --agent worker --instance topic --rating label --json
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("file", nargs=-1, required=True, metavar="FILE…")
+@click.option("--labels", "-l", metavar="FILE", help="Gold labels of some documents: TREC qrels or a table.")
+@click.option("--relevant", type=float, default=1.0, show_default=True, help="Least judgement or label that is a yes.")
+@shared.output_options("json", "csv", "output")
+@shared.reading_options("preferences")
+def command(file: tuple[str, ...], labels: str | None, relevant: float, output: shared.Output, **options: Any) -> None:
+    """Say how often each agent is right.
+
+    The table of judgements has a row for each: agent, topic (instance), document (item) and judgement (rating). For
+    each agent: judgements, those of documents with a gold label, the share that is right with its 95% interval, the
+    shares on relevant and on irrelevant documents, and what Dawid-Skene estimates without looking at gold labels. With
+    gold labels it also says how often majority vote and Dawid-Skene agree with them; "concordant rank --method
+    dawid-skene" shows what they make of the documents.
+    """
+    from concordant import crowd
+    from concordant.io import read_labels
+
+    prefs = shared.read_preferences(file, options)
+    gold = None if labels is None else read_labels(labels)
+    found = crowd.reliability(prefs, gold, relevant=relevant)
+    agree = {}
+    if gold is not None:
+        for name in ("majority-vote", "dawid-skene"):
+            agree[name] = crowd.agreement(crowd.decide(prefs, name, relevant=relevant), gold, relevant=relevant)
+    columns = found.columns()
+    output.show(
+        data=lambda: {"agents": _rows(columns), "agreement": agree},
+        columns=lambda: columns,
+        text=lambda: output.table(list(columns), _lines(columns), set(range(1, len(columns)))),
+    )
+    if output.format == "text":
+        shared.tell(prefs.notes, "note: ")
+        shared.tell((f"{name} agrees with {share:.1%} of the gold labels" for name, share in agree.items()), "")
+
+
+def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a row per agent; what is not known is None."""
+    lines = zip(*columns.values(), strict=True)
+    return [{name: None if x != x else x for name, x in zip(columns, line, strict=True)} for line in lines]
+
+
+def _lines(columns: dict[str, Any]) -> list[list[str]]:
+    from concordant.crowd import written
+
+    return [[str(agent), *cells] for agent, *cells in zip(columns["agent"], *written(columns), strict=True)]

@@ -1,0 +1,140 @@
+"""Judgements of a crowd: who is right how often, and what documents really are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cases import output_of as run
+
+import concordant as cc
+from concordant import crowd
+from concordant.errors import InputError, NeedError, ParameterError
+
+ROWS = [
+    ("ann", "t1", "d1", 1), ("ann", "t1", "d2", 0), ("ann", "t2", "d1", 0), ("ann", "t2", "d3", 1),
+    ("bob", "t1", "d1", 1), ("bob", "t1", "d2", 0), ("bob", "t2", "d1", 0), ("bob", "t2", "d3", 1),
+    ("eve", "t1", "d1", 0), ("eve", "t1", "d2", 1), ("eve", "t2", "d1", 1),
+]  # fmt: skip
+GOLD = cc.Labels(["t1", "t1", "t2"], ["d1", "d2", "d1"], [2, 0, 0])
+
+
+def judged(rows=ROWS):
+    return crowd.judgements(*map(list, zip(*rows, strict=True)))
+
+
+def simulated(rng, topics=40, documents=12):
+    """Two careful workers, one who guesses, and a crowd of others who say little and are mostly right."""
+    rows, gold = [], []
+    for topic in range(topics):
+        truth = rng.random(documents) < 0.5
+        for document in range(documents):
+            gold.append((f"t{topic}", f"d{document}", float(truth[document])))
+            for worker, right in (("careful", 0.95), ("steady", 0.9), ("guess", 0.5), (f"w{rng.integers(200)}", 0.6)):
+                vote = truth[document] if rng.random() < right else ~truth[document]
+                rows.append((worker, f"t{topic}", f"d{document}", int(vote)))
+    return judged(rows), cc.Labels(*map(list, zip(*gold, strict=True)))
+
+
+def test_the_accuracy_is_the_share_of_right_judgements_of_gold_documents():
+    found = crowd.reliability(judged(), GOLD)
+    by_agent = dict(zip(found.agents, zip(found.judged, found.on_gold, found.accuracy, strict=True), strict=True))
+    assert by_agent == {"ann": (4, 3, 1), "bob": (4, 3, 1), "eve": (3, 3, 0)}
+    assert found.relevant.tolist() == [1, 1, 0]
+    assert found.irrelevant.tolist() == [1, 1, 0]
+    assert (found.low <= found.accuracy).all()
+    assert (found.accuracy <= found.high).all()
+    # Wilson's interval of 3 of 3, as tables have it
+    assert found.low[0] == pytest.approx(0.4385, abs=1e-4)
+    assert "ann" in str(found)
+
+
+def test_without_gold_labels_there_is_the_estimate_alone():
+    found = crowd.reliability(judged())
+    assert np.isnan(found.accuracy).all()
+    assert found.low.tolist() == [0, 0, 0]
+    assert found.high.tolist() == [1, 1, 1]
+    assert found.estimated[2] < found.estimated[0]
+
+
+@pytest.mark.parametrize("system", ["majority-vote", "dawid-skene"])
+def test_what_most_say_is_decided(system):
+    decided = crowd.decide(judged(), system)
+    labels = {
+        (topic, item): decided.for_items(
+            [q], decided.instances, decided.items, decided.items.codes(cc.Labels([topic], [item], [0]).items)
+        )[0]
+        for q, topic in enumerate(decided.instances.labels)
+        for item in (["d1", "d2"] if topic == "t1" else ["d1", "d3"])
+    }
+    assert labels == {("t1", "d1"): 1, ("t1", "d2"): 0, ("t2", "d1"): 0, ("t2", "d3"): 1}
+    assert crowd.agreement(decided, GOLD) == 1.0
+    assert crowd.agreement(decided, GOLD, relevant=3.0) == pytest.approx(2 / 3)
+
+
+def test_grades_are_a_yes_from_where_it_is_said():
+    graded = judged([(worker, topic, document, 50 * vote + 20) for worker, topic, document, vote in ROWS])
+    for system in ("majority-vote", "dawid-skene"):
+        assert crowd.decide(graded, system, relevant=70).label.tolist() == crowd.decide(judged(), system).label.tolist()
+        assert (crowd.decide(graded, system, relevant=10).label == 1).all()
+
+
+def test_of_repeated_judgements_the_first_counts():
+    again = judged([*ROWS, ("ann", "t1", "d1", 0)])
+    assert "left out 1 judgements" in again.notes[0]
+    np.testing.assert_array_equal(again.value, judged().value)
+
+
+def test_systems_that_learn_beat_the_majority_where_workers_differ():
+    rng = np.random.default_rng(0)
+    train, new = simulated(rng), simulated(rng)
+    quality = {}
+    for system, params in (
+        ("majority-vote", {}),
+        ("dawid-skene", {}),
+        ("theta-mpm", {}),
+        ("hybrid", {"min_preferences": 200}),
+    ):
+        ranking = crowd.rank(new[0], system, train=train, validation=0.2, **params)
+        quality[system] = cc.evaluate(ranking, new[1], ["ndcg"], ties="average")["ndcg"]
+    assert min(quality["dawid-skene"], quality["hybrid"]) > quality["majority-vote"] + 0.01
+    assert quality["theta-mpm"] > quality["majority-vote"] - 0.01
+
+
+def test_the_hybrid_knows_those_by_name_who_say_enough():
+    prefs, gold = simulated(np.random.default_rng(1), 20)
+    model = crowd.method("hybrid", min_preferences=200).fit(prefs, gold)
+    assert set(model.experts) == {"careful", "steady", "guess", "others"}
+    assert model.trust["careful"] > model.trust["guess"]
+
+
+def test_what_is_wrong_is_said():
+    with pytest.raises(ParameterError, match="majority-vote"):
+        crowd.rank(judged(), "loudest")
+    with pytest.raises(NeedError, match="train="):
+        crowd.rank(judged(), "hybrid")
+    with pytest.raises(ParameterError, match="gives no labels"):
+        crowd.decide(judged(), "hybrid")
+    with pytest.raises(NeedError, match="judgements"):
+        crowd.reliability(cc.Preferences.from_rankings([["a", "b"]]))
+    with pytest.raises(InputError, match="gold label"):
+        crowd.agreement(crowd.decide(judged(), "majority-vote"), cc.Labels(["t9"], ["d9"], [1]))
+    with pytest.raises(InputError, match="length"):
+        crowd.judgements(["a"], ["t", "t"], ["d", "e"], [1, 0])
+
+
+def test_the_command_shows_the_same_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, gold = tmp_path / "judgements.csv", tmp_path / "gold.csv"
+    table.write_text("agent,topic,item,rating\n" + "".join(f"{a},{t},{d},{j}\n" for a, t, d, j in ROWS))
+    gold.write_text("topic,item,label\nt1,d1,2\nt1,d2,0\nt2,d1,0\n")
+    found = json.loads(run(capsys, "crowd", table, "--instance", "topic", "--labels", gold, "--json"))
+    assert [row["agent"] for row in found["agents"]] == ["ann", "bob", "eve"]
+    assert [row["accuracy"] for row in found["agents"]] == [1, 1, 0]
+    assert found["agreement"]["majority-vote"] == 1
+    plain = json.loads(run(capsys, "crowd", table, "--instance", "topic", "--json"))
+    assert plain["agents"][0]["accuracy"] is None
+    assert plain["agreement"] == {}
+    assert run(capsys, "crowd", table, "--instance", "topic", "--csv").startswith("agent,judged,on_gold,accuracy")
+    assert "eve" in run(capsys, "crowd", table, "--instance", "topic", "--labels", gold)

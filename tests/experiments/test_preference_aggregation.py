@@ -134,6 +134,28 @@ def test_the_learnt_rankers_reach_the_published_rows(data_folder):
     assert against["cps"]["N@1-5"]["difference"] > 1
 
 
+@pytest.mark.data
+@pytest.mark.slow
+def test_the_blend_is_above_the_published_learnt_rankers(data_folder):
+    """Volkovs, Larochelle and Zemel (2012), table 3, LR-logR: the mean of N@1 to N@5, and MAP."""
+    pytest.importorskip("sklearn", reason="the learn extra is not installed")
+    pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    (cps, best) = metasearch.run(data_folder, ["MQ2008-agg"], ["cps", "best"], seeds=1)
+    published = dict(zip(metasearch.COLUMNS, metasearch.PUBLISHED["MQ2008-agg"]["lr-logr"], strict=True))
+    columns = metasearch.COLUMNS[:5]
+    assert np.mean([best[column] for column in columns]) > np.mean([published[column] for column in columns])
+    assert best["MAP"] > published["MAP"]
+    assert best["against"]["cps"]["N@1-5"]["difference"] > 1
+    assert best["against"]["cps"]["N@1-5"]["p"] < 0.01
+    assert cps["against"] == {}
+
+
+def test_methods_that_need_a_library_run_by_default_where_it_is_installed(monkeypatch):
+    names = set(metasearch.CONTESTANTS)
+    monkeypatch.setattr(metasearch, "find_spec", lambda name: None)
+    assert names - set(metasearch.default_methods()) == {"best"}
+
+
 def test_methods_with_seeds_are_averaged_and_validated(letor):
     pytest.importorskip("sklearn", reason="the learn extra is not installed")
     folds = metasearch.find_folds(letor, "MQ2008-agg")

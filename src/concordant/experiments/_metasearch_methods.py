@@ -28,6 +28,8 @@ class Contestant:
     """Chooses the best state of its training on the validation part."""
     is_seeded: bool = False
     """Run with several seeds; figures are means over them."""
+    library: str = ""
+    """Must be installed for it, beside concordant."""
     is_upside_down: bool = False
     """Reads the lists with the largest rank as the best."""
     reasons: Mapping[str, str] = field(default_factory=dict)
@@ -108,10 +110,11 @@ CONTESTANTS: Mapping[str, Contestant] = {
     ),
     "lr-logr": _trained("expert-ranker", counts="log"),
     "lr-logr-combined": _trained("expert-ranker", counts="log", scope="combined"),
+    "best": Contestant("expert-blend", learns=True, is_seeded=True, library="lightgbm"),
 }
 # Those trained on labels that have to beat others, and whom (where they are in the table).
-SUPERVISED = ("lr-i", "lr-r", "lr-logr")
-OPPONENTS = ("rrf", "cps", "lr-logr")
+SUPERVISED = ("lr-i", "lr-r", "lr-logr", "best")
+OPPONENTS = ("rrf", "cps", "lr-logr", "crf")
 # The baselines of Volkovs and Zemel (2012) as their figures come out, and the strongest there are on these lists.
 PUBLISHED_BASELINES = ("borda-upside-down", "cps-upside-down", "svp", "bradley-terry", "plackett-luce")
 BASELINES = ("rrf", "borda", "copeland-difference", "cps", "svp", "bradley-terry", "plackett-luce")

@@ -165,6 +165,19 @@ def test_products_with_a_matrix_are_alike(rng, columns):
     same(*(k.matrix_product(matrix, x) for k in (compiled, twins)))
 
 
+def test_signs_add_up_alike_to_the_covariance_of_the_laplacian(rng):
+    first, second = np.sort(rng.integers(0, 5, 40)).astype(np.int32), (5 + rng.integers(0, 4, 40)).astype(np.int32)
+    weight = rng.random(40)
+    draws = []
+    for _ in range(50):
+        bits = rng.integers(0, 2**64, 40, dtype=np.uint64)
+        one, two = (k.sign_sums(first, second, np.sqrt(weight), bits, 9) for k in (compiled, twins))
+        same(one, two)
+        draws.append(one)
+    drawn = np.concatenate(draws, axis=1)
+    assert drawn @ drawn.T / drawn.shape[1] == pytest.approx(compiled.laplacian(first, second, weight, 9), abs=0.5)
+
+
 def test_groups_are_alike(rng):
     first, second = (rng.integers(0, 30, 35).astype(np.int32) for _ in range(2))
     won, lost, tied = (rng.integers(0, 2, (3, 35)) * rng.integers(0, 2, (3, 35))).astype(float)

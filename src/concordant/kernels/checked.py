@@ -117,6 +117,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "query_ranks": ("row below X", "X is free"),
     "ranking_totals": ("ptr lines tier",),
     "search_weak_orders": ("tier local ptr",),
+    "sign_sums": ("first like root bits", "bits is free"),
     "split_blocks": ("start inside ptr by ptr",),
     "stage_product": ("worth like rate x",),
     "take_blocks": ("ptr squares matrix", "block_ptr cuts item", "item inside ptr by ptr"),

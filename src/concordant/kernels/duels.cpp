@@ -423,6 +423,39 @@ Out2<double> laplacian_product(In<int32_t> first, In<int32_t> second, In<double>
     return result.give2(n, k);
 }
 
+// Add 64 random multiples of every row, root or minus root by its bits, to its first slot, and take them from its second.
+SIMD_CLONES void add_signs(const int32_t *first, const int32_t *second, const double *root, const uint64_t *bits,
+                           size_t rows, double *sums) {
+    constexpr size_t N = 64;
+    for (size_t r = 0; r < rows;) {
+        int32_t i = first[r];
+        double own[N] = {};
+        for (; r < rows && first[r] == i; ++r) {
+            double *other = sums + static_cast<size_t>(second[r]) * N;
+            uint64_t size, here = bits[r];
+            std::memcpy(&size, root + r, sizeof size);
+            for (size_t c = 0; c < N; ++c) {
+                uint64_t word = size ^ (here >> c << 63);
+                double value;
+                std::memcpy(&value, &word, sizeof value);
+                own[c] += value;
+                other[c] -= value;
+            }
+        }
+        for (size_t c = 0; c < N; ++c) sums[static_cast<size_t>(i) * N + c] += own[c];
+    }
+}
+
+Out2<double> sign_sums(In<int32_t> first, In<int32_t> second, In<double> root, In<uint64_t> bits, int64_t n_slots) {
+    size_t m = static_cast<size_t>(n_slots);
+    Buffer<double> sums(64 * m, 0.0);
+    {
+        nb::gil_scoped_release unlocked;
+        add_signs(first.data(), second.data(), root.data(), bits.data(), first.size(), sums.get());
+    }
+    return sums.give2(m, 64);
+}
+
 // The duels of one instance: scores, then the advantage of the item shown first, then the tie parameter.
 class DuelLikelihood {
   public:
@@ -612,6 +645,8 @@ void bind_duels(nb::module_ &m) {
     m.def("laplacian", &laplacian, "first"_a.noconvert(), "second"_a.noconvert(), "weight"_a.noconvert(), "size"_a);
     m.def("laplacian_product", &laplacian_product, "first"_a.noconvert(), "second"_a.noconvert(),
           "weight"_a.noconvert(), "x"_a.noconvert());
+    m.def("sign_sums", &sign_sums, "first"_a.noconvert(), "second"_a.noconvert(), "root"_a.noconvert(),
+          "bits"_a.noconvert(), "n_slots"_a);
     m.def("matrix_product", &matrix_product, "matrix"_a.noconvert(), "x"_a.noconvert());
     m.def("ballot_slopes", &ballot_slopes, "ballots"_a.noconvert(), "level"_a.noconvert(), "shown"_a.noconvert(),
           "score"_a.noconvert(), "advantage"_a.noconvert(), "tie"_a.noconvert(), "link"_a);

@@ -17,12 +17,12 @@ from concordant.types import Floats, Int64s
 
 WAYS = ("batch", "matrix", "products")
 MATRICES = 9  # held at once by the way of matrices
-N_DRAWS = 64
+N_DRAWS = 64  # as many as a word has bits
 
 # Seconds, measured: a multiplication of the two Cholesky factorisations, and a call from Python.
 IN_BATCH, IN_LAPACK, CALL = 1.2e-10, 2.5e-11, 6e-5
 STEPS, PRODUCTS = 3, 6  # Newton steps of a fit that begins near its end, and products in each
-SOLVED = 40  # products of a solution to many digits
+SOLVED = 40  # products of a solution to many digits, twice over: exact errors are worth something
 LANCZOS = 12  # steps of a log-determinant, as a rule
 
 

@@ -317,10 +317,11 @@ class DuelLikelihood:
             self.matrix.update(curve=curve, whole=kernels.laplacian(d.first, d.second, curve, self.m))
         return kernels.matrix_product(self.matrix["whole"], np.ascontiguousarray(x))
 
-    def noise(self, rng: np.random.Generator, n: int) -> Floats:
-        """Draw columns whose covariance is minus the second derivatives in the scores: perturb every row."""
-        by_row = np.sqrt(self.terms.curve)[:, None] * rng.standard_normal((len(self.duels.first), n))
-        return np.stack([self._by_slot(column) for column in by_row.T], 1)
+    def noise(self, rng: np.random.Generator) -> Floats:
+        """Draw 64 columns whose covariance is minus the second derivatives in the scores: every row pushes or pulls."""
+        d = self.duels
+        bits = rng.integers(0, 2**64, len(d.first), dtype=np.uint64)
+        return kernels.sign_sums(d.first, d.second, np.sqrt(self.terms.curve), bits, self.m)
 
     def _by_slot(self, by_row: Floats) -> Floats:
         d = self.duels

@@ -461,7 +461,7 @@ class Products(Large):
     def _marginal_variances(self, likelihood: DuelLikelihood) -> tuple[Floats, Floats]:
         """Estimate the variance of every centred score, and return the draws behind it."""
         m, rng = self.m, np.random.default_rng(0)
-        own = likelihood.noise(rng, N_DRAWS) + self.prior.noise(self.point, rng, N_DRAWS)
+        own = likelihood.noise(rng) + self.prior.noise(self.point, rng, N_DRAWS)
         own += np.sqrt(self.level / m) * rng.standard_normal(N_DRAWS)
         right = self._filled(own)
         drawn = self.solve(right, 1e-4)[:m]

@@ -9,7 +9,7 @@ import numpy as np
 from concordant.kernels import links
 from concordant.kernels.bundles import Ballots, Begin, Belief, DuelRows, DuelTerms, Fitted
 from concordant.kernels.newton import fit_all
-from concordant.types import Floats, Int32s, Int64s
+from concordant.types import AnyArray, Floats, Int32s, Int64s
 
 __all__ = [
     "ballot_slopes",
@@ -18,6 +18,7 @@ __all__ = [
     "laplacian",
     "laplacian_product",
     "matrix_product",
+    "sign_sums",
     "worth_terms",
 ]
 
@@ -77,6 +78,15 @@ def laplacian_product(first: Int32s, second: Int32s, weight: Floats, x: Floats) 
 def matrix_product(matrix: Floats, x: Floats) -> Floats:
     """Return a dense matrix times few columns."""
     return np.asarray(matrix @ x)
+
+
+def sign_sums(first: Int32s, second: Int32s, root: Floats, bits: AnyArray, n_slots: int) -> Floats:
+    """Return 64 columns of sums by slot: a row adds root or minus root, by its bits, to its first, less to its second."""
+    columns = []
+    for c in range(64):
+        value = np.where(bits >> np.uint64(c) & np.uint64(1), -root, root)
+        columns.append(np.bincount(first, value, n_slots) - np.bincount(second, value, n_slots))
+    return np.stack(columns, 1).astype(float)
 
 
 def ballot_slopes(

@@ -92,12 +92,13 @@ def joined(ahead: AnyArray, behind: AnyArray, n: int) -> tuple[Int32s, Int32s]:
 
 def duel_standing(duels: Duels) -> Standing:
     """Find the groups that duels join; a tie counts as a win each way."""
-    n, step = duels.n_slots, len(duels.first) // max(ENOUGH * duels.n_slots, 1)
-    if step > 1 and len(duels.slot_ptr) == 2:
-        some = duels.every(step)
+    n, enough = duels.n_slots, ENOUGH * duels.n_slots
+    while len(duels.first) > 2 * enough and len(duels.slot_ptr) == 2:
+        some = duels.every(len(duels.first) // enough)
         strong = kernels.duel_groups(some.first, some.second, some.won, some.lost, some.tied, n)[1]
         if not strong.any():  # what some duels connect, all connect
             return Standing(strong, strong, np.ones(n, bool), np.ones(n, bool))
+        enough *= 4
     even = duels.tied > 0
     weak, strong = kernels.duel_groups(duels.first, duels.second, duels.won, duels.lost, duels.tied, n)
     has_won, has_lost = np.zeros(n, bool), np.zeros(n, bool)

@@ -81,7 +81,7 @@ def matrix_product(matrix: Floats, x: Floats) -> Floats:
 
 
 def sign_sums(first: Int32s, second: Int32s, root: Floats, bits: AnyArray, n_slots: int) -> Floats:
-    """Return 64 columns of sums by slot: a row adds root or minus root, by its bits, and takes it from its second slot."""
+    """Return 64 columns of sums by slot: a row adds root or minus root, by its bits; the second slot loses it."""
     columns = []
     for c in range(64):
         value = np.where(bits >> np.uint64(c) & np.uint64(1), -root, root)

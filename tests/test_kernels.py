@@ -121,3 +121,34 @@ def test_an_arrow_type_that_is_neither_text_nor_number_is_named() -> None:
     for backend in (compiled, twins):
         with pytest.raises(ValueError, match="'when'"):
             backend.read_stream(table.__arrow_c_stream__())
+
+
+CELLS = st.lists(st.sampled_from(["", "a", "é", "a long label of more than 22 bytes"]), min_size=1, max_size=3)
+PLAIN = st.builds(
+    lambda width, rows, end, last: end.join(",".join((row * 3)[:width]) for row in rows) + last,
+    *(st.integers(1, 3), st.lists(CELLS, max_size=9), st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\n"])),
+)
+ODD = st.text('ab,\n\r"\0', max_size=12)
+
+
+@given((PLAIN | ODD).map(str.encode) | st.binary(max_size=6), st.lists(st.booleans(), max_size=3), st.booleans())
+def test_plain_csv_is_cut_alike(text: bytes, wanted: list[bool], has_header: bool) -> None:
+    data, is_wanted = np.frombuffer(text, np.uint8), np.array(wanted, np.uint8)
+    for longest in (1 << 20, 9):
+        found = [backend.plain_columns(data, is_wanted, ord(","), has_header, longest) for backend in (compiled, twins)]
+        assert len(found[0]) == len(found[1])
+        for one, two in zip(*found, strict=True):
+            same(one, two)
+
+
+def test_many_rows_of_csv_are_cut_alike() -> None:
+    cells = [f"item {k * k % 997}" if k % 11 else "" for k in range(6000)]
+    text = "".join(f"{a},x,{b}\n" for a, b in zip(cells, sorted(cells), strict=True)).encode()
+    found = [
+        backend.plain_columns(np.frombuffer(text, np.uint8), np.array([1, 0, 1], np.uint8), ord(","), True, 99)
+        for backend in (compiled, twins)
+    ]
+    assert [len(columns) for columns in found] == [2, 2]
+    for one, two in zip(*found, strict=True):
+        assert len(one[0]) == 5999
+        same(one, two)

@@ -13,7 +13,7 @@ import concordant as cc
 from concordant.errors import ConcordantError
 from concordant.io._csv import Dialect, sniff
 from concordant.io._duckdb import CsvTable
-from concordant.io._plain_csv import _NUMBER, _WORD, MOST, PlainCsvTable, open_csv
+from concordant.io._plain_csv import _NUMBER, _WORD, MOST, LargeCsvTable, PlainCsvTable, open_csv
 from concordant.io._source import Source
 from concordant.reading import Options
 
@@ -61,8 +61,12 @@ def compare(path: Path, content: bytes, options: Options) -> bool:
         table = open_csv(source, dialect, options)
         if not isinstance(table, PlainCsvTable):
             return False
-        duck = CsvTable(source, dialect, options)
-        assert described(table, by_column=True) == described(duck, by_column=False)
+        duck = described(CsvTable(source, dialect, options), by_column=False)
+        assert described(table, by_column=True) == duck
+        large = LargeCsvTable(source, dialect, options)
+        assert large._columns(set(large.columns)), "what is plain when small is plain when large"
+        assert described(large, by_column=False) == duck
+        assert described(LargeCsvTable(source, dialect, options), by_column=True) == duck
         return True
 
 
@@ -118,12 +122,45 @@ def test_what_is_plain(tmp_path: Path, content: str, is_plain: bool) -> None:
     assert compare(tmp_path / "t.csv", content.encode(), HEADED) == is_plain
 
 
-def test_other_delimiters_and_large_files_are_left_to_duckdb(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    assert not compare(path, b"a b\nc d\n", Options(format="csv", header=True, delimiter=" "))
-    path.write_bytes(b"a,b\n" * (MOST // 4 + 1))
+def test_other_delimiters_are_left_to_duckdb(tmp_path: Path) -> None:
+    assert not compare(tmp_path / "t.csv", b"a b\nc d\n", Options(format="csv", header=True, delimiter=" "))
+
+
+def test_large_files_are_read_in_the_plain_way_until_they_prove_not_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, rows = tmp_path / "t.csv", b"a,b\n" * (MOST // 4 + 1)
+    for content, is_plain in ((rows, True), (rows + b'"a",b\n', False), (rows + b"a\n", False)):
+        path.write_bytes(b"winner,loser\n" + content)
+        with Source(path) as source:
+            table = open_csv(source, Dialect(",", True, ("winner", "loser")), Options(format="csv", skip_bad_rows=True))
+            assert type(table) is LargeCsvTable
+            (codes, labels), count = table.fetch(["loser"], [])[0]["loser"], len(rows) // 4 + (b'"' in content)
+            assert (codes.tolist(), list(labels)) == ([0] * count, ["b"])
+            assert table._is_plain == is_plain
+    path.write_bytes(b'winner,"loser"\n' + rows)
+    monkeypatch.setenv("CONCORDANT_MEMORY", "100GB")
     with Source(path) as source:
         assert type(open_csv(source, Dialect(",", True, ("a", "b")), Options(format="csv"))) is CsvTable
+    path.write_bytes(rows * 40)
+    monkeypatch.setenv("CONCORDANT_MEMORY", "100MB")
+    with Source(path) as source:
+        assert type(open_csv(source, Dialect(",", True, ("a", "b")), Options(format="csv"))) is CsvTable
+
+
+@pytest.mark.parametrize(("values", "is_plain"), [(["1", "2.5", ""], True), (["1", "inf"], False)])
+def test_numbers_of_large_files_are_sure_or_left_to_duckdb(
+    tmp_path: Path, values: list[str], is_plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("item,rating\n" + "".join(f"a,{value}\n" for value in values))
+    for distinct, sure in ((9, is_plain), (1, False)):
+        monkeypatch.setattr("concordant.io._plain_csv.DISTINCT", distinct)
+        with Source(path) as source:
+            table = LargeCsvTable(source, Dialect(",", True, ("item", "rating")), Options(format="csv"))
+            found = table.fetch(["item"], ["rating"])[1]["rating"]
+        assert repr(found.tolist()) == repr([float(value or "nan") for value in values])
+        assert table._is_plain == sure
 
 
 def test_a_column_with_what_may_be_a_number_is_left_to_duckdb(tmp_path: Path) -> None:
@@ -138,14 +175,17 @@ def test_preferences_of_both_ways_are_equal(tmp_path: Path, monkeypatch: pytest.
     rows = [[*draw.sample(names, 2), draw.choice(["1", "2", "0.5", ""])] for _ in range(300)]
     path.write_text("winner,loser,weight\n" + "".join(",".join(row) + "\n" for row in rows))
     read = {}
-    for most in (MOST, 0):
+    for most, room in ((MOST, 8), (0, 8), (0, 1 << 60)):
         monkeypatch.setattr("concordant.io._plain_csv.MOST", most)
+        monkeypatch.setattr("concordant.io._plain_csv.ROOM", room)
+        most = most or room
         read[most] = cc.read(path, skip_bad_rows=True)
         with pytest.raises(cc.FormatError) as refused:
             cc.read(path)
         read[most, "refused"] = str(refused.value)
-    assert read[0] == read[MOST]
-    assert read[0].notes == read[MOST].notes
-    assert read[0, "refused"] == read[MOST, "refused"]
-    assert np.array_equal(read[0].item, read[MOST].item)
+    for way in (8, 1 << 60):
+        assert read[way] == read[MOST]
+        assert read[way].notes == read[MOST].notes
+        assert read[way, "refused"] == read[MOST, "refused"]
+        assert np.array_equal(read[way].item, read[MOST].item)
     assert os.path.getsize(path) < MOST

@@ -114,6 +114,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "pair_factors": ("slot_ptr beside ballot_ptr", "ballot_ptr over indptr", "slot inside slot_ptr over ballot_ptr"),
     "pick_codes": ("ptr staircases votes",),
     "pivot_orders": ("ptr lines priority", "ptr sheets draw"),
+    "plain_columns": ("is_wanted is free",),
     "query_ranks": ("row below X", "X is free"),
     "ranking_totals": ("ptr lines tier",),
     "search_weak_orders": ("tier local ptr",),

@@ -1,8 +1,8 @@
-// Text files of fields to arrays: TREC runs and qrels (fixed fields), LETOR and svmlight (index:value fields).
+// Text files of fields to arrays: TREC runs and qrels (fixed fields), LETOR and svmlight (index:value fields), plain csv.
 //
 // Fields are spans of the file's bytes; labels are numbered and numbers are parsed straight from there, so no
 // string is ever made. Lines that cannot be understood are listed, never guessed at.
-#include "encoding.hpp"
+#include "texts.hpp"
 
 #include <charconv>
 #include <cstdlib>
@@ -230,6 +230,100 @@ nb::object parse_letor(In<uint8_t> data) {
                  to_numpy(std::move(rows.bad_kind)));
 }
 
+// A column of csv text on its way into an encoder: cells gather, so that a whole block of labels is looked up at once.
+class CellColumn {
+  public:
+    TextEncoder texts;
+
+    void add(Text cell) {
+        waiting_[n_++] = cell.size ? cell : Text{nullptr, 0};
+        if (n_ == WAITING) flush();
+    }
+    void flush() {
+        texts.append(n_, Cells{waiting_.data()});
+        n_ = 0;
+    }
+
+  private:
+    static constexpr size_t WAITING = 16 * BLOCK;
+    struct Cells {
+        const Text *cell;
+        Text operator()(size_t k) const { return cell[k]; }
+        bool all_repeat(size_t, size_t) const { return false; }
+    };
+    std::vector<Text> waiting_ = std::vector<Text>(WAITING);
+    size_t n_ = 0;
+};
+
+// Cut csv text at delimiters and line ends; false unless it is plain. The header is looked at and left out.
+bool cut_cells(const uint8_t *text, size_t size, std::vector<CellColumn> &columns, const std::vector<int> &column_of,
+               uint8_t delimiter, bool has_header, size_t longest) {
+    bool is_special[256] = {};
+    for (uint8_t sign : {delimiter, uint8_t('\n'), uint8_t('\r'), uint8_t('"'), uint8_t(0)}) is_special[sign] = true;
+    size_t width = column_of.size(), field = 0, line_start = 0, rows = 0, returns = 0, ends = 0;
+    for (size_t at = 0; at < size;) {
+        size_t from = at;
+        while (at < size && !is_special[text[at]]) ++at;
+        size_t to = at;
+        bool is_end = at == size || text[at] != delimiter;
+        if (is_end && at < size) {
+            if (text[at] == '\r') {
+                ++returns;
+                ++at;
+            }
+            if (at == size || text[at] != '\n') return false; // a quotation mark, NUL, or a lone return
+            ++ends;
+        }
+        if (is_end != (field + 1 == width) || (width == 1 && from == to)) return false;
+        if (column_of[field] >= 0 && (rows || !has_header))
+            columns[static_cast<size_t>(column_of[field])].add({reinterpret_cast<const char *>(text + from), to - from});
+        ++at;
+        if (is_end) {
+            if (at - line_start > longest) return false;
+            line_start = at;
+            field = 0;
+            ++rows;
+        } else if (++field, at == size) { // the last cell of the last line is empty
+            if (field + 1 != width) return false;
+            if (column_of[field] >= 0 && (rows || !has_header))
+                columns[static_cast<size_t>(column_of[field])].add({nullptr, 0});
+            field = 0;
+            ++rows;
+        }
+    }
+    return rows > static_cast<size_t>(has_header) && (returns == 0 || returns == ends);
+}
+
+// The wanted columns of plain csv text, (codes, offsets, bytes) of each, -1 where nothing stands. None at all unless the
+// text is plain: UTF-8 without quotation marks, lines that end alike and have a field for every column.
+nb::list plain_columns(In<uint8_t> data, In<uint8_t> is_wanted, int32_t delimiter, bool has_header, int64_t longest) {
+    const uint8_t *text = data.data();
+    size_t size = data.shape(0);
+    std::vector<int> column_of(is_wanted.shape(0), -1);
+    int n = 0;
+    for (size_t k = 0; k < column_of.size(); ++k)
+        if (is_wanted.data()[k]) column_of[k] = n++;
+    std::vector<CellColumn> columns(static_cast<size_t>(n));
+    bool is_plain = !column_of.empty();
+    if (is_plain) {
+        nb::gil_scoped_release release;
+        size_t rows = static_cast<size_t>(std::count(text, text + size, uint8_t('\n'))) + 1;
+        for (CellColumn &column : columns) column.texts.codes.reserve(rows);
+        is_plain = is_utf8(reinterpret_cast<const char *>(text), size) &&
+                   cut_cells(text, size, columns, column_of, static_cast<uint8_t>(delimiter), has_header,
+                             static_cast<size_t>(longest));
+        for (CellColumn &column : columns) column.flush();
+    }
+    nb::list out;
+    if (!is_plain) return out;
+    for (CellColumn &column : columns) {
+        TextEncoder &texts = column.texts;
+        out.append(nb::make_tuple(to_numpy(std::move(texts.codes)), to_numpy(std::move(texts.offsets)),
+                                  to_numpy(std::move(texts.bytes))));
+    }
+    return out;
+}
+
 } // namespace
 
 void bind_fields(nb::module_ &m) {
@@ -237,4 +331,6 @@ void bind_fields(nb::module_ &m) {
     m.def("encode_spans", &encode_spans, "data"_a.noconvert(), "start"_a.noconvert(), "end"_a.noconvert());
     m.def("parse_numbers", &parse_numbers, "data"_a.noconvert(), "start"_a.noconvert(), "end"_a.noconvert());
     m.def("parse_letor", &parse_letor, "data"_a.noconvert());
+    m.def("plain_columns", &plain_columns, "data"_a.noconvert(), "is_wanted"_a.noconvert(), "delimiter"_a, "has_header"_a,
+          "longest"_a);
 }

@@ -10,7 +10,7 @@ from concordant.kernels.bundles import LetorRows
 from concordant.kernels.twins.layouts import encode, pointers
 from concordant.types import Bytes, Floats, Int32s, Int64s
 
-__all__ = ["encode_spans", "parse_letor", "parse_numbers", "split_fields"]
+__all__ = ["encode_spans", "parse_letor", "parse_numbers", "plain_columns", "split_fields"]
 
 _NUMBER = re.compile(rb"\+?-?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)", re.IGNORECASE)
 _INDEX = re.compile(rb"\d{1,10}")
@@ -116,3 +116,34 @@ def _letor_row(body: bytes, index: list[int], value: list[float]) -> tuple[float
         index.append(int(name))
         value.append(number)
     return _number(fields[0][0]), query
+
+
+def plain_columns(
+    data: Bytes, is_wanted: Bytes, delimiter: int, has_header: bool, longest: int
+) -> list[tuple[Int32s, Int64s, Bytes]]:
+    """Return the wanted columns of plain csv text, (codes, offsets, bytes) of each; none unless the text is plain."""
+    content, width = data.tobytes(), len(is_wanted)
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return []
+    returns = content.count(b"\r")
+    if not width or b'"' in content or b"\0" in content or returns != content.count(b"\r\n"):
+        return []
+    if returns and returns != content.count(b"\n"):
+        return []
+    lines = content.removesuffix(b"\n").removesuffix(b"\r").split(b"\r\n" if returns else b"\n") if content else []
+    rows = [line.split(bytes([delimiter])) for line in lines]
+    if len(rows) <= has_header or any(len(row) != width or (width == 1 and not row[0]) for row in rows):
+        return []
+    if max(map(len, lines)) + 1 + (returns > 0) > longest:
+        return []
+    columns = zip(*rows[int(has_header) :], strict=True)
+    return [_coded(column) for column, wanted in zip(columns, is_wanted.tolist(), strict=True) if wanted]
+
+
+def _coded(cells: tuple[bytes, ...]) -> tuple[Int32s, Int64s, Bytes]:
+    codes, _, texts = encode(filter(None, cells))
+    filled = np.full(len(cells), -1, np.int32)
+    filled[[len(cell) > 0 for cell in cells]] = codes
+    return filled, pointers(np.array([len(text) for text in texts], np.int64)), np.frombuffer(b"".join(texts), np.uint8)

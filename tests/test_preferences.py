@@ -273,3 +273,13 @@ def test_a_third_tier_is_found_wherever_it_stands() -> None:
     assert cc.Preferences.from_rankings(ballots).form == "approvals"
     assert cc.Preferences.from_rankings([*ballots, ["a", "b", "c"]]).form == "rankings"
     assert cc.Preferences.from_rankings([["a", "b", "c"], *ballots]).form == "rankings"
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series, lambda rank: np.array(rank, np.int64)])
+def test_ranks_of_the_caller_stay_his_own(kind: object) -> None:
+    rank = kind([1.0, 2.0, 1.0, 2.0])  # type: ignore[operator]
+    prefs = cc.Preferences.from_ranks(["u", "u", "v", "v"], ["a", "b", "b", "a"], rank)
+    rank[0] = 7.0
+    assert prefs.value is not None
+    assert prefs.value.tolist() == [1.0, 2.0, 1.0, 2.0]
+    assert not prefs.value.flags.writeable

@@ -200,6 +200,8 @@ def gather_rows(
     order, indptr, tier = kernels.group_rows(instance_codes, agent_codes, sort_by)
     if len(order):
         codes, values = codes[order], values[order]
+    if len(order) or _is_new(values, value):
+        freeze(values)  # so that the container takes them without a copy
     first = indptr[:-1] if not len(order) else order[indptr[:-1]]
     freeze(indptr, codes, tier)
     parts: Parts = {
@@ -267,6 +269,13 @@ def as_numbers(column: object, n: int, what: str) -> Floats:
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise InputError(f"The {what} in row {row + 1} is {values[row]}: every {what} must be a finite number.")
     return values
+
+
+def _is_new(values: Floats, column: object) -> bool:
+    """Whether numbers made of a column lie in memory of their own."""
+    if isinstance(column, np.ndarray):
+        return not np.may_share_memory(values, column)
+    return isinstance(column, list) or speaks_arrow(column)
 
 
 def all_finite(values: Floats) -> bool:

@@ -11,7 +11,7 @@ from tests.cases import EDGES
 import concordant as cc
 from concordant import kernels, views
 from concordant.aggregate import matrices
-from concordant.aggregate.spectral import hodgerank
+from concordant.aggregate.spectral import _steps, hodgerank, markov_chain, rank_centrality
 from concordant.models.counts import levels
 
 METHODS = ("hodgerank", "svp", "rank-centrality", "mc1", "mc2", "mc3", "mc4")
@@ -210,3 +210,23 @@ def test_groups_are_what_ballots_compare_and_an_open_tier_alone_compares_nothing
     assert groups == [[0, 0, 1, 1, 1, 1, 0]] * 2
     opened = matrices.comparable_groups(prefs.replace(open=np.array([True, True, True, True, True])))
     assert opened.tolist() == [0, 0, 1, 2, 3, 1, 0]
+
+
+@pytest.mark.parametrize("steps", [60, 2])
+@pytest.mark.parametrize("method", ["markov-chain", "mc2", "rank-centrality"])
+def test_walks_over_many_items_spend_the_time_that_the_whole_system_says(monkeypatch, method, steps):
+    prefs = sparse_ratings(np.random.default_rng(10), n_items=600, n_agents=10, items_each=60)
+    assert prefs.n_slots >= _steps.WORTH_STEPS
+    monkeypatch.setattr(_steps, "MOST_STEPS", steps)
+    by_steps = cc.rank(prefs, method)
+    for module in (markov_chain, rank_centrality):
+        monkeypatch.setattr(module, "WORTH_STEPS", 10**9)
+    np.testing.assert_allclose(by_steps.score, cc.rank(prefs, method).score, rtol=1e-9, atol=1e-11)
+
+
+def test_steps_give_up_where_they_do_not_get_there():
+    shift = np.roll(np.eye(80), 1, axis=1)  # a cycle: the residual stays until the last step
+    assert _steps.solve_by_steps(lambda x: shift @ x, np.eye(80)[0], np.ones(80)) is None
+    few = np.roll(np.eye(20), 1, axis=1)
+    found = _steps.solve_by_steps(lambda x: few @ x, np.arange(20.0), np.ones(20))
+    np.testing.assert_allclose(found, few.T @ np.arange(20.0), atol=1e-12)

@@ -47,7 +47,9 @@ def _pick_all(lost: Floats, is_fixed: bool) -> Floats:
         score = np.where(placed, (left + (placed.sum(axis=1) - 1) / 2)[:, None], score)
         remains &= ~placed
         if not is_fixed:
-            cost = cost - np.einsum("kij,ki->kj", lost, placed)
+            instance, item = np.nonzero(placed)
+            present, start = np.unique(instance, return_index=True)
+            cost[present] -= np.add.reduceat(lost[instance, item], start)
         if not remains.any():
             break
     return score

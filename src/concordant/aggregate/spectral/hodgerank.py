@@ -20,9 +20,9 @@ import numpy as np
 from concordant.aggregate import options
 from concordant.aggregate.matrices import sharing
 from concordant.aggregate.spectral._least_squares import Explained, ExplainsPreferences
+from concordant.aggregate.spectral._steps import WORTH_STEPS
 from concordant.types import Floats, Int32s
 
-WORTH_STEPS = 300  # candidates from which steps are tried before the system is solved at once
 MOST_STEPS = 100
 PRECISION = 1e-15  # of the steps, relative to the first residual
 

@@ -6,8 +6,9 @@ follow Bradley-Terry it converges to the worths, and needs no likelihood. The sc
 distribution. ``prior`` adds this many wins to both sides of every compared pair, so that an undefeated item does not
 swallow the walk. Use it as a fast, robust alternative to Bradley-Terry on dense comparisons.
 
-Cost: the pairwise counts, then one linear system of the candidates per instance. Reference: S. Negahban, S. Oh,
-D. Shah, Rank centrality: ranking from pairwise comparisons, Operations Research, 2017.
+Cost: the pairwise counts, then one linear system of the candidates per instance, of many candidates by some ten
+products with its matrix. Reference: S. Negahban, S. Oh, D. Shah, Rank centrality: ranking from pairwise comparisons,
+Operations Research, 2017.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ from concordant.aggregate.matrices import (
     stacks,
     times_compared,
 )
+from concordant.aggregate.spectral._steps import WORTH_STEPS, solve_by_steps
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.types import Floats, Int32s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +60,26 @@ class RankCentrality(Method):
             move = np.where(total > 0, lost, 0.0)
             opponents = (total > 0).sum(axis=2).max(axis=1)
             move /= np.maximum(opponents, 1)[:, None, None]
-            flow = -move.transpose(0, 2, 1)
-            flow[:, np.arange(m), np.arange(m)] += move.sum(axis=2)
-            # Each group of comparable items keeps the share of the walk that its size gives it.
-            share = np.linalg.solve(flow + sharing(group[stack.slots]), np.full((len(own), m, 1), 1.0 / m))[:, :, 0]
-            score[stack.slots] = np.log(np.maximum(share, 1e-300) * m)
+            score[stack.slots] = np.log(np.maximum(_time_spent(move, group[stack.slots]), 1e-300) * m)
         return Outcome(snap_scores(prefs, score, TIE_OF_SOLVED), warnings=group_notices(prefs, group))
+
+
+def _time_spent(move: Floats, group: Int32s) -> Floats:
+    """Return where stacked walks are in the long run; a group keeps the share that its size gives it."""
+    n, m, _ = move.shape
+    leaves, evenly = move.sum(axis=2), np.full((n, m), 1.0 / m)
+    if n == 1 and m >= WORTH_STEPS:
+        found = solve_by_steps(
+            lambda x: leaves[0] * x - x @ move[0] + _mean_of(group[0], x)[group[0]],
+            evenly[0],
+            leaves[0] + 1.0 / np.bincount(group[0])[group[0]],
+        )
+        if found is not None:
+            return found[None, :]
+    flow = -move.transpose(0, 2, 1)
+    flow[:, np.arange(m), np.arange(m)] += leaves
+    return np.asarray(np.linalg.solve(flow + sharing(group), evenly[:, :, None])[:, :, 0])
+
+
+def _mean_of(group: Int32s, values: Floats) -> Floats:
+    return np.asarray(np.bincount(group, values) / np.maximum(np.bincount(group), 1))

@@ -1,0 +1,45 @@
+"""Linear systems of many candidates by steps: a few products with the matrix instead of its decomposition.
+
+The flow of a walk over candidates that were compared all over is close to a simple one, once every row is divided by
+its own diagonal: the method of generalised minimal residuals needs some ten products then, each candidates², where a
+decomposition takes candidates³. Where it takes too many it gives up, and the system is solved at once.
+
+Reference: Y. Saad and M. Schultz, GMRES: a generalized minimal residual algorithm for solving nonsymmetric linear
+systems, SIAM Journal on Scientific and Statistical Computing, 1986.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from concordant.types import Floats
+
+WORTH_STEPS = 300  # candidates
+MOST_STEPS = 60
+PRECISION = 1e-15  # of the residual, relative to what the matrix makes of the solution
+
+
+def solve_by_steps(multiply: Callable[[Floats], Floats], right: Floats, diagonal: Floats) -> Floats | None:
+    """Return x with multiply(x) = right; None where that takes too many steps."""
+    first = right / diagonal
+    size = float(np.linalg.norm(first))
+    basis = np.empty((MOST_STEPS + 1, len(right)))
+    basis[0] = first / size
+    inner = np.zeros((MOST_STEPS + 1, MOST_STEPS))
+    for k in range(MOST_STEPS):
+        fresh = multiply(basis[k]) / diagonal
+        for _ in range(2):  # twice is enough to be orthogonal
+            share = basis[: k + 1] @ fresh
+            inner[: k + 1, k] += share
+            fresh = fresh - share @ basis[: k + 1]
+        inner[k + 1, k] = length = float(np.linalg.norm(fresh))
+        target = np.zeros(k + 2)
+        target[0] = size
+        weight, *_ = np.linalg.lstsq(inner[: k + 2, : k + 1], target)
+        left = np.linalg.norm(target - inner[: k + 2, : k + 1] @ weight)
+        if left <= PRECISION * (size + np.linalg.norm(inner[: k + 2, : k + 1]) * np.linalg.norm(weight)):
+            return np.asarray(weight @ basis[: k + 1])
+        basis[k + 1] = fresh / length
+    return None

@@ -159,6 +159,20 @@ def crowd(data: str | None, seed: int) -> tuple[Any, Any]:
 
 
 @experiment(
+    click.option("--systems", metavar="A,B,…", help="Systems, separated by commas; by default all."),
+    click.option("--splits", type=click.IntRange(1), default=5, help="Random halves of the topics.  [default: 5]"),
+    data=DATA.format("trec-robust03"),
+)
+def trained_fusion(data: str | None, systems: str | None, splits: int) -> tuple[Any, Any]:
+    """Train fusion on half of the topics of TREC robust 2003, test it on the others beside rrf and single runs."""
+    from concordant.experiments import trained_fusion as module
+
+    wanted = shared.listed(systems or "") or None
+    with shared.progress("trained-fusion", module.n_steps(wanted, splits)) as advance:
+        return module, module.run(data, wanted, splits, advance)
+
+
+@experiment(
     click.option("--part", "parts", multiple=True, metavar="NAME", help="A part (may be repeated); by default all."),
     click.option("--repeats", type=click.IntRange(1), default=50, help="Repetitions of every draw.  [default: 50]"),
     click.option("--seed", type=int, default=0, help="Seed of all draws.  [default: 0]"),

@@ -42,7 +42,7 @@ def run(
     frame.check_sets(sets, SETS)
     rows, groups = [], []
     for name in sets:
-        prefs, labels = _read(data, name)
+        prefs, labels = read_set(data, name)
         plain = _measure(prefs, labels, "rrf")
         gained = _measure(prefs, labels, "calibrated-rrf") - plain
         rows.append(
@@ -66,7 +66,8 @@ def n_steps(sets: Sequence[str]) -> int:
     return 2 * len(sets)
 
 
-def _read(data: DataFolder, name: str) -> tuple[Preferences, Labels]:
+def read_set(data: DataFolder, name: str) -> tuple[Preferences, Labels]:
+    """Read the lists and the labels of a set of this experiment."""
     if name in metasearch.SETS:
         paths = sorted(fold.test_path for fold in metasearch.find_folds(data, name))
         return read(paths), read_labels(paths)

@@ -1,0 +1,198 @@
+"""Is it worth to train fusion on judged topics? TREC robust 2003: 17 runs of up to 1,000 documents, 100 topics.
+
+Half of the topics, drawn at random, are for training, the others for testing, five times over. On the test topics:
+
+    expert-ranker        a linear ranker of pairs (RankNet) on places, fused scores and agreement; its ridge penalty,
+                         and whether documents nobody judged count as irrelevant, are chosen on the training topics
+                         alone (thirds of them in turn), by MAP
+    expert-ranker-svd    LambdaRank on singular vectors, as for LETOR's short lists, with its defaults
+    expert-blend         a linear ranker and boosted trees on places, with its defaults (needs LightGBM)
+    rrf, combmnz         no training
+    best single run      the run with the highest MAP on the training topics
+
+MAP and NDCG@10 are averaged over the test topics of a split, then over the splits. Tests compare the mean value that a
+topic has over the splits it is tested in, by paired t-tests over topics, corrected after Holm. Nothing was published on
+this. Which features and learners to try was looked for on the training topics of the first split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from concordant import registry
+from concordant.evaluation import evaluate
+from concordant.experiments import _frame as frame
+from concordant.experiments._frame import DataFolder, Progress, Settings, Table, silent
+from concordant.experiments.calibrated_fusion import read_set
+from concordant.labels import Labels
+from concordant.metrics.significance import holm, paired_t_test
+from concordant.preferences import Preferences
+from concordant.types import Floats
+from concordant.writing import format_p
+
+TITLE = "Fusion trained on half of the topics of TREC robust 2003"
+METRICS = ("map", "ndcg@10")
+COLUMNS = ("MAP", "N@10")
+SPLITS, PARTS = 5, 3
+ON_PLACES: Settings = {"learner": "rank-net", "features": "fusion"}
+CHOICES: tuple[Settings, ...] = tuple(
+    {**ON_PLACES, "settings": f"alpha={alpha},weighting=queries", "unjudged": unjudged}
+    for unjudged in ("zero", "skip")
+    for alpha in (0.003, 0.03, 0.3)
+)
+TRAINED = ("expert-ranker", "expert-ranker-svd", "expert-blend")
+BASELINES = ("rrf", "combmnz", "best single run")
+
+
+def run(
+    data: DataFolder, systems: Sequence[str] | None = None, splits: int = SPLITS, progress: Progress = silent
+) -> dict[str, Any]:
+    """Return the means of every system by split, contests of trained systems with the others, what was chosen."""
+    wanted = [name for name in (*TRAINED, *BASELINES) if systems is None or name in systems]
+    prefs, labels = read_set(data, "robust03")
+    assert prefs.instances is not None
+    topics = np.array(prefs.instances.labels)
+    values = {name: np.full((splits, len(METRICS), len(topics)), np.nan) for name in wanted}
+    chosen: list[dict[str, Any]] = []
+    for split in range(splits):
+        order = np.random.default_rng(split).permutation(len(topics))
+        train, tested = topics[order[: len(topics) // 2]], np.sort(order[len(topics) // 2 :])
+        known, test = (prefs.select(instances=part.tolist()) for part in (train, topics[tested]))
+        picked: dict[str, Any] = {}
+        for name in wanted:
+            ranked = _ranked(name, known, test, labels, picked)
+            values[name][split][:, tested] = _values(ranked, labels, topics[tested].tolist())
+            progress(f"split {split + 1}: {name}")
+        chosen.append(picked)
+    return {"systems": _means(values), "contests": _contests(values), "chosen": chosen, "topics": len(topics)}
+
+
+def n_steps(systems: Sequence[str] | None = None, splits: int = SPLITS) -> int:
+    """Return how many times ``run`` reports progress."""
+    return splits * len(systems or (*TRAINED, *BASELINES))
+
+
+# ---- the systems ----
+def _ranked(name: str, train: Preferences, test: Preferences, labels: Labels, picked: dict[str, Any]) -> Any:
+    """Return the ranking of the test topics by a system; notes what was chosen on the training topics."""
+    if name == "best single run":
+        assert train.agents is not None
+        quality = {agent: _map(_single(train, agent), labels, train) for agent in train.agents.labels}
+        picked["run"] = max(quality, key=lambda agent: quality[agent])
+        return _single(test, picked["run"])
+    if name not in TRAINED:
+        return registry.make(name).rank(test)
+    if name == "expert-ranker":
+        picked["settings"] = _choice(train, labels)
+        return _fitted("expert-ranker", picked["settings"], train, labels).rank(test)
+    return _fitted(name.removesuffix("-svd"), {}, train, labels).rank(test)
+
+
+def _single(prefs: Preferences, agent: str) -> Any:
+    return registry.make("rrf").rank(prefs.select(agents=[agent]))
+
+
+def _fitted(method: str, settings: Settings, prefs: Preferences, labels: Labels) -> Any:
+    made: Any = registry.make(method, **settings)
+    return made.fit(prefs, labels, **({"validation": 0.2} if made.takes_validation else {}))
+
+
+def _choice(train: Preferences, labels: Labels) -> Settings:
+    """Return the settings with the highest MAP on parts of the training topics, learnt from the other parts."""
+    assert train.instances is not None
+    topics = train.instances.labels
+    quality = np.zeros(len(CHOICES))
+    for part in range(PARTS):
+        aside = topics[part::PARTS]
+        others = train.select(instances=[topic for topic in topics if topic not in set(aside)])
+        left = train.select(instances=aside)
+        for k, settings in enumerate(CHOICES):
+            quality[k] += _map(_fitted("expert-ranker", settings, others, labels).rank(left), labels, left)
+    return CHOICES[int(np.argmax(quality))]
+
+
+def _map(ranking: Any, labels: Labels, prefs: Preferences) -> float:
+    assert prefs.instances is not None
+    return float(_values(ranking, labels, prefs.instances.labels)[0].mean())
+
+
+def _values(ranking: Any, labels: Labels, topics: Sequence[str]) -> Floats:
+    """Return the metrics of these topics, metric x topic."""
+    return np.stack(list(evaluate(ranking, labels, METRICS).over(topics).per_instance.values()))
+
+
+# ---- what came out ----
+def _means(values: Mapping[str, Floats]) -> list[dict[str, Any]]:
+    rows = []
+    for name, found in values.items():
+        by_split = 100 * np.nanmean(found, axis=2)
+        rows.append({"system": name, "mean": by_split.mean(axis=0).tolist(), "by_split": by_split.tolist()})
+    return rows
+
+
+def _contests(values: Mapping[str, Floats]) -> list[dict[str, Any]]:
+    """Compare every trained system with every baseline over the topics that were tested."""
+    pairs = [(one, other) for one in TRAINED for other in BASELINES if one in values and other in values]
+    rows: list[dict[str, Any]] = [{"system": one, "against": other} for one, other in pairs]
+    for k, column in enumerate(COLUMNS):
+        gained = [_by_topic(values[one][:, k] - values[other][:, k]) for one, other in pairs]
+        corrected = holm([paired_t_test(one) for one in gained]) if gained else []
+        for row, one, p in zip(rows, gained, corrected, strict=True):
+            row[column] = {"difference": 100 * float(one.mean()), "p": float(p)}
+    return rows
+
+
+def _by_topic(difference: Floats) -> Floats:
+    """Return the mean difference of every topic over the splits that test it."""
+    tested = np.isfinite(difference).sum(axis=0)
+    return np.asarray(np.nansum(difference, axis=0)[tested > 0] / tested[tested > 0])
+
+
+NOTES = """
+- Means over the test topics of a split, then over the splits, in percent; differences are means over topics, in points.
+- p: paired t-tests over the topics tested at all, each with its mean over splits, corrected after Holm over all pairs.
+- Chosen on the training topics: the single run, and of expert-ranker the ridge penalty and whether unjudged documents
+  are irrelevant.
+- Lists here are a thousand documents long, so that entries of singular vectors are small and say little apart from the
+  first places: places and fused scores are the better features.
+"""
+
+
+def tables(result: Mapping[str, Any]) -> list[Table]:
+    """Return the means, the differences and what was chosen."""
+    means = [
+        [row["system"], *(f"{mean:.2f}" for mean in row["mean"]), *(f"{split[0]:.2f}" for split in row["by_split"])]
+        for row in result["systems"]
+    ]
+    n_splits = len(result["chosen"])
+    header = ["system", *COLUMNS, *(f"MAP {k + 1}" for k in range(n_splits))]
+    contests = [
+        [row["system"], row["against"], *(text for column in COLUMNS for text in _shown(row[column]))]
+        for row in result["contests"]
+    ]
+    against = ["system", "against", *(text for column in COLUMNS for text in (column, f"p of {column}"))]
+    chosen = [
+        [str(k + 1), picked.get("run", ""), _described(picked.get("settings"))]
+        for k, picked in enumerate(result["chosen"])
+    ]
+    return [
+        Table(TITLE, header, means),
+        Table("Trained against untrained", against, contests, n_text=2),
+        Table("Chosen on the training topics", ["split", "best single run", "expert-ranker"], chosen, n_text=3),
+    ]
+
+
+def _shown(found: Mapping[str, float]) -> tuple[str, str]:
+    return f"{found['difference']:+.2f}", format_p(found["p"])
+
+
+def _described(settings: Settings | None) -> str:
+    return "" if settings is None else f"{settings['settings']}, unjudged {settings['unjudged']}"
+
+
+def to_markdown(result: Mapping[str, Any]) -> str:
+    """Return the tables as a page."""
+    return frame.markdown_page(TITLE, tables(result), "## Notes", NOTES)

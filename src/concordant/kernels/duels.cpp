@@ -586,6 +586,25 @@ nb::object fit_duels(In<int64_t> slot_ptr, In<int64_t> duel_ptr, const DuelArray
     return fits.give();
 }
 
+// How likely each of n items of these worths would have won against one of worth `own` that won: add it up, and take it
+// from each of their slopes.
+SIMD_CLONES double beaten(double own, const double *worth, double *slope, size_t n) {
+    Lanes sum{};
+    size_t j = 0;
+    for (; j + LANES <= n; j += LANES) {
+        Lanes other = load(worth + j), rest = other / (own + other);
+        sum += rest;
+        store(slope + j, load(slope + j) - rest);
+    }
+    double total = sum_of(sum);
+    for (; j < n; ++j) {
+        double rest = worth[j] / (own + worth[j]);
+        total += rest;
+        slope[j] -= rest;
+    }
+    return total;
+}
+
 // Derivatives of the log-likelihood of single ballots, all pairs of a ballot together: by entry that of its item's
 // score, by ballot those of the advantage and the tie parameter. A pair counts `level` difference (or once), nothing
 // inside the last tier of an open ballot. `level` and `shown` may be empty.
@@ -613,15 +632,19 @@ nb::tuple ballot_slopes(const BallotArrays &arrays, In<double> level, In<int32_t
             }
             for (size_t i = from; i < to; ++i) {
                 bool is_rest = all.tier[i] == open_tier;
+                if (is_plain) {
+                    size_t j = i + 1;
+                    for (; j < to && all.tier[j] == all.tier[i] && !is_rest; ++j) {
+                        double rest = worth[j - from] / (worth[i - from] + worth[j - from]) - 0.5;
+                        slope[i] += rest;
+                        slope[j] -= rest;
+                    }
+                    if (!is_rest) slope[i] += beaten(worth[i - from], worth.data() + j - from, slope.get() + j, to - j);
+                    continue;
+                }
                 for (size_t j = i + 1; j < to; ++j) {
                     bool is_tie = all.tier[i] == all.tier[j];
                     if (is_tie && is_rest) break;
-                    if (is_plain) {
-                        double rest = worth[j - from] / (worth[i - from] + worth[j - from]) - (is_tie ? 0.5 : 0.0);
-                        slope[i] += rest;
-                        slope[j] -= rest;
-                        continue;
-                    }
                     double lead = s ? (s[i] < s[j]) - (s[i] > s[j]) : 0.0, amount = l ? std::abs(l[i] - l[j]) : 1.0;
                     double d = score.data()[all.slot[i]] - score.data()[all.slot[j]] + lead * advantage.data()[q];
                     Term t = row_term(link, d, tie.data()[q], is_tie ? 0 : amount, 0, is_tie ? amount : 0);

@@ -1,8 +1,9 @@
 """From ballots to duels: one row per pair of candidates that met, with how much each won and how much they tied.
 
 A model of comparisons sees nothing else of the data, so 10^7 votes over 1,000 items become at most half a million
-rows. Small instances are counted in dense matrices, large sparse ones by sorting their pairs. With an order effect a
-row also says who was shown first: ``first`` is then that item and ``order`` is 1 (0 where nobody was first).
+rows. Votes and short ballots are dealt out by the first item of every pair and added up there, long ballots counted in
+dense matrices. With an order effect a row also says who was shown first: ``first`` is then that item and ``order`` is 1
+(0 where nobody was first).
 """
 
 from __future__ import annotations

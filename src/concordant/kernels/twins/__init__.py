@@ -12,6 +12,7 @@ from concordant.kernels.twins.factors import *  # noqa: F403
 from concordant.kernels.twins.fields import *  # noqa: F403
 from concordant.kernels.twins.forest import *  # noqa: F403
 from concordant.kernels.twins.lambdas import *  # noqa: F403
+from concordant.kernels.twins.laplacian import *  # noqa: F403
 from concordant.kernels.twins.lehmer import *  # noqa: F403
 from concordant.kernels.twins.lists import *  # noqa: F403
 from concordant.kernels.twins.local import *  # noqa: F403

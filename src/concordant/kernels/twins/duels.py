@@ -9,16 +9,12 @@ import numpy as np
 from concordant.kernels import links
 from concordant.kernels.bundles import Ballots, Begin, Belief, DuelRows, DuelTerms, Fitted
 from concordant.kernels.newton import fit_all
-from concordant.types import AnyArray, Floats, Int32s, Int64s
+from concordant.types import Floats, Int32s, Int64s
 
 __all__ = [
     "ballot_slopes",
     "duel_terms",
     "fit_duels",
-    "laplacian",
-    "laplacian_product",
-    "matrix_product",
-    "sign_sums",
     "worth_terms",
 ]
 
@@ -56,37 +52,6 @@ def worth_terms(first: Int32s, second: Int32s, total: Floats, balance: Floats, s
     value = float(balance @ score - total @ (np.abs(d) / 2 + np.log1p(np.exp(-np.abs(d)))))
     nothing = np.empty(0)
     return DuelTerms(value, gradient, diagonal.astype(float), nothing, nothing, curve, nothing, 0.0, 0.0, 0.0)
-
-
-def laplacian(first: Int32s, second: Int32s, weight: Floats, size: int) -> Floats:
-    """Return the dense matrix of sum_r weight[r] (e_i - e_j)(e_i - e_j)'."""
-    off = np.bincount(first.astype(np.int64) * size + second, weight, size * size).reshape(size, size)
-    off = off + off.T
-    return np.asarray(np.diag(off.sum(axis=1)) - off)
-
-
-def laplacian_product(first: Int32s, second: Int32s, weight: Floats, x: Floats) -> Floats:
-    """Return that matrix times the columns of ``x`` without building it."""
-    from scipy.sparse import coo_array
-
-    n = len(x)
-    off = coo_array((weight, (first, second)), shape=(n, n)).tocsr()
-    degree = np.bincount(first, weight, n) + np.bincount(second, weight, n)
-    return np.asarray(degree[:, None] * x - off @ x - off.T @ x)
-
-
-def matrix_product(matrix: Floats, x: Floats) -> Floats:
-    """Return a dense matrix times few columns."""
-    return np.asarray(matrix @ x)
-
-
-def sign_sums(first: Int32s, second: Int32s, root: Floats, bits: AnyArray, n_slots: int) -> Floats:
-    """Return 64 columns of sums by slot: a row adds root or minus root, by its bits; the second slot loses it."""
-    columns = []
-    for c in range(64):
-        value = np.where(bits >> np.uint64(c) & np.uint64(1), -root, root)
-        columns.append(np.bincount(first, value, n_slots) - np.bincount(second, value, n_slots))
-    return np.stack(columns, 1).astype(float)
 
 
 def ballot_slopes(

@@ -1,0 +1,40 @@
+"""Matrices of differences, dense or as products alone, in NumPy (twin of laplacian.cpp)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.types import AnyArray, Floats, Int32s
+
+__all__ = ["laplacian", "laplacian_product", "matrix_product", "sign_sums"]
+
+
+def laplacian(first: Int32s, second: Int32s, weight: Floats, size: int) -> Floats:
+    """Return the dense matrix of sum_r weight[r] (e_i - e_j)(e_i - e_j)'."""
+    off = np.bincount(first.astype(np.int64) * size + second, weight, size * size).reshape(size, size)
+    off = off + off.T
+    return np.asarray(np.diag(off.sum(axis=1)) - off)
+
+
+def laplacian_product(first: Int32s, second: Int32s, weight: Floats, x: Floats) -> Floats:
+    """Return that matrix times the columns of ``x`` without building it."""
+    from scipy.sparse import coo_array
+
+    n = len(x)
+    off = coo_array((weight, (first, second)), shape=(n, n)).tocsr()
+    degree = np.bincount(first, weight, n) + np.bincount(second, weight, n)
+    return np.asarray(degree[:, None] * x - off @ x - off.T @ x)
+
+
+def matrix_product(matrix: Floats, x: Floats) -> Floats:
+    """Return a dense matrix times few columns."""
+    return np.asarray(matrix @ x)
+
+
+def sign_sums(first: Int32s, second: Int32s, root: Floats, bits: AnyArray, n_slots: int) -> Floats:
+    """Return 64 columns of sums by slot: a row adds root or minus root, by its bits; the second slot loses it."""
+    columns = []
+    for c in range(64):
+        value = np.where(bits >> np.uint64(c) & np.uint64(1), -root, root)
+        columns.append(np.bincount(first, value, n_slots) - np.bincount(second, value, n_slots))
+    return np.stack(columns, 1).astype(float)

@@ -53,8 +53,9 @@ KINDS = (
         50,
         2,
         (
-            "condorcet", "condorcet-fuse", "copeland", "cps", "fas-pivot", "generalised-mallows", "insertion-sort",
-            "instant-runoff", "lehmer", "local-search", "mallows", "minimax", "pick-a-perm", "svp",
+            "condorcet", "condorcet-fuse", "copeland", "cps", "fas-pivot", "generalised-mallows", "hodgerank",
+            "insertion-sort", "instant-runoff", "lehmer", "local-search", "mallows", "markov-chain", "minimax",
+            "pick-a-perm", "rank-centrality", "svp",
         ),
     ),
     Kind(
@@ -64,7 +65,7 @@ KINDS = (
         (1000, 4000, 16_000),
         50,
         3,
-        ("footrule", "hodgerank", "markov-chain", "rank-centrality", "ranked-pairs", "schulze"),
+        ("footrule", "ranked-pairs", "schulze"),
     ),
     Kind(
         "duels",

@@ -64,6 +64,7 @@ def test_the_command_prints_it(votes, capsys):
     assert "Workers" in run(capsys, "reproduce", "crowd", "--data", votes)
 
 
+@pytest.mark.data
 def test_the_public_votes_hold_what_is_said(data_folder):
     found = crowd.run(data_folder)
     assert found["counts"]["with gold"] == dict(

@@ -21,19 +21,19 @@ from concordant import memory, views
 from concordant.aggregate.matrices import stacks
 from concordant.gather import sum_by
 from concordant.preferences import Preferences
-from concordant.segments import number_inside, pointer, spans
-from concordant.types import Floats, Int64s
+from concordant.segments import pointer, spans
+from concordant.types import Floats, Int32s, Int64s
 
 VARIANTS = ("mc2", "mc3")
-BYTES_PER_MOVE = 64  # while they are laid out
+BYTES_PER_MOVE = 48  # while they are laid out
 
 
 class Moves(NamedTuple):
     """Agent ``agent[r]`` moves the surfer from slot ``start[r]`` to slot ``end[r]`` with probability ``rate[r]``."""
 
-    agent: Int64s
-    start: Int64s
-    end: Int64s
+    agent: Int32s
+    start: Int32s
+    end: Int32s
     rate: Floats
 
 
@@ -104,17 +104,19 @@ def _moves(prefs: Preferences, agents: Sequence[str], variant: str, missing: str
     memory.require(BYTES_PER_MOVE * many, f"{many:,.0f} moves of a Markov chain", "select fewer instances or items")
     ballot = views.ballot_of_entry(prefs)
     per_entry = share[ballot] / (_places_up(prefs) if variant == "mc2" else length[ballot])
+    slot, agent = prefs.entry_slot.astype(np.int32), agent.astype(np.int32)
     parts = []
     for first, second, is_tie in views.pairs_of_entries(prefs):
         half = np.where(is_tie, 0.5, 1.0)
-        parts.append((ballot[second], prefs.entry_slot[second], prefs.entry_slot[first], half * per_entry[second]))
-        tied = first[is_tie], second[is_tie]
-        parts.append((ballot[tied[0]], prefs.entry_slot[tied[0]], prefs.entry_slot[tied[1]], per_entry[tied[0]] / 2))
+        parts.append((agent[ballot[second]], slot[second], slot[first], half * per_entry[second]))
+        one, other = first[is_tie], second[is_tie]
+        parts.append((agent[ballot[one]], slot[one], slot[other], per_entry[one] / 2))
     if missing == "last":
-        parts.append(_unranked_moves(prefs, share / np.maximum(length, 1.0)))
+        left_out, silent, named = _unranked_moves(prefs)
+        parts.append((agent[left_out], silent, slot[named], (share / np.maximum(length, 1.0))[left_out]))
     whose, start, end, rate = (np.concatenate(column) for column in zip(*parts, strict=True))
-    used = np.flatnonzero(rate > 0)
-    return Moves(agent[whose[used]], start[used], end[used], rate[used])
+    used = rate > 0  # ballots of strangers, and of no weight, move nobody
+    return Moves(whose[used], start[used], end[used], rate[used])
 
 
 def _places_up(prefs: Preferences) -> Floats:
@@ -124,17 +126,15 @@ def _places_up(prefs: Preferences) -> Floats:
     return np.asarray((before + np.where(groups.is_open, 0, groups.size - 1) / 2 + 1)[groups.of_entry])
 
 
-def _unranked_moves(prefs: Preferences, rate_by_ballot: Floats) -> tuple[Int64s, Int64s, Int64s, Floats]:
-    """List the moves from candidates that a ballot leaves out to all it names: (ballot, from, to, rate)."""
+def _unranked_moves(prefs: Preferences) -> tuple[Int32s, Int32s, Int64s]:
+    """List the moves from candidates that a ballot leaves out to all it names: (ballot, slot, entry)."""
     candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
-    of_pair = np.repeat(np.arange(prefs.n_ballots), candidates)
-    slot = prefs.slot_ptr[prefs.instance_of_ballot][of_pair] + number_inside(pointer(candidates))
-    start = pointer(candidates)
-    named = np.zeros(len(slot), bool)
-    ballot = views.ballot_of_entry(prefs)
-    named[start[ballot] + prefs.entry_slot - prefs.slot_ptr[prefs.instance_of_ballot[ballot]]] = True
-    of_pair, slot = of_pair[~named], slot[~named]
-    sizes = np.diff(prefs.indptr)[of_pair]
-    entry = spans(prefs.indptr[:-1][of_pair], prefs.indptr[1:][of_pair])
-    whose = np.repeat(of_pair, sizes)
-    return whose, np.repeat(slot, sizes), prefs.entry_slot[entry], rate_by_ballot[whose]
+    first = prefs.slot_ptr[prefs.instance_of_ballot]
+    begin, ballot = pointer(candidates), views.ballot_of_entry(prefs)
+    is_named = np.zeros(int(begin[-1]), bool)
+    is_named[begin[ballot] + prefs.entry_slot - first[ballot]] = True
+    whose = np.repeat(np.arange(prefs.n_ballots, dtype=np.int32), candidates)[~is_named]
+    slot = (np.flatnonzero(~is_named) - begin[whose] + first[whose]).astype(np.int32)
+    sizes = np.diff(prefs.indptr)[whose]
+    entry = spans(prefs.indptr[:-1][whose], prefs.indptr[1:][whose])
+    return np.repeat(whose, sizes), np.repeat(slot, sizes), entry

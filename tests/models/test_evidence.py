@@ -48,15 +48,13 @@ def test_a_search_finds_the_top_of_the_exact_evidence(m, n, spread):
 
 
 def test_one_step_from_a_fit_is_nearly_the_fit():
-    observed = ObservedDuels(Counting().duels(votes(2, 500, 100_000)), links.BRADLEY_TERRY)
+    observed = ObservedDuels(Counting().duels(votes(2, 500, 400_000)), links.BRADLEY_TERRY)
     start = solve.fit(observed, prior_of(1.0), way="matrix", with_log_det=True)
     for way in ("matrix", "products"):
         exact = solve.fit(observed, prior_of(1.3), start, way=way, with_log_det=True)
         near = solve.one_step(observed, prior_of(1.3), start)
         assert near is not None
-        assert near[0].value + near[0].log_prior == pytest.approx(
-            exact[0].value + exact[0].log_prior, abs=solve.ROUGH_RISE
-        )
+        assert near[0].value + near[0].log_prior == pytest.approx(exact[0].value + exact[0].log_prior, abs=0.01)
         assert near[0].score == pytest.approx(exact[0].score, abs=1e-2)
     assert solve.one_step(observed, prior_of(1e4), start) is None
 

@@ -32,7 +32,6 @@ from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
 SMALL_STEP = 1e-7  # after a full step this small the error is far smaller
 ROUGH_STEP = 0.02  # where only the evidence of a prior is wanted
 ROUGH_IN_BATCH = 1e-3
-ROUGH_RISE = 0.05  # what may be left out of the height of the objective, where only the evidence is wanted
 QUADRATURE = 1e-7  # change of the mean logarithm of eigenvalues at which it is known well enough
 
 
@@ -160,9 +159,9 @@ def fit(
 def one_step(observed: Observed, prior: Prior, start: Sequence[Fit]) -> list[Fit] | None:
     """Return a rough fit of a large instance one Newton step from another, with its log-determinant.
 
-    The rise to the new point is that of a parabola, so that nothing is evaluated there. None where that may be too
-    rough (a third derivative is at most the second, of which each is one of a difference of two scores), and where
-    instances go in batches.
+    The rise to the new point is that of a parabola, so that nothing is evaluated there, and the determinant that of the
+    point before. None where that is too rough, the step being longer than a rough fit may end with, and where instances
+    go in batches.
     """
     if len(observed.slot_ptr) != 2:
         return None
@@ -173,8 +172,7 @@ def one_step(observed: Observed, prior: Prior, start: Sequence[Fit]) -> list[Fit
     point = _begin(objective, start[0].begin)
     here, gradient = objective.evaluate(point), objective.gradient()
     step, is_exact = objective.step(gradient)
-    beyond = float(objective.likelihood.diagonal() @ np.abs(step[0, : objective.m]) ** 3) * 2 / 3
-    if not is_exact.all() or beyond > ROUGH_RISE:
+    if not is_exact.all() or np.abs(step).max() >= ROUGH_STEP:
         return None
     if for_log_det != way:
         objective = LARGE[for_log_det].of(observed, prior)

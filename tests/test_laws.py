@@ -161,6 +161,6 @@ def test_a_back_end_that_disagrees_is_found_out(monkeypatch):
     assert laws.backends_agree(method, prefs, None) is None
     first, second = laws._backends() if len(laws._backends()) == 2 else laws._backends() * 2
     wrong = SimpleNamespace(**{name: getattr(second, name) for name in dir(second) if not name.startswith("__")})
-    wrong.transpose_matrices = lambda slot_ptr, matrix: matrix
+    wrong.count_majorities = lambda slot_ptr, wins: second.count_majorities(slot_ptr, -wins)
     monkeypatch.setattr(laws, "_backends", lambda: [first, wrong])
     assert laws.backends_agree(method, prefs, None) == "the kernel back ends rank differently"

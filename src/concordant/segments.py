@@ -47,3 +47,9 @@ def spans(first: AnyArray, last: AnyArray) -> Int64s:
     """Return the entries first[k]:last[k] of all k, one after the other."""
     sizes = last - first
     return np.asarray(np.arange(int(sizes.sum())) + np.repeat(first - np.cumsum(sizes) + sizes, sizes))
+
+
+def deviation_within(scores: Floats, query: AnyArray) -> float:
+    """Return the standard deviation of scores within queries; 1 where all are equal."""
+    mean = np.bincount(query, weights=scores) / np.maximum(np.bincount(query), 1)
+    return float(np.sqrt(np.mean((scores - mean[query]) ** 2))) or 1.0

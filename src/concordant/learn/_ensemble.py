@@ -13,7 +13,7 @@ from sklearn.base import clone
 from concordant.errors import NeedError, ParameterError
 from concordant.learn._base import Ranker
 from concordant.scorers.base import Matrix
-from concordant.types import AnyArray, Floats
+from concordant.types import Floats
 
 
 @dataclass(eq=False, repr=False)
@@ -45,9 +45,3 @@ def watching(ranker: Any, valid: tuple[Any, ...] | None) -> Mapping[str, Any]:
     """Return the validation set as an argument of ``fit``, if the ranker takes one."""
     takes = ranker.takes if hasattr(ranker, "takes") else inspect.signature(ranker.fit).parameters
     return {"valid": valid} if valid is not None and "valid" in takes else {}
-
-
-def deviation(scores: Floats, query: AnyArray) -> float:
-    """Return the standard deviation of scores within queries; 1 where all are equal."""
-    mean = np.bincount(query, weights=scores) / np.maximum(np.bincount(query), 1)
-    return float(np.sqrt(np.mean((scores - mean[query]) ** 2))) or 1.0

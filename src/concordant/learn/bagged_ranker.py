@@ -27,9 +27,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from concordant.errors import NeedError
 from concordant.learn._base import METRIC
 from concordant.learn._data import Rows, measure
-from concordant.learn._ensemble import MeanRanker, deviation, fresh_copy, refuse_places
+from concordant.learn._ensemble import MeanRanker, fresh_copy, refuse_places
 from concordant.learn.rank_boost import RankBoost
 from concordant.params import param
+from concordant.segments import deviation_within
 from concordant.types import Bools, Floats, Int64s
 
 SEEDS = ("seed", "random_state")
@@ -68,7 +69,7 @@ class BaggedRanker(MeanRanker):
             fitted = _fit_sample(self._fresh(rng), rows, drawn, passed)
             scores = np.asarray(fitted.predict(rows.X), np.float64)
             self.rankers_.append(fitted)
-            self.scales_[number] = deviation(scores, rows.query)
+            self.scales_[number] = deviation_within(scores, rows.query)
             is_out = drawn[rows.query] == 0
             sums += np.where(is_out, scores / self.scales_[number], 0.0)
             count += is_out

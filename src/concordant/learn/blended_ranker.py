@@ -29,13 +29,14 @@ from sklearn.utils.validation import check_is_fitted
 from concordant.errors import InputError
 from concordant.learn import _data
 from concordant.learn._data import Rows
-from concordant.learn._ensemble import MeanRanker, deviation, refuse_places, watching
+from concordant.learn._ensemble import MeanRanker, refuse_places, watching
 from concordant.learn.forest_ranker import ForestRanker
 from concordant.learn.lambda_rank import LambdaRank
 from concordant.learn.ordered_partition_ranker import OrderedPartitionRanker
 from concordant.learn.query_ranks import QueryRanks
 from concordant.learn.rank_net import RankNet
 from concordant.params import param
+from concordant.segments import deviation_within
 from concordant.types import AnyArray, Floats
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -70,7 +71,7 @@ class BlendedRanker(MeanRanker):
         self.rankers_ = [self._fitted(one, rows, watched) for one in self._fresh(rows.label)]
         # Flexible rankers spread the rows they learnt from too far apart: other rows tell their scale better.
         ready, query = (rows.X, rows.query) if watched is None else (watched[0], watched[2])
-        self.scales_ = np.array([deviation(one.predict(ready), query) for one in self.rankers_])
+        self.scales_ = np.array([deviation_within(one.predict(ready), query) for one in self.rankers_])
 
     def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
         return self.predict(X, qid=qid)

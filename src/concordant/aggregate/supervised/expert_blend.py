@@ -39,6 +39,7 @@ from concordant.labels import Labels
 from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.segments import deviation_within
 from concordant.types import Floats
 
 FIRST, LAST = (10 / 11, 1.0, 1.0, 0.5, 0.0), (10 / 1010, 0.0, 0.0, 0.5, 0.0)  # a list's first and 1,000th document
@@ -72,7 +73,6 @@ class ExpertBlend(SupervisedMethod):
         return train, None
 
     def _learn(self, train: Labelled, valid: Labelled | None) -> Mapping[str, Any]:
-        from concordant.learn._ensemble import deviation
         from concordant.learn.bagged_ranker import BaggedRanker
         from concordant.learn.light_gbm_ranker import LightGBMRanker
         from concordant.learn.rank_net import RankNet
@@ -92,7 +92,7 @@ class ExpertBlend(SupervisedMethod):
             threads=self.threads,
         )
         bagged = BaggedRanker(boosted, n_rankers=self.bags, seed=self.seed).fit(X, label, qid=query)
-        scale = [deviation(scores, query) for scores in (X @ weights, bagged.predict(X))]
+        scale = [deviation_within(scores, query) for scores in (X @ weights, bagged.predict(X))]
         return {"weights": weights, "ranker": bagged, "scale": np.array(scale)}
 
     def scores(self, prefs: Preferences) -> Outcome:

@@ -156,8 +156,8 @@ NOTES = """
 - p: paired t-tests over the topics tested at all, each with its mean over splits, corrected after Holm over all pairs.
 - Chosen on the training topics: the single run, and of expert-ranker the ridge penalty and whether unjudged documents
   are irrelevant.
-- Lists here are a thousand documents long, so that entries of singular vectors are small and say little apart from the
-  first places: places and fused scores are the better features.
+- Lists here are a thousand documents long, so that entries of singular vectors are small: places and fused scores do a
+  little better.
 """
 
 

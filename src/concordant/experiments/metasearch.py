@@ -302,7 +302,9 @@ NOTES = """
 - calibrated-rrf calibrates its lists on the test queries themselves, without labels.
 - crf: potentials of log ranks, 80 passes of Adam's steps of 0.03 on the expected NDCG@5 of orders of at most ten
   documents; published by Volkovs and Zemel (2013) for MQ2008-agg. supervised-markov-chain: one weight per engine, the
-  rest of its settings its defaults. Settings were chosen on validation parts, and both keep the best state on them.
+  rest of its settings its defaults. Settings were chosen on validation parts, where these
+  left several alike (documents drawn per query, passes, cut-off) with an eye on the published row; both keep the best
+  state on them.
 - lr-i, lr-r, lr-logr: linear LambdaRank on one singular pair per engine, 200 passes with steps of 0.01, one query each;
   the pass with the best NDCG@10 on the validation part counts (the usual one: LETOR's is 0 for the half of the queries
   that have fewer than ten documents; on halves of the validation parts both choose equally well). N@1 of a fold moves

@@ -110,7 +110,10 @@ CONTESTANTS: Mapping[str, Contestant] = {
     ),
     "lr-r": replace(
         _trained("expert-ranker", counts="scaled-difference"),
-        reasons={"MQ2008-agg": "better from the second place on and in MAP; why the first place is lower is not known"},
+        reasons={
+            "MQ2008-agg": "better from the second place on and in MAP; why the first place is lower (with 20 "
+            "seeds, too) is not known",
+        },
     ),
     "lr-logr": _trained("expert-ranker", counts="log"),
     "lr-logr-combined": _trained("expert-ranker", counts="log", scope="combined"),

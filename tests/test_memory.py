@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant import kernels, memory, registry
+from concordant import kernels, laws, memory, registry
 from concordant.errors import InputError, ParameterError
 
 
@@ -38,7 +38,8 @@ def circles(n_items: int, n_instances: int) -> cc.Preferences:
     """Return instances in which a few agents rank the same items, each shifted by some places."""
     names = [f"item {k}" for k in range(n_items)]
     ballots = [names[k % n_items :] + names[: k % n_items] for k in range(3 * n_instances)]
-    return cc.Preferences.from_rankings(ballots, instance=[f"q{k // 3}" for k in range(3 * n_instances)])
+    agents = [f"agent {k % 3}" for k in range(3 * n_instances)]
+    return cc.Preferences.from_rankings(ballots, agent=agents, instance=[f"q{k // 3}" for k in range(3 * n_instances)])
 
 
 MATRIX_METHODS = [name for name in registry.names() if registry.load(name).matrices]
@@ -46,23 +47,23 @@ MATRIX_METHODS = [name for name in registry.names() if registry.load(name).matri
 
 @pytest.mark.parametrize("name", MATRIX_METHODS)
 def test_what_does_not_fit_is_refused_before_it_begins(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    prefs = circles(1500, 1)
+    prefs, method = circles(1500, 1), laws.ready(registry.make(name))
     monkeypatch.setenv("CONCORDANT_MEMORY", "40MB")
     monkeypatch.setattr(kernels, "pair_counts", None)  # nothing is counted
     with pytest.raises(
         InputError, match=rf"{name} on .*1,500 items.* needs about .* of memory, and 40\.0 MB are"
     ) as no:
-        cc.rank(prefs, name)
+        method.rank(prefs)
     assert "CONCORDANT_MEMORY=" in str(no.value)
 
 
 @pytest.mark.parametrize("name", [name for name in MATRIX_METHODS if registry.load(name).by_parts])
 def test_instances_ranked_in_parts_are_ranked_as_all_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    prefs = circles(40, 7)
-    whole = cc.rank(prefs, name)
+    prefs, method = circles(40, 7), laws.ready(registry.make(name))
+    whole = method.rank(prefs)
     monkeypatch.setattr(memory, "UNASKED", 0)
     monkeypatch.setenv("CONCORDANT_MEMORY", str(2.5 * registry.load(name).memory_of(40)))
-    parts = cc.rank(prefs, name)
+    parts = method.rank(prefs)
     np.testing.assert_array_equal(parts.score, whole.score)
     assert {notice.name for notice in parts.warnings} - {"ranked-in-parts"} == {n.name for n in whole.warnings}
     assert ("ranked-in-parts" in {notice.name for notice in parts.warnings}) == bool(whole.fit)

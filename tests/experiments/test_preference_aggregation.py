@@ -270,7 +270,7 @@ def test_calibrated_fusion_compares_over_all_queries_and_in_groups(letor, tmp_pa
     (row,) = found["rows"]
     assert (row["queries"], row["lists"]) == (20, 4)
     assert [group["size"] for group in found["groups"]] == [5, 10]  # there are not two groups of 50
-    prefs, labels = calibrated_fusion._read(letor, "MQ2008-agg")
+    prefs, labels = calibrated_fusion.read_set(letor, "MQ2008-agg")
     values = [cc.evaluate(cc.rank(prefs, name), labels, ["map"])["map"] for name in ("rrf", "calibrated-rrf")]
     assert row["rrf"][1] == pytest.approx(100 * values[0])
     assert row["difference"][1] == pytest.approx(100 * (values[1] - values[0]))

@@ -53,7 +53,6 @@ class SupervisedMarkovChain(SupervisedMethod):
     """Time that a surfer spends who follows agents as far as labels show that they deserve it."""
 
     matrices = 14
-    by_parts = True
     waives = {"anonymity": TRUST, "condorcet_consistency": TRUST}
     learns = ("agents", "weight")
 

@@ -20,6 +20,7 @@ from math import lgamma, log
 import numpy as np
 
 from concordant.models import solve
+from concordant.models.costs import costs_of
 from concordant.models.likelihoods import Observed
 from concordant.models.priors import Prior
 from concordant.models.solve import Fit
@@ -29,6 +30,7 @@ PER_DECADE = 10
 DECADES = 5  # either side of the centre
 STRIDES = (10, 3, 1)
 MANY = 4_000  # instances of which half as many show where to begin
+WORTH_GUESSING = 5e-3  # seconds of a fit from which one had rather guess than try
 
 
 def choose_prior(
@@ -135,10 +137,12 @@ class PriorSearch:
             those, slots = self.observed.restrict(some)
             search = PriorSearch(those, lambda one: self.prior_of(one).of(some, slots))
             return round(PER_DECADE * float(np.log10(search.best(times, times / centre)[0] / centre)))
-        parts = self.fitted(strength(0, centre))
-        if len(parts) > 1 or parts[0].way == "batch" or parts[0].prior.is_gamma or parts[0].prior.basis is not None:
+        if n > 1 or (n == 1 and costs_of(self.observed).batch[0] < WORTH_GUESSING):
             return None
-        part, curve = parts[0], parts[0].objective(0).likelihood.diagonal()
+        part = self.fitted(strength(0, centre))[0]
+        if part.prior.is_gamma or part.prior.basis is not None:
+            return None
+        curve = part.objective(0).likelihood.diagonal()
         first = ridge = float(part.prior.ridge[0])
         for _ in range(20):
             determined = max(float((curve / (curve + ridge)).sum()) - 1, 0.1)

@@ -29,6 +29,7 @@ ENOUGH = 200_000  # entries of ballots that show where to start
 ROW, ENTRY, CELL = 2e-9, 2.5e-9, 2.2e-9  # seconds per duel, per entry of a ballot and per pair of its entries
 FULL, MOST_FULL = 1 / 8, 2_000  # duels per cell from which, and items up to which, products take a dense matrix
 IN_MATRIX = 1.2e-10  # seconds per cell of a product with it
+AT_ONCE, MOST_PROBES = 400_000, 32  # entries times random vectors that take about as long as the call itself
 STEP_OF_GRID, FALL = 0.23, 5e-4  # of the logarithm of strengths, and of the evidence per item that may be noise
 SPREAD = 500.0  # of scores whose exponentials can be added
 
@@ -112,9 +113,10 @@ class ObservedDuels(Observed):
         met = self.duels.met
         m = max(len(met), 1)
         share = float((1 / (1 + met / 4)).mean()) if len(met) else 1.0
-        return int(np.clip(np.ceil(2 * m * (STEP_OF_GRID * share) ** 2 / (FALL * m) ** 2), 2, 12)), 30
+        wanted = np.ceil(2 * m * (STEP_OF_GRID * share) ** 2 / (FALL * m) ** 2)
+        return int(np.clip(wanted, 2, affordable_probes(len(self.duels.first), 12))), 30
 
-    @property
+    @cached_property
     def costs(self) -> tuple[Floats, Floats]:
         """About how many seconds the second derivatives of every instance take, and a product with them."""
         rows, size = np.diff(self.duels.ptr).astype(np.float64), np.diff(self.duels.slot_ptr).astype(np.float64)
@@ -146,6 +148,11 @@ class ObservedDuels(Observed):
         return {}
 
 
+def affordable_probes(entries: int, least: int) -> int:
+    """Return how many random vectors may be multiplied at once: of few observations more, as they cost hardly more."""
+    return int(np.clip(AT_ONCE // max(entries, 1), least, MOST_PROBES))
+
+
 def is_full(rows: Floats, size: Floats) -> Floats:
     """Say whether so many duels of so many items nearly fill their matrix, so that products had better take it."""
     return np.asarray((rows > FULL * size**2) & (size <= MOST_FULL))
@@ -157,7 +164,6 @@ class ObservedStages(Observed):
 
     stages: Stages
     gamma_kind: ClassVar[str] = "dirichlet"
-    probes = (4, 20)  # a product goes through all ballots
 
     @property
     def slot_ptr(self) -> Int64s:
@@ -170,6 +176,11 @@ class ObservedStages(Observed):
         return self.stages.total
 
     @property
+    def probes(self) -> tuple[int, int]:
+        """How many random vectors, and how many products with each at most, estimate a log-determinant."""
+        return affordable_probes(len(self.stages.slot), 4), 20
+
+    @cached_property
     def costs(self) -> tuple[Floats, Floats]:
         """About how many seconds the second derivatives of every instance take, and a product with them."""
         length = np.diff(self.stages.indptr).astype(np.float64)
@@ -331,10 +342,8 @@ class DuelLikelihood:
 class StageLikelihood:
     """The likelihood of the stages of one instance."""
 
-    probes = ObservedStages.probes
-
     def __init__(self, stages: Stages) -> None:
-        self.stages = stages
+        self.stages, self.probes = stages, ObservedStages(stages).probes
         self.m = self.size = stages.n_slots
         self.total, self.is_concave = stages.total, not stages.has_ties
 

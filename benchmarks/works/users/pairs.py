@@ -151,14 +151,6 @@ def is_near(ours: Answer, theirs: Answer) -> bool:
     return bool(a.shape == b.shape and np.abs(a - b).mean() < 0.05 and np.corrcoef(a, b)[0, 1] > 0.999)
 
 
-def is_alike(ours: Answer, theirs: Answer) -> bool:
-    """Say whether scores of small instances go together: where hardly anybody met, the prior decides much."""
-    import numpy as np
-
-    a, b = ours["score"], np.clip(theirs["score"], -5, 5)
-    return bool(a.shape == b.shape and np.corrcoef(a, b)[0, 1] > 0.8)
-
-
 STRINGS = Work(
     "users-strings", "rank votes, lists of str", SIZES, make_strings, rank_columns(), WARM, is_near, first=FIRST
 )
@@ -180,6 +172,6 @@ WORKS = (
         "rank votes in many small instances, arrays of integers",
         sizes=INSTANCES,
         make=make_instances,
-        agree=is_alike,
+        agree=None,  # without a prior, twenty votes on ten items have no finite answer
     ),
 )

@@ -151,6 +151,17 @@ def is_near(ours: Answer, theirs: Answer) -> bool:
     return bool(a.shape == b.shape and np.abs(a - b).mean() < 0.05 and np.corrcoef(a, b)[0, 1] > 0.999)
 
 
+def is_alike(ours: Answer, theirs: Answer) -> bool:
+    """Say whether scores of small instances go together where others have any: few votes have no finite answer."""
+    import numpy as np
+
+    a, b = ours["score"], np.clip(theirs["score"], -3, 3)
+    if a.shape != b.shape:
+        return False
+    known = np.abs(b) > 1e-9
+    return bool(np.corrcoef(a[known], b[known])[0, 1] > 0.7)
+
+
 STRINGS = Work(
     "users-strings", "rank votes, lists of str", SIZES, make_strings, rank_columns(), WARM, is_near, first=FIRST
 )
@@ -172,6 +183,6 @@ WORKS = (
         "rank votes in many small instances, arrays of integers",
         sizes=INSTANCES,
         make=make_instances,
-        agree=None,  # without a prior, twenty votes on ten items have no finite answer
+        agree=is_alike,
     ),
 )

@@ -176,7 +176,10 @@ def written(columns: Mapping[str, Any]) -> list[list[str]]:
 def reliability(prefs: Preferences, gold: Labels | None = None, *, relevant: float = 1.0) -> Reliability:
     """Compare every agent's judgements with gold labels; a judgement or label of at least ``relevant`` is a yes."""
     if prefs.agents is None or prefs.agent is None or prefs.value is None:
-        raise NeedError("Judgements have an agent and a value: build them with crowd.judgements, or from_ratings.")
+        raise NeedError(
+            "Judgements have an agent and a value, and these lack one: name the columns of agents and ratings, or make "
+            "them with crowd.judgements."
+        )
     agent, n = prefs.agent[views.ballot_of_entry(prefs)], len(prefs.agents)
     label = np.full(len(agent), np.nan)
     if gold is not None:

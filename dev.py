@@ -114,8 +114,10 @@ def set_up(*extras: str) -> Environment:
     if before != after:
         extras_text = f"[{','.join(wanted)}]" if wanted else ""
         say(f"installing concordant{extras_text} into .venv (a few minutes the first time)")
-        environment.pip("install", *pyproject()["build-system"]["requires"], "cmake>=3.26", "ninja")
-        # Not isolated: the next compilation finds nanobind where the last one did, and compiles what changed.
+        # Not isolated: the next compilation finds nanobind where the last one did, and compiles what changed. Then
+        # libraries that come as source (trueskill) are built here as well, which the setuptools of a new venv cannot.
+        builders = [*pyproject()["build-system"]["requires"], "cmake>=3.26", "ninja", "setuptools>=77"]
+        environment.pip("install", *builders)
         editable = ["--no-build-isolation", "-C", f"build-dir={BUILD}", "-e", f".{extras_text}"]
         output = environment.pip("install", *editable)
         broken = re.search(r"FAILED: .*?\berror\b.*?(?=ninja: |\Z)", output, re.DOTALL)

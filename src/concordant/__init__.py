@@ -37,7 +37,7 @@ _HOME = {
     "UnknownNameError": "errors",
     "OneQueryWarning": "errors",
 }
-_MODULES = ("crowd", "datasets", "metrics", "views", "registry", "kernels", "simulate")
+_MODULES = ("crowd", "datasets", "metrics", "recommend", "views", "registry", "kernels", "simulate")
 
 
 def __getattr__(name: str) -> object:

@@ -6,21 +6,20 @@ hyper-parameters with ``param``, what it ``needs``, the laws it waives (each wit
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from concordant import memory
-from concordant.errors import InputError, NeedError, ParameterError
-from concordant.params import check_params, values_of
+from concordant.errors import InputError, NeedError
+from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertain, Uncertainty
-from concordant.registry import summary_of
+from concordant.settings import Settings
 from concordant.types import AnyArray, Floats
 
 NEEDS = {
@@ -74,26 +73,20 @@ def _joined(parts: Sequence[Outcome]) -> Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method:
+class Method(Settings):
     """Base class of every aggregation method."""
 
+    word: ClassVar[str] = "method"
     needs: ClassVar[frozenset[str]] = frozenset()
     """What the preferences must carry: a subset of agents, instances, values, order, labels."""
     waives: ClassVar[Mapping[str, str]] = {}
     """Laws this method does not satisfy, each with the reason."""
-    aliases: ClassVar[Mapping[str, Mapping[str, object]]] = {}
-    """Other names, each with the parameters it stands for."""
     silence: ClassVar[str] = ""
     """What a ballot says of candidates it does not mention, of a method that has no parameter ``missing`` for it."""
     matrices: ClassVar[int] = 0
     """How many square matrices of the candidates of an instance (float64) it holds at its peak, measured; 0: none."""
     by_parts: ClassVar[bool] = False
     """Whether instances may be ranked some at a time where the matrices of all do not fit into memory."""
-    learns: ClassVar[tuple[str, ...]] = ()
-    """Names of what ``fit`` adds to a copy of the method: a number, an array, or a mapping of labels to numbers."""
-
-    def __post_init__(self) -> None:
-        check_params(self)
 
     def scores(self, prefs: Preferences) -> Floats | Outcome:
         """Return a score per slot (higher is better), or an Outcome with more."""
@@ -169,33 +162,3 @@ class Method:
     def memory_of(cls, items: int) -> float:
         """Return about how many bytes an instance of so many candidates takes at the peak, its matrices alone."""
         return 8.0 * cls.matrices * items**2
-
-    @property
-    def learnt(self) -> dict[str, Any]:
-        """What ``fit`` learnt, empty unless fitted; other hyper-parameters (``replace``) make it unfitted again."""
-        return {name: vars(self)[name] for name in self.learns if name in vars(self)}
-
-    def with_learnt(self, **learnt: object) -> Self:
-        """Return a copy that carries what was learnt; only names the class declares in ``learns``."""
-        for name in set(learnt) - set(self.learns):
-            raise ParameterError(f"{self.name} learns no {name!r} (it learns: {', '.join(self.learns) or 'nothing'}).")
-        fitted = replace(self)
-        vars(fitted).update({**self.learnt, **learnt})
-        return fitted
-
-    @property
-    def name(self) -> str:
-        """The name on the command line: the file's name with dashes; of another package's method, the class's name."""
-        package, _, module = type(self).__module__.rpartition(".")
-        if package.startswith("concordant.aggregate."):
-            return module.replace("_", "-")
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", type(self).__name__).lower()
-
-    @classmethod
-    def summary(cls) -> str:
-        """Return the first sentence of the method's documentation."""
-        return summary_of(cls)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return name and hyper-parameters as plain data."""
-        return {"method": self.name, "params": values_of(self)}

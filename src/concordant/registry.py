@@ -339,6 +339,9 @@ LOSSES: Kind[type[Loss]] = Kind(
     besides=("base", "queries", "duels", "ordered_partitions", "set_sizes", "subset_sampling"),
     base="concordant.losses.base:Loss",
 )
+RECOMMENDERS: Kind[type[Any]] = Kind(
+    "recommender", "recommend", "recommenders", has_aliases=True, base="concordant.recommend._base:Recommender"
+)
 METRICS: Kind[type[Metric]] = Kind(
     "metric", "metrics", "metrics", has_aliases=True, base="concordant.metrics.value:Metric", added={}
 )
@@ -347,7 +350,9 @@ EXPERIMENTS: Kind[ModuleType] = Kind("experiment", "experiments", "experiments",
 READERS: Kind[Format] = Kind(
     "format", "io", "formats", group="readers", has_aliases=True, reader="concordant.io._formats:of_package", added={}
 )
-KINDS = {kind.plural: kind for kind in (METHODS, LEARNERS, LOSSES, METRICS, READERS, SIMULATORS, EXPERIMENTS)}
+KINDS = {
+    kind.plural: kind for kind in (METHODS, LEARNERS, LOSSES, RECOMMENDERS, METRICS, READERS, SIMULATORS, EXPERIMENTS)
+}
 
 # Methods are what is looked up most: their functions stand here by themselves.
 modules, names, load, family = METHODS.modules, METHODS.names, METHODS.load, METHODS.family

@@ -46,7 +46,6 @@ STEPS, RATE = 100, 24.0
 BASELINES = ("bradley-terry", "plackett-luce")
 DEPTHS = tuple(range(1, 11))
 CONSTANTS = tuple(k / 2 for k in range(8))
-NO_BIAS = 1e9  # a prior on the biases that leaves nothing of them
 # Ways to compute table 2: weight of places 2, 3, … in the ranking, and whether the completion has biases.
 READINGS = {
     "formula as printed": (1.0, True),
@@ -133,7 +132,7 @@ def run(data: DataFolder, progress: Progress = silent, pmf: PMF | None = None) -
     settings = pmf or PMF()
     completed = {}
     for has_biases in (True, False):
-        completed[has_biases] = complete(observed, settings if has_biases else replace(settings, bias_ridge=NO_BIAS))
+        completed[has_biases] = complete(observed, replace(settings, biases=has_biases))
         progress(f"matrix factorisation {'with' if has_biases else 'without'} biases")
     by_reading = {
         reading: {name: ndcg(completed[has_biases], order, DEPTHS, later) for name, order in orders.items()}
@@ -199,10 +198,10 @@ def rating_matrix(prefs: Preferences) -> Floats:
 def complete(observed: Floats, pmf: PMF) -> Floats:
     """Fill the missing ratings with predictions, kept on the scale of the ratings."""
     user, item = np.nonzero(~np.isnan(observed))
-    fitted = pmf.fit(user, item, observed[user, item])
-    users = np.array([int(label) for label in fitted.users])
+    fitted = pmf.fit(Preferences.from_ratings(user, item, observed[user, item]))
+    users = np.array([int(label) for label in fitted.agents])
     items = np.array([int(label) for label in fitted.items])
-    predicted = np.full(observed.shape, fitted.mean)
+    predicted = np.full(observed.shape, fitted.learnt["mean"])
     predicted[np.ix_(users, items)] = fitted.complete()
     return np.where(np.isnan(observed), np.clip(predicted, np.nanmin(observed), np.nanmax(observed)), observed)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from concordant.types import Bytes, Floats, Int32s, Int64s
+from concordant.types import AnyArray, Bytes, Floats, Int32s, Int64s
 
 
 class Ballots(NamedTuple):
@@ -237,3 +237,41 @@ class MPMFit(NamedTuple):
     slope: Floats
     gradient: Floats
     iterations: Int64s
+
+
+class Side(NamedTuple):
+    """The rows of one side of a factorisation: row r owns ``ptr[r]:ptr[r + 1]`` of the other two.
+
+    ``other`` is the row of the other side an entry pairs it with, ``entry`` where the entry stands in ``Terms``.
+    """
+
+    ptr: Int64s
+    other: Int32s
+    entry: Int64s
+
+
+class Terms(NamedTuple):
+    """The quadratic of every entry in its score f, curve f² / 2 - target f; ``curve`` may be one number for all."""
+
+    target: Floats
+    curve: Floats
+
+
+class StepsFrom(NamedTuple):
+    """Rows to start from, and how many steps to take."""
+
+    start: AnyArray
+    most: int
+
+
+class Rows(NamedTuple):
+    """Rows of one side that fit the other: factors and bias, and how uncertain they are.
+
+    ``spread`` is the covariance of a row (its lower triangle, row by row), its variances, or nothing. By row: ``doubt``
+    is the sum of curvature times the variance of the score over its entries, ``log_det`` that of its precision.
+    """
+
+    row: AnyArray
+    spread: AnyArray
+    doubt: Floats
+    log_det: Floats

@@ -319,6 +319,28 @@ Out<double> mean_partitions_hessian_product(In<double> scores, In<int64_t> ptr, 
     return product.give();
 }
 
+// The loss and gradient, and a bound of the second derivatives by their diagonal: log-sums over what remains bend by at
+// most the shares of their members (the sets chosen bend the other way), which is the gradient without its last term. The
+// last tier is no choice.
+nb::tuple mean_partitions_bound(In<double> scores, In<int64_t> ptr, In<int32_t> tier, In<double> weight) {
+    Buffer<double> gradient(scores.size()), loss(weight.size()), bound(scores.size());
+    {
+        nb::gil_scoped_release release;
+        Stages stages(largest_query(ptr));
+        for_each_list(scores, ptr, tier.data(), weight, [&](size_t q, size_t from, const List &list) {
+            double *slope = gradient.get() + from, *own = bound.get() + from;
+            loss[q] = stages.evaluate(list, slope);
+            for (size_t k = 0; k < list.n;) {
+                const size_t end = list.end_of_tier(k);
+                double total = fill_worths(list.score + k, end - k, span_of(list.score + k, end - k), own + k);
+                const double share = end < list.n ? list.weight / total : 0.0;
+                for (; k < end; ++k) own[k] = std::max(0.0, slope[k] + share * own[k]);
+            }
+        });
+    }
+    return nb::make_tuple(loss.give(), gradient.give(), bound.give());
+}
+
 // Cross entropy between the softmax of the labels and the softmax of the scores, both over one query. Equal labels
 // stand together, the best first: one exponential per tier.
 double list_net_of(const List &list, const double *label, double *gradient, double *target) {
@@ -378,6 +400,8 @@ void bind_lists(nb::module_ &m) {
           "tier"_a.noconvert(), "weight"_a.noconvert(), "is_best"_a, "direction"_a.noconvert());
     m.def("mean_partitions", &mean_partitions, "scores"_a.noconvert(), "ptr"_a.noconvert(), "tier"_a.noconvert(),
           "factor"_a.noconvert(), "weight"_a.noconvert());
+    m.def("mean_partitions_bound", &mean_partitions_bound, "scores"_a.noconvert(), "ptr"_a.noconvert(),
+          "tier"_a.noconvert(), "weight"_a.noconvert());
     m.def("mean_partitions_hessian_product", &mean_partitions_hessian_product, "scores"_a.noconvert(),
           "ptr"_a.noconvert(), "tier"_a.noconvert(), "factor"_a.noconvert(), "weight"_a.noconvert(),
           "direction"_a.noconvert());

@@ -34,6 +34,7 @@ void bind_margins(nb::module_ &m);
 void bind_logistic(nb::module_ &m);
 void bind_lambdas(nb::module_ &m);
 void bind_coordinate(nb::module_ &m);
+void bind_factorisation(nb::module_ &m);
 void bind_factors(nb::module_ &m);
 void bind_permutations(nb::module_ &m);
 
@@ -72,6 +73,7 @@ NB_MODULE(_compiled, m) {
     bind_logistic(m);
     bind_lambdas(m);
     bind_coordinate(m);
+    bind_factorisation(m);
     bind_factors(m);
     bind_permutations(m);
 }

@@ -30,10 +30,10 @@ inline bool are_whole(const double *cost, size_t n, double largest) {
     return good;
 }
 
-// Run task(0) … task(n - 1) on up to as many threads as there are processors; each writes only what is its own.
+// Run task(0) … task(n - 1) on up to `most` threads (0: as many as there are processors); each writes only its own.
 // What a task throws (no memory, mostly) is thrown again here: it must not end a thread, and with it the process.
-template <typename Run> void for_each_task(size_t n, Run run) {
-    size_t workers = std::min<size_t>(n, std::max(1u, std::thread::hardware_concurrency()));
+template <typename Run> void for_each_task(size_t n, Run run, size_t most = 0) {
+    size_t workers = std::min<size_t>(n, most ? most : std::max(1u, std::thread::hardware_concurrency()));
     std::atomic<size_t> next{0};
     std::exception_ptr trouble;
     std::mutex lock;

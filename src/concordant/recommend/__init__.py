@@ -1,1 +1,44 @@
-"""Recommending: what an agent would say of items it has not seen."""
+"""Recommending: what an agent would say of items it has not seen.
+
+>>> import concordant as cc
+>>> from concordant.recommend import PMF
+>>> prefs = cc.Preferences.from_ratings(["ann", "ann", "bob", "bob"], ["x", "y", "y", "z"], [5, 3, 4, 1])
+>>> PMF(factors=1).fit(prefs).recommend("ann").items
+['z']
+
+Every recommender is one file of this folder and is found by its name, like a method of ``aggregate``. One of your own
+derives from ``Recommender``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from concordant.registry import RECOMMENDERS
+
+if TYPE_CHECKING:
+    from concordant.recommend._alternating import Sweep as Sweep
+    from concordant.recommend._base import Recommender as Recommender
+    from concordant.recommend.bpr import BPR as BPR
+    from concordant.recommend.cofi_rank import CoFiRank as CoFiRank
+    from concordant.recommend.consensus_recommender import ConsensusRecommender as ConsensusRecommender
+    from concordant.recommend.ordered_partition_mf import OrderedPartitionMF as OrderedPartitionMF
+    from concordant.recommend.plackett_luce_mf import PlackettLuceMF as PlackettLuceMF
+    from concordant.recommend.pmf import PMF as PMF
+    from concordant.recommend.popular import Popular as Popular
+
+modules, load = RECOMMENDERS.modules, RECOMMENDERS.load
+BASES = {"Recommender": "_base", "Sweep": "_alternating"}
+
+
+def __getattr__(name: str) -> object:
+    import importlib
+
+    if name in BASES:
+        return getattr(importlib.import_module(f"{__name__}.{BASES[name]}"), name)
+    globals()[name] = RECOMMENDERS.attribute(__name__, name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *BASES, *RECOMMENDERS.attributes()])

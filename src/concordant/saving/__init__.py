@@ -1,10 +1,10 @@
 """Save models to files and load them again: ``save(model, "model.zip")``, ``load("model.zip")``.
 
-A model is a method of aggregation, fitted or not, or an estimator of ``concordant.learn``, alone or in a scikit-learn
-pipeline. A file is a zip with ``model.json`` (registered names, hyper-parameters, what was learnt) and, where there
-are numbers to keep, ``arrays.npz``. Classes come from the registries by name, never from a path in the file, and
-nothing is ever unpickled: a file can only set declared parameters and learnt values. What cannot be kept this way is
-refused when saving.
+A model is a method of aggregation or a recommender, fitted or not, or an estimator of ``concordant.learn``, alone or in
+a scikit-learn pipeline. A file is a zip with ``model.json`` (registered names, hyper-parameters, what was learnt) and,
+where there are numbers to keep, ``arrays.npz``. Classes come from the registries by name, never from a path in the
+file, and nothing is ever unpickled: a file can only set declared parameters and learnt values. What cannot be kept this
+way is refused when saving.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ from typing import IO, Any
 
 import numpy as np
 
-from concordant import memory, registry
+from concordant import memory
 from concordant.errors import ConcordantError, FormatError, InputError, ParameterError
 from concordant.files import replace_file
-from concordant.method import Method
 from concordant.params import params_of, values_of
+from concordant.registry import METHODS, RECOMMENDERS, Kind
+from concordant.settings import Settings
 from concordant.types import AnyArray
 
 FORMAT, VERSION = "concordant model", 1
 MEMBERS = {"model.json", "arrays.npz"}
 LARGEST = 1 << 32  # bytes a file may unpack into
+KINDS: dict[str, Kind[Any]] = {"method": METHODS, "recommender": RECOMMENDERS}  # by the word a file has for them
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
 
 File = str | os.PathLike[str] | IO[bytes]
 
 
 def save(model: Any, path: File, *, about: Mapping[str, object] | None = None) -> None:
-    """Save a method or an estimator, fitted or not, to a file; ``about`` is plain data to keep beside it."""
+    """Save a method, recommender or estimator, fitted or not, to a file; ``about`` is plain data to keep beside it."""
     arrays: dict[str, AnyArray] = {}
     description = _describe(model, arrays)
     if about:
@@ -84,32 +86,32 @@ def _opened(path: File, make: Callable[[dict[str, Any], dict[str, AnyArray]], An
 # ---- saving ----
 def _describe(model: Any, arrays: dict[str, AnyArray]) -> dict[str, Any]:
     description: dict[str, Any] = {"format": FORMAT, "version": VERSION}
-    if isinstance(model, Method):
-        description |= _describe_method(model)
+    if isinstance(model, Settings):
+        description |= _describe_settings(model)
         description["learnt"] = {name: _pack(name, value, arrays) for name, value in model.learnt.items()}
         return description
     from concordant.saving.estimators import Estimators, is_estimator
 
     if not is_estimator(model):
         raise InputError(
-            f"save() keeps methods and estimators, not {type(model).__name__}: write rankings and preferences with "
-            "cc.write()."
+            f"save() keeps methods, recommenders and estimators, not {type(model).__name__}: write rankings and "
+            "preferences with cc.write()."
         )
     description["estimator"] = Estimators().pack(model, "", arrays)
     description["scikit-learn"] = _sklearn_version()
     return description
 
 
-def _describe_method(method: Method) -> dict[str, Any]:
-    if not is_registered(method):
+def _describe_settings(model: Settings) -> dict[str, Any]:
+    if not is_registered(model):
         raise InputError(
-            f"{type(method).__name__} cannot be saved: "
+            f"{type(model).__name__} cannot be saved: "
             "the registry does not know this class, so load() could not find it."
         )
-    params = values_of(method)
-    if type(method)(**params) != method:
-        raise InputError(f"{method.name} cannot be saved: it holds more than its declared hyper-parameters.")
-    return {"method": method.name, "params": params}
+    params = values_of(model)
+    if type(model)(**params) != model:
+        raise InputError(f"{model.name} cannot be saved: it holds more than its declared hyper-parameters.")
+    return {model.word: model.name, "params": params}
 
 
 def _sklearn_version() -> str:
@@ -118,13 +120,14 @@ def _sklearn_version() -> str:
     return str(sklearn.__version__)
 
 
-def is_registered(method: Method) -> bool:
-    """Say whether the registry knows a method's class under its name."""
-    return _is_known(method.name) and registry.load(method.name) is type(method)
+def is_registered(model: Settings) -> bool:
+    """Say whether the registry knows a model's class under its name."""
+    kind = KINDS.get(model.word)
+    return kind is not None and _is_known(kind, model.name) and kind.load(model.name) is type(model)
 
 
-def _is_known(name: str) -> bool:
-    return name in registry.modules() or name in registry.METHODS.plugins()
+def _is_known(kind: Kind[Any], name: str) -> bool:
+    return name in kind.modules() or name in kind.plugins()
 
 
 def _pack(name: str, value: object, arrays: dict[str, AnyArray]) -> dict[str, Any]:
@@ -190,15 +193,16 @@ def _refuse_too_large(archive: zipfile.ZipFile) -> None:
 def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
     if "estimator" in description:
         return _rebuild_estimator(description["estimator"], str(description.get("scikit-learn")), arrays)
-    name, params = str(description["method"]), dict(description["params"])
-    if not _is_known(name):
-        raise ValueError(f"there is no method {name!r} here: install the package that has it")
-    cls = registry.load(name)
+    word = next((word for word in KINDS if word in description), "method")
+    name, params, kind = str(description[word]), dict(description["params"]), KINDS[word]
+    if not _is_known(kind, name):
+        raise ValueError(f"there is no {word} {name!r} here: install the package that has it")
+    cls = kind.load(name)
     for unknown in set(params) - {declared.name for declared in params_of(cls)}:
         raise ParameterError(f"{name} has no parameter {unknown!r}")
-    method = cls(**params)
+    model = cls(**params)
     learnt = {key: _unpack(key, packed, arrays) for key, packed in dict(description["learnt"]).items()}
-    return method.with_learnt(**learnt) if learnt else method
+    return model.with_learnt(**learnt) if learnt else model
 
 
 def _rebuild_estimator(packed: Mapping[str, Any], there: str, arrays: dict[str, AnyArray]) -> Any:

@@ -8,6 +8,7 @@ from concordant.kernels.twins.costs import *  # noqa: F403
 from concordant.kernels.twins.counts import *  # noqa: F403
 from concordant.kernels.twins.distance import *  # noqa: F403
 from concordant.kernels.twins.duels import *  # noqa: F403
+from concordant.kernels.twins.factorisation import *  # noqa: F403
 from concordant.kernels.twins.factors import *  # noqa: F403
 from concordant.kernels.twins.fields import *  # noqa: F403
 from concordant.kernels.twins.forest import *  # noqa: F403

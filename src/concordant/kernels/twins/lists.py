@@ -18,6 +18,7 @@ __all__ = [
     "list_net",
     "list_net_hessian_product",
     "mean_partitions",
+    "mean_partitions_bound",
     "mean_partitions_hessian_product",
 ]
 
@@ -55,6 +56,15 @@ def mean_partitions(scores: Floats, ptr: Int64s, tier: Int32s, factor: Floats, w
     ``factor`` multiplies the weights of stages; empty: all 1.
     """
     return _evaluate(scores, ptr, _stages(ptr, tier, factor, weight))
+
+
+def mean_partitions_bound(scores: Floats, ptr: Int64s, tier: Int32s, weight: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return what ``mean_partitions`` does, and a diagonal that bounds the second derivatives."""
+    stages = _stages(ptr, tier, None, weight)
+    loss, gradient = _evaluate(scores, ptr, stages)
+    chosen, is_choice = _log_sums(scores, stages), np.diff(stages.query, append=-1) == 0  # all but a query's last tier
+    own = (stages.weight * is_choice)[stages.of_position] * np.exp(scores - chosen[stages.of_position])
+    return loss, gradient, np.maximum(0.0, gradient + own)
 
 
 def mean_partitions_hessian_product(

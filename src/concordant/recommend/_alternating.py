@@ -1,0 +1,240 @@
+"""The solver of all factorisations: one side after the other, each row exactly, no learning rate.
+
+The score of agent u for item i is mean + b_u + c_i + p_u · q_i. With one side fixed, the quadratic of the loss
+(``_losses``) is a small least-squares problem per row of the other side: iteratively reweighted, alternating least
+squares. Up to 32 factors a row is solved exactly by Cholesky; with more, by a few steps of conjugate gradients from
+where it was, which cost as many products as there are factors instead of their square.
+
+With given ridges the answer is the mode of the posterior. With ``ridge="auto"`` it is its mean in a variational
+approximation: rows are Gaussian and independent, so a row sees the mean of the quadratic over what is uncertain of the
+other side (Lim and Teh 2007), and every column of factors has a prior whose strength is found from the data, as is
+the noise of ratings. What is minimised then is minus the evidence bound
+
+    E[loss] - n/2 log(noise) + sum over rows of KL(row | prior).
+
+It has many minima. The first sweeps find the mode with priors that let only strong factors grow, which lands in good
+ones more often than a random start (chosen on validation ratings of MovieLens 1M).
+
+Cost of a sweep: O(ratings · factors² + rows · factors³), or O(ratings · factors · steps).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from concordant import kernels
+from concordant.kernels.bundles import Rows, Side, StepsFrom, Terms
+from concordant.recommend._losses import Loss
+from concordant.recommend._observed import Observed
+from concordant.types import AnyArray, Floats
+
+EXACT = 32  # factors up to which rows are solved by Cholesky and keep whole covariances
+STEPS = 3  # of conjugate gradients otherwise
+HALVINGS = 8
+MODES = 5  # sweeps of a variational fit that find the mode first
+LOOSE = 2  # sweeps after them with weaker priors, before their strengths are found
+LOOSER = 3.0  # how much weaker
+OFF = 1e12  # a ridge that leaves nothing
+SMALLEST, LARGEST = 1e-6, 1e9  # strength of a prior
+
+
+@dataclass(frozen=True, eq=False)
+class Half:
+    """One side of a model: a row per agent or item (factors, then the bias), how sure it is, its ridge by column."""
+
+    row: AnyArray
+    spread: AnyArray
+    ridge: Floats
+
+    @property
+    def variance(self) -> AnyArray:
+        """The variances of every row, by column."""
+        size = self.row.shape[1]
+        if self.spread.shape[1] in (0, size):
+            return self.spread
+        return self.spread[:, np.cumsum(np.arange(1, size + 1)) - 1]
+
+    def second_moment(self) -> Floats:
+        """Return the sum of the expected squares of every column."""
+        total = (self.row.astype(np.float64) ** 2).sum(axis=0)
+        return np.asarray(total + self.variance.sum(axis=0, dtype=np.float64) if self.spread.shape[1] else total)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Both sides, the mean and, of a variational fit, one over the variance of the noise."""
+
+    agents: Half
+    items: Half
+    mean: float
+    noise: float = 1.0
+
+
+class Sweep(NamedTuple):
+    """How far a fit is: the sweep, of how many at most, the objective, and the metric on the validation set."""
+
+    number: int
+    of: int
+    objective: float
+    quality: float | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to fit: what the settings of a recommender say to the solver."""
+
+    loss: Callable[[float], Loss]  # of the noise
+    is_variational: bool
+    has_noise: bool
+    sweeps: int
+    tolerance: float
+    patience: int
+    threads: int
+    has_biases: bool
+    modes: int = MODES  # sweeps before a variational fit looks at uncertainty
+
+
+class Alternating:
+    """A fit in progress."""
+
+    def __init__(self, observed: Observed, plan: Plan, state: State) -> None:
+        self.observed, self.plan, self.state, self.sweep = observed, plan, state, 0
+        self.log_det, self.doubt = [0.0, 0.0], 0.0
+        self.quadratic = self._around()
+
+    def run(
+        self, quality: Callable[[State], float] | None = None, progress: Callable[[Sweep], None] | None = None
+    ) -> State:
+        """Sweep until the objective, or the quality on other data, no longer improves; return the best state."""
+        best, best_quality, last_best, before = self.state, -np.inf, 0, np.inf
+        for number in range(1, self.plan.sweeps + 1):
+            self.step()
+            objective, reached = self.objective(), None if quality is None else quality(self.state)
+            if progress is not None:
+                progress(Sweep(number, self.plan.sweeps, objective, reached))
+            if reached is None:
+                best = self.state
+                if abs(before - objective) <= self.plan.tolerance * abs(objective) and self._is_settled():
+                    break
+            elif reached > best_quality:
+                best, best_quality, last_best = self.state, reached, number
+            elif number - last_best >= self.plan.patience:
+                break
+            before = objective
+        return best
+
+    @property
+    def is_variational(self) -> bool:
+        """Whether uncertainty counts in this sweep."""
+        return self.plan.is_variational and self.sweep >= self.plan.modes
+
+    def step(self) -> None:
+        """Solve the agents, then the items, then the strengths of the priors and the noise."""
+        if self.is_variational and not self.state.items.spread.shape[1]:
+            looser = LOOSER if self.plan.modes else 1.0
+            agents, items = (_with_room(half, looser) for half in (self.state.agents, self.state.items))
+            self.state = replace(self.state, agents=agents, items=items)
+        self._solve(is_agents=True)
+        self._solve(is_agents=False)
+        if self.is_variational and self.sweep >= self.plan.modes + LOOSE * (self.plan.modes > 0):
+            self._learn_priors()
+        self.sweep += 1
+        if not self.plan.loss(1.0).is_smooth:
+            self.quadratic = self._around()  # the loss of the next sweep is another one
+
+    def _is_settled(self) -> bool:
+        """Whether no other objective is to come."""
+        return self.is_variational == self.plan.is_variational and self.sweep != self.plan.modes
+
+    def objective(self) -> float:
+        """Return what is minimised: the loss and half the ridge, or minus the evidence bound."""
+        state, total = self.state, self.quadratic.value
+        for half, log_det in zip((state.agents, state.items), self.log_det, strict=True):
+            used = half.ridge < OFF
+            total += 0.5 * float(half.ridge[used] @ half.second_moment()[used])
+            if half.spread.shape[1]:
+                n = len(half.row)
+                total += 0.5 * (log_det - n * float(np.log(half.ridge).sum()) - n * len(half.ridge))
+        if not state.items.spread.shape[1]:
+            return total
+        if self.plan.has_noise:
+            total -= 0.5 * self._n_ratings() * float(np.log(state.noise))
+        return total + 0.5 * self.doubt
+
+    # ---- one side ----
+    def _solve(self, *, is_agents: bool) -> None:
+        before, value = self.state, self.quadratic.value
+        side = self.observed.by_agent if is_agents else self.observed.by_item
+        own, other = (before.agents, before.items) if is_agents else (before.items, before.agents)
+        terms = Terms(self.quadratic.target, self.quadratic.curve)
+        rows = solve_rows(side, terms, own, other, before.mean, self.plan.threads)
+        self.log_det[0 if is_agents else 1], self.doubt = float(rows.log_det.sum()), float(rows.doubt.sum())
+        solved = replace(own, row=rows.row, spread=rows.spread)
+        self.state = _with(before, solved, is_agents=is_agents)
+        if is_agents and self.plan.loss(1.0).is_quadratic:
+            return  # the items see the same quadratic, whatever the scores are
+        self.quadratic = self._around()
+        if other.spread.shape[1] or self.plan.loss(1.0).is_quadratic or not self.plan.loss(1.0).is_smooth:
+            return
+        # The quadratic is no bound far away: go half the way back while the objective is above what it was.
+        goal = value + _penalty(own)
+        for _ in range(HALVINGS):
+            if self.quadratic.value + _penalty(solved) <= goal:
+                return
+            solved = replace(solved, row=(solved.row + own.row) / 2)
+            self.state = _with(before, solved, is_agents=is_agents)
+            self.quadratic = self._around()
+
+    def _around(self) -> Quadratic:
+        state, side = self.state, self.observed.by_agent
+        rows = state.agents.row, state.items.row
+        self._score = kernels.factor_scores(side.ptr, side.other, *rows, state.mean, self.plan.threads)
+        return self.plan.loss(state.noise).at(self._score, self.observed, self.sweep)
+
+    # ---- priors ----
+    def _learn_priors(self) -> None:
+        state = self.state
+        self.state = replace(state, agents=self._with_ridge(state.agents), items=self._with_ridge(state.items))
+        if self.plan.has_noise:
+            # Of the variance of scores, as much as squared errors have of the curves.
+            spread = 0.5 * self.doubt * self.quadratic.share / state.noise
+            noise = 0.5 * self._n_ratings() / max(self.quadratic.squared + spread, 1e-12)
+            self.doubt *= self.quadratic.share * noise / state.noise + 1 - self.quadratic.share
+            self.state = replace(self.state, noise=noise)
+        self.quadratic = self.plan.loss(self.state.noise).at(self._score, self.observed, self.sweep)
+
+    def _with_ridge(self, half: Half) -> Half:
+        found = np.clip(len(half.row) / np.maximum(half.second_moment(), 1e-300), SMALLEST, LARGEST)
+        if not self.plan.has_biases:
+            found[-1] = OFF
+        return replace(half, ridge=found)
+
+    def _n_ratings(self) -> float:
+        return float(self.observed.weight_by_entry.sum())
+
+
+def solve_rows(side: Side, terms: Terms, own: Half, other: Half, mean: float, threads: int) -> Rows:
+    """Return the rows of a side with the other fixed, exactly or nearly."""
+    if own.row.shape[1] - 1 <= EXACT:
+        return kernels.ridge_rows(side, terms, other.row, other.spread, own.ridge, mean, threads)
+    begin = StepsFrom(np.ascontiguousarray(own.row), STEPS)
+    return kernels.ridge_steps(side, terms, other.row, other.spread, own.ridge, mean, begin, threads)
+
+
+def _with_room(half: Half, looser: float) -> Half:
+    """Make room for the uncertainty of rows: whole covariances, or with many factors variances."""
+    size = half.row.shape[1]
+    columns = size * (size + 1) // 2 if size - 1 <= EXACT else size
+    return replace(half, ridge=half.ridge / looser, spread=np.zeros((len(half.row), columns), half.row.dtype))
+
+
+def _with(state: State, half: Half, *, is_agents: bool) -> State:
+    return replace(state, agents=half) if is_agents else replace(state, items=half)
+
+
+def _penalty(half: Half) -> float:
+    return 0.5 * float(half.ridge @ (half.row.astype(np.float64) ** 2).sum(axis=0))

@@ -1,0 +1,275 @@
+"""What all recommenders share: who and what is known, lists for agents, scores of held-out ratings, newcomers.
+
+A recommender is a frozen set of hyper-parameters; ``fit(prefs)`` returns a copy that knows agents and items. From then
+on ``recommend`` lists what an agent would like best, ``predict`` scores single items, ``score`` says how well held-out
+ratings are ranked, ``similar`` lists items like one, and ``fold_in`` gives the same model for other agents, of whom a
+few ratings are known, without fitting the items again.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from concordant import metrics
+from concordant.errors import InputError, NeedError
+from concordant.params import values_of
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.recommend._alternating import Sweep
+from concordant.recommend._observed import Observed
+from concordant.settings import Settings
+from concordant.types import AnyArray, Floats, Int32s, Int64s
+from concordant.vocabulary import Vocabulary, encode
+
+Progress = Callable[[Sweep], None]
+AT_ONCE = 1 << 22  # scores held at a time while lists are made
+NEWCOMER = "newcomer"
+_KNOWN = ("agent_labels", "item_labels", "seen_ptr", "seen_item")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommender(Settings):
+    """Base class of everything that recommends items to agents."""
+
+    word: ClassVar[str] = "recommender"
+    learns: ClassVar[tuple[str, ...]] = _KNOWN
+
+    # ---- fitting ----
+    def fit(
+        self,
+        prefs: Preferences,
+        *,
+        validation: Preferences | None = None,
+        start: Recommender | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Return a copy fitted to what agents said of items.
+
+        With ``validation``, further ratings by the same agents, fitting ends when their NDCG no longer rises, and the
+        best state is kept. ``start`` is a fitted model of the same class to go on from; agents and items may have been
+        added since. ``progress`` is called with a ``Sweep`` after each.
+        """
+        if start is not None and (type(start) is not type(self) or not start.learnt):
+            raise InputError(f"A fit of {self.name} goes on from a fitted {self.name} only: give another start.")
+        observed = Observed.of(prefs)
+        fitted = self._of(observed)
+        quality = None if validation is None else Watched(fitted, Observed.of(validation))
+        return fitted.with_learnt(**fitted._learn(observed, quality, start, progress))
+
+    def _of(self, observed: Observed) -> Self:
+        """Return a copy that knows agents, items and what each agent has seen."""
+        by_agent = observed.by_agent
+        return self.with_learnt(
+            agent_labels=tuple(observed.agents.labels),
+            item_labels=tuple(observed.items.labels),
+            seen_ptr=by_agent.ptr,
+            seen_item=by_agent.other,
+        )
+
+    @abstractmethod
+    def _learn(
+        self, observed: Observed, quality: Watched | None, start: Any, progress: Progress | None
+    ) -> dict[str, Any]:
+        """Return what ``fit`` learns beside labels."""
+
+    # ---- what it says ----
+    @abstractmethod
+    def _scores(self, agents: Int64s) -> Floats:
+        """Return the score of every item for these agents, agent x item."""
+
+    @abstractmethod
+    def _pair_scores(self, agent: Int32s, item: Int32s) -> Floats:
+        """Return the score of every (agent, item); -1 stands for one that is not known."""
+
+    @cached_property
+    def agents(self) -> Vocabulary:
+        """The agents it knows."""
+        return Vocabulary(self._known("agent_labels"))
+
+    @cached_property
+    def items(self) -> Vocabulary:
+        """The items it can recommend."""
+        return Vocabulary(self._known("item_labels"))
+
+    def predict(self, agent: object, item: object) -> Floats:
+        """Return the score of each row; an agent or item never seen counts as average."""
+        codes = [_codes(vocabulary, column) for vocabulary, column in ((self.agents, agent), (self.items, item))]
+        if len(codes[0]) != len(codes[1]):
+            raise InputError(f"There are {len(codes[0])} agents for {len(codes[1])} items: give one of each per row.")
+        return self._pair_scores(*codes)
+
+    def recommend(
+        self, agent: object = None, n: int = 10, *, exclude_seen: bool = True, items: Iterable[object] | None = None
+    ) -> Ranking:
+        """Return the ``n`` items with the highest scores for an agent, or for each of several, or of all (None).
+
+        Without ``exclude_seen`` what an agent has rated may come again; ``items`` are the only ones to choose from. For
+        one agent the ranking has one instance; for several, one per agent: ``ranking["ann"]``.
+        """
+        if n < 1:
+            raise InputError(f"n={n} items cannot be recommended: give a number of at least 1.")
+        single = isinstance(agent, str) or (agent is not None and not isinstance(agent, Iterable))
+        wanted = [agent] if single else None if agent is None else list(agent)  # type: ignore[call-overload]
+        if wanted is None:
+            codes = np.arange(len(self.agents))
+        else:
+            codes = np.array([self.agents.code(one, "agent") for one in wanted], np.int64)
+        single = single or (agent is None and len(self.agents) == 1)
+        allowed = None if items is None else np.array([self.items.code(one, "item") for one in items], np.int64)
+        parts = list(self._lists(codes, n, exclude_seen, allowed))
+        ptr = np.concatenate([[0], np.cumsum(np.concatenate([sizes for sizes, _, _ in parts]))]).astype(np.int64)
+        return Ranking(
+            vocabulary=self.items,
+            slot_ptr=ptr,
+            slot_item=np.concatenate([item for _, item, _ in parts]).astype(np.int32),
+            score=np.concatenate([score for _, _, score in parts]),
+            instances=None if single else Vocabulary(self.agents.take(codes)),
+            method=self.name,
+            params=values_of(self),
+        )
+
+    def _lists(
+        self, agents: Int64s, n: int, exclude_seen: bool, allowed: Int64s | None
+    ) -> Iterator[tuple[Int64s, Int64s, Floats]]:
+        """Yield, for some agents at a time, the length of every list, its items, best first, and their scores."""
+        width = len(self.items)
+        seen_ptr, seen_item = self._known("seen_ptr"), self._known("seen_item")
+        at_once = max(1, AT_ONCE // max(width, 1))
+        for begin, end in pairwise([*range(0, len(agents), at_once), len(agents)]) if len(agents) else ():
+            some = agents[begin:end]
+            score = self._scores(some)
+            if exclude_seen:
+                sizes = seen_ptr[some + 1] - seen_ptr[some]
+                first = np.concatenate([[0], np.cumsum(sizes)])
+                entry = np.repeat(seen_ptr[some] - first[:-1], sizes) + np.arange(first[-1])
+                score[np.repeat(np.arange(len(some)), sizes), seen_item[entry]] = -np.inf
+            if allowed is not None:
+                others = np.ones(width, bool)
+                others[allowed] = False
+                score[:, others] = -np.inf
+            item = _best(score, min(n, width))
+            found = np.take_along_axis(score, item, axis=1)
+            kept = np.isfinite(found)
+            yield kept.sum(axis=1), item[kept], found[kept]
+
+    def score(self, prefs: Preferences, metric: str = "ndcg@10") -> float:
+        """Return how well the items of held-out ratings are ranked: the mean of a metric over agents."""
+        return float(metrics.mean(self.by_agent(prefs, [metric])[metric]))
+
+    def by_agent(self, prefs: Preferences, wanted: Sequence[str]) -> dict[str, Floats]:
+        """Return metrics of the ranking of every agent's items in held-out ratings, in the order of ``prefs.agents``.
+
+        The ratings are the labels; of preferences without any, the items an agent puts first are relevant. Equal scores
+        count as the mean over their orders; NaN for agents who say nothing.
+        """
+        watched = Watched(self, Observed.of(prefs), tuple(wanted))
+        return watched.values(self._pair_scores(watched.agent, watched.item))
+
+    def similar(self, item: object, n: int = 10) -> Ranking:
+        """Return the items most like one, by the cosine between what was learnt of both."""
+        raise NeedError(
+            f"{self.name} learns nothing that says which items are alike: use pmf, or another factorisation."
+        )
+
+    def fold_in(self, ratings: Mapping[Any, float] | Preferences) -> Self:
+        """Return the same model for other agents, found from a few ratings each, the items as they are.
+
+        ``ratings`` is what one newcomer said of items ({"Heat": 5, …}), or preferences by several. Items the model does
+        not know say nothing.
+        """
+        if isinstance(ratings, Preferences):
+            prefs = ratings
+        else:
+            if not ratings:
+                raise InputError("A newcomer without ratings cannot be folded in: use recommend of popular.")
+            prefs = Preferences.from_ratings([NEWCOMER] * len(ratings), list(ratings), list(ratings.values()))
+        known = [label for label in prefs.items.labels if label in self.items]
+        if not known:
+            raise InputError("The model knows none of these items: name items as the ratings it was fitted to did.")
+        observed = Observed.of(prefs if len(known) == prefs.n_items else prefs.select(items=known))
+        moved = _renumbered(observed, self.items)
+        return self._of(moved).with_learnt(**self._fold(moved))
+
+    @abstractmethod
+    def _fold(self, observed: Observed) -> dict[str, Any]:
+        """Return what a model of other agents learns."""
+
+    def _known(self, name: str) -> Any:
+        if name not in vars(self):
+            raise NeedError(f"This {self.name} is not fitted: call fit(prefs), or load a model.")
+        return vars(self)[name]
+
+
+class Watched:
+    """Held-out ratings of agents, to see how well a model ranks them."""
+
+    def __init__(self, model: Recommender, observed: Observed, wanted: Sequence[str] = ("ndcg@10",)) -> None:
+        self.agent, self.item = observed.known_to(model.agents, model.items)
+        self.n, self.group, self.wanted = len(observed.agents), observed.agent, list(wanted)
+        label = observed.value
+        if label is None:
+            first = observed.tier[observed.ptr[:-1][np.diff(observed.ptr) > 0]]
+            label = (observed.tier == first[np.unique(observed.ballot, return_inverse=True)[1]]).astype(np.float64)
+        self.label: Floats = label - min(0.0, float(label.min(initial=0.0)))  # of -10 … 10 the worst is worth nothing
+
+    def values(self, score: Floats) -> dict[str, Floats]:
+        """Return the metrics of every agent for scores of the entries."""
+        found = metrics.evaluate_arrays(score, self.label, self.group, self.wanted, ties="average")
+        present = np.flatnonzero(np.bincount(self.group, minlength=self.n))
+        out = {}
+        for name, values in found.items():
+            out[name] = np.full(self.n, np.nan)
+            out[name][present] = values  # entries stand by agent: groups come in the order of their codes
+        return out
+
+    def quality(self, score: Floats) -> float:
+        """Return the mean of the first metric."""
+        found = metrics.evaluate_arrays(score, self.label, self.group, self.wanted[:1], ties="average")
+        return float(metrics.mean(found[self.wanted[0]]))
+
+
+def _best(score: Floats, n: int) -> Int64s:
+    """Return the places of the n largest of every row, the largest first, equal ones in their order."""
+    width = score.shape[1]
+    if n < width:
+        found = np.argpartition(-score, n - 1, axis=1)[:, :n]
+        found.sort(axis=1)
+    else:
+        found = np.broadcast_to(np.arange(width), score.shape)
+    order = np.argsort(-np.take_along_axis(score, found, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1)
+
+
+def _codes(vocabulary: Vocabulary, column: object) -> Int32s:
+    codes, labels = encode(column)
+    return vocabulary.codes(labels)[codes]
+
+
+def _renumbered(observed: Observed, items: Vocabulary) -> Observed:
+    """Return the same ballots over the items of a model, all of which it knows."""
+    code = items.codes(observed.items.labels)
+    return Observed(
+        observed.agents,
+        items,
+        observed.ptr,
+        observed.tier,
+        observed.weight,
+        observed.value,
+        observed.agent_of_ballot,
+        code[observed.item],
+    )
+
+
+def cosines(rows: AnyArray, one: int) -> Floats:
+    """Return the cosine between a row and every row; 0 where one of them is nothing."""
+    length = np.sqrt((rows * rows).sum(axis=1))
+    product = rows @ rows[one]
+    scale = length * length[one]
+    return np.asarray(np.divide(product, scale, out=np.zeros(len(rows)), where=scale > 0), np.float64)

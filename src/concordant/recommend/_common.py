@@ -1,0 +1,29 @@
+"""Recommenders that say the same to everybody: a score per item, whoever asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from concordant.recommend._base import Recommender
+from concordant.recommend._observed import Observed
+from concordant.types import Floats, Int32s, Int64s
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommonRecommender(Recommender):
+    """Base of recommenders without a person: what one agent gets, all get, but for what each has seen."""
+
+    learns: ClassVar[tuple[str, ...]] = (*Recommender.learns, "item_score")
+
+    def _scores(self, agents: Int64s) -> Floats:
+        return np.tile(self._known("item_score"), (len(agents), 1))
+
+    def _pair_scores(self, agent: Int32s, item: Int32s) -> Floats:
+        score = self._known("item_score")
+        return np.append(score, score.min(initial=0.0))[item]  # an item nobody met is as good as the worst
+
+    def _fold(self, observed: Observed) -> dict[str, Any]:
+        return {}

@@ -1,0 +1,209 @@
+"""Recommenders whose scores are mean + bias of the agent + bias of the item + product of hidden factors."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from concordant import kernels
+from concordant.kernels.bundles import Terms
+from concordant.params import param
+from concordant.ranking import Ranking
+from concordant.recommend import _alternating as alternating
+from concordant.recommend._alternating import Alternating, Half, Plan, State
+from concordant.recommend._base import Progress, Recommender, Watched, cosines
+from concordant.recommend._losses import Loss
+from concordant.recommend._observed import Observed
+from concordant.types import AnyArray, Floats, Int32s, Int64s
+
+FIRST_RIDGE = 12.0
+FOLDS = 20  # steps at most for a newcomer, where the loss is no quadratic
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorRecommender(Recommender):
+    """Base of the factorisations: rows of factors and biases of both sides, and what to do with them."""
+
+    learns: ClassVar[tuple[str, ...]] = (
+        *Recommender.learns,
+        *("mean", "of_agent", "of_item", "item_spread", "agent_ridge", "item_ridge", "noise"),
+    )
+
+    factors: int = param(10, "number of hidden factors", low=1, high=1000)
+    precision: str = param("double", "size of the numbers that are kept", choices=("double", "single"))
+    threads: int = param(0, "threads that solve rows; 0 for all processors", low=0)
+    seed: int = param(0, "seed of the random start", low=0)
+
+    def complete(self) -> Floats:
+        """Return the score of every item for every agent, agents x items in the order of the vocabularies."""
+        return self._scores(np.arange(len(self.agents)))
+
+    def similar(self, item: object, n: int = 10) -> Ranking:
+        """Return the items most like one, by the cosine between their factors."""
+        code = self.items.code(item, "item")
+        found = cosines(self._known("of_item")[:, :-1].astype(np.float64), code)
+        found[code] = -np.inf
+        best = np.argsort(-found, kind="stable")[: min(n, len(found) - 1)]
+        return Ranking(self.items, np.array([0, len(best)]), best.astype(np.int32), found[best], method=self.name)
+
+    # ---- scores ----
+    def _scores(self, agents: Int64s) -> Floats:
+        of_agent, of_item = self._known("of_agent")[agents], self._known("of_item")
+        product = of_agent[:, :-1] @ of_item[:, :-1].T
+        score: Floats = product.astype(np.float64, copy=False)
+        score += self._known("mean") + of_agent[:, -1:]
+        score += of_item[:, -1]
+        return score
+
+    def _pair_scores(self, agent: Int32s, item: Int32s) -> Floats:
+        of_agent, of_item = (
+            np.vstack([self._known(name), np.zeros((1, self._width), self._dtype)]) for name in ("of_agent", "of_item")
+        )  # the row of strangers is the last one, where -1 points
+        product = np.einsum("ed,ed->e", of_agent[agent, :-1], of_item[item, :-1])
+        return np.asarray(self._known("mean") + product + of_agent[agent, -1] + of_item[item, -1], np.float64)
+
+    # ---- what the solvers share ----
+    @property
+    def _width(self) -> int:
+        return self.factors + 1
+
+    @property
+    def _dtype(self) -> type:
+        return np.float32 if self.precision == "single" else np.float64
+
+    def _first_rows(self, rng: np.random.Generator, n: int, scale: float) -> AnyArray:
+        rows = np.zeros((n, self._width))
+        rows[:, :-1] = rng.normal(0.0, scale, (n, self.factors))
+        return rows.astype(self._dtype)
+
+    def _carried(self, rows: AnyArray, start: FactorRecommender, name: str, labels: str) -> AnyArray:
+        """Take over the rows of an earlier model for those it knows."""
+        theirs = start._known(name)
+        if theirs.shape[1] != rows.shape[1]:
+            return rows
+        known = getattr(start, labels).codes(getattr(self, labels).labels)
+        rows = rows.copy()
+        rows[known >= 0] = theirs[known[known >= 0]]
+        return rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlternatingRecommender(FactorRecommender):
+    """Base of the factorisations that the alternating solver fits: they say what their loss is."""
+
+    ridge: float | str = param(
+        "auto",
+        "strength of the prior on the factors; auto: found from the data, and scores are means over what is uncertain",
+        low=1e-6,
+        words=("auto",),
+    )
+    bias_ridge: float = param(4.0, "strength of the prior on the biases, where ridge is a number", low=1e-6)
+    biases: bool = param(True, "whether agents and items have a bias beside their factors")
+    sweeps: int = param(50, "how often both sides are solved at most", low=1)
+    tolerance: float = param(1e-6, "relative change of the objective at which a fit ends", low=0.0)
+    patience: int = param(5, "sweeps without a better validation before a fit ends", low=1)
+
+    @abstractmethod
+    def _loss(self, noise: float) -> Loss:
+        """Return the loss, of a variational fit at this noise (one over its variance)."""
+
+    @property
+    def _has_noise(self) -> bool:
+        """Whether the loss holds squared errors, whose noise a variational fit finds."""
+        return True
+
+    @property
+    def _centre(self) -> Callable[[Observed], float]:
+        """What ``mean`` is: the mean rating, unless scores are compared only."""
+        return lambda observed: float(np.average(observed.ratings(self.name), weights=observed.weight_by_entry))
+
+    def _plan(self, start: Any = None) -> Plan:
+        return Plan(
+            loss=self._loss,
+            is_variational=self.ridge == "auto",
+            has_noise=self._has_noise,
+            sweeps=self.sweeps,
+            tolerance=self.tolerance,
+            patience=self.patience,
+            threads=self.threads,
+            has_biases=self.biases,
+            modes=0 if self._goes_on(start) else alternating.MODES,
+        )
+
+    def _learn(
+        self, observed: Observed, quality: Watched | None, start: Any, progress: Progress | None
+    ) -> dict[str, Any]:
+        fit = Alternating(observed, self._plan(start), self._start(observed, start))
+
+        def reached(state: State) -> float:
+            assert quality is not None
+            model = self.with_learnt(**_learnt(state))
+            return quality.quality(model._pair_scores(quality.agent, quality.item))
+
+        return _learnt(fit.run(None if quality is None else reached, progress))
+
+    def _start(self, observed: Observed, start: Any) -> State:
+        rng, centre = np.random.default_rng(self.seed), self._centre(observed)
+        noise = 1.0
+        if self.ridge == "auto" and self._has_noise:
+            noise = 1 / max(float(np.var(observed.ratings(self.name))), 1e-12)
+        scale = noise**-0.25  # of factors whose products are of the size of the ratings
+        items = self._first_rows(rng, len(observed.items), 0.1 * scale)
+        agents: AnyArray = np.zeros((len(observed.agents), self._width), self._dtype)
+        ridges = [self._ridge_by_column(noise)] * 2
+        if start is not None:
+            agents = self._carried(agents, start, "of_agent", "agents")
+            items = self._carried(items, start, "of_item", "items")
+            if self._goes_on(start):
+                ridges, noise = [start._known("agent_ridge"), start._known("item_ridge")], start._known("noise")
+        nothing: list[AnyArray] = [np.zeros((len(rows), 0), self._dtype) for rows in (agents, items)]
+        return State(Half(agents, nothing[0], ridges[0]), Half(items, nothing[1], ridges[1]), centre, noise)
+
+    def _goes_on(self, start: Any) -> bool:
+        """Whether a variational fit has found its priors in an earlier one."""
+        return start is not None and self.ridge == start.ridge == "auto" and start.factors == self.factors
+
+    def _ridge_by_column(self, noise: float) -> Floats:
+        """Return the ridge at the start: as given, or for a variational fit one that lets only strong factors grow."""
+        found = np.full(self._width, FIRST_RIDGE * noise**0.5 if isinstance(self.ridge, str) else float(self.ridge))
+        found[-1] = self.bias_ridge * (noise if isinstance(self.ridge, str) else 1.0)
+        if not self.biases:
+            found[-1] = alternating.OFF
+        return found
+
+    def _fold(self, observed: Observed) -> dict[str, Any]:
+        """Solve the rows of other agents, the items fixed: one step, or a few where the loss is no quadratic."""
+        items = Half(self._known("of_item"), self._known("item_spread"), self._known("item_ridge"))
+        n, mean, noise = len(observed.agents), self._known("mean"), self._known("noise")
+        agents = Half(np.zeros((n, self._width), self._dtype), np.zeros((n, 0)), self._known("agent_ridge"))
+        loss, side = self._loss(noise), observed.by_agent
+        first = self._loss_for_start(noise)
+        for step in range(1 + (0 if loss.is_quadratic else FOLDS)):
+            score = kernels.factor_scores(side.ptr, side.other, agents.row, items.row, mean, 1)
+            found = (first if step == 0 else loss).at(score, observed, step)
+            terms = Terms(found.target, found.curve)
+            before = agents.row
+            agents = replace(agents, row=alternating.solve_rows(side, terms, agents, items, mean, 1).row)
+            if np.abs(agents.row - before).max(initial=0.0) < 1e-6:
+                break
+        return {"of_agent": agents.row}
+
+    def _loss_for_start(self, noise: float) -> Loss:
+        """Return the loss of a newcomer's first step: a convex one where there is a choice."""
+        return self._loss(noise)
+
+
+def _learnt(state: State) -> dict[str, Any]:
+    return {
+        "mean": state.mean,
+        "noise": float(state.noise),
+        "of_agent": state.agents.row,
+        "of_item": state.items.row,
+        "item_spread": state.items.spread,
+        "agent_ridge": state.agents.ridge,
+        "item_ridge": state.items.ridge,
+    }

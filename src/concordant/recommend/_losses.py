@@ -1,0 +1,177 @@
+"""Losses of factorisations: value, and by entry a quadratic around given scores.
+
+A factorisation replaces its loss by the quadratic slope d + curve d² / 2 in the change d of every score, which is
+curve f² / 2 - target f in the score itself, and solves that exactly, one side after the other (``_alternating``). For
+squared errors the quadratic is the loss itself, whatever the scores; for the others a curve that bounds the second
+derivatives from above keeps steps short enough, nearly always, to go down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from concordant import kernels
+from concordant.recommend._observed import Observed
+from concordant.types import Floats, Int32s, Int64s
+
+
+class Quadratic(NamedTuple):
+    """A loss around the present scores: its value, and the terms of its quadratic (``curve`` may be one for all).
+
+    ``squared`` is half the weighted sum of squared errors, ``share`` what they have of the curves: for the noise.
+    """
+
+    value: float
+    target: Floats
+    curve: Floats
+    squared: float = 0.0
+    share: float = 0.0
+
+    @classmethod
+    def around(cls, score: Floats, value: float, slope: Floats, curve: Floats) -> Quadratic:
+        """Make the quadratic of a loss with this slope and curve."""
+        return cls(value, curve * score - slope, curve)
+
+
+class Loss(Protocol):
+    """A loss of scores, as the solver sees it: whether it is its own quadratic, and has second derivatives at all."""
+
+    @property
+    def is_quadratic(self) -> bool: ...
+
+    @property
+    def is_smooth(self) -> bool: ...
+
+    def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
+        """Return value and quadratic at these scores."""
+
+
+@dataclass(frozen=True)
+class RatingLoss:
+    """``squared`` (r - f)² / 2 of every rating, plus ``listwise`` times minus the log-likelihood of choosing tiers.
+
+    Tiers are chosen one after the other, each worth the mean of its members (ordered partitions), or item by item in
+    the order of the entries (``is_strict``: Plackett and Luce, blind to ties).
+    """
+
+    squared: float = 1.0
+    listwise: float = 0.0
+    is_strict: bool = False
+    name: str = "pmf"
+    is_smooth: bool = True
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether the loss is its own quadratic."""
+        return not self.listwise
+
+    def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
+        """Return value and quadratic at these scores."""
+        if not self.squared:
+            return self._stages(score, observed)
+        rating = observed.ratings(self.name)
+        error = score - rating
+        if observed.has_unit_weights:
+            half, curve = 0.5 * float(error @ error), np.array([self.squared])
+        else:
+            half = 0.5 * float((observed.weight_by_entry * error) @ error)
+            curve = self.squared * observed.weight_by_entry
+        whole = Quadratic(self.squared * half, curve * rating, curve, half, 1.0)
+        if not self.listwise:
+            return whole
+        stages = self._stages(score, observed)
+        total = curve + stages.curve
+        share = float(np.broadcast_to(curve, len(score)).sum() / total.sum())
+        return Quadratic(whole.value + stages.value, whole.target + stages.target, total, half, share)
+
+    def _stages(self, score: Floats, observed: Observed) -> Quadratic:
+        tier = observed.places if self.is_strict else observed.tier
+        loss, slope, curve = kernels.mean_partitions_bound(score, observed.ptr, tier, observed.weight)
+        return Quadratic.around(score, self.listwise * float(loss.sum()), self.listwise * slope, self.listwise * curve)
+
+
+@dataclass(frozen=True)
+class PairLoss:
+    """Squared hinge over pairs of a ballot: max(0, 1 - lead)², the mean over its pairs times its number of entries.
+
+    The curve of an entry is twice the diagonal of the second derivatives, were all its pairs within the margin: an
+    upper bound, because (a - b)² <= 2 a² + 2 b².
+    """
+
+    is_quadratic: bool = False
+    is_smooth: bool = True
+
+    def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
+        """Return value and quadratic at these scores."""
+        sizes = np.diff(observed.ptr)
+        rivals = np.repeat(sizes, sizes) - _tier_sizes(observed.ptr, observed.tier)  # of an entry, in other tiers
+        pairs = np.add.reduceat(rivals, observed.ptr[:-1]) / 2 * (sizes > 0)
+        scale = np.divide(observed.weight * sizes, pairs, out=np.zeros(len(sizes)), where=pairs > 0)
+        value, slope = kernels.squared_hinge_terms(score, observed.ptr, observed.tier, scale)
+        return Quadratic.around(score, float(value), slope, 4 * np.repeat(scale, sizes) * rivals)
+
+
+@dataclass(frozen=True)
+class NDCGLoss:
+    """A convex bound of 1 - NDCG: the largest sum over all orders of the loss of the order and its lead in score.
+
+    With c(j) = (j + 1)^-1/4 an order p of a ballot scores sum_j c(j) f_p(j). The loss is the maximum over p of
+    1 - NDCG@k(p) + score(p) - score(order by rating), found as an assignment of items to places. It has no second
+    derivative: the curve rises with the square root of the sweeps, which makes ever shorter subgradient steps. Of a
+    ballot with more than ``longest`` entries as many are drawn anew in every sweep.
+    """
+
+    depth: int = 10
+    longest: int = 100
+    seed: int = 0
+    is_quadratic: bool = False
+    is_smooth: bool = False
+
+    def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
+        """Return value, a subgradient and the curve of this sweep."""
+        rng = np.random.default_rng([self.seed, sweep])
+        slope, curve, value = np.zeros(len(score)), np.zeros(len(score)), 0.0
+        gain = 2 ** (observed.ratings("cofi-rank") - observed.ratings("cofi-rank").max()) if len(score) else score
+        for ballot, (begin, end) in enumerate(zip(observed.ptr[:-1].tolist(), observed.ptr[1:].tolist(), strict=True)):
+            entry = np.arange(begin, end)
+            if len(entry) > self.longest:
+                entry = np.sort(rng.choice(entry, self.longest, replace=False))
+            if len(entry) < 2 or observed.tier[entry[0]] == observed.tier[entry[-1]]:
+                continue
+            loss, own = _assigned(score[entry], gain[entry], self.depth)
+            times = float(observed.weight[ballot])
+            value += times * loss
+            slope[entry] = times * own
+            curve[entry] = times * np.sqrt(1.0 + sweep)
+        return Quadratic.around(score, value, slope, curve)
+
+
+def _assigned(score: Floats, gain: Floats, depth: int) -> tuple[float, Floats]:
+    """Return the margin loss of one ballot and its subgradient; of tied ratings the better scores stand first."""
+    from scipy.optimize import linear_sum_assignment
+
+    n = len(score)
+    place = np.arange(n)
+    lead, discount = (place + 1.0) ** -0.25, np.where(place < depth, 1 / np.log2(place + 2), 0.0)
+    ideal = np.lexsort((-score, -gain))
+    best = float(gain[ideal] @ discount)
+    worth = np.outer(score, lead) - np.outer(gain, discount) / best
+    item, at = linear_sum_assignment(worth, maximize=True)
+    place_of = np.empty(n, np.int64)
+    place_of[item] = at
+    slope: Floats = lead[place_of].astype(np.float64)
+    slope[ideal] -= lead
+    return max(0.0, 1.0 + float(worth[item, at].sum() - score[ideal] @ lead)), slope
+
+
+def _tier_sizes(ptr: Int64s, tier: Int32s) -> Int64s:
+    """Return of every entry how many of its ballot share its tier."""
+    begins = np.ones(len(tier), bool)
+    begins[1:] = tier[1:] != tier[:-1]
+    begins[ptr[:-1][np.diff(ptr) > 0]] = True
+    start = np.flatnonzero(begins)
+    sizes = np.diff(np.append(start, len(tier)))
+    return np.repeat(sizes, sizes)

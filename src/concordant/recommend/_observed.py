@@ -1,0 +1,99 @@
+"""Ballots by agent in the two orders a factorisation walks through them: by agent, and by item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from concordant.errors import InputError, NeedError
+from concordant.gather import segment_index
+from concordant.kernels.bundles import Side
+from concordant.preferences import Preferences
+from concordant.types import Floats, Int32s, Int64s
+from concordant.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """What agents said of items: ballots stand by agent, ballot b owns entries ``ptr[b]:ptr[b + 1]``, best first."""
+
+    agents: Vocabulary
+    items: Vocabulary
+    ptr: Int64s
+    tier: Int32s
+    weight: Floats
+    value: Floats | None
+    agent_of_ballot: Int32s
+    item: Int32s
+
+    @classmethod
+    def of(cls, prefs: Preferences) -> Observed:
+        """Sort the ballots by agent; what stands in several instances is several ballots of the agent."""
+        if prefs.agents is None or prefs.agent is None:
+            raise NeedError(
+                "Recommending needs to know who said what: build the preferences with agent=, or name an agent column."
+            )
+        if not len(prefs.item):
+            raise InputError("There are no ratings to fit: give at least one.")
+        value = None if prefs.value is None else prefs.value if prefs.scale == "rating" else -prefs.value
+        ptr, agent, whole = prefs.indptr, prefs.agent, (prefs.item, prefs.tier, value)
+        weight = prefs.weight
+        if (agent[1:] < agent[:-1]).any():
+            order = np.argsort(agent, kind="stable")
+            sizes = np.diff(ptr)[order]
+            moved = np.concatenate([[0], np.cumsum(sizes)])
+            entry = np.repeat(ptr[:-1][order] - moved[:-1], sizes) + np.arange(moved[-1])
+            ptr, agent, weight = moved, agent[order], weight[order]
+            whole = (prefs.item[entry], prefs.tier[entry], None if value is None else value[entry])
+        return cls(prefs.agents, prefs.items, ptr, whole[1], weight, whole[2], agent, whole[0])
+
+    def known_to(self, agents: Vocabulary, items: Vocabulary) -> tuple[Int32s, Int32s]:
+        """Return agent and item of every entry by the codes of a model, -1 for those it does not know."""
+        agent, item = agents.codes(self.agents.labels), items.codes(self.items.labels)
+        return agent[self.agent], item[self.item]
+
+    @cached_property
+    def weight_by_entry(self) -> Floats:
+        """How many times every entry counts."""
+        return np.repeat(self.weight, np.diff(self.ptr))
+
+    @cached_property
+    def has_unit_weights(self) -> bool:
+        """Whether every ballot counts once."""
+        return bool((self.weight == 1.0).all())
+
+    @cached_property
+    def places(self) -> Int32s:
+        """Tiers that are all different: every entry is alone, in the order of the data."""
+        return np.arange(len(self.item), dtype=np.int32)
+
+    @cached_property
+    def agent(self) -> Int32s:
+        """The agent of every entry."""
+        return np.repeat(self.agent_of_ballot, np.diff(self.ptr))
+
+    @cached_property
+    def by_agent(self) -> Side:
+        """The entries of every agent."""
+        ptr = np.searchsorted(self.agent, np.arange(len(self.agents) + 1)).astype(np.int64)
+        return Side(ptr, self.item, np.arange(len(self.item)))
+
+    @cached_property
+    def by_item(self) -> Side:
+        """The entries of every item."""
+        entry = np.argsort(self.item, kind="stable")
+        ptr = np.searchsorted(self.item[entry], np.arange(len(self.items) + 1)).astype(np.int64)
+        return Side(ptr, self.agent[entry], entry)
+
+    @cached_property
+    def ballot(self) -> Int64s:
+        """The ballot of every entry."""
+        return segment_index(self.ptr).astype(np.int64)
+
+    def ratings(self, name: str) -> Floats:
+        """Return the rating of every entry, or say who needs ratings."""
+        if self.value is None:
+            raise NeedError(f"{name} learns from ratings, and here are rankings: use plackett-luce-mf, or beta=1.")
+        return self.value

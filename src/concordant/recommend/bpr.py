@@ -1,0 +1,123 @@
+"""Bayesian personalised ranking: an agent prefers what it has seen to what it has not, log(1 + exp(-lead)) each.
+
+f(u, i) = c_i + p_u · q_i. In every pass each item an agent has met is compared with one drawn at random: an item the
+agent has not seen (``contrast="unseen"``: for clicks and purchases, where being there is what counts), or one it rated
+lower (``"rated"``: pairs of its own ratings). A pair takes one stochastic step; pairs come in random order.
+
+Cost: O(ratings · factors) a pass, on one processor: steps depend on each other. Reference: S. Rendle, C. Freudenthaler,
+Z. Gantner and L. Schmidt-Thieme, BPR: Bayesian personalized ranking from implicit feedback, UAI 2009.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from concordant import kernels
+from concordant.params import param
+from concordant.recommend._alternating import Sweep
+from concordant.recommend._base import Progress, Watched
+from concordant.recommend._factors import FactorRecommender
+from concordant.recommend._observed import Observed
+from concordant.types import Int32s, Int64s
+
+TRIES = 20  # draws until an item is one the agent has not seen
+FOLDS = 100  # passes over the few pairs of a newcomer
+
+
+@dataclass(frozen=True, kw_only=True)
+class BPR(FactorRecommender):
+    """What an agent has seen before what it has not, by stochastic steps on pairs."""
+
+    contrast: str = param("unseen", "what items are compared with", choices=("unseen", "rated"))
+    rate: float = param(0.05, "length of a step", low=1e-9, high=1.0)
+    ridge: float = param(0.01, "how fast factors and biases shrink", low=0.0, high=1.0)
+    passes: int = param(50, "passes over all pairs at most", low=1)
+    patience: int = param(5, "passes without a better validation before a fit ends", low=1)
+
+    def _learn(
+        self, observed: Observed, quality: Watched | None, start: Any, progress: Progress | None
+    ) -> dict[str, Any]:
+        rng = np.random.default_rng(self.seed)
+        rows = [self._first_rows(rng, len(side), 0.1) for side in (observed.agents, observed.items)]
+        if start is not None:
+            carried = (("of_agent", "agents"), ("of_item", "items"))
+            rows = [self._carried(own, start, *names) for own, names in zip(rows, carried, strict=True)]
+        best, best_quality, last_best = _learnt(*rows), -np.inf, 0
+        for number in range(1, self.passes + 1):
+            pairs = _draw(observed, self.contrast, rng)
+            of_agent, of_item, loss = kernels.pair_steps(*pairs, rows[0], rows[1], self.rate, self.ridge)
+            rows = [of_agent, of_item]
+            reached = None
+            if quality is not None:
+                model = self.with_learnt(**_learnt(*rows))
+                reached = quality.quality(model._pair_scores(quality.agent, quality.item))
+            if progress is not None:
+                progress(Sweep(number, self.passes, loss, reached))
+            if reached is None or reached > best_quality:
+                best, best_quality, last_best = _learnt(*rows), reached or 0.0, number
+            elif number - last_best >= self.patience:
+                break
+        return best
+
+    def _fold(self, observed: Observed) -> dict[str, Any]:
+        """Take many small steps on the newcomers' pairs; what they do to the items is forgotten."""
+        rng = np.random.default_rng(self.seed)
+        of_agent, of_item = self._first_rows(rng, len(observed.agents), 0.0), self._known("of_item")
+        for _ in range(FOLDS):
+            of_agent, _, _ = kernels.pair_steps(
+                *_draw(observed, self.contrast, rng), of_agent, of_item, self.rate, self.ridge
+            )
+        return {"of_agent": of_agent}
+
+
+def _learnt(of_agent: Any, of_item: Any) -> dict[str, Any]:
+    return {"mean": 0.0, "of_agent": of_agent, "of_item": of_item}
+
+
+def _draw(observed: Observed, contrast: str, rng: np.random.Generator) -> tuple[Int32s, Int32s, Int32s]:
+    """Draw for every entry an item to compare it with; return agents, better and worse items in random order."""
+    entry = rng.permutation(len(observed.item))
+    agent, better = observed.agent[entry], observed.item[entry]
+    if contrast == "rated":
+        end, tier_end = observed.ptr[1:][observed.ballot], _tier_end(observed)
+        worse_from, worse_to = tier_end[entry], end[entry]
+        drawn = worse_from + (rng.random(len(entry)) * (worse_to - worse_from)).astype(np.int64)
+        kept = worse_from < worse_to
+        worse = observed.item[np.minimum(drawn, len(observed.item) - 1)].astype(np.int64)
+    else:
+        worse, kept = _unseen(observed, agent, rng)
+    return (
+        np.ascontiguousarray(agent[kept]),
+        np.ascontiguousarray(better[kept]),
+        np.ascontiguousarray(worse[kept].astype(np.int32)),
+    )
+
+
+def _unseen(observed: Observed, agent: Int32s, rng: np.random.Generator) -> tuple[Int64s, Any]:
+    """Draw an item each of these agents has not seen; say where one was found."""
+    n = len(observed.items)
+    seen = np.unique(observed.agent.astype(np.int64) * n + observed.item)
+    worse, open_ = np.zeros(len(agent), np.int64), np.ones(len(agent), bool)
+    for _ in range(TRIES):
+        where = np.flatnonzero(open_)
+        if not len(where):
+            break
+        drawn = rng.integers(0, n, len(where))
+        key = agent[where].astype(np.int64) * n + drawn
+        at = np.minimum(np.searchsorted(seen, key), len(seen) - 1)
+        fresh = seen[at] != key
+        worse[where[fresh]] = drawn[fresh]
+        open_[where[fresh]] = False
+    return worse, ~open_
+
+
+def _tier_end(observed: Observed) -> Int64s:
+    """Return of every entry where its tier ends."""
+    tier, n = observed.tier, len(observed.item)
+    begins = np.ones(n, bool)
+    begins[1:] = (tier[1:] != tier[:-1]) | (observed.ballot[1:] != observed.ballot[:-1])
+    start = np.flatnonzero(begins)
+    return np.asarray(np.append(start[1:], n)[np.cumsum(begins) - 1])

@@ -1,0 +1,49 @@
+"""CoFiRank: maximum-margin matrix factorisation for ranking, f(u, i) = p_u · q_i, with one of three losses.
+
+regression   half the squared error of the ratings, from their mean
+ordinal      squared hinge over the pairs an agent rates differently, max(0, 1 - lead)², the mean over its pairs times
+             its number of ratings
+ndcg         a convex bound of 1 - NDCG: the largest sum of loss and lead over all orders of an agent's items
+
+each plus ``ridge`` / 2 (|p|² + |q|²). The original alternates bundle methods over both sides. Here the same two sides
+are solved by quadratics as in the other factorisations: exact for regression; for ordinal a smooth equivalent, the
+squared hinge in the place of the hinge; for ndcg, which is not smooth, subgradient steps whose length falls with the
+square root of the sweeps, each by an assignment of items to places (of agents with over 100 ratings, of 100 drawn).
+
+Cost: a sweep of regression and ordinal O(ratings · factors²) and a sort; of ndcg up to (ratings of an agent)³ each.
+Reference: M. Weimer, A. Karatzoglou, Q. Le and A. Smola, CoFi Rank: maximum margin matrix factorization for
+collaborative ranking, NIPS 2007.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from concordant.params import param
+from concordant.recommend._factors import AlternatingRecommender
+from concordant.recommend._losses import Loss, NDCGLoss, PairLoss, RatingLoss
+from concordant.recommend._observed import Observed
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoFiRank(AlternatingRecommender):
+    """Maximum-margin matrix factorisation with a loss for ratings, pairs or NDCG."""
+
+    loss: str = param("ndcg", "what to minimise", choices=("regression", "ordinal", "ndcg"))
+    depth: int = param(10, "places that count, of ndcg", low=1)
+    ridge: float | str = param(10.0, "strength of the prior on the factors", low=1e-6)
+    biases: bool = param(False, "whether agents and items have a bias beside their factors")
+
+    @property
+    def _has_noise(self) -> bool:
+        return False
+
+    @property
+    def _centre(self) -> Callable[[Observed], float]:
+        return super()._centre if self.loss == "regression" else lambda _: 0.0
+
+    def _loss(self, noise: float) -> Loss:
+        if self.loss == "regression":
+            return RatingLoss(name=self.name)
+        return PairLoss() if self.loss == "ordinal" else NDCGLoss(depth=self.depth, seed=self.seed)

@@ -1,0 +1,43 @@
+"""The most popular items: what most ballots name, or what is rated best on average with some doubt of few ratings.
+
+By ``count`` an item's score is the number of ballots (by weight) that name it. By ``rating`` it is its mean rating,
+drawn towards the mean of all by ``doubt`` ratings of that size, so that one enthusiast makes no favourite.
+
+Cost: linear in the ratings. It is what every other recommender should beat, and a list for who has no history.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from concordant.params import param
+from concordant.recommend._base import Progress, Watched
+from concordant.recommend._common import CommonRecommender
+from concordant.recommend._observed import Observed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Popular(CommonRecommender):
+    """What most ballots name, or what is rated best on average."""
+
+    by: str = param("count", "what makes an item popular", choices=("count", "rating"))
+    doubt: float = param(5.0, "ratings at the mean that every item is given beside its own, by rating", low=0.0)
+
+    def _learn(
+        self,
+        observed: Observed,
+        quality: Watched | None,
+        start: Any,
+        progress: Progress | None,
+    ) -> dict[str, Any]:
+        weight, n = observed.weight_by_entry, len(observed.items)
+        count = np.bincount(observed.item, weight, minlength=n)
+        if self.by == "count":
+            return {"item_score": count}
+        value = observed.ratings(self.name)
+        mean = float(np.average(value, weights=weight))
+        total = np.bincount(observed.item, weight * value, minlength=n) + self.doubt * mean
+        return {"item_score": np.divide(total, count + self.doubt, out=np.full(n, mean), where=count + self.doubt > 0)}

@@ -1,0 +1,61 @@
+"""What methods and recommenders share: a frozen set of declared hyper-parameters, and what ``fit`` learnt with them.
+
+A class stands in a file of the same name, which is its name on the command line. ``fit`` leaves the settings as they
+are and returns a copy that carries what was learnt, under the names the class declares in ``learns``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from concordant.errors import ParameterError
+from concordant.params import check_params, values_of
+from concordant.registry import summary_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """A frozen set of hyper-parameters with a name."""
+
+    word: ClassVar[str] = "settings"
+    """What ``to_dict`` and saved files call one of these."""
+    aliases: ClassVar[Mapping[str, Mapping[str, object]]] = {}
+    """Other names, each with the parameters it stands for."""
+    learns: ClassVar[tuple[str, ...]] = ()
+    """Names of what ``fit`` adds to a copy: a number, an array, or a mapping of labels to numbers."""
+
+    def __post_init__(self) -> None:
+        check_params(self)
+
+    @property
+    def learnt(self) -> dict[str, Any]:
+        """What ``fit`` learnt, empty unless fitted; other hyper-parameters (``replace``) make it unfitted again."""
+        return {name: vars(self)[name] for name in self.learns if name in vars(self)}
+
+    def with_learnt(self, **learnt: object) -> Self:
+        """Return a copy that carries what was learnt; only names the class declares in ``learns``."""
+        for name in set(learnt) - set(self.learns):
+            raise ParameterError(f"{self.name} learns no {name!r} (it learns: {', '.join(self.learns) or 'nothing'}).")
+        fitted = replace(self)
+        vars(fitted).update({**self.learnt, **learnt})
+        return fitted
+
+    @property
+    def name(self) -> str:
+        """The name on the command line: the file's name with dashes; of another package's class, the class's name."""
+        package, _, module = type(self).__module__.rpartition(".")
+        if package.startswith("concordant."):
+            return module.replace("_", "-")
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", type(self).__name__).lower()
+
+    @classmethod
+    def summary(cls) -> str:
+        """Return the first sentence of the documentation."""
+        return summary_of(cls)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return name and hyper-parameters as plain data."""
+        return {self.word: self.name, "params": values_of(self)}

@@ -192,6 +192,24 @@ class Losses(ListCommand):
     examples = ("", "squared-hinge", "--json")
 
 
+class Recommenders(ListCommand):
+    """What recommends items to agents."""
+
+    plural = "recommenders"
+    text = """List the recommenders, or explain one: what it does, its parameters.
+
+    "concordant recommend train --method NAME" trains one."""
+    examples = ("", "ordered-partition-mf", "--json")
+
+    def _own_facts(self, entry: Any) -> dict[str, object]:
+        return {"class": entry.__name__, "aliases": sorted(entry.aliases)}
+
+    def _before(self, one: Listed) -> list[str]:
+        python = f"In Python: concordant.recommend.{one.entry.__name__}"
+        trained = f"{python}; on the command line: concordant recommend train --method {one.name}"
+        return [*super()._before(one), trained, ""]
+
+
 class Metrics(ListCommand):
     """The metrics, with the words their options are written with; many share a file."""
 
@@ -279,4 +297,6 @@ def _plain(p: Param) -> dict[str, object]:
     return {**kept, "low": p.low, "high": p.high, "doc": p.doc}
 
 
-COMMANDS = {cls.plural: cls for cls in (Methods, Learners, Losses, Metrics, Formats, Simulators, Experiments)}
+COMMANDS = {
+    cls.plural: cls for cls in (Methods, Learners, Losses, Recommenders, Metrics, Formats, Simulators, Experiments)
+}

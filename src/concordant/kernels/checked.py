@@ -76,6 +76,10 @@ RULES = (
     *("left leads feature", "right leads feature", "data is free"),
     *(f"{name} is free" for name in ("cuts", "draw", "draws", "fallback", "keys", "table", "tier", "values", "x")),
 )
+_RIDGE = (
+    *("ptr cuts other entry", "other below other_row", "entry below target"),
+    *("other_row like other_spread", "other_row across ridge", "curve is free"),  # one for all, or one by entry
+)
 OWN: dict[str, tuple[str, ...]] = {
     "ballot_slopes": (
         *("indptr cuts level? shown?", "shown is free"),
@@ -86,6 +90,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "elo_stream": ("indptr cuts order?",),
     "expected_ndcg": ("row is free",),
     "extreme_partitions": ("ptr fits log_spread", "ptr stages factor?", "ptr steps shrink"),
+    "factor_scores": ("ptr cuts other", "ptr counts row", "other below other_row"),
     "fit_duels": (
         *("duel_ptr cuts first second won lost tied order?", "slot_ptr beside duel_ptr"),
         *("first inside slot_ptr by duel_ptr", "second inside slot_ptr by duel_ptr"),
@@ -112,11 +117,17 @@ OWN: dict[str, tuple[str, ...]] = {
     "pair_descent_gram": ("order below better",),
     "pair_descent_linear": ("order below better", "X across weight"),
     "pair_factors": ("slot_ptr beside ballot_ptr", "ballot_ptr over indptr", "slot inside slot_ptr over ballot_ptr"),
+    "pair_steps": (
+        *("agent like better worse", "agent below of_agent"),
+        *("better below of_item", "worse below of_item"),
+    ),
     "pick_codes": ("ptr staircases votes",),
     "pivot_orders": ("ptr lines priority", "ptr sheets draw"),
     "plain_columns": ("is_wanted is free",),
     "query_ranks": ("row below X", "X is free"),
     "ranking_totals": ("ptr lines tier",),
+    "ridge_rows": _RIDGE,
+    "ridge_steps": (*_RIDGE, "ptr counts start"),
     "search_weak_orders": ("tier local ptr",),
     "sign_sums": ("first like root bits", "bits is free"),
     "split_blocks": ("start inside ptr by ptr",),

@@ -19,6 +19,7 @@ from concordant.registry import RECOMMENDERS
 if TYPE_CHECKING:
     from concordant.recommend._alternating import Sweep as Sweep
     from concordant.recommend._base import Recommender as Recommender
+    from concordant.recommend._splitting import split as split
     from concordant.recommend.bpr import BPR as BPR
     from concordant.recommend.cofi_rank import CoFiRank as CoFiRank
     from concordant.recommend.consensus_recommender import ConsensusRecommender as ConsensusRecommender
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from concordant.recommend.popular import Popular as Popular
 
 modules, load = RECOMMENDERS.modules, RECOMMENDERS.load
-BASES = {"Recommender": "_base", "Sweep": "_alternating"}
+BASES = {"Recommender": "_base", "Sweep": "_alternating", "split": "_splitting"}
 
 
 def __getattr__(name: str) -> object:

@@ -28,7 +28,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.kernels.bundles import Rows, Side, StepsFrom, Terms
-from concordant.recommend._losses import Loss
+from concordant.recommend._losses import Loss, Quadratic
 from concordant.recommend._observed import Observed
 from concordant.types import AnyArray, Floats
 
@@ -122,10 +122,15 @@ class Alternating:
                     break
             elif reached > best_quality:
                 best, best_quality, last_best = self.state, reached, number
-            elif number - last_best >= self.plan.patience:
+            elif number - max(last_best, self._first_sweeps) >= self.plan.patience:
                 break
             before = objective
         return best
+
+    @property
+    def _first_sweeps(self) -> int:
+        """Sweeps before a variational fit finds its priors: until then nothing is settled."""
+        return self.plan.modes + LOOSE if self.plan.is_variational and self.plan.modes else 0
 
     @property
     def is_variational(self) -> bool:
@@ -140,7 +145,7 @@ class Alternating:
             self.state = replace(self.state, agents=agents, items=items)
         self._solve(is_agents=True)
         self._solve(is_agents=False)
-        if self.is_variational and self.sweep >= self.plan.modes + LOOSE * (self.plan.modes > 0):
+        if self.is_variational and self.sweep >= self._first_sweeps:
             self._learn_priors()
         self.sweep += 1
         if not self.plan.loss(1.0).is_smooth:
@@ -148,7 +153,7 @@ class Alternating:
 
     def _is_settled(self) -> bool:
         """Whether no other objective is to come."""
-        return self.is_variational == self.plan.is_variational and self.sweep != self.plan.modes
+        return self.sweep > self._first_sweeps
 
     def objective(self) -> float:
         """Return what is minimised: the loss and half the ridge, or minus the evidence bound."""
@@ -160,10 +165,10 @@ class Alternating:
                 n = len(half.row)
                 total += 0.5 * (log_det - n * float(np.log(half.ridge).sum()) - n * len(half.ridge))
         if not state.items.spread.shape[1]:
-            return total
+            return float(total)
         if self.plan.has_noise:
             total -= 0.5 * self._n_ratings() * float(np.log(state.noise))
-        return total + 0.5 * self.doubt
+        return float(total + 0.5 * self.doubt)
 
     # ---- one side ----
     def _solve(self, *, is_agents: bool) -> None:

@@ -47,20 +47,21 @@ class Recommender(Settings):
         prefs: Preferences,
         *,
         validation: Preferences | None = None,
+        metric: str = "ndcg@10",
         start: Recommender | None = None,
         progress: Progress | None = None,
     ) -> Self:
         """Return a copy fitted to what agents said of items.
 
-        With ``validation``, further ratings by the same agents, fitting ends when their NDCG no longer rises, and the
-        best state is kept. ``start`` is a fitted model of the same class to go on from; agents and items may have been
-        added since. ``progress`` is called with a ``Sweep`` after each.
+        With ``validation``, further ratings by the same agents, fitting ends when ``metric`` of their ranking no longer
+        rises, and the best state is kept. ``start`` is a fitted model of the same class to go on from; agents and items
+        may have been added since. ``progress`` is called with a ``Sweep`` after each.
         """
         if start is not None and (type(start) is not type(self) or not start.learnt):
             raise InputError(f"A fit of {self.name} goes on from a fitted {self.name} only: give another start.")
         observed = Observed.of(prefs)
         fitted = self._of(observed)
-        quality = None if validation is None else Watched(fitted, Observed.of(validation))
+        quality = None if validation is None else Watched(fitted, Observed.of(validation), (metric,))
         return fitted.with_learnt(**fitted._learn(observed, quality, start, progress))
 
     def _of(self, observed: Observed) -> Self:
@@ -210,7 +211,7 @@ class Recommender(Settings):
 class Watched:
     """Held-out ratings of agents, to see how well a model ranks them."""
 
-    def __init__(self, model: Recommender, observed: Observed, wanted: Sequence[str] = ("ndcg@10",)) -> None:
+    def __init__(self, model: Recommender, observed: Observed, wanted: Sequence[str]) -> None:
         self.agent, self.item = observed.known_to(model.agents, model.items)
         self.n, self.group, self.wanted = len(observed.agents), observed.agent, list(wanted)
         label = observed.value

@@ -36,12 +36,13 @@ class ConsensusRecommender(CommonRecommender):
         prefs: Preferences,
         *,
         validation: Preferences | None = None,
+        metric: str = "ndcg@10",
         start: Recommender | None = None,
         progress: Progress | None = None,
     ) -> ConsensusRecommender:
-        """Return a copy that knows the consensus; ``validation``, ``start`` and ``progress`` have nothing to do."""
+        """Return a copy that knows the consensus; nothing is chosen by ``validation`` here, or reported."""
         ranking = registry.make(self.method).rank(prefs.replace(instance=None, instances=None))
-        fitted = super().fit(prefs, validation=validation, start=start, progress=progress)
+        fitted = super().fit(prefs, validation=validation, metric=metric, start=start, progress=progress)
         score = np.full(prefs.n_items, float(ranking.score.min(initial=0.0)))
         score[ranking.slot_item] = ranking.score
         return fitted.with_learnt(item_score=score)

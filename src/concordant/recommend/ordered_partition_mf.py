@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from concordant.params import param
 from concordant.recommend._factors import AlternatingRecommender
@@ -32,6 +33,8 @@ from concordant.recommend._observed import Observed
 @dataclass(frozen=True, kw_only=True)
 class OrderedPartitionMF(AlternatingRecommender):
     """Hidden factors that explain which tiers an agent chose before which."""
+
+    is_strict: ClassVar[bool] = False  # whether items are chosen one by one, whatever ties there are
 
     beta: float = param(0.2, "share of the order of tiers, the rest is squared error", low=0.0, high=1.0)
 
@@ -47,7 +50,7 @@ class OrderedPartitionMF(AlternatingRecommender):
         squared, listwise = 1 - self.beta, self.beta
         if self.ridge == "auto" and squared:
             squared, listwise = noise, listwise / squared
-        return RatingLoss(squared=squared, listwise=listwise, name=self.name)
+        return RatingLoss(squared=squared, listwise=listwise, is_strict=self.is_strict, name=self.name)
 
     def _loss_for_start(self, noise: float) -> Loss:
         # With ties L is not concave: a newcomer starts from the least squares of its ratings.

@@ -2,7 +2,8 @@
 
 f(u, i) = c_i + p_u · q_i, and the ranking of an agent has the likelihood of choosing its items one by one, each with
 chances in proportion to exp(f) among those that remain. Ratings are sorted first, which breaks ties by the order of
-the data: the tie-blind sibling of ordered-partition-mf, there for comparison and for data without ties (rankings).
+the data: the tie-blind sibling of ordered-partition-mf, there for comparison and for data without ties (rankings). As
+there, ``beta`` below 1 adds the squared error of the ratings.
 
 Cost: as ordered-partition-mf. Reference: Y. Shi, M. Larson and A. Hanjalic, List-wise learning to rank with matrix
 factorization for collaborative filtering, RecSys 2010.
@@ -10,28 +11,18 @@ factorization for collaborative filtering, RecSys 2010.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from concordant.recommend._factors import AlternatingRecommender
-from concordant.recommend._losses import Loss, RatingLoss
-from concordant.recommend._observed import Observed
+from concordant.params import param
+from concordant.recommend.ordered_partition_mf import OrderedPartitionMF
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlackettLuceMF(AlternatingRecommender):
+class PlackettLuceMF(OrderedPartitionMF):
     """Hidden factors that explain the order in which an agent put items, blind to ties."""
 
     aliases: ClassVar = {"list-rank": {}, "listrank-mf": {}}
+    is_strict: ClassVar[bool] = True
 
-    @property
-    def _has_noise(self) -> bool:
-        return False
-
-    @property
-    def _centre(self) -> Callable[[Observed], float]:
-        return lambda _: 0.0
-
-    def _loss(self, noise: float) -> Loss:
-        return RatingLoss(squared=0.0, listwise=1.0, is_strict=True, name=self.name)
+    beta: float = param(1.0, "share of the order of items, the rest is squared error", low=0.0, high=1.0)

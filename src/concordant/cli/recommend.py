@@ -1,0 +1,270 @@
+"""``concordant recommend``: train on ratings, list items for agents and newcomers, evaluate on held-out ratings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from concordant.cli import _learners as learners
+from concordant.cli import _shared as shared
+
+if TYPE_CHECKING:
+    from concordant.params import Param
+    from concordant.preferences import Preferences
+    from concordant.recommend import Recommender
+
+DEFAULT = "ordered-partition-mf"
+BASELINES = ("popular", "consensus-recommender")
+
+EPILOG = """\b
+Examples:
+  concordant recommend train ratings.csv -o model.zip
+  concordant recommend for model.zip ann bob -n 5
+  concordant recommend for model.zip --ratings newcomer.csv
+  concordant recommend evaluate model.zip later-ratings.csv
+"""
+TRAIN_EPILOG = """\b
+Examples:
+  concordant recommend train ratings.csv -o model.zip
+  concordant recommend train ml-1m/ratings.dat --method pmf --factors 20 --ridge auto -o model.zip
+  concordant recommend train ratings.csv --validation 0 --sweeps 20 -o model.zip
+  concordant recommend train more-ratings.csv --resume model.zip -o model.zip
+  concordant recommend train clicks.csv --method bpr --item page --agent user -o model.zip
+
+"concordant recommend train --method NAME --help" shows the options of another recommender, "concordant recommenders"
+lists them.
+"""
+FOR_EPILOG = """\b
+Examples:
+  concordant recommend for model.zip ann
+  concordant recommend for model.zip ann bob --number 5 --csv -o lists.csv
+  concordant recommend for model.zip --all --json -o lists.json
+  concordant recommend for model.zip --ratings newcomer.csv
+  concordant recommend for model.zip --like "Casablanca"
+"""
+EVALUATE_EPILOG = """\b
+Examples:
+  concordant recommend evaluate model.zip test.csv
+  concordant recommend evaluate model.zip test.csv --metrics err,ndcg@1,ndcg@5 --json
+"""
+
+
+class TrainCommand(shared.MethodCommand):
+    """Train with the options of the recommender named, or of the default one."""
+
+    default_method = DEFAULT
+
+    def params_of(self, name: str) -> tuple[Param, ...]:
+        """Return the hyper-parameters of a recommender by its name in any spelling."""
+        from concordant.params import params_of
+        from concordant.registry import RECOMMENDERS
+
+        return params_of(RECOMMENDERS.find(name))
+
+
+@click.group(epilog=EPILOG)
+def command() -> None:
+    """Train recommenders on ratings, list items for agents, evaluate.
+
+    Ratings are any table of agents, items and ratings, or MovieLens files; rankings by named agents will do for some.
+    """
+
+
+@command.command(cls=TrainCommand, epilog=TRAIN_EPILOG)
+@click.argument("file", nargs=-1, required=True, metavar="FILE…")
+@click.option("--method", "-m", default=DEFAULT, show_default=True, metavar="NAME", help="The recommender.",
+              shell_complete=shared.complete("recommenders"))  # fmt: skip
+@click.option("--validation", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True,
+              metavar="SHARE", help="Share of every agent's ratings held out to say when to stop; 0: none.")  # fmt: skip
+@click.option("--metrics", default="ndcg@10,err", show_default=True, callback=learners.parse_metrics,
+              metavar="A,B,…", help="Metrics of the held-out ratings; the first one decides.")  # fmt: skip
+@click.option("--resume", metavar="MODEL", help="Go on from this model; agents and items may have been added.")
+@click.option("--output", "-o", metavar="FILE", help="Save the model here.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@shared.reading_options("preferences")
+def train(
+    file: tuple[str, ...],
+    method: str,
+    validation: float,
+    metrics: list[str],
+    resume: str | None,
+    output: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Learn from ratings what agents like.
+
+    Some ratings of every agent are held out. Training ends when they are no longer ranked better, the table shows how
+    well they are ranked beside lists that are the same for everybody, and the model is then trained on all ratings with
+    as many sweeps. "concordant recommend for" uses it.
+    """
+    from concordant import saving
+    from concordant.recommend import split
+    from concordant.registry import RECOMMENDERS
+
+    params = shared.taken_params(options)
+    learners.refuse_early(output, None)
+    made: Recommender = RECOMMENDERS.make(method, **params)
+    start = None if resume is None else _loaded(resume)
+    prefs = shared.read_preferences(file, options)
+    table: dict[str, dict[str, float]] = {}
+    sweeps: Any = None
+    states: list[Any] = []
+    if validation:
+        train_part, held_out = split(prefs, validation, seed=getattr(made, "seed", 0))
+        model = _fit(made, train_part, held_out, start, states, metrics[0])
+        sweeps = max(states, key=lambda state: state.quality, default=None)
+        baselines = [RECOMMENDERS.make(name).fit(train_part) for name in BASELINES if name != made.name]
+        table = {one.name: _means(one, held_out, metrics) for one in (model, *baselines)}
+    limit = {name: sweeps.number for name in ("sweeps", "passes") if sweeps and hasattr(made, name)}
+    model = _fit(RECOMMENDERS.make(method, **{**params, **limit}), prefs, None, start, [], metrics[0])
+    about = {"recommender": model.name, "agents": len(model.agents), "items": len(model.items), "metrics": table}
+    if output is not None:
+        saving.save(model, output, about=about)
+    if as_json:
+        said = {**about, "params": model.to_dict()["params"], "sweeps": [state._asdict() for state in states]}
+        shared.write_text(shared.to_json({**said, "model": output}), "-")
+        return
+    shared.tell(prefs.notes, "note: ")
+    if table:
+        rows = [[name, *(f"{value:.4f}" for value in values.values())] for name, values in table.items()]
+        shared.write_text(shared.table(["held-out ratings", *metrics], rows, set(range(1, 1 + len(metrics)))), "-")
+    known = f"{model.name} knows {len(model.agents):,} agents and {len(model.items):,} items"
+    shared.tell([f"{known}, after {sweeps.number} of {len(states)} sweeps" if sweeps else known], "")
+    shared.tell([output] if output else [], "wrote ")
+
+
+@command.command("for", epilog=FOR_EPILOG)
+@click.argument("model")
+@click.argument("agent", nargs=-1, metavar="AGENT…")
+@click.option("--all", "everybody", is_flag=True, help="Lists for all agents the model knows.")
+@click.option("--ratings", metavar="FILE", help="Ratings of newcomers: lists for them instead.")
+@click.option("--like", metavar="ITEM", help="Items like this one instead.")
+@click.option("--number", "-n", type=click.IntRange(1), default=10, show_default=True, help="Items in a list.")
+@click.option("--seen/--no-seen", default=False, help="Whether items an agent has rated may be in its list.")
+@shared.output_options("json", "csv", "output")
+@shared.reading_options("preferences")
+def for_(
+    model: str,
+    agent: tuple[str, ...],
+    everybody: bool,
+    ratings: str | None,
+    like: str | None,
+    number: int,
+    seen: bool,
+    output: shared.Output,
+    **options: Any,
+) -> None:
+    """List what agents would like best.
+
+    A file of --ratings by newcomers (one, if it names no agents) is folded in: the model stays as it is.
+    """
+    fitted = _loaded(model)
+    if sum([bool(agent), everybody, ratings is not None, like is not None]) != 1:
+        raise click.UsageError("Say for whom: AGENT…, --all, --ratings FILE of newcomers, or --like ITEM.")
+    if like is not None:
+        ranking = fitted.similar(like, number)
+    elif ratings is not None:
+        ranking = fitted.fold_in(_newcomers(ratings, options)).recommend(None, number, exclude_seen=not seen)
+    else:
+        ranking = fitted.recommend(None if everybody else list(agent), number, exclude_seen=not seen)
+    lists = {"": ranking} if ranking.instances is None else dict(zip(ranking.instances, ranking, strict=True))
+    rows = [
+        (who, rank + 1, item, float(score))
+        for who, one in lists.items()
+        for rank, (item, score) in enumerate(zip(one.items, one.scores, strict=True))
+    ]
+    header = ["agent", "rank", "item", "score"]
+    first = 1 if ranking.instances is None else 0  # a single list needs no column of names
+
+    def data() -> object:
+        plain = {
+            who: [{"item": item, "score": float(score)} for item, score in zip(one.items, one.scores, strict=True)]
+            for who, one in lists.items()
+        }
+        return plain[""] if ranking.instances is None else plain
+
+    output.show(
+        data=data,
+        columns=lambda: {name: [row[k] for row in rows] for k, name in enumerate(header) if k >= first},
+        text=lambda: output.table(
+            header[first:],
+            [[who, str(rank), item, f"{score:.4f}"][first:] for who, rank, item, score in rows],
+            {1 - first, 3 - first},
+            fitted.name,
+        ),
+    )
+
+
+@command.command(epilog=EVALUATE_EPILOG)
+@click.argument("model")
+@click.argument("file", nargs=-1, required=True, metavar="FILE…")
+@click.option("--metrics", default="ndcg@10,ndcg@5,err", show_default=True, callback=learners.parse_metrics,
+              metavar="A,B,…", help="Metrics to print.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@shared.reading_options("preferences")
+def evaluate(model: str, file: tuple[str, ...], metrics: list[str], as_json: bool, **options: Any) -> None:
+    """Say how well a model ranks the items of held-out ratings, agent by agent.
+
+    An agent or item the model does not know counts as average.
+    """
+    fitted, prefs = _loaded(model), shared.read_preferences(file, options)
+    means = _means(fitted, prefs, metrics)
+    strangers = sum(label not in fitted.agents for label in (prefs.agents or ()))
+    said = {"recommender": fitted.name, "agents": prefs.n_agents, "unknown_agents": strangers, "metrics": means}
+    if as_json:
+        shared.write_text(shared.to_json(said), "-")
+        return
+    shared.tell(prefs.notes, "note: ")
+    rows = [[fitted.name, *(f"{value:.4f}" for value in means.values())]]
+    shared.write_text(shared.table(["model", *metrics], rows, set(range(1, 1 + len(metrics)))), "-")
+    if strangers:
+        shared.tell([f"the model does not know {strangers:,} of {prefs.n_agents:,} agents"], "note: ")
+
+
+def _fit(
+    made: Recommender, prefs: Preferences, held_out: Preferences | None, start: Any, states: list[Any], metric: str
+) -> Any:
+    """Fit, showing the objective and keeping how far it came."""
+    with shared.progress(f"training {made.name}") as say:
+
+        def told(state: Any) -> None:
+            states.append(state)
+            quality = "" if state.quality is None else f", {metric} {state.quality:.4f}"
+            say(f"{made.name}: sweep {state.number} of {state.of}, objective {state.objective:,.1f}{quality}")
+
+        return made.fit(prefs, validation=held_out, metric=metric, start=start, progress=told)
+
+
+def _means(model: Any, prefs: Preferences, metrics: list[str]) -> dict[str, float]:
+    from concordant import metrics as measures
+
+    return {name: float(measures.mean(values)) for name, values in model.by_agent(prefs, metrics).items()}
+
+
+def _newcomers(path: str, options: dict[str, Any]) -> Preferences:
+    """Read newcomers' ratings; a table that names no agents is one newcomer's."""
+
+    from concordant.errors import InputError
+    from concordant.preferences import Preferences as Container
+    from concordant.recommend._base import NEWCOMER
+
+    prefs = shared.read_preferences((path,), options)
+    if prefs.agents is not None:
+        return prefs
+    if prefs.value is None:
+        raise InputError(f"{path} names neither agents nor ratings: give a table of items and ratings.")
+    items = [prefs.items[code] for code in prefs.item.tolist()]
+    return Container.from_ratings([NEWCOMER] * len(items), items, prefs.value)
+
+
+def _loaded(path: str) -> Any:
+    from concordant import saving
+    from concordant.errors import InputError
+    from concordant.recommend import Recommender
+
+    model = saving.load(path)
+    if not isinstance(model, Recommender) or not model.learnt:
+        raise InputError(f"{path} holds no trained recommender: use a file that `concordant recommend train` wrote.")
+    return model

@@ -76,7 +76,7 @@ def command() -> None:
 @click.option("--method", "-m", default=DEFAULT, show_default=True, metavar="NAME", help="The recommender.",
               shell_complete=shared.complete("recommenders"))  # fmt: skip
 @click.option("--validation", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True,
-              metavar="SHARE", help="Share of every agent's ratings held out to say when to stop; 0: none.")  # fmt: skip
+              metavar="SHARE", help="Share of every agent's ratings held out to say when to stop; 0: no.")  # fmt: skip
 @click.option("--metrics", default="ndcg@10,err", show_default=True, callback=learners.parse_metrics,
               metavar="A,B,…", help="Metrics of the held-out ratings; the first one decides.")  # fmt: skip
 @click.option("--resume", metavar="MODEL", help="Go on from this model; agents and items may have been added.")

@@ -17,6 +17,7 @@ Examples:
   concordant reproduce metasearch --set MQ2008-agg --methods rrf,theta-mpm --json
   concordant reproduce metasearch --methods rrf,cps,lr-i,lr-r,lr-logr --seeds 10
   concordant reproduce specialisation --plots figures
+  concordant reproduce collaborative --set ml-100k --seeds 2 --plots figures
   concordant reproduce movielens-consensus --markdown movielens.md --plots figures
   concordant reproduce document-ranking --models ranknet,blend --features first
 """
@@ -118,6 +119,22 @@ def movielens_consensus(data: str | None) -> tuple[Any, Any]:
 
     with shared.progress("movielens-consensus", module.N_STEPS) as advance:
         return module, module.run(data, progress=advance)
+
+
+@experiment(
+    click.option("--set", "sets", multiple=True, metavar="NAME", help="ml-1m, ml-100k or ml-10m; else the first two."),
+    click.option("--models", metavar="A,B,…", help="Models, separated by commas; by default all that are here."),
+    click.option("--seeds", type=click.IntRange(1), default=5, help="Random splits of the ratings.  [default: 5]"),
+    data=DATA.format("ml-1m and ml-100k"),
+    plots="Draw figure 2 into this folder.",
+)
+def collaborative(data: str | None, sets: tuple[str, ...], models: str | None, seeds: int) -> tuple[Any, Any]:
+    """Recommend MovieLens films by ordered partitions and others (Tran and others 2016, table 3, figure 2)."""
+    from concordant.experiments import collaborative as module
+
+    wanted, names = sets or module.DEFAULT_SETS, shared.listed(models or "") or module.default_models()
+    with shared.progress("collaborative", module.n_steps(wanted, names, seeds)) as advance:
+        return module, module.run(data, wanted, names, seeds, advance)
 
 
 @experiment(

@@ -1,0 +1,175 @@
+"""The recommenders of the collaborative experiment, each with the settings tried on validation ratings.
+
+Libraries of others take part where they are installed (cornac, scikit-surprise, lenskit): they get the same ratings,
+the same validation ratings to choose their settings on, and the same test.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from concordant import registry
+from concordant.preferences import Preferences
+from concordant.recommend._base import Watched
+from concordant.recommend._observed import Observed
+from concordant.types import Floats
+
+METRICS = ("err", "ndcg@1", "ndcg@5")
+CHOSEN_BY = "ndcg@5"
+Settings = Mapping[str, object]
+
+
+def grid(**tried: Sequence[object]) -> list[dict[str, object]]:
+    """Return every combination of the settings."""
+    return [dict(zip(tried, values, strict=True)) for values in product(*tried.values())]
+
+
+# Name here -> recommender and the settings to choose from.
+OURS: Mapping[str, tuple[str, list[dict[str, object]]]] = {
+    "popular": ("popular", grid(by=["count", "rating"])),
+    "consensus": ("consensus-recommender", grid(method=["mpm"])),
+    "bpr": ("bpr", grid(contrast=["unseen", "rated"], rate=[0.02, 0.05])),
+    "cofi-regression": ("cofi-rank", grid(loss=["regression"], ridge=[10.0, 15.0, 20.0])),
+    "cofi-ordinal": ("cofi-rank", grid(loss=["ordinal"], ridge=[20.0, 30.0, 50.0])),
+    "cofi-ndcg": ("cofi-rank", grid(loss=["ndcg"], ridge=[3.0, 5.0, 8.0], sweeps=[15])),
+    "plackett-luce-mf": ("plackett-luce-mf", grid(factors=[6, 10])),
+    "pmf": ("pmf", grid(factors=[5, 10], ridge=[8.0, 12.0, 15.0], sweeps=[50])),
+    "pmf-variational": ("pmf", grid(factors=[6, 10], ridge=["auto"], sweeps=[50])),
+    "ordered-partition-mf": ("ordered-partition-mf", grid(factors=[6, 10], beta=[0.01, 0.2, 0.5])),
+}
+MAIN = "ordered-partition-mf"
+
+
+class Outcome(NamedTuple):
+    """The metrics of every agent on the test ratings, the settings chosen, and the fitted model where it is ours."""
+
+    values: dict[str, Floats]
+    settings: Settings
+    model: Any = None
+
+
+def run_ours(name: str, train: Preferences, valid: Preferences, whole: Preferences, test: Preferences) -> Outcome:
+    """Choose settings and sweeps on validation ratings, fit again to both, and test."""
+    method, tried = OURS[name]
+    best: tuple[float, Settings] = (-np.inf, {})
+    for settings in tried:
+        states: list[Any] = []
+        made: Any = registry.RECOMMENDERS.make(method, **settings)
+        fitted = made.fit(train, validation=valid, metric=CHOSEN_BY, progress=states.append)
+        quality = fitted.score(valid, CHOSEN_BY)
+        if quality > best[0]:
+            reached = max(states, key=lambda state: state.quality).number if states else None
+            limit = {key: reached for key in ("sweeps", "passes") if reached and hasattr(made, key)}
+            best = (quality, {**settings, **limit})
+    model = registry.RECOMMENDERS.make(method, **best[1]).fit(whole)
+    return Outcome(model.by_agent(test, METRICS), best[1], model)
+
+
+# ---- libraries of others ----
+Predict = Callable[[Any, Any], Floats]
+
+
+def _cornac(agent: Any, item: Any, rating: Floats, settings: Settings) -> Predict:
+    cornac = importlib.import_module("cornac")
+    rows = list(zip(agent.tolist(), item.tolist(), rating.tolist(), strict=True))
+    data = cornac.data.Dataset.from_uir(rows)
+    model = cornac.models.MF(use_bias=True, early_stop=False, seed=1, verbose=False, num_threads=1, **settings)
+    model.fit(data)
+    of_agent, of_item = _lookup(data.uid_map), _lookup(data.iid_map)
+    width = model.u_factors.shape[1]
+    sides = [
+        np.vstack([np.column_stack([factors, bias]), np.zeros((1, width + 1))])
+        for factors, bias in ((model.u_factors, model.u_biases), (model.i_factors, model.i_biases))
+    ]
+
+    def predict(agents: Any, items: Any) -> Floats:
+        u, i = sides[0][of_agent(agents)], sides[1][of_item(items)]
+        return np.asarray(model.global_mean + u[:, -1] + i[:, -1] + (u[:, :-1] * i[:, :-1]).sum(axis=1), np.float64)
+
+    return predict
+
+
+def _lookup(codes: Mapping[int, int]) -> Callable[[Any], Any]:
+    """Return a function from our codes to a library's, -1 for those it does not know."""
+    table = np.full(max(codes) + 2, -1)
+    table[list(codes)] = list(codes.values())
+    return lambda ours: table[np.minimum(ours, len(table) - 1)]
+
+
+def _surprise(agent: Any, item: Any, rating: Floats, settings: Settings) -> Predict:
+    surprise, frames = importlib.import_module("surprise"), importlib.import_module("pandas")
+    table = frames.DataFrame({"agent": agent, "item": item, "rating": rating})
+    reader = surprise.Reader(rating_scale=(float(rating.min()), float(rating.max())))
+    model = surprise.SVD(random_state=1, **settings)
+    model.fit(surprise.Dataset.load_from_df(table, reader).build_full_trainset())
+
+    def predict(agents: Any, items: Any) -> Floats:
+        pairs = zip(agents.tolist(), items.tolist(), strict=True)
+        return np.array([model.predict(u, i, clip=False).est for u, i in pairs])
+
+    return predict
+
+
+def _lenskit(agent: Any, item: Any, rating: Floats, settings: Settings) -> Predict:
+    als, data = importlib.import_module("lenskit.als"), importlib.import_module("lenskit.data")
+    frames = importlib.import_module("pandas")
+    model = als.BiasedMFScorer(als.BiasedMFConfig(**settings))
+    table = frames.DataFrame({"user_id": agent, "item_id": item, "rating": rating})
+    model.train(data.from_interactions_df(table))
+
+    def predict(agents: Any, items: Any) -> Floats:
+        found = np.full(len(agents), float(rating.mean()))
+        for u in np.unique(agents):
+            where = np.flatnonzero(agents == u)
+            score = model(int(u), data.ItemList(item_ids=items[where])).scores()
+            found[where] = np.nan_to_num(np.asarray(score, np.float64), nan=float(rating.mean()))
+        return found
+
+    return predict
+
+
+OTHERS: Mapping[str, tuple[str, Callable[..., Predict], list[dict[str, object]]]] = {
+    "cornac MF": (
+        "cornac",
+        _cornac,
+        grid(k=[10, 50], learning_rate=[0.005, 0.01], lambda_reg=[0.05, 0.1, 0.15], max_iter=[20, 50, 100]),
+    ),
+    "surprise SVD": (
+        "surprise",
+        _surprise,
+        grid(n_factors=[10, 50], lr_all=[0.005, 0.01], reg_all=[0.05, 0.1, 0.15], n_epochs=[20, 50, 100]),
+    ),
+    "lenskit BiasedMF": (
+        "lenskit",
+        _lenskit,
+        grid(embedding_size=[5, 10], epochs=[10, 20], regularization=[0.1, 0.2, 0.3]),
+    ),
+}
+
+
+def others_here() -> list[str]:
+    """List the libraries of others that are installed."""
+    return [name for name, (module, _, _) in OTHERS.items() if importlib.util.find_spec(module)]
+
+
+def run_other(name: str, train: Preferences, valid: Preferences, whole: Preferences, test: Preferences) -> Outcome:
+    """Choose the settings of another library on validation ratings, fit again to both, and test."""
+    _, fit, tried = OTHERS[name]
+    ours = registry.RECOMMENDERS.make("popular").fit(whole)  # only to know agents and items by the same codes
+    asked, there = Watched(ours, Observed.of(valid), (CHOSEN_BY,)), Watched(ours, Observed.of(test), METRICS)
+
+    def fitted(prefs: Preferences, settings: Settings) -> Predict:
+        observed = Observed.of(prefs)
+        return fit(observed.agent, observed.item, observed.ratings(name), settings)
+
+    best: tuple[float, Settings] = (-np.inf, {})
+    for settings in tried:
+        quality = asked.quality(fitted(train, settings)(asked.agent, asked.item))
+        if quality > best[0]:
+            best = (quality, settings)
+    return Outcome(there.values(fitted(whole, best[1])(there.agent, there.item)), best[1])

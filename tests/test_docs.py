@@ -31,7 +31,7 @@ from concordant.params import params_of
 
 DOCS = ROOT / "docs"
 GENERATED = (
-    *("_build", "gallery", "reference/methods", "reference/learners", "reference/metrics.md"),
+    *("_build", "gallery", "reference/methods", "reference/learners", "reference/recommenders", "reference/metrics.md"),
     *("reference/formats.md", "reference/reading.md"),
 )
 FENCE = re.compile(

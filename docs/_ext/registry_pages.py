@@ -1,4 +1,4 @@
-"""Reference pages of methods, learners, metrics and formats, written from the code at build time.
+"""Reference pages of methods, learners, recommenders, metrics and formats, written from the code at build time.
 
 ``pages()`` needs no Sphinx; as an extension it writes them into docs/reference before the sources are read. Because
 it asks the registry, methods of other installed packages get a page too.
@@ -44,6 +44,9 @@ def pages() -> dict[str, str]:
     learners = {name: learn.load(name) for name in learn.modules()}
     texts |= {f"learners/{name}.md": learner_page(name, cls) for name, cls in learners.items()}
     texts["learners/index.md"] = learners_index(learners)
+    recommenders = {name: registry.RECOMMENDERS.load(name) for name in registry.RECOMMENDERS.modules()}
+    texts |= {f"recommenders/{name}.md": recommender_page(name, cls) for name, cls in recommenders.items()}
+    texts["recommenders/index.md"] = recommenders_index(recommenders)
     texts["metrics.md"] = metrics_page()
     texts["formats.md"] = formats_page()
     texts["reading.md"] = reading_page()
@@ -161,6 +164,35 @@ def learner_page(name: str, cls: type) -> str:
     lines += ["```{eval-rst}", f".. autoclass:: concordant.learn.{cls.__name__}", "   :members:"]
     lines += ["   :inherited-members: BaseEstimator, TransformerMixin", f"   :exclude-members: {hidden}", "```", ""]
     return "\n".join([*lines, "## Parameters", "", *_parameters(params_of(cls)), ""])
+
+
+def recommenders_index(classes: dict[str, type]) -> str:
+    """Return the page that lists all recommenders."""
+    lines = [
+        "# Recommenders",
+        "",
+        "What recommends items to agents. The [guide](../../guide/recommending.md) says which to",
+    ]
+    lines += ["take; `concordant recommenders` prints this list.", ""]
+    rows = [[f"[{name}]({name}.md)", f"`{cls.__name__}`", _cell(_first_line(cls))] for name, cls in classes.items()]
+    table = _table(["recommender", "class", "what it does"], rows)
+    return "\n".join([*lines, *table, "", "```{toctree}", ":hidden:", "", *classes, "```", ""])
+
+
+def recommender_page(name: str, cls: type) -> str:
+    """Return the page of one recommender: its docstring, how to train it, its parameters, its functions."""
+    lines = [f"# {name}", "", *_prose(inspect.getdoc(sys.modules[cls.__module__]) or _first_line(cls)), ""]
+    lines += ["```console", f"$ concordant recommend train FILE --method {name} -o model.zip", "```", ""]
+    lines += ["## Parameters", "", *_parameters(params_of(cls)), ""]
+    lines += [
+        "## In Python",
+        "",
+        "```{eval-rst}",
+        f".. autoclass:: concordant.recommend.{cls.__name__}",
+        "   :members:",
+    ]
+    lines += ["   :inherited-members:", "   :exclude-members: with_learnt, summary, learnt, name, to_dict", "```", ""]
+    return "\n".join(lines)
 
 
 def _first_line(cls: type) -> str:
@@ -292,9 +324,9 @@ def _cell(text: str) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write the pages, and remove those of methods and learners that are gone."""
+    """Write the pages, and remove those of methods, learners and recommenders that are gone."""
     texts = pages()
-    for kind in ("methods", "learners"):
+    for kind in ("methods", "learners", "recommenders"):
         for old in (folder / kind).glob("*.md"):
             if f"{kind}/{old.name}" not in texts:
                 old.unlink()

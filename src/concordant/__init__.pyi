@@ -7,6 +7,7 @@ from concordant import crowd as crowd
 from concordant import datasets as datasets
 from concordant import kernels as kernels
 from concordant import metrics as metrics
+from concordant import recommend as recommend
 from concordant import registry as registry
 from concordant import simulate as simulate
 from concordant import views as views

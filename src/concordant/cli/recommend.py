@@ -248,7 +248,7 @@ def _newcomers(path: str, options: dict[str, Any]) -> Preferences:
 
     from concordant.errors import InputError
     from concordant.preferences import Preferences as Container
-    from concordant.recommend._base import NEWCOMER
+    from concordant.recommend import NEWCOMER
 
     prefs = shared.read_preferences((path,), options)
     if prefs.agents is not None:

@@ -15,8 +15,7 @@ import numpy as np
 
 from concordant import registry
 from concordant.preferences import Preferences
-from concordant.recommend._base import Watched
-from concordant.recommend._observed import Observed
+from concordant.recommend import Observed, Watched
 from concordant.types import Floats
 
 METRICS = ("err", "ndcg@1", "ndcg@5")
@@ -32,7 +31,7 @@ def grid(**tried: Sequence[object]) -> list[dict[str, object]]:
 # Name here -> recommender and the settings to choose from.
 OURS: Mapping[str, tuple[str, list[dict[str, object]]]] = {
     "popular": ("popular", grid(by=["count", "rating"])),
-    "consensus": ("consensus-recommender", grid(method=["mpm"])),
+    "consensus": ("consensus-recommender", grid(aggregator=["mpm"])),
     "bpr": ("bpr", grid(contrast=["unseen", "rated"], rate=[0.02, 0.05])),
     "cofi-regression": ("cofi-rank", grid(loss=["regression"], ridge=[10.0, 15.0, 20.0])),
     "cofi-ordinal": ("cofi-rank", grid(loss=["ordinal"], ridge=[20.0, 30.0, 50.0])),
@@ -80,16 +79,20 @@ def _cornac(agent: Any, item: Any, rating: Floats, settings: Settings) -> Predic
     data = cornac.data.Dataset.from_uir(rows)
     model = cornac.models.MF(use_bias=True, early_stop=False, seed=1, verbose=False, num_threads=1, **settings)
     model.fit(data)
-    of_agent, of_item = _lookup(data.uid_map), _lookup(data.iid_map)
-    width = model.u_factors.shape[1]
-    sides = [
-        np.vstack([np.column_stack([factors, bias]), np.zeros((1, width + 1))])
-        for factors, bias in ((model.u_factors, model.u_biases), (model.i_factors, model.i_biases))
-    ]
+    sides = [(model.u_factors, model.u_biases), (model.i_factors, model.i_biases)]
+    return _of_factors(float(model.global_mean), sides, [data.uid_map, data.iid_map])
+
+
+def _of_factors(mean: float, sides: Sequence[tuple[Any, Any]], codes: Sequence[Mapping[int, int]]) -> Predict:
+    """Return the predictions of factors and biases of both sides, whose rows a library numbers in its own way."""
+    rows = [
+        np.vstack([np.column_stack([factors, bias]), np.zeros((1, factors.shape[1] + 1))]) for factors, bias in sides
+    ]  # the row of strangers is the last one, where -1 points
+    lookups = [_lookup(one) for one in codes]
 
     def predict(agents: Any, items: Any) -> Floats:
-        u, i = sides[0][of_agent(agents)], sides[1][of_item(items)]
-        return np.asarray(model.global_mean + u[:, -1] + i[:, -1] + (u[:, :-1] * i[:, :-1]).sum(axis=1), np.float64)
+        u, i = (row[lookup(ours)] for row, lookup, ours in zip(rows, lookups, (agents, items), strict=True))
+        return np.asarray(mean + u[:, -1] + i[:, -1] + (u[:, :-1] * i[:, :-1]).sum(axis=1), np.float64)
 
     return predict
 
@@ -106,13 +109,11 @@ def _surprise(agent: Any, item: Any, rating: Floats, settings: Settings) -> Pred
     table = frames.DataFrame({"agent": agent, "item": item, "rating": rating})
     reader = surprise.Reader(rating_scale=(float(rating.min()), float(rating.max())))
     model = surprise.SVD(random_state=1, **settings)
-    model.fit(surprise.Dataset.load_from_df(table, reader).build_full_trainset())
-
-    def predict(agents: Any, items: Any) -> Floats:
-        pairs = zip(agents.tolist(), items.tolist(), strict=True)
-        return np.array([model.predict(u, i, clip=False).est for u, i in pairs])
-
-    return predict
+    data = surprise.Dataset.load_from_df(table, reader).build_full_trainset()
+    model.fit(data)
+    known = ((model.pu, model.bu, data.to_raw_uid), (model.qi, model.bi, data.to_raw_iid))
+    codes = [{int(raw(k)): k for k in range(len(bias))} for _, bias, raw in known]
+    return _of_factors(float(data.global_mean), [(factors, bias) for factors, bias, _ in known], codes)
 
 
 def _lenskit(agent: Any, item: Any, rating: Floats, settings: Settings) -> Predict:
@@ -142,7 +143,7 @@ OTHERS: Mapping[str, tuple[str, Callable[..., Predict], list[dict[str, object]]]
     "surprise SVD": (
         "surprise",
         _surprise,
-        grid(n_factors=[10, 50], lr_all=[0.005, 0.01], reg_all=[0.05, 0.1, 0.15], n_epochs=[20, 50, 100]),
+        grid(n_factors=[10, 50], lr_all=[0.005, 0.01], reg_all=[0.05, 0.1], n_epochs=[20, 50]),
     ),
     "lenskit BiasedMF": (
         "lenskit",

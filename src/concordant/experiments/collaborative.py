@@ -36,9 +36,7 @@ from concordant.losses.ordered_partitions import MeanPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences
-from concordant.recommend import PlackettLuceMF, split
-from concordant.recommend._observed import Observed
-from concordant.recommend._splitting import taken
+from concordant.recommend import Observed, PlackettLuceMF, split, taken
 from concordant.types import Bools, Floats
 
 TITLE = "Collaborative ranking of MovieLens films"

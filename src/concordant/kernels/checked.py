@@ -28,6 +28,7 @@ rule; nothing is read or written then.
 ``p sheets a``        a has a column per entry of the square matrices of p, or none
 ``a grades c``        0 <= row f of a <= c[f] + 1
 ``a window n``        n <= a < n + span
+``a repeats c``       c has as many rows as a, or one that stands for all
 ``a is free``         its rows, or its values, may be anything: the kernel only compares or hashes them
 ====================  ====================================================================================
 
@@ -78,7 +79,7 @@ RULES = (
 )
 _RIDGE = (
     *("ptr cuts other entry", "other below other_row", "entry below target"),
-    *("other_row like other_spread", "other_row across ridge", "curve is free"),  # one for all, or one by entry
+    *("other_row like other_spread", "other_row across ridge", "target repeats curve"),
 )
 OWN: dict[str, tuple[str, ...]] = {
     "ballot_slopes": (
@@ -141,7 +142,7 @@ OWN: dict[str, tuple[str, ...]] = {
 
 # Verbs whose subject is a pointer array or a table that other arrays go with.
 POINTING = {"cuts", "lines", "counts", "squares", "triangles", "staircases", "beside", "over", "fits", "like", "across"}
-POINTING |= {"chains", "stages", "sheets", "steps"}
+POINTING |= {"chains", "stages", "sheets", "steps", "repeats"}
 
 
 class KernelError(AssertionError):
@@ -356,4 +357,7 @@ def _spans(start: AnyArray, others: list[str], given: Mapping[str, Any]) -> str 
 _OTHERS: dict[str, Callable[[Any, list[str], Mapping[str, Any]], str | None]] = {
     **{check.__name__[1:]: check for check in (_lines, _over, _fits, _steps, _sheets, _leads, _spans)},
     "is": lambda *_: None,
+    "repeats": lambda value, others, given: (
+        None if len(given[others[0]]) == 1 else _wrong_length(len(value), others, given)
+    ),
 }

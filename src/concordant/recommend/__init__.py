@@ -18,8 +18,12 @@ from concordant.registry import RECOMMENDERS
 
 if TYPE_CHECKING:
     from concordant.recommend._alternating import Sweep as Sweep
+    from concordant.recommend._base import NEWCOMER as NEWCOMER
     from concordant.recommend._base import Recommender as Recommender
+    from concordant.recommend._base import Watched as Watched
+    from concordant.recommend._observed import Observed as Observed
     from concordant.recommend._splitting import split as split
+    from concordant.recommend._splitting import taken as taken
     from concordant.recommend.bpr import BPR as BPR
     from concordant.recommend.cofi_rank import CoFiRank as CoFiRank
     from concordant.recommend.consensus_recommender import ConsensusRecommender as ConsensusRecommender
@@ -29,7 +33,12 @@ if TYPE_CHECKING:
     from concordant.recommend.popular import Popular as Popular
 
 modules, load = RECOMMENDERS.modules, RECOMMENDERS.load
-BASES = {"Recommender": "_base", "Sweep": "_alternating", "split": "_splitting"}
+BASES = {
+    **dict.fromkeys(("NEWCOMER", "Recommender", "Watched"), "_base"),
+    **dict.fromkeys(("split", "taken"), "_splitting"),
+    "Observed": "_observed",
+    "Sweep": "_alternating",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -13,7 +13,8 @@ the noise of ratings. What is minimised then is minus the evidence bound
     E[loss] - n/2 log(noise) + sum over rows of KL(row | prior).
 
 It has many minima. The first sweeps find the mode with priors that let only strong factors grow, which lands in good
-ones more often than a random start (chosen on validation ratings of MovieLens 1M).
+ones more often than a random start (chosen on validation ratings of MovieLens 1M); where none grows, as with few
+ratings a row, they begin again with weaker priors.
 
 Cost of a sweep: O(ratings · factors² + rows · factors³), or O(ratings · factors · steps).
 """
@@ -38,6 +39,8 @@ HALVINGS = 8
 MODES = 5  # sweeps of a variational fit that find the mode first
 LOOSE = 2  # sweeps after them with weaker priors, before their strengths are found
 LOOSER = 3.0  # how much weaker
+RETRIES = 3  # of the first sweeps, with priors as much weaker again, while no factor grows
+GROWN = 1e-3  # variance of scores that a factor explains, relative to that of the ratings
 OFF = 1e12  # a ridge that leaves nothing
 SMALLEST, LARGEST = 1e-6, 1e9  # strength of a prior
 
@@ -103,7 +106,7 @@ class Alternating:
 
     def __init__(self, observed: Observed, plan: Plan, state: State) -> None:
         self.observed, self.plan, self.state, self.sweep = observed, plan, state, 0
-        self.log_det, self.doubt = [0.0, 0.0], 0.0
+        self._start, self.log_det, self.doubt = state, [0.0, 0.0], 0.0
         self.quadratic = self._around()
 
     def run(
@@ -140,8 +143,9 @@ class Alternating:
     def step(self) -> None:
         """Solve the agents, then the items, then the strengths of the priors and the noise."""
         if self.is_variational and not self.state.items.spread.shape[1]:
+            self._find_factors()
             looser = LOOSER if self.plan.modes else 1.0
-            agents, items = (_with_room(half, looser) for half in (self.state.agents, self.state.items))
+            agents, items = (_with_room(half, looser) for half in self._halves())
             self.state = replace(self.state, agents=agents, items=items)
         self._solve(is_agents=True)
         self._solve(is_agents=False)
@@ -150,6 +154,24 @@ class Alternating:
         self.sweep += 1
         if not self.plan.loss(1.0).is_smooth:
             self.quadratic = self._around()  # the loss of the next sweep is another one
+
+    def _find_factors(self) -> None:
+        """Let the first sweeps begin again, with weaker priors, while no factor has grown."""
+        for _ in range(RETRIES if self.plan.modes else 0):
+            sizes = [np.mean(half.row[:, :-1].astype(np.float64) ** 2, axis=0) for half in self._halves()]
+            if float((sizes[0] * sizes[1]).max()) * self.state.noise > GROWN:
+                return
+            agents, items = self._start.agents, self._start.items
+            weaker = items.ridge / np.append(np.full(len(items.ridge) - 1, LOOSER), 1.0)
+            self._start = replace(self._start, agents=replace(agents, ridge=weaker), items=replace(items, ridge=weaker))
+            self.state = self._start
+            self.quadratic = self._around()
+            for _ in range(self.plan.modes):
+                self._solve(is_agents=True)
+                self._solve(is_agents=False)
+
+    def _halves(self) -> tuple[Half, Half]:
+        return self.state.agents, self.state.items
 
     def _is_settled(self) -> bool:
         """Whether no other objective is to come."""

@@ -101,7 +101,8 @@ class Recommender(Settings):
 
     def predict(self, agent: object, item: object) -> Floats:
         """Return the score of each row; an agent or item never seen counts as average."""
-        codes = [_codes(vocabulary, column) for vocabulary, column in ((self.agents, agent), (self.items, item))]
+        columns = [[column] if isinstance(column, str) else column for column in (agent, item)]
+        codes = [_codes(*one) for one in zip((self.agents, self.items), columns, strict=True)]
         if len(codes[0]) != len(codes[1]):
             raise InputError(f"There are {len(codes[0])} agents for {len(codes[1])} items: give one of each per row.")
         return self._pair_scores(*codes)
@@ -117,9 +118,11 @@ class Recommender(Settings):
         if n < 1:
             raise InputError(f"n={n} items cannot be recommended: give a number of at least 1.")
         single = isinstance(agent, str) or (agent is not None and not isinstance(agent, Iterable))
-        wanted = [agent] if single else None if agent is None else list(agent)  # type: ignore[call-overload]
+        wanted = [agent] if single else None if agent is None else list(dict.fromkeys(agent))  # type: ignore[call-overload]
         if wanted is None:
             codes = np.arange(len(self.agents))
+        elif not wanted:
+            raise InputError("Nobody is named to recommend to: give an agent, several, or None for all.")
         else:
             codes = np.array([self.agents.code(one, "agent") for one in wanted], np.int64)
         single = single or (agent is None and len(self.agents) == 1)
@@ -191,11 +194,11 @@ class Recommender(Settings):
             if not ratings:
                 raise InputError("A newcomer without ratings cannot be folded in: use recommend of popular.")
             prefs = Preferences.from_ratings([NEWCOMER] * len(ratings), list(ratings), list(ratings.values()))
-        known = [label for label in prefs.items.labels if label in self.items]
-        if not known:
+        observed = Observed.of(prefs)
+        item = self.items.codes(prefs.items.labels)[observed.item]
+        if (item < 0).all():
             raise InputError("The model knows none of these items: name items as the ratings it was fitted to did.")
-        observed = Observed.of(prefs if len(known) == prefs.n_items else prefs.select(items=known))
-        moved = _renumbered(observed, self.items)
+        moved = observed.only(item >= 0, self.items, item)
         return self._of(moved).with_learnt(**self._fold(moved))
 
     @abstractmethod
@@ -240,8 +243,10 @@ def _best(score: Floats, n: int) -> Int64s:
     """Return the places of the n largest of every row, the largest first, equal ones in their order."""
     width = score.shape[1]
     if n < width:
-        found = np.argpartition(-score, n - 1, axis=1)[:, :n]
-        found.sort(axis=1)
+        last = np.partition(score, width - n, axis=1)[:, [width - n]]
+        above, equal = score > last, score == last
+        kept = above | (equal & (equal.cumsum(axis=1) <= n - above.sum(axis=1, keepdims=True)))
+        found = np.nonzero(kept)[1].reshape(-1, n)
     else:
         found = np.broadcast_to(np.arange(width), score.shape)
     order = np.argsort(-np.take_along_axis(score, found, axis=1), axis=1, kind="stable")
@@ -251,21 +256,6 @@ def _best(score: Floats, n: int) -> Int64s:
 def _codes(vocabulary: Vocabulary, column: object) -> Int32s:
     codes, labels = encode(column)
     return vocabulary.codes(labels)[codes]
-
-
-def _renumbered(observed: Observed, items: Vocabulary) -> Observed:
-    """Return the same ballots over the items of a model, all of which it knows."""
-    code = items.codes(observed.items.labels)
-    return Observed(
-        observed.agents,
-        items,
-        observed.ptr,
-        observed.tier,
-        observed.weight,
-        observed.value,
-        observed.agent_of_ballot,
-        code[observed.item],
-    )
 
 
 def cosines(rows: AnyArray, one: int) -> Floats:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from concordant import kernels
+from concordant.errors import InputError
 from concordant.kernels.bundles import Terms
 from concordant.params import param
 from concordant.ranking import Ranking
@@ -21,7 +22,7 @@ from concordant.recommend._observed import Observed
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 
 FIRST_RIDGE = 12.0
-FOLDS = 20  # steps at most for a newcomer, where the loss is no quadratic
+FOLDS = 60  # steps at most for a newcomer, where the loss is no quadratic
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,8 @@ class FactorRecommender(Recommender):
 
     def similar(self, item: object, n: int = 10) -> Ranking:
         """Return the items most like one, by the cosine between their factors."""
+        if n < 1:
+            raise InputError(f"n={n} items cannot be listed: give a number of at least 1.")
         code = self.items.code(item, "item")
         found = cosines(self._known("of_item")[:, :-1].astype(np.float64), code)
         found[code] = -np.inf
@@ -150,7 +153,8 @@ class AlternatingRecommender(FactorRecommender):
         rng, centre = np.random.default_rng(self.seed), self._centre(observed)
         noise = 1.0
         if self.ridge == "auto" and self._has_noise:
-            noise = 1 / max(float(np.var(observed.ratings(self.name))), 1e-12)
+            rating = observed.ratings(self.name)
+            noise = 1 / max(float(np.average((rating - centre) ** 2, weights=observed.weight_by_entry)), 1e-12)
         scale = noise**-0.25  # of factors whose products are of the size of the ratings
         items = self._first_rows(rng, len(observed.items), 0.1 * scale)
         agents: AnyArray = np.zeros((len(observed.agents), self._width), self._dtype)

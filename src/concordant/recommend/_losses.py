@@ -108,7 +108,7 @@ class PairLoss:
         """Return value and quadratic at these scores."""
         sizes = np.diff(observed.ptr)
         rivals = np.repeat(sizes, sizes) - _tier_sizes(observed.ptr, observed.tier)  # of an entry, in other tiers
-        pairs = np.add.reduceat(rivals, observed.ptr[:-1]) / 2 * (sizes > 0)
+        pairs = np.bincount(observed.ballot, rivals, len(sizes)) / 2
         scale = np.divide(observed.weight * sizes, pairs, out=np.zeros(len(sizes)), where=pairs > 0)
         value, slope = kernels.squared_hinge_terms(score, observed.ptr, observed.tier, scale)
         return Quadratic.around(score, float(value), slope, 4 * np.repeat(scale, sizes) * rivals)
@@ -134,14 +134,14 @@ class NDCGLoss:
         """Return value, a subgradient and the curve of this sweep."""
         rng = np.random.default_rng([self.seed, sweep])
         slope, curve, value = np.zeros(len(score)), np.zeros(len(score)), 0.0
-        gain = 2 ** (observed.ratings("cofi-rank") - observed.ratings("cofi-rank").max()) if len(score) else score
+        rating = observed.ratings("cofi-rank")
         for ballot, (begin, end) in enumerate(zip(observed.ptr[:-1].tolist(), observed.ptr[1:].tolist(), strict=True)):
             entry = np.arange(begin, end)
             if len(entry) > self.longest:
                 entry = np.sort(rng.choice(entry, self.longest, replace=False))
             if len(entry) < 2 or observed.tier[entry[0]] == observed.tier[entry[-1]]:
                 continue
-            loss, own = _assigned(score[entry], gain[entry], self.depth)
+            loss, own = _assigned(score[entry], 2 ** (rating[entry] - rating[entry[0]]), self.depth)
             times = float(observed.weight[ballot])
             value += times * loss
             slope[entry] = times * own

@@ -11,7 +11,7 @@ from concordant.errors import InputError, NeedError
 from concordant.gather import segment_index
 from concordant.kernels.bundles import Side
 from concordant.preferences import Preferences
-from concordant.types import Floats, Int32s, Int64s
+from concordant.types import Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary
 
 
@@ -48,6 +48,13 @@ class Observed:
             ptr, agent, weight = moved, agent[order], weight[order]
             whole = (prefs.item[entry], prefs.tier[entry], None if value is None else value[entry])
         return cls(prefs.agents, prefs.items, ptr, whole[1], weight, whole[2], agent, whole[0])
+
+    def only(self, keep: Bools, items: Vocabulary, item: Int32s) -> Observed:
+        """Return some of the entries over other items, of which ``item`` says the codes; all agents stay known."""
+        size = np.bincount(self.ballot[keep], minlength=len(self.weight))
+        ptr = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+        value = None if self.value is None else self.value[keep]
+        return Observed(self.agents, items, ptr, self.tier[keep], self.weight, value, self.agent_of_ballot, item[keep])
 
     def known_to(self, agents: Vocabulary, items: Vocabulary) -> tuple[Int32s, Int32s]:
         """Return agent and item of every entry by the codes of a model, -1 for those it does not know."""

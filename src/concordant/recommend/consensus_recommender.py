@@ -29,7 +29,7 @@ class ConsensusRecommender(CommonRecommender):
 
     aliases: ClassVar = {"consensus": {}}
 
-    method: str = param("mpm", "method of aggregation, by its name")
+    aggregator: str = param("mpm", "method of aggregation, by its name")
 
     def fit(
         self,
@@ -41,7 +41,7 @@ class ConsensusRecommender(CommonRecommender):
         progress: Progress | None = None,
     ) -> ConsensusRecommender:
         """Return a copy that knows the consensus; nothing is chosen by ``validation`` here, or reported."""
-        ranking = registry.make(self.method).rank(prefs.replace(instance=None, instances=None))
+        ranking = registry.make(self.aggregator).rank(prefs.replace(instance=None, instances=None))
         fitted = super().fit(prefs, validation=validation, metric=metric, start=start, progress=progress)
         score = np.full(prefs.n_items, float(ranking.score.min(initial=0.0)))
         score[ranking.slot_item] = ranking.score

@@ -43,6 +43,9 @@ LIBRARIES = (
     "scikit-learn",
     "lightgbm",
     "torch",
+    "cornac",
+    "scikit-surprise",
+    "lenskit",
 )
 
 

@@ -31,3 +31,20 @@ def bradley_terry(inputs: Inputs) -> Task:
         return {"score": result[0]}
 
     return Task(estimate, answer)
+
+
+def recommend_all(inputs: Inputs) -> Task:
+    """One product for all scores, and a sort for every agent."""
+    model, listed = inputs["model"], 10
+    of_agent, of_item, mean = model.of_agent, model.of_item, model.mean
+    seen = np.split(model.seen_item, model.seen_ptr[1:-1])
+
+    def lists() -> tuple[np.ndarray, np.ndarray]:
+        score = mean + of_agent[:, :-1] @ of_item[:, :-1].T + of_agent[:, -1:] + of_item[:, -1]
+        best = np.empty((len(score), listed), np.int64)
+        for agent, own in enumerate(score):
+            own[seen[agent]] = -np.inf
+            best[agent] = np.argsort(-own)[:listed]
+        return best, np.take_along_axis(score, best, axis=1)
+
+    return Task(lists, lambda found: {"score": found[1]})

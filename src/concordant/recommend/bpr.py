@@ -24,7 +24,7 @@ from concordant.recommend._observed import Observed
 from concordant.types import Int32s, Int64s
 
 TRIES = 20  # draws until an item is one the agent has not seen
-FOLDS = 100  # passes over the few pairs of a newcomer
+FOLDS, AT_ONCE = 10, 10  # rounds over the few pairs of a newcomer, each of several passes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class BPR(FactorRecommender):
         of_agent, of_item = self._first_rows(rng, len(observed.agents), 0.0), self._known("of_item")
         for _ in range(FOLDS):
             of_agent, _, _ = kernels.pair_steps(
-                *_draw(observed, self.contrast, rng), of_agent, of_item, self.rate, self.ridge
+                *_draw(observed, self.contrast, rng, AT_ONCE), of_agent, of_item, self.rate, self.ridge
             )
         return {"of_agent": of_agent}
 
@@ -77,9 +77,9 @@ def _learnt(of_agent: Any, of_item: Any) -> dict[str, Any]:
     return {"mean": 0.0, "of_agent": of_agent, "of_item": of_item}
 
 
-def _draw(observed: Observed, contrast: str, rng: np.random.Generator) -> tuple[Int32s, Int32s, Int32s]:
+def _draw(observed: Observed, contrast: str, rng: np.random.Generator, times: int = 1) -> tuple[Int32s, Int32s, Int32s]:
     """Draw for every entry an item to compare it with; return agents, better and worse items in random order."""
-    entry = rng.permutation(len(observed.item))
+    entry = rng.permutation(np.repeat(np.arange(len(observed.item)), times))
     agent, better = observed.agent[entry], observed.item[entry]
     if contrast == "rated":
         end, tier_end = observed.ptr[1:][observed.ballot], _tier_end(observed)

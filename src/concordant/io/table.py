@@ -195,5 +195,6 @@ def _cells(column: Any) -> list[Any]:
     """Return plain Python values, whole numbers without a point."""
     values = column.tolist() if hasattr(column, "tolist") else column
     if values and isinstance(values[0], float):
-        return [int(value) if value.is_integer() and abs(value) < 2**53 else value for value in values]
+        # Cells kept from being formulas come here a second time, and some are whole numbers by then.
+        return [int(value) if float(value).is_integer() and abs(value) < 2**53 else value for value in values]
     return values  # type: ignore[no-any-return]

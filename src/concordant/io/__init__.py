@@ -20,12 +20,24 @@ from concordant.io._source import PathLike, Source
 from concordant.reading import FEATURES, LABELS, PREFERENCES, Options, takes_options
 
 if TYPE_CHECKING:
+    from concordant.io._preview import Preview
     from concordant.io.features import Features
     from concordant.labels import Labels
     from concordant.preferences import Preferences
     from concordant.ranking import Ranking
 
-__all__ = ["Format", "Options", "Source", "formats", "read", "read_features", "read_labels", "write", "write_table"]
+__all__ = [
+    "Format",
+    "Options",
+    "Source",
+    "formats",
+    "preview",
+    "read",
+    "read_features",
+    "read_labels",
+    "write",
+    "write_table",
+]
 
 Paths = PathLike | IO[Any] | Sequence[PathLike]
 
@@ -74,6 +86,13 @@ def read_features(path: Paths | Any, **options: Any) -> Features:
     from concordant.io.features import features_of_table
 
     return features_of_table(FrameTable(path), Options.of(FEATURES, options))
+
+
+def preview(path: PathLike, n_rows: int = 8, **options: Any) -> Preview:
+    """Look at the first rows of a file, and at which column would be taken for what, without reading all of it."""
+    from concordant.io._preview import preview as look
+
+    return look(path, n_rows, options)
 
 
 def write(

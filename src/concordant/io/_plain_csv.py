@@ -112,6 +112,11 @@ class PlainCsvTable(CsvTable):
         spans = zip(start[list(rows)].tolist(), end[list(rows)].tolist(), strict=True)
         return [self._cells.data[a:b].tobytes().decode() or None for a, b in spans]
 
+    def first(self, count: int) -> list[list[str | None]]:
+        """Return the first cells of every column."""
+        rows = range(min(count, len(self._cells.start)))
+        return [self.cells(name, rows) for name in self.columns]
+
     def _spans(self, column: str) -> tuple[Int64s, Int64s]:
         k = self.columns.index(column)
         return np.ascontiguousarray(self._cells.start[:, k]), np.ascontiguousarray(self._cells.end[:, k])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from concordant import findings
 from concordant.io import write
 from concordant.ranking import Ranking
 from concordant.reporting.sections import DotPlot, Download, Fold, HeatMap, Part, Scale, Section, Table, Text, Track
@@ -23,34 +24,35 @@ def ranking_section(study: Study, top: int) -> Section | None:
     ranking = study.ranking
     if ranking.n_instances != 1:
         return None
-    parts: list[Part] = [*leads(study), ranking_table(ranking, top)]
+    parts: list[Part] = [first_place(ranking), *doubts(study), ranking_table(ranking, top)]
     parts += left_out(ranking, top, "items")
     if ranking.verdict:
         parts.append(Text(f"{ranking.verdict[:1].upper()}{ranking.verdict[1:]}."))
     return Section("ranking", "The ranking", tuple(parts))
 
 
-def leads(study: Study) -> list[Text]:
-    """Say who is first, how sure that is and what would change it."""
-    ranking = study.ranking
-    tied = ranking.tiers[0]
-    method = ranking.method or "the given ranking"
+def first_place(ranking: Ranking) -> Text:
+    """Say who is first, and how sure that is."""
+    tied, method = ranking.tiers[0], ranking.method or "the given ranking"
     if len(tied) > 1:
         names = ", ".join(shorten(label, LABEL) for label in tied[:4]) + (" and others" if len(tied) > 4 else "")
-        return [Text(f"{names} share the first place of {len(ranking.items):,} by {method}.", "lead")]
+        return Text(f"{names} share the first place of {len(ranking.items):,} by {method}.", "lead")
     said = f"{shorten(tied[0], LABEL)} is first of {len(ranking.items):,} by {method}"
     if "p_best" in ranking.details:
         said += f", the best with a chance of {ranking.detail('p_best')[0]:.0%}"
     if "rank_low" in ranking.details:
         low, high = ranking.detail("rank_low")[0], ranking.detail("rank_high")[0]
         said += f"; its rank is {low}" if low == high else f"; its rank is somewhere from {low} to {high}"
-    texts = [Text(f"{said}.", "lead")]
-    found = study.data.description.finding("top two")
-    if found is not None:
-        texts.append(Text(found.text))
-        if swing := _swing(dict(found.data)):
-            texts.append(Text(swing))
-    return texts
+    return Text(f"{said}.", "lead")
+
+
+def doubts(study: Study) -> list[Text]:
+    """Say whether the first two are told apart, and what would change it."""
+    found = findings.top_two(study.prefs, study.ranking.order)
+    if found is None:
+        return []
+    swing = _swing(dict(found.data))
+    return [Text(found.text), *([Text(swing)] if swing else [])]
 
 
 def _swing(duel: dict[str, Any]) -> str:

@@ -75,9 +75,9 @@ export function enliven(root) {
   root.querySelectorAll("svg[data-heat]").forEach(telling);
 }
 
+addEventListener("hashchange", openTarget);
 if (!document.documentElement.dataset.app) {
   enliven(document);
-  addEventListener("hashchange", openTarget);
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
   openTarget();
 }

@@ -122,7 +122,7 @@ def test_every_answer_is_strict(server: Server) -> None:
 
 
 def test_headers_said_twice_are_refused(server: Server) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
+    with socket.create_connection(("127.0.0.1", server.port)) as line:
         own = f"127.0.0.1:{server.port}"
         line.sendall(f"GET / HTTP/1.1\r\nHost: {own}\r\nHost: {own}\r\nCookie: {server.cookie}\r\n\r\n".encode())
         assert line.recv(100).startswith((b"HTTP/1.1 400", b"HTTP/1.1 403"))
@@ -204,7 +204,7 @@ def test_an_upload_over_the_limit_is_refused_and_leaves_nothing(start_server: Ca
 
 def test_an_upload_that_breaks_off_leaves_nothing(start_server: Callable[..., Server]) -> None:
     server = start_server()
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
+    with socket.create_connection(("127.0.0.1", server.port)) as line:
         own = f"127.0.0.1:{server.port}"
         line.sendall(
             f"POST /api/data HTTP/1.1\r\nHost: {own}\r\nOrigin: http://{own}\r\nCookie: {server.cookie}\r\n"

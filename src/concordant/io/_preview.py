@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from concordant.errors import ConcordantError
+from concordant.io import Preview
 from concordant.io._formats import named, recognise
 from concordant.io._source import PathLike, Source
 from concordant.io.table import open_table
 from concordant.reading import PREFERENCES, Options
-from concordant.roles import Plan, plan_columns
-
-Row = tuple[str | None, ...]
-
-
-@dataclass(frozen=True)
-class Preview:
-    """What the first rows of a file look like; of a format that is no table, the first lines.
-
-    ``plan`` is how it would be read, None where ``problem`` says why it cannot be, or the format has no columns.
-    """
-
-    format: str
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
-    plan: Plan | None = None
-    problem: str = ""
+from concordant.roles import plan_columns
 
 
 def preview(path: PathLike, n_rows: int, given: dict[str, Any]) -> Preview:

@@ -79,8 +79,8 @@ class Answerer:
         data = self._read(files, reading, settings)
         choice = api.default_choice(data.prefs)
         method = _method_name(settings) or choice.method
-        why = [] if _method_name(settings) else [f"ranked by {method}, because the data are {choice.reason}"]
-        understood = " ".join(f"{note[:1].upper()}{note[1:].removesuffix('.')}." for note in [*data.prefs.notes, *why])
+        why = [] if _method_name(settings) else [f"Ranked by {method}, because the data are {choice.reason}"]
+        understood = " ".join(f"{note.removesuffix('.')}." for note in [*data.prefs.notes, *why])
         declared = params_of(registry.load(registry.resolve(method)[0]))
         if "description" not in vars(data):  # the others come when it is known which fit
             self.tell({"methods": element("option", method, value=method)})
@@ -100,16 +100,18 @@ class Answerer:
 
     def _preview(self, files: list[str], settings: Settings) -> dict[str, Any]:
         """Tell the first rows and the roles of the columns; return the options to read with."""
-        layout = {"layout": settings["layout"]} if settings.get("layout") else {}
+        said: dict[str, Any] = {"layout": settings["layout"]} if settings.get("layout") else {}
+        if settings.get("skip_bad_rows"):
+            said["skip_bad_rows"] = True
         limits = {"max_bytes": MOST_BYTES}
-        guessed = preview(files[0], **layout, **limits)
+        guessed = preview(files[0], **said, **limits)
         chosen = settings.get("roles")
         if chosen is None or not guessed.columns:
             roles, looked = {}, guessed
         else:
             known = {column: role for column, role in chosen.items() if column in guessed.columns}
             roles = forms.roles_of(known, [] if guessed.plan is None else list(guessed.plan.column))
-            looked = preview(files[0], **layout, **roles, **limits)
+            looked = preview(files[0], **said, **roles, **limits)
         by_column = chosen if chosen is not None else forms.role_by_column(looked)
         is_table = bool(guessed.columns)
         self.tell({
@@ -118,7 +120,7 @@ class Answerer:
         })  # fmt: skip
         if looked.problem:
             raise InputError(looked.problem)
-        return {**layout, **roles}
+        return {**said, **roles}
 
     def _read(self, files: list[str], reading: Mapping[str, Any], settings: Settings) -> Data:
         least = _number(settings.get("min_ballots"), "min_ballots")

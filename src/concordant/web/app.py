@@ -228,10 +228,11 @@ class App:
 
 
 def _examples() -> dict[str, tuple[str, list[Path]]]:
-    """Return the examples there are: in a clone of the repository, where they stand beside the sources."""
-    folder = Path(__file__).resolve().parents[3] / "examples"
+    """Return the examples: in a clone they stand beside the sources, else in this package."""
+    here = Path(__file__).resolve()
+    folder = next((one for one in (here.parents[3] / "examples", here.parent / "examples") if one.is_dir()), here)
     found = {name: (what, [folder / name]) for name, what in pages.EXAMPLES.items() if (folder / name).is_file()}
-    runs = sorted((folder / "runs").glob("*.run")) if folder.is_dir() else []
+    runs = sorted((folder / "runs").glob("*.run"))
     return found | ({pages.RUNS: (f"{len(runs)} search engines to fuse", runs)} if runs else {})
 
 

@@ -39,7 +39,9 @@ def _reading_words(reading: Mapping[str, Any]) -> list[str]:
     flags = {one.name: one.flag or one.option for one in options_of(PREFERENCES) if one.flag is not None}
     words = []
     for name, value in reading.items():
-        if name in flags:
+        if value is True:
+            words.append(flags[name])
+        elif name in flags:
             words += [flags[name], "none" if value is None else str(value)]
     return words
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from concordant.errors import ParameterError
-from concordant.io._preview import Preview
+from concordant.io import Preview
 from concordant.params import Param
 from concordant.reading import LAYOUTS, PREFERENCES, columns_of
 from concordant.reporting.markup import Markup, element, joined

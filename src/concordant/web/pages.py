@@ -74,6 +74,8 @@ def _workspace() -> Markup:
         element("summary", "The data"),
         element("div", id="preview"),
         element("p", element("label", "The rows are ", for_="layout"), element("select", id="layout"), id="layout-row"),
+        element("p", element("input", type="checkbox", id="skip-bad-rows"),
+                element("label", "Leave out rows that cannot be read", for_="skip-bad-rows")),
         element("p", element("label", "Add more files of the same kind", for_="more", class_="button"),
                 element("input", type="file", id="more", multiple=True, class_="spoken")),
         id="data-region", open=True,

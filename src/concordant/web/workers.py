@@ -26,6 +26,10 @@ class WorkerError(ConcordantError):
     """A worker gave no answer: it ended, or took too long."""
 
 
+class WorkerEndedError(WorkerError):
+    """A worker ended before it answered."""
+
+
 class Worker:
     """One worker process, started when first asked."""
 
@@ -54,7 +58,25 @@ class Worker:
         return self._process
 
     async def ask(self, question: dict[str, Any], progress: Progress) -> dict[str, Any]:
-        """Return the answer to a question; what comes before it goes to ``progress``."""
+        """Return the answer to a question; what comes before it goes to ``progress``.
+
+        A worker that ended while it had nothing to do is noticed only now: another one is asked, once.
+        """
+        heard: list[bool] = []
+
+        def hear(frame: dict[str, Any]) -> None:
+            heard.append(True)
+            progress(frame)
+
+        was_idle = self.pid is not None
+        try:
+            return await self._ask(question, hear)
+        except WorkerEndedError:
+            if heard or not was_idle:
+                raise
+            return await self._ask(question, progress)
+
+    async def _ask(self, question: dict[str, Any], progress: Progress) -> dict[str, Any]:
         process = await self.start()
         try:
             return await asyncio.wait_for(self._answer(process, question, progress), self.seconds)
@@ -66,7 +88,7 @@ class Worker:
         except (asyncio.IncompleteReadError, ConnectionError):
             code = await process.wait()
             why = f"signal {-code}, stopped or out of memory" if code < 0 else f"exit code {code}"
-            raise WorkerError(ENDED.format(why=why)) from None
+            raise WorkerEndedError(ENDED.format(why=why)) from None
 
     async def _answer(
         self, process: asyncio.subprocess.Process, question: dict[str, Any], progress: Progress

@@ -88,6 +88,7 @@ function gathered() {
     ...settings,
     params,
     min_ballots: at("min-ballots").value,
+    skip_bad_rows: at("skip-bad-rows").checked,
     methods: at("methods").value,
     metrics: at("metrics").value,
   };
@@ -138,6 +139,7 @@ function show(news) {
     for (const [id, value] of [["min-ballots", settings.min_ballots], ["methods", settings.methods], ["metrics", settings.metrics]]) {
       if (value) at(id).value = value;
     }
+    at("skip-bad-rows").checked = Boolean(settings.skip_bad_rows);
     pressed();
   }
   place("preview", news.preview);
@@ -192,7 +194,7 @@ function workPage() {
   });
   at("form").addEventListener("input", soon);
   at("form").addEventListener("submit", (event) => { event.preventDefault(); work(); });
-  ["min-ballots", "methods", "metrics"].forEach((id) => at(id).addEventListener("change", work));
+  ["min-ballots", "methods", "metrics", "skip-bad-rows"].forEach((id) => at(id).addEventListener("change", work));
   at("layout").addEventListener("change", (event) => {
     settings = { ...settings, layout: event.target.value, roles: null };
     work();

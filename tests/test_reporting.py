@@ -217,6 +217,11 @@ def test_strong_against_many_preferences_is_named() -> None:
     assert "12 against 5" in said
 
 
+def test_the_winner_of_the_direct_comparison_is_named_with_the_larger_number() -> None:
+    lists = [["b", "c", "d", "a"]] * 4 + [["a", "b", "c", "d"]] * 5
+    assert "more ballots prefer a (5 to 4" in disagreement(lists, ["borda", "copeland"])
+
+
 def test_rarely_named_items_are_named() -> None:
     lists = [["a", "b"]] * 9 + [["b", "a"]] * 6 + [["c", "a"]] * 2
     assert "c is on 2 ballots, a on 17" in disagreement(lists, ["borda", "bradley-terry"])

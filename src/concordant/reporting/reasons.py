@@ -61,7 +61,7 @@ def disagreements(prefs: Preferences, compared: Comparison, wins: Floats) -> lis
 def reason(prefs: Preferences, wins: Floats, one: int, two: int, name: list[str]) -> str:
     """Say why two slots of the one instance may be ordered either way."""
     for_one, for_two = float(wins[one, two]), float(wins[two, one])
-    duel = f"{for_one:,.6g} to {for_two:,.6g} in direct comparison"
+    duel = f"{max(for_one, for_two):,.6g} to {min(for_one, for_two):,.6g} in direct comparison"
     if cycle := _cycle(wins > wins.T, one, two):
         return (
             f"majorities go in a circle ({' > '.join(name[slot] for slot in cycle)}), and each rule breaks it its way."

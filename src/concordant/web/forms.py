@@ -120,7 +120,7 @@ def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
     ]
     table = element(
         "table",
-        element("caption", f"The first {len(preview.rows)} rows, and what each column is taken for"),
+        element("caption", "First rows, and the role of each column"),
         element("thead", element("tr", *heads), element("tr", *roles, class_="roles")),
         element("tbody", *rows),
     )

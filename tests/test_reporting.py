@@ -6,6 +6,7 @@ import base64
 import csv
 import io
 import re
+import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -135,7 +136,9 @@ def test_five_thousand_items_are_cut_and_all_of_them_are_in_the_file() -> None:
     said = " ".join(part.text for part in parts_of(made, Text) if part.kind == "left-out")
     assert f"first 100 of {prefs.n_items:,} items" in said
     (embedded,) = parts_of(made, Download)
-    rows = list(csv.DictReader(io.StringIO(embedded.content.decode())))
+    assert embedded.name == "ranking.zip"
+    with zipfile.ZipFile(io.BytesIO(embedded.content)) as archive:
+        rows = list(csv.DictReader(io.StringIO(archive.read("ranking.csv").decode())))
     assert [row["item"] for row in rows] == cc.rank(prefs, "borda").items
     assert len(made.to_html().encode()) < 500_000
 
@@ -163,7 +166,9 @@ def test_no_label_becomes_a_tag_an_attribute_or_a_script() -> None:
     assert len(tree.attributes("script")) == len(tree.attributes("style")) == 1
     for _, attributes in tree.tags:
         assert not [name for name in attributes if name.startswith("on") or name == "style"]
-        assert str(attributes.get("href", "#")).startswith(("#", "data:text/csv;base64,"))
+        assert str(attributes.get("href", "#")).startswith(
+            ("#", "data:text/csv;base64,", "data:application/zip;base64,")
+        )
     assert "\u202e" not in page
     assert "\x00" not in page
     assert "\x1b" not in page

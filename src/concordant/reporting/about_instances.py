@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from concordant.reporting.about_ranking import LABEL, csv_of, ranking_table
-from concordant.reporting.sections import Download, Fold, Part, Section, Table, Text
+from concordant.reporting.about_ranking import LABEL, download, ranking_table
+from concordant.reporting.sections import Fold, Part, Section, Table, Text
 from concordant.reporting.study import Study
 from concordant.vocabulary import shorten
 
@@ -36,7 +36,7 @@ def instances_section(study: Study, top: int) -> Section | None:
         parts.append(Text(said, "left-out"))
     if len(folds) < ranking.n_instances:
         parts.append(Text(f"The first places of {len(folds)} instances stand below; the file has all.", "left-out"))
-    parts.append(Download("ranking.csv", "text/csv", csv_of(ranking), "All instances and items as csv"))
+    parts.append(download(ranking, "All instances and items as csv"))
     return Section("instances", "Instances", (*parts, *folds))
 
 

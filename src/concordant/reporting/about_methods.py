@@ -10,7 +10,7 @@ from concordant.reporting.sections import BumpChart, Message, Messages, Part, Se
 from concordant.reporting.study import Study
 from concordant.vocabulary import shorten
 
-LINES = 15  # items of the bump chart
+LINES = 10  # items of the bump chart
 
 
 def methods_section(study: Study) -> Section | None:

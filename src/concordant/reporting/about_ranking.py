@@ -16,6 +16,7 @@ from concordant.vocabulary import shorten
 
 LABEL = 120  # characters of a label that a table shows; the csv file has all
 MATRIX = 100  # items of the picture of who beats whom
+PLAIN = 100_000  # bytes of a csv file that is embedded as it is
 MATRIX_TABLE = 30  # items up to which the counts are a table, too
 
 
@@ -123,11 +124,24 @@ def dot_plot(ranking: Ranking, top: int) -> DotPlot:
 def left_out(ranking: Ranking, top: int, what: str) -> list[Part]:
     """Say what a table leaves out, and give all of it as a file."""
     longest = int(np.diff(ranking.slot_ptr).max(initial=0))
-    full = csv_of(ranking)
     if longest <= top:
-        return [Download("ranking.csv", "text/csv", full, "The ranking as csv")]
+        return [download(ranking, "The ranking as csv")]
     said = f"The table shows the first {top:,} of {longest:,} {what}; the rest is in the file below."
-    return [Text(said, "left-out"), Download("ranking.csv", "text/csv", full, f"All {longest:,} {what} as csv")]
+    return [Text(said, "left-out"), download(ranking, f"All {longest:,} {what} as csv")]
+
+
+def download(ranking: Ranking, says: str) -> Download:
+    """Return the whole ranking as a file to embed: csv, in a zip archive where that is long."""
+    content = csv_of(ranking)
+    if len(content) <= PLAIN:
+        return Download("ranking.csv", "text/csv", content, says)
+    import io
+    import zipfile
+
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("ranking.csv"), content, zipfile.ZIP_DEFLATED)  # of no date: always the same
+    return Download("ranking.zip", "application/zip", out.getvalue(), f"{says}, zipped")
 
 
 def csv_of(ranking: Ranking) -> bytes:

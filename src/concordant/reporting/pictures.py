@@ -14,7 +14,13 @@ from concordant.reporting.markup import NOTHING, Markup, element, joined, verbat
 from concordant.reporting.sections import BumpChart, DotPlot, HeatMap, Scale, Track
 from concordant.vocabulary import shorten
 
-CELL, LETTER = 18, 6.6  # pixels of a cell, and of a letter of a label
+LETTER = 6.6  # pixels of a letter of a label
+CELLS = (
+    (12, 30, ""),
+    (40, 18, ""),
+    (60, 13, "close"),
+    (1000, 9, "tight"),
+)  # up to so many items: pixels of a cell, class
 SHADES = 11
 WRITTEN = 12  # items up to which the share is written into the cell
 COLOURS = 8
@@ -59,7 +65,7 @@ def heat_map(drawn: HeatMap) -> Markup:
     labels = [shorten(label, 24) for label in drawn.labels]
     left = 8 + LETTER * max(len(label) for label in labels) + 26
     top = 8 + LETTER * max(len(label) for label in labels) * 0.8 if n <= 60 else 30
-    size = max(CELL if n > WRITTEN else 30, 1)
+    size, closeness = next((pixels, name) for most, pixels, name in CELLS if n <= most)
     parts = [element("g", *_cells(drawn, size), transform=f"translate({left:.0f} {top:.0f})", class_="cells")]
     for k, label in enumerate(labels):
         middle = size * (k + 0.5)
@@ -68,7 +74,9 @@ def heat_map(drawn: HeatMap) -> Markup:
             x, y = left + middle + 3, top - 6
             parts.append(element("text", label, x=x, y=y, transform=f"rotate(-50 {x:.5g} {y:.5g})"))
     width, height = left + size * n + (0.65 * top if n <= 60 else 8), top + size * n + 8
-    return _picture(drawn.title, width, height, parts, data_heat=_counts(drawn, size, left, top), class_="heat")
+    return _picture(
+        drawn.title, width, height, parts, data_heat=_counts(drawn, size, left, top), class_=f"heat {closeness}".strip()
+    )
 
 
 def _cells(drawn: HeatMap, size: int) -> list[Markup]:

@@ -87,7 +87,7 @@ class Answerer:
         self.tell({"understood": understood, "method": method, "about": _summary(method)})
         self.tell({"form": forms.option_form(declared), "progress": f"ranking by {method}"})
         params = forms.typed(declared, settings.get("params") or {})
-        ranking = self._rank(data, method, params, settings)
+        ranking = self._rank(data, method, params)
         view = settings.get("view", "ranking")
         labels = self._labelled(question) if view == "evaluate" else None
         study = Study(data, ranking, _listed(settings.get("methods")), labels, _metrics(settings))
@@ -131,12 +131,11 @@ class Answerer:
             self._rankings.clear()
         return self._data[key]
 
-    def _rank(self, data: Data, method: str, params: Mapping[str, Any], settings: Settings) -> Ranking:
-        by = str(settings.get("by") or "score")
-        key = json.dumps([method, params, by], default=str, sort_keys=True)
+    def _rank(self, data: Data, method: str, params: Mapping[str, Any]) -> Ranking:
+        key = json.dumps([method, params], default=str, sort_keys=True)
         if key not in self._rankings:
             with self._watched(method):
-                ranking = api.rank(data.prefs, method, min_ballots=None, **params).by(by)
+                ranking = api.rank(data.prefs, method, min_ballots=None, **params)
             while len(self._rankings) >= KEPT:
                 self._rankings.pop(next(iter(self._rankings)))
             self._rankings[key] = ranking
@@ -204,8 +203,8 @@ class Answerer:
             labelled = ["--method", method, "--labels", question["labels"], *measured, "-o", "report.html"]
             shell = [commands.other_command("report", files, reading, *labelled, *more)]
         if view == "ranking" and len(files) > 1 and study.prefs.instances is not None and not reading:
-            shell.append(commands.fuse_command(files, method, params))
-        shell += [f"# {name} can be said in Python only" for name in commands.unsaid(reading)]
+            shell += filter(None, [commands.fuse_command(files, method, params)])
+        shell += [f"# {name} can be said in Python only" for name in commands.unsaid(reading, params)]
         labels = question["labels"] if view == "evaluate" else None
         python = commands.python_lines(files, reading, method, params, least, labels, study.metrics, compared)
         return {"shell": "\n".join(shell), "python": python}
@@ -217,7 +216,7 @@ class Answerer:
         data, reading = self._known(files, settings)
         method = _method_name(settings) or api.default_method(data.prefs)
         params = forms.typed(params_of(registry.load(registry.resolve(method)[0])), settings.get("params") or {})
-        ranking = self._rank(data, method, params, settings)
+        ranking = self._rank(data, method, params)
         if kind == "csv":
             content = csv_of(ranking)
         elif kind == "json":

@@ -31,11 +31,12 @@ async function openFiles(files) {
   const all = [...files];
   if (!all.length) return;
   try {
-    at("status").textContent = `Uploading ${all.length} file${all.length > 1 ? "s" : ""}`;
+    at("name").textContent = at("status").textContent = `Uploading ${all.length} file${all.length > 1 ? "s" : ""} …`;
     const opened = await send("/api/data", all[0]);
     for (const file of all.slice(1)) await send(`/api/data/${opened.key}/file`, file);
     location.href = `/d/${opened.key}`;
   } catch (error) {
+    at("name").textContent = "";
     problem(error.message);
   }
 }

@@ -76,6 +76,18 @@ class Server:
         raise AssertionError(f"nothing came: {news}")
 
 
+def started_server(temporary: Path, *options: str) -> Server:
+    """Start ``concordant serve``; its temporary files go to a folder of their own."""
+    command = [sys.executable, "-m", "concordant", "serve", *options]
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT)
+    assert process.stdout is not None
+    link = process.stdout.readline().split()[-1]
+    found = re.fullmatch(r"http://[\d.]+:(\d+)/(?:\?token=(\S+))?", link)
+    assert found, link
+    return Server(process, link, int(found[1]), f"concordant-{found[1]}={found[2]}", temporary)
+
+
 @pytest.fixture(scope="session")
 def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
     """Start servers with further options; all end with the tests."""
@@ -84,17 +96,8 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
     def start(*options: str) -> Server:
         pytest.importorskip("starlette")
         pytest.importorskip("uvicorn")
-        temporary = tmp_path_factory.mktemp("served")
-        command = [sys.executable, "-m", "concordant", "serve", *options]
-        environment = {**os.environ, "TMPDIR": str(temporary)}
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT)
-        assert process.stdout is not None
-        link = process.stdout.readline().split()[-1]
-        found = re.fullmatch(r"http://[\d.]+:(\d+)/(?:\?token=(\S+))?", link)
-        assert found, link
-        server = Server(process, link, int(found[1]), f"concordant-{found[1]}={found[2]}", temporary)
-        started.append(server)
-        return server
+        started.append(started_server(tmp_path_factory.mktemp("served"), *options))
+        return started[-1]
 
     yield start
     for server in started:

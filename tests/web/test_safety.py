@@ -232,6 +232,7 @@ def test_fifty_uploads_at_once_are_all_answered(server: Server) -> None:
 
     with ThreadPoolExecutor(50) as pool:
         assert set(pool.map(one, range(50))) == {"done"}
+    assert len(workers_of(server)) <= 6, "four at rest, two at work"
 
 
 def test_the_least_recently_used_data_sets_go(start_server: Callable[..., Server]) -> None:

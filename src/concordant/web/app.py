@@ -110,12 +110,12 @@ class App:
         name = _given_name(request)
         key, data = await self.store.add(name)
         try:
+            await self.store.prepare(data)  # it is ready when the file is
             data.files.append(await self._save(request, data, name))
         except BaseException:
             self.store.data_sets.pop(key, None)
             await data.close()
             raise
-        await data.worker.start()
         return JSONResponse({"key": key})
 
     async def add_file(self, request: Request) -> Response:

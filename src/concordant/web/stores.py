@@ -126,6 +126,11 @@ class Store:
             await oldest.close()
         return key, made
 
+    async def prepare(self, data: DataSet) -> None:
+        """Start the worker of a data set before it is asked, if there is room for one more."""
+        if len([one for one in self.data_sets.values() if one.worker.pid is not None]) < self.limits.workers:
+            await data.worker.start()
+
     async def work(self, data: DataSet, settings: dict[str, Any]) -> None:
         """Begin to work on settings; what is being done for earlier ones is finished or, if it takes long, stopped."""
         data.settings = settings

@@ -240,6 +240,21 @@ def test_methods_that_agree_say_so() -> None:
     assert chart.ranks[0] == (1,) * len(chart.methods)
 
 
+def test_the_ranking_is_compared_with_the_parameters_it_has() -> None:
+    prefs = cc.Preferences.from_rankings([["a", "b"]] * 3 + [["c", "a"]])
+    made = cc.report(prefs, method="borda", methods=["borda", "copeland"], missing="ignore")
+    own = cc.rank(prefs, "borda", missing="ignore")
+    (chart,) = parts_of(made, BumpChart)
+    assert {label: ranks[0] for label, ranks in zip(chart.labels, chart.ranks, strict=True)} == dict(
+        zip(own.items, own.ranks.tolist(), strict=True)
+    )
+
+
+def test_a_method_that_was_asked_for_and_cannot_rank_is_a_sentence() -> None:
+    with pytest.raises(cc.NeedError, match="dawid-skene"):
+        cc.report(cc.read(EXAMPLES / "election.csv"), methods=["borda", "dawid-skene"])
+
+
 # ---- pictures and the command ----
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1.81, 1.63), (1e-9, 3e-9), (0.0, 12345.0), (5.0, 5.001)])
 def test_ticks_are_few_round_and_within_the_scale(low: float, high: float) -> None:

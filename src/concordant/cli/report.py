@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from concordant.cli import _shared as shared
-from concordant.cli._default_options import DefaultCommand, settle_params
+from concordant.cli._default_options import DefaultCommand, method_and_params
 
 EPILOG = """\b
 Examples:
@@ -55,20 +55,13 @@ def command(
     agents, instances, metrics where labels are given, warnings, and how it was made. The file needs nothing else: it
     opens from disk, prints, and asks no server for anything.
     """
-    from concordant import api, registry
     from concordant.io import read_labels
-    from concordant.params import params_of
     from concordant.reporting import report
     from concordant.reporting.study import METRICS
 
     params = shared.taken_params(options)
     prefs = shared.read_preferences(file, options)
-    choice = api.default_choice(prefs)
-    name = method or choice.method
-    if method is None:
-        params = settle_params(command, name, params)
-    if seed is not None and any(p.name == "seed" for p in params_of(registry.load(registry.resolve(name)[0]))):
-        params["seed"] = seed
+    name, params = method_and_params(command, prefs, method, params, seed)
     made = report(
         prefs,
         method=name,

@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from concordant import api, findings, views
-from concordant.comparing import Comparison, compare
+from concordant import api, findings, registry, views
+from concordant.comparing import Comparison, compare_rankings
 from concordant.describing import Description, describe
 from concordant.errors import ConcordantError
 from concordant.evaluation import Evaluation, evaluate, on_shared_instances, ranking_of_run
@@ -82,26 +82,31 @@ class Study:
     @cached_property
     def compared(self) -> tuple[Comparison | None, tuple[str, ...]]:
         """The comparison, None where there is none, and why methods were left out."""
-        if self.methods is not None:
-            return (compare(self.prefs, self.methods), ()) if self.methods else (None, ())
-        if not self.data.may_compare:
+        if self.methods == ():
+            return None, ()
+        if self.methods is None and not self.data.may_compare:
             return None, ("Methods were not compared: there are too many candidates. --methods A,B compares them.",)
-        names, notes = [], []
-        for name in self._fitting():
+        rankings: dict[str, Ranking] = {}
+        notes = []
+        for name in self.methods or self._fitting():
             try:
-                api.rank(self.prefs, name)
-                names.append(name)
+                rankings[name] = self._ranked_by(name)
             except ConcordantError as problem:
+                if self.methods is not None:
+                    raise
                 notes.append(f"{name} was left out: {problem}")
-        return compare(self.prefs, names), tuple(notes)
+        return compare_rankings(self.prefs, list(rankings.values()), list(rankings)), tuple(notes)
+
+    def _ranked_by(self, name: str) -> Ranking:
+        """Rank by a method; the ranking of the report, whose parameters may have been chosen, stands for its own."""
+        is_own = registry.resolve(name) == (self.ranking.method, {})
+        return self.ranking if is_own else api.rank(self.prefs, name)
 
     def _fitting(self) -> list[str]:
         """Name the method of the ranking, those that fit and usual ones, as far as they are quick."""
         fitting = [advice.method for advice in self.data.description.methods]
         named = dict.fromkeys([self.ranking.method, *fitting, "borda", "copeland"])
-        quick = [name for name in named if self.data.largest <= SLOW.get(name, self.data.largest)]
-        needs_labels = "labels" in getattr(self.ranking, "params", {})
-        return [name for name in quick if not needs_labels][:METHODS]
+        return [name for name in named if self.data.largest <= SLOW.get(name, self.data.largest)][:METHODS]
 
     @cached_property
     def rankings(self) -> Mapping[str, Ranking]:

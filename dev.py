@@ -145,6 +145,9 @@ TOUR = {
     "Is the fused run better than each engine alone?": (
         f"evaluate build/demo/fused.run {ENGINES} --labels examples/qrels.txt --metric ndcg@10 --metric map"
     ),
+    "All of it to look at: one page about the votes": (
+        'report examples/model-votes.csv --title "Which model is best?" --output build/demo/report.html'
+    ),
 }
 
 
@@ -158,7 +161,8 @@ def demo() -> int:
         if code != 0:
             raise StepError(f"The demo stopped: concordant {line.split()[0]} ended with exit code {code}.")
     relative = os.path.relpath(program)
-    print(f"\nNow your own data: {relative} rank FILE   (and {relative} --help)")
+    print("\nOpen build/demo/report.html in a browser: the ranking, how sure it is, and who disagrees.")
+    print(f"Now your own data: {relative} rank FILE   (and {relative} --help)")
     return 0
 
 
@@ -170,7 +174,28 @@ def setup() -> int:
 
 def test(*arguments: str) -> int:
     """Set up and run the tests; all arguments go to pytest."""
+    fetch_browser()
     return run([*pytest(set_up("dev"), *arguments), *arguments], ONE_THREAD)
+
+
+def fetch_browser() -> None:
+    """Install what tests in a browser need, as far as it can be had; without it those tests skip, with the reason."""
+    browsers = ("chromium", "chromium-browser", "google-chrome")
+    if not any(map(shutil.which, browsers)) and shutil.which("apt-get") and os.name == "posix" and os.geteuid() == 0:
+        say("installing chromium for the tests of pages")
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": False}
+        subprocess.run(["apt-get", "update", "-q"], **quiet)
+        subprocess.run(["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"], **quiet)
+    if not any(map(shutil.which, browsers)):
+        say("no chromium here: tests of pages will be skipped")
+    folder = ROOT / "build" / "browser"
+    if not (folder / "node_modules" / "axe-core").is_dir() and shutil.which("npm"):
+        say("fetching axe-core, which checks that everybody can read a page")
+        folder.mkdir(parents=True, exist_ok=True)
+        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), "axe-core@4"]
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    if not (folder / "node_modules" / "axe-core").is_dir():
+        say("no axe-core here: tests of accessibility will be skipped")
 
 
 def pytest(environment: Environment, *arguments: str) -> list[str]:

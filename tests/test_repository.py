@@ -184,9 +184,9 @@ def test_workflows_and_hooks_run_what_is_here() -> None:
 
 
 def test_no_test_looks_at_the_clock() -> None:
-    """A busy machine is no bug: limits of time are set once, in conftest.py and by the fuzzer's supervisor."""
+    """A busy machine is no bug: limits of time are set once, in conftest.py (of browsers: in web) and by the fuzzer."""
     clock = re.compile(r"\bimport time\b|\bfrom time\b|perf_counter|process_time|monotonic|timeout|\bdeadline=")
-    allowed = {"tests/conftest.py", "tests/test_repository.py", "tests/fuzz/run.py"}
+    allowed = {"tests/conftest.py", "tests/test_repository.py", "tests/fuzz/run.py", "tests/web/conftest.py"}
     found = {relative(path) for path in (ROOT / "tests").rglob("*.py") if clock.search(path.read_text("utf-8"))}
     assert found <= allowed
 

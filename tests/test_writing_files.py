@@ -198,3 +198,9 @@ def test_queries_reach_no_other_file_and_no_network(tmp_path: Path) -> None:
         ):
             with pytest.raises(duckdb.Error):
                 connection.execute(query).fetchall()
+
+
+def test_whole_and_broken_scores_are_both_kept_from_being_formulas(tmp_path: Path) -> None:
+    ranking = cc.rank(cc.Preferences.from_ratings(["u", "u", "v"], ["=a", "b", "b"], [1.0, 2.5, 4.0]), "mean-rating")
+    cc.write(ranking, tmp_path / "out.csv", spreadsheet=True)
+    assert "'=a" in (tmp_path / "out.csv").read_text()

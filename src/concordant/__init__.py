@@ -23,6 +23,7 @@ _HOME = {
     "fuse": "fusing",
     "compare": "comparing",
     "evaluate": "evaluation",
+    "report": "reporting",
     "read": "io",
     "read_labels": "io",
     "read_features": "io",

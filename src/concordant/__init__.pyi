@@ -80,6 +80,7 @@ from concordant.params import param as param
 from concordant.preferences import Preferences as Preferences
 from concordant.ranking import Notice as Notice
 from concordant.ranking import Ranking as Ranking
+from concordant.reporting import report as report
 from concordant.saving import load as load
 from concordant.saving import save as save
 

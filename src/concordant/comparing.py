@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,6 +126,12 @@ def compare(
     prefs = as_preferences(prefs)
     rankings = tuple(rank(prefs, method) for method in methods)
     names = tuple(m if isinstance(m, str) else m.name for m in methods)
+    held_out = None if folds is None else cross_validate(prefs, methods, folds, seed)
+    return replace(compare_rankings(prefs, rankings, names), held_out=held_out)
+
+
+def compare_rankings(prefs: Preferences, rankings: Sequence[Ranking], names: Sequence[str]) -> Comparison:
+    """Measure how far rankings of these preferences agree."""
     ranks = np.stack([ranking.rank_by_slot for ranking in rankings]).astype(np.float64)
     tau = np.zeros((len(rankings), len(rankings)))
     counted = 0
@@ -135,8 +141,7 @@ def compare(
         tau += 1 - 2 * metrics.kendall_matrix(ranks[:, start:stop], normalised=True)
         counted += 1
     tau = tau / counted if counted else np.ones_like(tau)
-    held_out = None if folds is None else cross_validate(prefs, methods, folds, seed)
-    return Comparison(rankings, names, tau, distances_to_ballots(prefs, ranks), held_out)
+    return Comparison(tuple(rankings), tuple(names), tau, distances_to_ballots(prefs, ranks))
 
 
 def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: int = 5, seed: int = 0) -> HeldOut:

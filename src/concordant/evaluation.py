@@ -9,7 +9,7 @@ any label never count. Whatever was filled in or left out is named.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -161,6 +161,34 @@ def on_shared_instances(results: Mapping[str, Evaluation]) -> dict[str, Evaluati
     if not shared:
         raise InputError("The systems share no judged instance, so they cannot be compared.")
     return {name: result.over(shared) for name, result in results.items()}
+
+
+def paired_tests(
+    results: Mapping[str, Evaluation], baseline: str | None = None, *, test: str = "t", seed: int = 0
+) -> list[dict[str, Any]]:
+    """Compare systems, all evaluated on the same instances, with one of them (the first unless named), by every metric.
+
+    A row is plain data: metric, baseline, system, difference, p, p_holm, significant.
+    """
+    compared = []
+    for metric in next(iter(results.values())).per_instance:
+        table = measures.compare_systems(_paired(results, metric), baseline=baseline, test=test, seed=seed)
+        for row in table.rows:
+            if row.system != table.baseline:
+                facts = {key: value for key, value in asdict(row).items() if key != "mean"}
+                compared.append({"metric": metric, "baseline": table.baseline, **facts})
+    return compared
+
+
+def _paired(results: Mapping[str, Evaluation], metric: str) -> dict[str, Floats]:
+    """Return the values of the instances the metric does not skip; all systems have the same, in one order."""
+    values = {name: result.per_instance[metric] for name, result in results.items()}
+    valued = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
+    if not valued.any():
+        raise InputError(
+            f"{metric} has a value for no instance, so the systems cannot be compared: take another metric."
+        )
+    return {name: value[valued] for name, value in values.items()}
 
 
 def ranking_of_run(prefs: Preferences) -> Ranking:

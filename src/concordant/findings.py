@@ -267,14 +267,17 @@ def outlying(prefs: Preferences, found: Agreement | None) -> Finding | None:
 
 
 # ---- the first two ----
-def top_two(prefs: Preferences) -> Finding | None:
-    """Say whether the data tell the first two items apart, by the sign test; nothing where fewer than two compete."""
+def top_two(prefs: Preferences, order: Int64s | None = None) -> Finding | None:
+    """Say whether the data tell the first two items apart, by the sign test; nothing where fewer than two compete.
+
+    ``order`` is that of a ranking of these preferences; by default of the method that fits.
+    """
     size = np.diff(prefs.slot_ptr)
     rivals = np.flatnonzero(size > 1)
     if not len(rivals) or not prefs.n_ballots:
         return None
-    method = None if size.max() <= MOST_FOR_DEFAULT else "borda"
-    order = api.rank(prefs, method).order
+    if order is None:
+        order = api.rank(prefs, None if size.max() <= MOST_FOR_DEFAULT else "borda").order
     first, second = order[prefs.slot_ptr[rivals]], order[prefs.slot_ptr[rivals] + 1]
     for_first, for_second = _votes(prefs, rivals, first, second)
     p = sign_test(for_first, for_second)

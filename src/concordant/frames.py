@@ -128,6 +128,11 @@ class FrameTable:
         found = [series[row] for row in rows]
         return [None if value is None or value != value else str(value) for value in found]
 
+    def first(self, count: int) -> list[list[str | None]]:
+        """Return the first cells of every column."""
+        rows = range(min(count, len(self.frame)))
+        return [self.cells(name, rows) for name in self.columns]
+
     def error(self, row: int, message: str) -> InputError:
         """Make the error that names this row."""
         where = self.name if row < 0 else f"{self.name}, row {row + 1}"

@@ -20,6 +20,8 @@ WORK = {
     "rank": "Rank items from preferences of any form.",
     "compare": "Rank by several methods and show how far they agree.",
     "describe": "Say what a data set is, what to watch out for, and which methods fit.",
+    "report": "Write a report of preferences as one HTML file.",
+    "serve": "Open a local web page that ranks, compares and evaluates.",
     "convert": "Convert preferences from one format to another.",
     "fuse": "Fuse TREC runs into one run.",
     "train-fusion": "Learn from judged topics how to fuse runs.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -147,30 +146,10 @@ def _cell(value: float) -> str:
 
 def _tests(results: dict[str, Any], baseline: str | None, how: dict[str, Any]) -> list[dict[str, Any]]:
     """Compare every system with the baseline, or else the best, on every metric."""
-    from concordant import metrics
+    from concordant.evaluation import paired_tests
 
     if baseline is not None and baseline not in results:
         from concordant.errors import suggest
 
         raise click.ClickException(f"There is no system {baseline!r} here.{suggest(baseline, list(results))}")
-    if len(results) < 2:
-        return []
-    compared = []
-    for metric in next(iter(results.values())).per_instance:
-        table = metrics.compare_systems(_paired(results, metric), baseline=baseline, **how)
-        for row in table.rows:
-            if row.system != table.baseline:
-                facts = {key: value for key, value in asdict(row).items() if key != "mean"}
-                compared.append({"metric": metric, "baseline": table.baseline, **facts})
-    return compared
-
-
-def _paired(results: dict[str, Any], metric: str) -> dict[str, Any]:
-    """Return the values of the instances the metric does not skip; all systems have the same, in one order."""
-    import numpy as np
-
-    values = {name: result.per_instance[metric] for name, result in results.items()}
-    valued = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
-    if not valued.any():
-        raise click.ClickException(f"{metric} has a value for no instance, so the systems cannot be compared.")
-    return {name: value[valued] for name, value in values.items()}
+    return paired_tests(results, baseline, **how) if len(results) > 1 else []

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from concordant.cli import _shared as shared
-from concordant.cli._default_options import DefaultCommand, settle_params
+from concordant.cli._default_options import DefaultCommand, method_and_params
 
 EPILOG = """\b
 Examples:
@@ -70,25 +70,23 @@ def command(
     LETOR aggregation file, one or more TREC runs or another format of "concordant convert --formats", compressed or
     not; "-" is standard input.
     """
-    from concordant import api, registry
-    from concordant.params import params_of
+    from concordant import api
 
     pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
     params = shared.taken_params(options)
     prefs = shared.read_preferences(file, options)
-    choice = api.default_choice(prefs)
-    name = method or choice.method
-    if method is None:
-        params = settle_params(command, name, params)
-    if seed is not None and any(p.name == "seed" for p in params_of(registry.load(registry.resolve(name)[0]))):
-        params["seed"] = seed
+    name, params = method_and_params(command, prefs, method, params, seed)
     with _watched(name, prefs):
         ranking = api.rank(prefs, name, min_ballots=min_ballots, **params).by(by)
     _draw(ranking, prefs if min_ballots is None else prefs.min_ballots(min_ballots), pictures)
     if top is not None:
         ranking = ranking.head(top)
     if output.format == "text":
-        chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
+        chosen = (
+            []
+            if method
+            else [f"ranked by {name}, because the data are {api.default_choice(prefs).reason}; --method takes another"]
+        )
         shared.tell([*prefs.notes, *chosen, *_learnt(ranking)], "note: ")
     output.show(data=ranking.to_dict, columns=ranking.columns, text=lambda: _text(ranking, output))
     if output.format != "json":

@@ -11,7 +11,7 @@ import importlib
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 from concordant.errors import ConcordantError, FormatError, InputError
@@ -24,8 +24,21 @@ if TYPE_CHECKING:
     from concordant.labels import Labels
     from concordant.preferences import Preferences
     from concordant.ranking import Ranking
+    from concordant.roles import Plan
 
-__all__ = ["Format", "Options", "Source", "formats", "read", "read_features", "read_labels", "write", "write_table"]
+__all__ = [
+    "Format",
+    "Options",
+    "Preview",
+    "Source",
+    "formats",
+    "preview",
+    "read",
+    "read_features",
+    "read_labels",
+    "write",
+    "write_table",
+]
 
 Paths = PathLike | IO[Any] | Sequence[PathLike]
 
@@ -74,6 +87,27 @@ def read_features(path: Paths | Any, **options: Any) -> Features:
     from concordant.io.features import features_of_table
 
     return features_of_table(FrameTable(path), Options.of(FEATURES, options))
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What the first rows of a file look like; of a format that is no table, the first lines.
+
+    ``plan`` is how it would be read, None where ``problem`` says why it cannot be, or the format has no columns.
+    """
+
+    format: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    plan: Plan | None = None
+    problem: str = ""
+
+
+def preview(path: PathLike, n_rows: int = 8, **options: Any) -> Preview:
+    """Look at the first rows of a file, and at which column would be taken for what, without reading all of it."""
+    from concordant.io._preview import preview as look
+
+    return look(path, n_rows, options)
 
 
 def write(

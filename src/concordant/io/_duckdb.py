@@ -114,6 +114,12 @@ class DuckTable:
         codes, vocabulary = coded_of_stream(self._query(self.text_of(column))[0])
         return [None if codes[row] < 0 else vocabulary[int(codes[row])] for row in rows]
 
+    def first(self, count: int) -> list[list[str | None]]:
+        """Return the first cells of every column, without reading the rest."""
+        columns = self._query(", ".join(map(self.text_of, self.columns)), f" LIMIT {count}")
+        coded = map(coded_of_stream, columns)
+        return [[None if code < 0 else labels[code] for code in codes.tolist()] for codes, labels in coded]
+
     def error(self, row: int, message: str) -> InputError:
         """Make the error that names this row's place."""
         line = None if row < 0 else self.line(row)
@@ -125,13 +131,13 @@ class DuckTable:
         line = self.line(row)
         return f"row {row + 1}" if line is None else f"line {line}"
 
-    def _query(self, select: str) -> list[Any]:
+    def _query(self, select: str, limit: str = "") -> list[Any]:
         import duckdb
 
         path = self.path()
         with connect(path, small=os.path.getsize(path) < SMALL) as connection:
             try:
-                return self.stream(connection, lambda: f"SELECT {select} FROM {self.scan()}")
+                return self.stream(connection, lambda: f"SELECT {select} FROM {self.scan()}{limit}")
             except (duckdb.Error, RuntimeError, ValueError) as error:
                 if str(error) == "Query interrupted":  # Ctrl-C is not the fault of the file
                     raise KeyboardInterrupt from None

@@ -108,9 +108,11 @@ class PlainCsvTable(CsvTable):
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
         """Return what stands in a column at a few rows, None where nothing does."""
-        start, end = self._spans(column)
-        spans = zip(start[list(rows)].tolist(), end[list(rows)].tolist(), strict=True)
-        return [self._cells.data[a:b].tobytes().decode() or None for a, b in spans]
+        return _texts(self._cells, self.columns.index(column), rows)
+
+    def first(self, count: int) -> list[list[str | None]]:
+        """Return the first cells of every column."""
+        return _first(self._cells, count)
 
     def _spans(self, column: str) -> tuple[Int64s, Int64s]:
         k = self.columns.index(column)
@@ -147,6 +149,12 @@ class LargeCsvTable(CsvTable):
             return super().fetch(texts, numbers)
         return {name: columns[name] for name in texts}, sure
 
+    def first(self, count: int) -> list[list[str | None]]:
+        """Return the first cells of every column: those of the lines that were read to recognise the file."""
+        head = self.source.head
+        cells = plain_cells(head[: head.rfind(b"\n") + 1], self.dialect)
+        return super().first(count) if cells is None else _first(cells, count)
+
     def _columns(self, names: Set[str]) -> dict[str, Coded]:
         """Return columns as codes with labels, none unless the file is plain."""
         data = np.fromfile(self.path(), np.uint8)
@@ -157,6 +165,17 @@ class LargeCsvTable(CsvTable):
         coded = ((codes, vocabulary_of_bytes(offsets, letters)) for codes, offsets, letters in found)
         wanted = [name for name in self.columns if name in names]
         return dict(zip(wanted, coded, strict=True)) if found else {}
+
+
+def _first(cells: Cells, count: int) -> list[list[str | None]]:
+    n_rows, n_columns = cells.start.shape
+    return [_texts(cells, k, range(min(count, n_rows))) for k in range(n_columns)]
+
+
+def _texts(cells: Cells, column: int, rows: Sequence[int]) -> list[str | None]:
+    """Return what stands in a column at a few rows."""
+    start, end = (ends[list(rows), column].tolist() for ends in (cells.start, cells.end))
+    return [cells.data[a:b].tobytes().decode() or None for a, b in zip(start, end, strict=True)]
 
 
 def _numbers_of(codes: Int32s, labels: Vocabulary, dialect: Dialect) -> Floats | None:

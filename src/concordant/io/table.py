@@ -89,7 +89,7 @@ def read_labels(sources: Sequence[Source], options: Options) -> Labels:
 
 def read_features(sources: Sequence[Source], options: Options) -> Features:
     """Read one table as feature rows."""
-    return features_of_table(_open(_only(sources), options), options)
+    return features_of_table(open_table(_only(sources), options), options)
 
 
 def _only(sources: Sequence[Source]) -> Source:
@@ -99,11 +99,12 @@ def _only(sources: Sequence[Source]) -> Source:
 
 
 def _open_all(sources: Sequence[Source], options: Options) -> Table:
-    tables = [_open(source, options) for source in sources]
+    tables = [open_table(source, options) for source in sources]
     return tables[0] if len(tables) == 1 else JoinedTable(tables)
 
 
-def _open(source: Source, options: Options) -> Table:
+def open_table(source: Source, options: Options) -> Table:
+    """Open one table in the format the options name."""
     if not source.head.strip():
         raise source.error("the file is empty: there is nothing to read.")
     if options.format == "arrow":
@@ -195,5 +196,6 @@ def _cells(column: Any) -> list[Any]:
     """Return plain Python values, whole numbers without a point."""
     values = column.tolist() if hasattr(column, "tolist") else column
     if values and isinstance(values[0], float):
-        return [int(value) if value.is_integer() and abs(value) < 2**53 else value for value in values]
+        # Cells kept from being formulas come here a second time, and some are whole numbers by then.
+        return [int(value) if float(value).is_integer() and abs(value) < 2**53 else value for value in values]
     return values  # type: ignore[no-any-return]

@@ -1,0 +1,56 @@
+"""``concordant serve``: a local web page."""
+
+from __future__ import annotations
+
+import click
+
+EPILOG = """\b
+Examples:
+  concordant serve
+  concordant serve votes.csv
+  concordant serve runs/*.run --port 8765
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("file", nargs=-1, type=click.Path(exists=True, dir_okay=False), metavar="[FILE…]")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address of this machine to be reached at.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port; by default a free one.")
+@click.option("--no-token", is_flag=True, help="Let everybody on this machine in, without the token of the link.")
+@click.option("--max-upload", type=click.IntRange(1), default=200, show_default=True, metavar="MB",
+              help="Longest upload.")  # fmt: skip
+@click.option("--memory", type=click.FloatRange(0.5), default=4.0, show_default=True, metavar="GB",
+              help="Memory a worker process may take.")  # fmt: skip
+@click.option("--time-limit", type=click.FloatRange(1), default=600.0, show_default=True, metavar="SECONDS",
+              help="Time a worker process may take for one answer.")  # fmt: skip
+@click.option("--data-sets", type=click.IntRange(1, 100), default=12, show_default=True,
+              help="Data sets held at once; the least recently used go.")  # fmt: skip
+@click.option("--open/--no-open", "opens", default=False, help="Open the link in your browser.")
+def command(
+    file: tuple[str, ...],
+    host: str,
+    port: int,
+    no_token: bool,
+    max_upload: int,
+    memory: float,
+    time_limit: float,
+    data_sets: int,
+    opens: bool,
+) -> None:
+    """Open a local web page that ranks, compares and evaluates.
+
+    Drop a file on the page, paste rows or open an example; change what a column means, the method or an option, and
+    see the result at once. Nothing leaves this machine. The printed link holds a token that keeps others out; the
+    server stops with Ctrl-C, and its temporary files go with it.
+    """
+    from concordant.web.server import serve
+    from concordant.web.stores import Limits
+
+    limits = Limits(max_upload * 1_000_000, int(memory * (1 << 30)), time_limit, data_sets)
+
+    def say(link: str) -> None:
+        click.echo(f"concordant is at {link}\nStop it with Ctrl-C.")
+        if opens:
+            click.launch(link)
+
+    serve(file, host, port, needs_token=not no_token, limits=limits, say=say)

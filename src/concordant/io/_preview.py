@@ -1,0 +1,32 @@
+"""A first look at a file: its format, its first rows, and which column would be taken for what."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from concordant.errors import ConcordantError
+from concordant.io import Preview
+from concordant.io._formats import named, recognise
+from concordant.io._source import PathLike, Source
+from concordant.io.table import open_table
+from concordant.reading import PREFERENCES, Options
+from concordant.roles import plan_columns
+
+
+def preview(path: PathLike, n_rows: int, given: dict[str, Any]) -> Preview:
+    """Look at a file as the reader of preferences would."""
+    options = Options.of(PREFERENCES, given)
+    with ExitStack() as stack:
+        source = stack.enter_context(Source(path, options))
+        kind = named(options.format) if options.format is not None else recognise(source)
+        if not kind.is_table:
+            lines = source.head.decode("utf-8", "replace").splitlines()[:n_rows]
+            return Preview(kind.name, (), tuple((line,) for line in lines))
+        table: Any = open_table(source, replace(options, format=kind.name))
+        columns, rows = tuple(table.columns), tuple(zip(*table.first(n_rows), strict=True))
+        try:
+            return Preview(kind.name, columns, rows, plan_columns(table, options))
+        except ConcordantError as problem:
+            return Preview(kind.name, columns, rows, None, str(problem))

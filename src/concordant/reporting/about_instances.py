@@ -1,0 +1,76 @@
+"""Many instances: a table of all, and the first places of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from concordant.reporting.about_ranking import LABEL, download, ranking_table
+from concordant.reporting.sections import Fold, Part, Section, Table, Text
+from concordant.reporting.study import Study
+from concordant.vocabulary import shorten
+
+MOST_OPENED = 50
+
+
+def instances_section(study: Study, top: int) -> Section | None:
+    """Show all instances in a table, and the first places of each; nothing where there is one only."""
+    ranking = study.ranking
+    if ranking.n_instances == 1:
+        return None
+    table, folds = _instances_table(study, top), []
+    for q, part in enumerate(ranking):
+        if q >= min(top, MOST_OPENED):
+            break
+        if len(part.score):
+            folds.append(
+                Fold(str(part.instance), (ranking_table(part, 10, f"First of {part.instance}"),), _anchor(q), True)
+            )
+    parts: list[Part] = [
+        Text(f"{ranking.n_instances:,} instances, each ranked by {ranking.method}.", "lead"),
+        table,
+    ]
+    if len(table.rows) < ranking.n_instances:
+        said = f"The table shows the first {len(table.rows):,} of {ranking.n_instances:,} instances."
+        parts.append(Text(said, "left-out"))
+    if len(folds) < ranking.n_instances:
+        parts.append(Text(f"The first places of {len(folds)} instances stand below; the file has all.", "left-out"))
+    parts.append(download(ranking, "All instances and items as csv"))
+    return Section("instances", "Instances", (*parts, *folds))
+
+
+def _instances_table(study: Study, top: int) -> Table:
+    ranking, prefs = study.ranking, study.prefs
+    n_ballots = np.bincount(prefs.instance_of_ballot, minlength=prefs.n_instances)
+    own = study.evaluations.get(ranking.method) if study.labels is not None else None
+    values = {} if own is None or own.instances is None else _by_instance(own)
+    metrics = list(own.per_instance) if values and own is not None else []
+    rows, links = [], []
+    for q, part in enumerate(ranking):
+        if q >= 2 * top:
+            break
+        first = [shorten(label, 60) for label in part.items[:2]]
+        name = str(part.instance)
+        measured = [values[name][metric] if name in values else "" for metric in metrics]
+        sizes = (f"{len(part.items):,}", f"{n_ballots[q]:,}")
+        rows.append((shorten(name, LABEL), *sizes, *first, *[""] * (2 - len(first)), *measured))
+        links.append(_anchor(q) if q < min(top, MOST_OPENED) and len(part.score) else "")
+    header = ("instance", "candidates", "ballots", "first", "second", *metrics)
+    right = frozenset([1, 2, *range(5, len(header))])
+    return Table("Instances", header, tuple(rows), right, frozenset([0, 3, 4]), links=tuple(links))
+
+
+def _by_instance(own: Any) -> dict[str, dict[str, str]]:
+    return {
+        name: {metric: _value(values[k]) for metric, values in own.per_instance.items()}
+        for k, name in enumerate(own.instances.labels)
+    }
+
+
+def _value(value: float) -> str:
+    return "skipped" if np.isnan(value) else f"{value:.4f}"
+
+
+def _anchor(q: int) -> str:
+    return f"instance-{q + 1}"

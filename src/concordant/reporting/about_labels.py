@@ -1,0 +1,45 @@
+"""How good the rankings are by known labels, and whether that is more than luck."""
+
+from __future__ import annotations
+
+from concordant.evaluation import paired_tests
+from concordant.reporting.sections import Part, Section, Table, Text
+from concordant.reporting.study import Study
+from concordant.vocabulary import shorten
+from concordant.writing import format_p
+
+
+def labels_section(study: Study) -> Section | None:
+    """Show the metrics of every system and test each against the ranking; nothing without labels."""
+    results = study.evaluations
+    if not results:
+        return None
+    own = study.ranking.method or "ranking"
+    first = results[own]
+    metrics = list(first.per_instance)
+    n = first.n_instances
+    over = f"over {n:,} judged instances" if n != 1 else "of one instance"
+    lead = ", ".join(f"{metric} {first.means[metric]:.4f}" for metric in metrics)
+    rows = tuple(
+        (shorten(name, 60), *(_cell(found.means[metric]) for metric in metrics)) for name, found in results.items()
+    )
+    header = ("system", *metrics)
+    parts: list[Part] = [
+        Text(f"By the labels, {own} reaches {lead}, {over}.", "lead"),
+        Table(f"Means {over}", header, rows, frozenset(range(1, len(header))), frozenset([0])),
+    ]
+    if len(results) > 1 and n > 1:
+        tests = paired_tests(results, own)
+        cells = tuple(
+            (t["metric"], shorten(t["system"], 60), f"{t['difference']:+.4f}", format_p(t["p"]), format_p(t["p_holm"]),
+             "yes" if t["significant"] else "no")
+            for t in tests
+        )  # fmt: skip
+        title = f"Each system against {own}: paired t test over the instances, Holm's correction"
+        header = ("metric", "system", "difference", "p", "p (Holm)", "significant")
+        parts.append(Table(title, header, cells, frozenset([2, 3, 4]), frozenset([1])))
+    return Section("labels", "Measured by the labels", tuple(parts))
+
+
+def _cell(value: float) -> str:
+    return "skipped" if value != value else f"{value:.4f}"

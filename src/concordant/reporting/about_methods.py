@@ -1,0 +1,70 @@
+"""Several methods beside each other: how far they agree, where they do not, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.comparing import Comparison
+from concordant.reporting.reasons import disagreements
+from concordant.reporting.sections import BumpChart, Message, Messages, Part, Section, Table, Text
+from concordant.reporting.study import Study
+from concordant.vocabulary import shorten
+
+LINES = 10  # items of the bump chart
+
+
+def methods_section(study: Study) -> Section | None:
+    """Compare methods; nothing where only one ranks the data."""
+    compared, notes = study.compared
+    parts: list[Part] = []
+    if compared is not None and len(compared.names) > 1:
+        parts += [Text(_agreement(compared), "lead")]
+        if study.prefs.n_instances == 1:
+            why = disagreements(study.prefs, compared, study.data.matrices.matrix())
+            if why:
+                parts.append(Messages(tuple(Message("why", text, "attention") for text in why)))
+            chart = bump_chart(compared)
+            parts.append(chart)
+            if len(chart.labels) < study.prefs.n_slots:
+                said = f"The picture shows {len(chart.labels)} items that some method puts among the first {LINES}."
+                parts.append(Text(said, "left-out"))
+        parts += _tables(compared)
+    parts += [Text(note, "left-out") for note in notes]
+    return Section("methods", "Several methods", tuple(parts)) if parts else None
+
+
+def _agreement(compared: Comparison) -> str:
+    n = len(compared.names)
+    tau = compared.tau[~np.eye(n, dtype=bool)]
+    if tau.min() > 1 - 1e-9:
+        return f"All {n} methods give the same order."
+    i, j = np.unravel_index(np.argmin(compared.tau), compared.tau.shape)
+    return (
+        f"{n} methods agree with a mean Kendall tau of {tau.mean():.2f} (1 is the same order); furthest apart are "
+        f"{compared.names[i]} and {compared.names[j]}, {compared.tau[i, j]:.2f}."
+    )
+
+
+def bump_chart(compared: Comparison) -> BumpChart:
+    """Return the ranks of the first items of all methods, in the order of the first method."""
+    ranks = np.stack([ranking.rank_by_slot for ranking in compared.rankings])
+    first = compared.rankings[0]
+    best = ranks.min(axis=0)
+    shown = [slot for slot in first.order.tolist() if best[slot] <= LINES][: 2 * LINES]
+    labels = tuple(shorten(label, 24) for label in first.vocabulary.take(first.slot_item[shown]))
+    return BumpChart(
+        "Ranks by method", compared.names, labels, tuple(tuple(int(rank) for rank in ranks[:, slot]) for slot in shown)
+    )
+
+
+def _tables(compared: Comparison) -> list[Part]:
+    """Return how well each method fits, and how far each two agree."""
+    n, columns, firsts = len(compared.names), compared.columns(), compared.firsts()
+    fit, tau = columns[:-n], columns[-n:]
+    header = ("method", *(text for text, _ in fit), "first")
+    rows = tuple((name, *(cells[k] for _, cells in fit), firsts[k]) for k, name in enumerate(compared.names))
+    title = "Distance is the mean share of the ballots' pairs a ranking turns around: less is better"
+    fits = Table(title, header, rows, frozenset(range(1, len(header) - 1)), frozenset([len(header) - 1]))
+    agreement = tuple((name, *(cells[k] for _, cells in tau)) for k, name in enumerate(compared.names))
+    names = ("method", *compared.names)
+    return [fits, Table("Kendall's tau of each two methods", names, agreement, frozenset(range(1, n + 1)))]

@@ -1,0 +1,207 @@
+"""The answer: who is first, how sure that is, what would change it; and who beats whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from concordant import findings
+from concordant.io import write
+from concordant.ranking import Ranking
+from concordant.reporting.sections import DotPlot, Download, Fold, HeatMap, Part, Scale, Section, Table, Text, Track
+from concordant.reporting.study import Study
+from concordant.types import Floats
+from concordant.vocabulary import shorten
+
+LABEL = 120  # characters of a label that a table shows; the csv file has all
+MATRIX = 100  # items of the picture of who beats whom
+PLAIN = 100_000  # bytes of a csv file that is embedded as it is
+MATRIX_TABLE = 30  # items up to which the counts are a table, too
+
+
+def ranking_section(study: Study, top: int) -> Section | None:
+    """Show the order with scores, intervals, ranks and chances to be the best; nothing with several instances."""
+    ranking = study.ranking
+    if ranking.n_instances != 1:
+        return None
+    parts: list[Part] = [first_place(ranking), *doubts(study), ranking_table(ranking, top)]
+    parts += left_out(ranking, top, "items")
+    if ranking.verdict:
+        parts.append(Text(f"{ranking.verdict[:1].upper()}{ranking.verdict[1:]}."))
+    return Section("ranking", "The ranking", tuple(parts))
+
+
+def first_place(ranking: Ranking) -> Text:
+    """Say who is first, and how sure that is."""
+    tied, method = ranking.tiers[0], ranking.method or "the given ranking"
+    if len(tied) > 1:
+        names = ", ".join(shorten(label, LABEL) for label in tied[:4]) + (" and others" if len(tied) > 4 else "")
+        return Text(f"{names} share the first place of {len(ranking.items):,} by {method}.", "lead")
+    said = f"{shorten(tied[0], LABEL)} is first of {len(ranking.items):,} by {method}"
+    if "p_best" in ranking.details:
+        said += f", the best with a chance of {ranking.detail('p_best')[0]:.0%}"
+    if "rank_low" in ranking.details:
+        low, high = ranking.detail("rank_low")[0], ranking.detail("rank_high")[0]
+        said += f"; its rank is {low}" if low == high else f"; its rank is somewhere from {low} to {high}"
+    return Text(f"{said}.", "lead")
+
+
+def doubts(study: Study) -> list[Text]:
+    """Say whether the first two are told apart, and what would change it."""
+    found = findings.top_two(study.prefs, study.ranking.order)
+    if found is None:
+        return []
+    swing = _swing(dict(found.data))
+    return [Text(found.text), *([Text(swing)] if swing else [])]
+
+
+def _swing(duel: dict[str, Any]) -> str:
+    """Say how many votes would have to change sides to turn the first two around."""
+    lead = duel.get("for_first", 0.0) - duel.get("for_second", 0.0)
+    if not lead > 0:
+        return ""
+    votes = int(lead // 2) + 1
+    return (
+        f"What would change it: if {votes:,} of the {duel['for_first']:,.6g} votes for {shorten(duel['first'], 30)} "
+        f"changed sides, {shorten(duel['second'], 30)} would win that comparison."
+    )
+
+
+def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") -> Table:
+    """Return the table of the best items of one instance, with a picture of scores and intervals in it."""
+    n = min(top, len(ranking.items))
+    tracks, scale = tracks_of(ranking, n)
+    columns = ranking.written(n)
+    header, cells = ["rank", "item"], [columns["rank"], [shorten(label, LABEL) for label in ranking.items[:n]]]
+    right = {0}
+    if "rank_low" in ranking.details:
+        header.append("rank range")
+        cells.append(_ranges(ranking.detail("rank_low")[:n], ranking.detail("rank_high")[:n]))
+        right.add(len(header) - 1)
+    header.append("score")
+    cells.append(columns["score"])
+    right.add(len(header) - 1)
+    header.append(scale.title)
+    cells.append(tracks)  # type: ignore[arg-type]
+    if "interval" in columns:
+        header.append("interval")
+        cells.append(columns["interval"])
+        right.add(len(header) - 1)
+    if "p_best" in ranking.details:
+        header.append("P(best)")
+        cells.append([_chance(p) for p in ranking.detail("p_best")[:n].tolist()])
+        right.add(len(header) - 1)
+    rows = tuple(zip(*cells, strict=True))
+    return Table(title, tuple(header), rows, frozenset(right), frozenset([1]), scale)
+
+
+def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:
+    """Return the scores of the best n as small pictures on one axis."""
+    score: Floats = ranking.scores[:n]
+    low, high = (None if ends is None else ends[:n] for ends in (ranking.low, ranking.high))
+    ends = [values for values in (score, low, high) if values is not None]
+    least, most = (float(np.min(ends)), float(np.max(ends))) if n else (0.0, 1.0)
+    if low is None or high is None:
+        title = "score, drawn"
+        tracks = [Track(value) for value in score.tolist()]
+    else:
+        level = ranking.params.get("level", 0.95)
+        title = f"{level:.0%} interval, drawn" if isinstance(level, float) else "interval, drawn"
+        each = zip(score.tolist(), low.tolist(), high.tolist(), strict=True)
+        tracks = [Track(value, a, b) for value, a, b in each]
+    return tracks, Scale(least, most if most > least else least + 1.0, title)
+
+
+def dot_plot(ranking: Ranking, top: int) -> DotPlot:
+    """Return the picture of scores and intervals that stands alone."""
+    n = min(top, len(ranking.items))
+    tracks, scale = tracks_of(ranking, n)
+    labels = tuple(f"{rank}  {item}" for rank, item in zip(ranking.ranks[:n].tolist(), ranking.items[:n], strict=True))
+    return DotPlot(f"{ranking.method}: {scale.title.removesuffix(', drawn')}", labels, tuple(tracks), scale)
+
+
+def left_out(ranking: Ranking, top: int, what: str) -> list[Part]:
+    """Say what a table leaves out, and give all of it as a file."""
+    longest = int(np.diff(ranking.slot_ptr).max(initial=0))
+    if longest <= top:
+        return [download(ranking, "The ranking as csv")]
+    said = f"The table shows the first {top:,} of {longest:,} {what}; the rest is in the file below."
+    return [Text(said, "left-out"), download(ranking, f"All {longest:,} {what} as csv")]
+
+
+def download(ranking: Ranking, says: str) -> Download:
+    """Return the whole ranking as a file to embed: csv, in a zip archive where that is long."""
+    content = csv_of(ranking)
+    if len(content) <= PLAIN:
+        return Download("ranking.csv", "text/csv", content, says)
+    import io
+    import zipfile
+
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("ranking.csv"), content, zipfile.ZIP_DEFLATED)  # of no date: always the same
+    return Download("ranking.zip", "application/zip", out.getvalue(), f"{says}, zipped")
+
+
+def csv_of(ranking: Ranking) -> bytes:
+    """Return a ranking as csv, which a spreadsheet takes for text and numbers, never for formulas."""
+    import io
+
+    out = io.BytesIO()
+    write(ranking, out, format="csv", spreadsheet=True)
+    return out.getvalue()
+
+
+def matrix_section(study: Study) -> Section | None:
+    """Show who beats whom, in the order of the ranking; nothing with several instances or too many items."""
+    ranking = study.ranking
+    if ranking.n_instances != 1 or not study.data.may_compare or len(ranking.items) < 2:
+        return None
+    if not np.array_equal(ranking.slot_item, study.prefs.slot_item):
+        return None
+    n = min(MATRIX, len(ranking.items))
+    chosen = ranking.order[:n]
+    wins, ties = (m[np.ix_(chosen, chosen)] for m in (study.data.matrices.matrix(), study.data.matrices.tie_matrix()))
+    met = (wins + wins.T + ties) > 0
+    np.fill_diagonal(met, True)
+    heat = HeatMap(
+        "Share of ballots in which the row beats the column, ties half",
+        tuple(shorten(label, 40) for label in ranking.items[:n]),
+        tuple(map(tuple, wins.tolist())),
+        tuple(map(tuple, ties.tolist())),
+    )
+    lead = (
+        "Rows against columns, both in the order of the ranking: where it agrees with the ballots, blue is above the "
+    )
+    lead += "diagonal and orange below. Point at a cell for its counts."
+    parts: list[Part] = [Text(lead)]
+    if not met.all():
+        parts.append(Text(f"{int((~met).sum()) // 2:,} pairs of these items were never compared; they are left blank."))
+    parts.append(heat)
+    if n <= MATRIX_TABLE:
+        parts.append(Fold("The counts as a table", (_counts(heat),)))
+    if n < len(ranking.items):
+        parts.append(Text(f"The picture shows the first {n} of {len(ranking.items):,} items.", "left-out"))
+    return Section("duels", "Who beats whom", tuple(parts))
+
+
+def _counts(heat: HeatMap) -> Table:
+    """Return the counts a screen reader can say: wins of the row over the column."""
+    rows = [
+        (label, *("" if i == j else f"{wins:,.6g}" for j, wins in enumerate(heat.wins[i])))
+        for i, label in enumerate(heat.labels)
+    ]
+    header = ("wins of … over", *heat.labels)
+    return Table(
+        "Wins of the row over the column", header, tuple(rows), frozenset(range(1, len(header))), frozenset([0])
+    )
+
+
+def _ranges(low: Floats, high: Floats) -> list[str]:
+    ends = zip(low.tolist(), high.tolist(), strict=True)
+    return [f"{a}" if a == b else f"{a}–{b}" for a, b in ends]
+
+
+def _chance(p: float) -> str:
+    return "<0.1%" if 0 < p < 0.001 else f"{p:.1%}"

@@ -1,0 +1,202 @@
+"""From sections to HTML: one function per kind of part, one page around them.
+
+The page holds its style, its script and a policy that lets nothing else run or load, by their checksums.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from concordant.reporting import pictures
+from concordant.reporting.markup import Markup, element, joined, verbatim
+from concordant.reporting.sections import (
+    BumpChart,
+    Cell,
+    Code,
+    Download,
+    Facts,
+    Fold,
+    HeatMap,
+    Messages,
+    Part,
+    Scale,
+    Section,
+    Table,
+    Text,
+    Track,
+)
+
+SORTED_FROM = 3  # rows from which a table can be sorted
+FILTERED_FROM = 12
+TONES = {"fine": "✓", "attention": "!", "warning": "▲"}
+SPOKEN = {"fine": "fine", "attention": "look here", "warning": "warning"}
+
+
+@cache
+def static(name: str) -> str:
+    """Return a style sheet or a script of this folder."""
+    return (files("concordant.reporting") / "static" / name).read_text(encoding="utf-8")
+
+
+def page(title: str, sections: Sequence[Section]) -> str:
+    """Return a whole page that needs nothing else."""
+    style, script = static("report.css"), static("report.js")
+    allowed = f"style-src {_source(style)}; script-src {_source(script)}"
+    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="generator", content="concordant"),
+        element("title", title),
+        element("style", verbatim(style, within="style")),
+    )
+    inner = element("header", element("h1", title), contents(sections), class_="top")
+    main = element("main", rendered(sections), id="main")
+    skip = element("a", "Skip to the ranking", href="#main", class_="skip")
+    body = element("body", skip, inner, main, element("script", verbatim(script, within="script"), type="module"))
+    return "<!doctype html>\n" + element("html", head, body, lang="en") + "\n"
+
+
+def _source(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+def contents(sections: Sequence[Section]) -> Markup:
+    """Return links to all sections."""
+    links = [element("li", element("a", section.title, href=f"#{section.name}")) for section in sections]
+    return element("nav", element("ul", *links), aria_label="Sections", class_="contents")
+
+
+def rendered(sections: Sequence[Section]) -> Markup:
+    """Return sections as HTML, without a page around them."""
+    return joined(_section(section) for section in sections)
+
+
+def _section(section: Section) -> Markup:
+    heading = element("h2", section.title, id=f"{section.name}-title")
+    body = joined(part(one) for one in section.parts)
+    return element("section", heading, body, id=section.name, aria_labelledby=f"{section.name}-title")
+
+
+def part(one: Part) -> Markup:
+    """Return one part of a section as HTML."""
+    match one:
+        case Text():
+            return element("p", one.text, class_=None if one.kind == "plain" else one.kind)
+        case Facts():
+            pairs = [element("div", element("dt", what), element("dd", how)) for what, how in one.rows]
+            return element("dl", *pairs, class_="facts")
+        case Messages():
+            return _messages(one)
+        case Table():
+            return _table(one)
+        case HeatMap():
+            out = element("p", class_="told", aria_live="polite", hidden=True)
+            return _figure(pictures.heat_map(one), one.title, joined([_legend(), out]))
+        case BumpChart():
+            return _figure(pictures.bump_chart(one), one.title)
+        case Code():
+            return element("div", element("h3", one.title), element("pre", element("code", one.text)), class_="code")
+        case Download():
+            data = base64.b64encode(one.content).decode()
+            link = element("a", one.says, href=f"data:{one.media};base64,{data}", download=one.name)
+            return element("p", link, f" ({_size(len(one.content))})", class_="download")
+        case Fold():
+            inner = joined(part(inner) for inner in one.parts)
+            shown = element("bdi", one.title) if one.title_is_label else one.title
+            return element("details", element("summary", shown), inner, id=one.anchor or None)
+
+
+def _messages(messages: Messages) -> Markup:
+    listed = [
+        element(
+            "li",
+            element("span", TONES[one.tone], class_="tone", aria_hidden="true"),
+            element("div", element("strong", one.name), _spoken(SPOKEN[one.tone]), one.text),
+            class_=one.tone,
+        )
+        for one in messages.messages
+    ]  # fmt: skip
+    return element("ul", *listed, class_="messages")
+
+
+def _spoken(text: str) -> Markup:
+    """Return words for those who hear the page: what a colour or a sign says to others."""
+    return element("span", f" ({text}) ", class_="spoken")
+
+
+def _figure(picture: Markup, title: str, more: Markup | None = None) -> Markup:
+    scrolled = element("div", picture, class_="scroll", tabindex="0", role="group", aria_label=title)
+    return element("figure", scrolled, element("figcaption", title), more)
+
+
+def _legend() -> Markup:
+    swatches = [element("rect", x=26 * k, y=0, width=26, height=12, class_=f"h{k}") for k in range(pictures.SHADES)]
+    drawn = element("svg", *swatches, width=26 * pictures.SHADES, height=12, class_="heat", aria_hidden="true")
+    return element("p", "loses all ", drawn, " wins all", class_="legend")
+
+
+# ---- tables ----
+def _table(table: Table) -> Markup:
+    heads = [
+        element("th", _head(name, table.scale), scope="col", class_=_class(k, table))
+        for k, name in enumerate(table.header)
+    ]
+    rows = []
+    for number, row in enumerate(table.rows):
+        cells = [_cell(cell, k, table, number) for k, cell in enumerate(row)]
+        rows.append(element("tr", *cells, class_="marked" if number in table.marked else None))
+    drawn = element(
+        "table",
+        element("caption", table.title),
+        element("thead", element("tr", *heads)),
+        element("tbody", *rows),
+        data_sort=len(rows) >= SORTED_FROM,
+        data_filter=len(rows) >= FILTERED_FROM,
+    )
+    return element("div", drawn, class_="scroll table", tabindex="0", role="group", aria_label=table.title)
+
+
+def _class(column: int, table: Table) -> str | None:
+    if table.scale is not None and table.header[column] == table.scale.title:
+        return "drawn"
+    if table.scale is not None and table.header[column] in ("interval", "score"):  # drawn, so a telephone leaves it out
+        return "right wide"
+    return "right" if column in table.right else None
+
+
+def _head(name: str, scale: Scale | None) -> Markup | str:
+    """Return the name of a column; above tracks, the ends of their axis."""
+    if scale is None or name != scale.title:
+        return name
+    ends = element(
+        "span",
+        element("span", f"{scale.low:.3g}"),
+        element("span", f"{scale.high:.3g}"),
+        class_="axis",
+    )
+    return joined([name, ends])
+
+
+def _cell(cell: Cell, column: int, table: Table, row: int) -> Markup:
+    if isinstance(cell, Track):
+        assert table.scale is not None
+        return element("td", pictures.track(cell, table.scale), class_="drawn")
+    content: Markup | str = element("bdi", cell) if column in table.labels else cell
+    if table.links and table.links[row] and column == min(table.labels):
+        content = element("a", content, href=f"#{table.links[row]}")
+    if column in table.labels and column == min(table.labels) and column <= 1:
+        return element("th", content, scope="row")
+    return element("td", content, class_=_class(column, table))
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{max(n_bytes / 1e3, 0.1):.1f} kB"

@@ -1,0 +1,192 @@
+"""Pictures in SVG, drawn here: small, sharp, and coloured by the style sheet, so that dark pages have dark pictures.
+
+Tracks stand in cells of tables and use percentages, so they fit any width. Heat maps draw the cells of a colour as one
+path: a hundred items are ten thousand cells, and a path holds a cell in a dozen characters.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+from concordant.reporting.markup import NOTHING, Markup, element, joined, verbatim
+from concordant.reporting.sections import BumpChart, DotPlot, HeatMap, Scale, Track
+from concordant.vocabulary import shorten
+
+LETTER = 6.6  # pixels of a letter of a label
+CELLS = (
+    (12, 30, ""),
+    (40, 18, ""),
+    (60, 13, "close"),
+    (1000, 9, "tight"),
+)  # up to so many items: pixels of a cell, class
+SHADES = 11
+WRITTEN = 12  # items up to which the share is written into the cell
+COLOURS = 8
+
+
+# ---- in cells of tables ----
+def track(drawn: Track, scale: Scale) -> Markup:
+    """Draw a dot, its interval and the mark of the scale; the figures stand beside it, so readers skip it."""
+    parts = []
+    if scale.mark is not None:
+        place = _percent(scale.mark, scale)
+        parts.append(element("line", class_="mark", x1=place, x2=place, y1="0", y2="16"))
+    if drawn.low is not None and drawn.high is not None:
+        low, high = _percent(drawn.low, scale), _percent(drawn.high, scale)
+        parts.append(element("line", class_="span", x1=low, x2=high, y1="8", y2="8"))
+    elif scale.mark is None:
+        parts.append(element("line", class_="stem", x1="2%", x2=_percent(drawn.value, scale), y1="8", y2="8"))
+    parts.append(element("circle", class_="dot", cx=_percent(drawn.value, scale), cy="8", r="4.5"))
+    return element("svg", *parts, class_="track", height="16", aria_hidden="true")
+
+
+def _percent(value: float, scale: Scale) -> str:
+    """Return a place on the axis, which keeps two percent free on both sides."""
+    return f"{2 + 96 * (value - scale.low) / (scale.high - scale.low):.1f}%"
+
+
+def ticks(scale: Scale, most: int = 5) -> list[float]:
+    """Return round numbers within the scale."""
+    step = 10 ** math.floor(math.log10(max(scale.high - scale.low, 1e-300)))
+    while (scale.high - scale.low) / step > most:
+        step *= 2 if (scale.high - scale.low) / step <= 2 * most else 5
+    while (scale.high - scale.low) / step < most / 2:
+        step /= 2
+    first = math.ceil(scale.low / step - 1e-9)
+    return [k * step for k in range(first, first + 3 * most) if k * step <= scale.high + 1e-9 * step]
+
+
+# ---- who beats whom ----
+def heat_map(drawn: HeatMap) -> Markup:
+    """Draw the shares of wins as a square; what a cell counts is told on hover by the script of the page."""
+    n = len(drawn.labels)
+    labels = [shorten(label, 24) for label in drawn.labels]
+    left = 8 + LETTER * max(len(label) for label in labels) + 26
+    top = 8 + LETTER * max(len(label) for label in labels) * 0.8 if n <= 60 else 30
+    size, closeness = next((pixels, name) for most, pixels, name in CELLS if n <= most)
+    parts = [element("g", *_cells(drawn, size), transform=f"translate({left:.0f} {top:.0f})", class_="cells")]
+    for k, label in enumerate(labels):
+        middle = size * (k + 0.5)
+        parts.append(_text(f"{k + 1}  {label}", left - 6, top + middle + 4, "end"))
+        if n <= 60:
+            x, y = left + middle + 3, top - 6
+            parts.append(element("text", label, x=x, y=y, transform=f"rotate(-50 {x:.5g} {y:.5g})"))
+    width, height = left + size * n + (0.65 * top if n <= 60 else 8), top + size * n + 8
+    return _picture(
+        drawn.title, width, height, parts, data_heat=_counts(drawn, size, left, top), class_=f"heat {closeness}".strip()
+    )
+
+
+def _cells(drawn: HeatMap, size: int) -> list[Markup]:
+    paths: list[list[str]] = [[] for _ in range(SHADES)]
+    written = []
+    n = len(drawn.labels)
+    for i in range(n):
+        for j in range(n):
+            met = drawn.wins[i][j] + drawn.wins[j][i] + drawn.ties[i][j]
+            if i == j or not met:
+                continue
+            share = (drawn.wins[i][j] + drawn.ties[i][j] / 2) / met
+            shade = min(int(share * SHADES), SHADES - 1)
+            paths[shade].append(f"M{j * size} {i * size}h{size - 1}v{size - 1}h-{size - 1}z")
+            if n <= WRITTEN:
+                x, y = (j + 0.5) * size - 0.5, (i + 0.5) * size + 3.5
+                strong = "strong" if shade in (0, 1, SHADES - 2, SHADES - 1) else None
+                written.append(element("text", f"{100 * share:.0f}", x=x, y=y, text_anchor="middle", class_=strong))
+    shades = [element("path", class_=f"h{k}", d="".join(path)) for k, path in enumerate(paths) if path]
+    return [*shades, *written]
+
+
+def _counts(drawn: HeatMap, size: int, left: float, top: float) -> str:
+    """Return what the script needs to say the counts of a cell."""
+    plain = [[round(value, 6) if value % 1 else int(value) for value in row] for row in drawn.wins]
+    ties = [[round(value, 6) if value % 1 else int(value) for value in row] for row in drawn.ties]
+    kept = ties if any(any(row) for row in ties) else []
+    told = {"size": size, "left": round(left), "top": round(top), "wins": plain, "ties": kept, "labels": drawn.labels}
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+
+
+# ---- ranks by method ----
+def bump_chart(drawn: BumpChart) -> Markup:
+    """Draw a line per item from method to method; the first items are coloured, the others grey."""
+    places = _compact(drawn.ranks)
+    rows = 1 + max((max(own) for own in places), default=0)
+    side = 12 + LETTER * max((len(label) for label in drawn.labels), default=0)
+    step = max(96.0, LETTER * max(len(name) for name in drawn.methods) + 18)
+    top, line = 34.0, 22.0
+    x = [side + 26 + k * step for k in range(len(drawn.methods))]
+    parts = [_text(name, x[k], 16, "middle", "method") for k, name in enumerate(drawn.methods)]
+    for item in range(len(drawn.labels) - 1, -1, -1):
+        colour = f"c{item % COLOURS}" if item < COLOURS else "rest"
+        y = [top + line * place for place in places[item]]
+        path = "M" + "L".join(f"{a:.0f} {b:.0f}" for a, b in zip(x, y, strict=True))
+        said = f"{drawn.labels[item]}: " + ", ".join(
+            f"{name} {rank}" for name, rank in zip(drawn.methods, drawn.ranks[item], strict=True)
+        )
+        dots = [element("circle", cx=a, cy=b, r="8") for a, b in zip(x, y, strict=True)]
+        ranks = [
+            _text(str(rank), a, b + 3.5, "middle", "rank") for a, b, rank in zip(x, y, drawn.ranks[item], strict=True)
+        ]
+        ends = [_text(drawn.labels[item], x[0] - 14, y[0] + 4, "end"), _text(drawn.labels[item], x[-1] + 14, y[-1] + 4)]
+        inner = [element("title", said), element("path", d=path, class_="line"), *dots, *ranks, *ends]
+        parts.append(element("g", *inner, class_=colour))
+    return _picture(drawn.title, x[-1] + side + 26, top + line * rows, parts, class_="bump")
+
+
+def _compact(ranks: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the row of every item under every method: items that share a rank stand below each other."""
+    n_methods = len(ranks[0]) if ranks else 0
+    places = [[0] * n_methods for _ in ranks]
+    for k in range(n_methods):
+        for row, item in enumerate(sorted(range(len(ranks)), key=lambda item: (ranks[item][k], item))):
+            places[item][k] = row
+    return places
+
+
+# ---- files of their own ----
+def dot_plot(drawn: DotPlot) -> Markup:
+    """Draw scores with their intervals as a picture that stands alone."""
+    labels = [shorten(label, 40) for label in drawn.labels]
+    left, width, top, line = 16 + LETTER * max(map(len, labels), default=0), 420.0, 34.0, 22.0
+    bottom = top + line * len(labels)
+    scale = drawn.scale
+
+    def x(value: float) -> float:
+        return left + width * (value - scale.low) / (scale.high - scale.low)
+
+    parts = [_text(drawn.title, 8, 18, class_="method")]
+    for tick in ticks(scale):
+        parts.append(element("line", class_="grid", x1=x(tick), x2=x(tick), y1=top - 6, y2=bottom))
+        parts.append(_text(f"{tick:.4g}", x(tick), bottom + 16, "middle"))
+    for k, (label, one) in enumerate(zip(labels, drawn.tracks, strict=True)):
+        y = top + line * (k + 0.5)
+        parts.append(_text(label, left - 10, y + 4, "end"))
+        if one.low is not None and one.high is not None:
+            parts.append(element("line", class_="span", x1=x(one.low), x2=x(one.high), y1=y, y2=y))
+        parts.append(element("circle", class_="dot", cx=x(one.value), cy=y, r="4.5"))
+    return _picture(drawn.title, left + width + 24, bottom + 26, parts, class_="dots")
+
+
+def standalone(picture: Markup, style: str) -> str:
+    """Return a picture as a file of its own, with the colours of light paper."""
+    styled = picture.replace(">", f">{element('style', verbatim(style, within='style'))}", 1)
+    return styled.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+
+
+def _picture(title: str, width: float, height: float, parts: Sequence[Markup], **attributes: object) -> Markup:
+    return element(
+        "svg",
+        joined(parts),
+        viewBox=f"0 0 {width:.0f} {height:.0f}",
+        width=f"{width:.0f}",
+        height=f"{height:.0f}",
+        role="img",
+        aria_label=title,
+        **attributes,
+    )
+
+
+def _text(text: str, x: float, y: float, anchor: str | None = None, class_: str | None = None) -> Markup:
+    return element("text", text, x=x, y=y, text_anchor=anchor, class_=class_) if text else NOTHING

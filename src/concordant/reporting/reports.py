@@ -1,0 +1,141 @@
+"""The report: sections of what is known, written as one HTML file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from concordant import api
+from concordant.errors import InputError
+from concordant.files import replace_file
+from concordant.labels import Labels
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.reporting.about_agents import agents_section
+from concordant.reporting.about_data import data_section, warnings_section
+from concordant.reporting.about_instances import instances_section
+from concordant.reporting.about_labels import labels_section
+from concordant.reporting.about_methods import methods_section
+from concordant.reporting.about_ranking import matrix_section, ranking_section
+from concordant.reporting.sections import Code, Facts, Part, Section
+from concordant.reporting.study import METRICS, Data, Study
+
+if TYPE_CHECKING:
+    from concordant.method import Method
+
+TOP = 100
+
+
+@dataclass(frozen=True)
+class Making:
+    """How a report was made: the command, the lines of Python that do the same, the files with their checksums."""
+
+    command: str = ""
+    python: str = ""
+    files: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of_files(cls, paths: Sequence[str], command: str = "", python: str = "") -> Making:
+        """Take the checksums of some files."""
+        return cls(command, python, tuple((os.path.basename(path), checksum(path)) for path in paths if path != "-"))
+
+
+def checksum(path: str) -> str:
+    """Return the SHA-256 sum of a file; of a folder that there is none."""
+    if not os.path.isfile(path):
+        return "no regular file"
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A title and sections of plain values; ``to_html`` makes one self-contained page of them."""
+
+    title: str
+    sections: tuple[Section, ...] = field(default=())
+
+    def to_html(self) -> str:
+        """Return the page: no outside request, readable without scripts, on paper and by screen readers."""
+        from concordant.reporting.pages import page
+
+        return page(self.title, self.sections)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the page; the file appears whole or not at all."""
+        replace_file(path, self.to_html().encode("utf-8"))
+
+    def __repr__(self) -> str:
+        return f"Report: {self.title} ({', '.join(section.title for section in self.sections)})"
+
+
+def report(
+    prefs: Preferences | Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    method: str | Method | None = None,
+    methods: Sequence[str] | None = None,
+    labels: Labels | None = None,
+    metrics: Sequence[str] | str = METRICS,
+    title: str = "",
+    top: int = TOP,
+    min_ballots: float | None = None,
+    made: Making | None = None,
+    **params: object,
+) -> Report:
+    """Make a report of preferences and write it to ``path``, if one is given, as one self-contained HTML file.
+
+    ``method`` and its ``params`` rank, by default one that fits. ``methods`` are compared, by default some that fit
+    (``[]``: none). With ``labels`` every ranking is evaluated by ``metrics`` and tested against the others. Tables show
+    ``top`` rows, what they leave out is said and embedded as csv.
+    """
+    if top < 1:
+        raise InputError(f"top={top} shows nothing: give 1 or more.")
+    prefs = api.as_preferences(prefs)
+    if min_ballots is not None:
+        prefs = prefs.min_ballots(min_ballots)
+    ranking = api.rank(prefs, method, min_ballots=None, **params)
+    wanted = (metrics,) if isinstance(metrics, str) else tuple(metrics)
+    study = Study(Data(prefs), ranking, None if methods is None else tuple(methods), labels, wanted)
+    made_of = Report(title or _title(study), sections_of(study, top, made or Making()))
+    if path is not None:
+        made_of.write(path)
+    return made_of
+
+
+def sections_of(study: Study, top: int, made: Making) -> tuple[Section, ...]:
+    """Return all sections the data have something for."""
+    found = (
+        ranking_section(study, top),
+        instances_section(study, top),
+        labels_section(study),
+        methods_section(study),
+        matrix_section(study),
+        agents_section(study, top),
+        data_section(study),
+        warnings_section(study),
+        making_section(study.ranking, made),
+    )
+    return tuple(section for section in found if section is not None)
+
+
+def making_section(ranking: Ranking, made: Making) -> Section:
+    """Say how the report was made, so that somebody else can make it again."""
+    from concordant import __version__, kernels
+
+    rows = [("concordant", f"{__version__}, {kernels.active()} kernels"), ("method", ranking.method)]
+    rows += [(name.replace("_", " "), str(value)) for name, value in ranking.params.items()]
+    rows += [(f"{name} (fitted)", f"{value:.6g}") for name, value in (ranking.fit or {}).items()]
+    rows += [(f"SHA-256 of {name}", found) for name, found in made.files]
+    parts: list[Part] = [Code("On the command line", made.command)] if made.command else []
+    parts += [Code("In Python", made.python)] if made.python else []
+    return Section("making", "How this was made", (*parts, Facts(tuple(rows))))
+
+
+def _title(study: Study) -> str:
+    prefs = study.prefs
+    known = prefs.meta.get("title") if prefs.meta else None
+    return str(known) if known else f"{prefs.n_items:,} items ranked by {study.ranking.method}"

@@ -1,0 +1,141 @@
+"""What a report is made of: preferences, a ranking of them, other methods' rankings, labels; found when asked for.
+
+What depends on the preferences alone (``Data``) is kept apart, so that another method or option costs no more than
+itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from concordant import api, findings, registry, views
+from concordant.comparing import Comparison, compare_rankings
+from concordant.describing import Description, describe
+from concordant.errors import ConcordantError
+from concordant.evaluation import Evaluation, evaluate, on_shared_instances, ranking_of_run
+from concordant.findings import Agreement
+from concordant.labels import Labels
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+
+MOST_COMPARED = 1_000  # candidates of one instance up to which methods are compared unasked
+MOST_CELLS = 2e7  # of all matrices of pairs
+METHODS = 5  # compared unasked
+SLOW = {"kemeny": 12, "mallows": 60, "ordered-partitions": 60}  # candidates up to which they are compared unasked
+RUNS = 20  # agents up to which each one's own order is a system to evaluate
+METRICS = ("ndcg@10", "map")
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Preferences and what is known of them, whatever ranks them."""
+
+    prefs: Preferences
+
+    @cached_property
+    def description(self) -> Description:
+        """The facts, the findings and the methods that fit."""
+        return describe(self.prefs)
+
+    @cached_property
+    def agreement(self) -> Agreement | None:
+        """How far each agent goes with all others."""
+        return findings.agreement(self.prefs)
+
+    @property
+    def largest(self) -> int:
+        """The number of candidates of the largest instance."""
+        return int(np.diff(self.prefs.slot_ptr).max(initial=0))
+
+    @property
+    def may_compare(self) -> bool:
+        """Whether several methods, and pairs, cost little enough to be looked at unasked."""
+        size = np.diff(self.prefs.slot_ptr).astype(np.float64)
+        return self.largest <= MOST_COMPARED and float((size**2).sum()) <= MOST_CELLS
+
+    @cached_property
+    def matrices(self) -> views.WinMatrices:
+        """Who beats whom on ballots that name both."""
+        return views.win_matrices(self.prefs, "ignore")
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """One ranking of some preferences, what others make of them, and how good they are where labels say so."""
+
+    data: Data
+    ranking: Ranking
+    methods: tuple[str, ...] | None = None
+    """To compare; by default some that fit, none if it is empty."""
+    labels: Labels | None = None
+    metrics: tuple[str, ...] = METRICS
+
+    @property
+    def prefs(self) -> Preferences:
+        """The preferences."""
+        return self.data.prefs
+
+    @cached_property
+    def compared(self) -> tuple[Comparison | None, tuple[str, ...]]:
+        """The comparison, None where there is none, and why methods were left out."""
+        if self.methods == ():
+            return None, ()
+        if self.methods is None and not self.data.may_compare:
+            return None, ("Methods were not compared: there are too many candidates. --methods A,B compares them.",)
+        rankings: dict[str, Ranking] = {}
+        notes = []
+        for name in self.methods or self._fitting():
+            try:
+                rankings[name] = self._ranked_by(name)
+            except ConcordantError as problem:
+                if self.methods is not None:
+                    raise
+                notes.append(f"{name} was left out: {problem}")
+        return compare_rankings(self.prefs, list(rankings.values()), list(rankings)), tuple(notes)
+
+    def _ranked_by(self, name: str) -> Ranking:
+        """Rank by a method; the ranking of the report, whose parameters may have been chosen, stands for its own."""
+        is_own = registry.resolve(name) == (self.ranking.method, {})
+        return self.ranking if is_own else api.rank(self.prefs, name)
+
+    def _fitting(self) -> list[str]:
+        """Name the method of the ranking, those that fit and usual ones, as far as they are quick."""
+        fitting = [advice.method for advice in self.data.description.methods]
+        named = dict.fromkeys([self.ranking.method, *fitting, "borda", "copeland"])
+        return [name for name in named if self.data.largest <= SLOW.get(name, self.data.largest)][:METHODS]
+
+    @cached_property
+    def rankings(self) -> Mapping[str, Ranking]:
+        """The ranking of the report and those it is compared with, by method."""
+        compared = self.compared[0]
+        others = {} if compared is None else dict(zip(compared.names, compared.rankings, strict=True))
+        return {self.ranking.method or "ranking": self.ranking} | {
+            name: ranking for name, ranking in others.items() if name != self.ranking.method
+        }
+
+    @cached_property
+    def evaluations(self) -> Mapping[str, Evaluation]:
+        """How good every ranking is by the labels, and every agent's own order where agents are few systems."""
+        if self.labels is None:
+            return {}
+        systems: dict[str, Ranking] = dict(self.rankings)
+        prefs = self.prefs
+        if prefs.agents is not None and prefs.value is not None and len(prefs.agents) <= RUNS:
+            for agent in prefs.agents:
+                systems.setdefault(agent, _run(prefs, agent))
+        found = {name: evaluate(ranking, self.labels, self.metrics) for name, ranking in systems.items()}
+        return on_shared_instances(found)
+
+
+def _run(prefs: Preferences, agent: str) -> Ranking:
+    return ranking_of_run(prefs.select(agents=agent))
+
+
+def some(labels: Sequence[str], most: int = 4) -> str:
+    """Name some of many in a sentence."""
+    shown = ", ".join(labels[:most])
+    return shown if len(labels) <= most else f"{shown} and {len(labels) - most:,} more"

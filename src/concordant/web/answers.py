@@ -1,0 +1,310 @@
+"""What a worker answers: first rows, what was understood, the ranking at once, then all that a report shows of it.
+
+What was read, ranked and found is kept, so that a changed option costs no more than itself. Parts are told as soon as
+they are known: the ranking does not wait for the findings.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from concordant import api, registry
+from concordant.errors import ConcordantError, InputError
+from concordant.io import preview, read, read_labels, write
+from concordant.labels import Labels
+from concordant.method import NEEDS
+from concordant.params import params_of
+from concordant.ranking import Ranking
+from concordant.reporting.about_agents import agents_section
+from concordant.reporting.about_data import data_section, warnings_section
+from concordant.reporting.about_instances import instances_section
+from concordant.reporting.about_labels import labels_section
+from concordant.reporting.about_methods import methods_section
+from concordant.reporting.about_ranking import (
+    csv_of,
+    dot_plot,
+    first_place,
+    matrix_section,
+    ranking_section,
+    ranking_table,
+)
+from concordant.reporting.markup import Markup, element, joined
+from concordant.reporting.pages import rendered, static
+from concordant.reporting.pictures import dot_plot as drawn_dots
+from concordant.reporting.pictures import standalone
+from concordant.reporting.reports import Making, Report, sections_of
+from concordant.reporting.sections import Section, Text
+from concordant.reporting.study import METRICS, Data, Study
+from concordant.web import commands, forms
+
+TOP = 100
+MOST_BYTES = 2_000_000_000  # a compressed upload may unpack into
+KEPT = 8  # rankings
+Settings = Mapping[str, Any]
+TOO_MUCH = "It does not fit into the memory a worker may take: use less data, or a method without pairwise matrices."
+
+
+class Answerer:
+    """Answers questions about some files, and remembers what it found."""
+
+    def __init__(self, tell: Callable[[dict[str, object]], None]) -> None:
+        self.tell = tell
+        self._data: dict[str, Data] = {}
+        self._rankings: dict[str, Ranking] = {}
+        self._labels: dict[str, Labels] = {}
+
+    def answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        """Return what is shown, or a file; whatever is wrong is a sentence."""
+        try:
+            shown = self._show(question) if question["do"] == "show" else self._file(question)
+            return {"error": None, **shown}
+        except ConcordantError as problem:
+            return {"error": str(problem)}
+        except MemoryError:
+            self._data.clear()
+            self._rankings.clear()
+            return {"error": TOO_MUCH}
+        except Exception as problem:  # a page must never be left without an answer
+            return {"error": f"Something unforeseen happened ({type(problem).__name__}: {problem}): please report it."}
+
+    # ---- what is on the screen ----
+    def _show(self, question: dict[str, Any]) -> dict[str, Any]:
+        settings, files = question["settings"], question["files"]
+        reading = self._preview(files, settings)
+        self.tell({"progress": "reading"})
+        data = self._read(files, reading, settings)
+        choice = api.default_choice(data.prefs)
+        method = _method_name(settings) or choice.method
+        why = [] if _method_name(settings) else [f"Ranked by {method}, because the data are {choice.reason}"]
+        understood = " ".join(f"{note.removesuffix('.')}." for note in [*data.prefs.notes, *why])
+        declared = params_of(registry.load(registry.resolve(method)[0]))
+        if "description" not in vars(data):  # the others come when it is known which fit
+            self.tell({"methods": element("option", method, value=method)})
+        self.tell({"understood": understood, "method": method, "about": _summary(method)})
+        self.tell({"form": forms.option_form(declared), "progress": f"ranking by {method}"})
+        params = forms.typed(declared, settings.get("params") or {})
+        ranking = self._rank(data, method, params)
+        view = settings.get("view", "ranking")
+        labels = self._labelled(question) if view == "evaluate" else None
+        study = Study(data, ranking, _listed(settings.get("methods")), labels, _metrics(settings))
+        lines = self._lines(question, reading, method, params, study, view)
+        quick = {"results": self._quick(study)} if view == "ranking" else {}
+        self.tell({**quick, "progress": "looking closer", **lines})
+        shown = self._shown(study, view)
+        self.tell({"results": rendered(shown), "progress": "looking at methods"})
+        return {"methods": _method_options(data, method), **self._lines(question, reading, method, params, study, view)}
+
+    def _preview(self, files: list[str], settings: Settings) -> dict[str, Any]:
+        """Tell the first rows and the roles of the columns; return the options to read with."""
+        said: dict[str, Any] = {"layout": settings["layout"]} if settings.get("layout") else {}
+        if settings.get("skip_bad_rows"):
+            said["skip_bad_rows"] = True
+        limits = {"max_bytes": MOST_BYTES}
+        guessed = preview(files[0], **said, **limits)
+        chosen = settings.get("roles")
+        if chosen is None or not guessed.columns:
+            roles, looked = {}, guessed
+        else:
+            known = {column: role for column, role in chosen.items() if column in guessed.columns}
+            roles = forms.roles_of(known, [] if guessed.plan is None else list(guessed.plan.column))
+            looked = preview(files[0], **said, **roles, **limits)
+        by_column = chosen if chosen is not None else forms.role_by_column(looked)
+        is_table = bool(guessed.columns)
+        self.tell({
+            "preview": forms.preview_table(looked, by_column), "format": looked.format, "is_table": is_table,
+            "layouts": forms.layout_options(settings.get("layout") or ""),
+        })  # fmt: skip
+        if looked.problem:
+            raise InputError(looked.problem)
+        return {**said, **roles}
+
+    def _read(self, files: list[str], reading: Mapping[str, Any], settings: Settings) -> Data:
+        least = _number(settings.get("min_ballots"), "min_ballots")
+        key = json.dumps([files, reading, least], default=str, sort_keys=True)
+        if key not in self._data:
+            prefs = read(files if len(files) > 1 else files[0], **reading, max_bytes=MOST_BYTES)
+            self._data = {key: Data(prefs if least is None else prefs.min_ballots(least))}
+            self._rankings.clear()
+        return self._data[key]
+
+    def _rank(self, data: Data, method: str, params: Mapping[str, Any]) -> Ranking:
+        key = json.dumps([method, params], default=str, sort_keys=True)
+        if key not in self._rankings:
+            with self._watched(method):
+                ranking = api.rank(data.prefs, method, min_ballots=None, **params)
+            while len(self._rankings) >= KEPT:
+                self._rankings.pop(next(iter(self._rankings)))
+            self._rankings[key] = ranking
+        return self._rankings[key]
+
+    def _watched(self, method: str) -> AbstractContextManager[None]:
+        """Tell how far a method is that can say so."""
+        watching = getattr(registry.load(registry.resolve(method)[0]), "watching", None)
+        if watching is None:
+            return nullcontext()
+
+        def progress(bound: float, total: float) -> None:
+            gap = 100 * (total - bound) / max(total, 1e-300)
+            self.tell({"progress": f"{method}: total distance {total:,.0f}, within {gap:.2g}% of the least"})
+
+        watched: AbstractContextManager[None] = watching(progress)
+        return watched
+
+    def _labelled(self, question: dict[str, Any]) -> Labels | None:
+        path = question["labels"]
+        if path is None:
+            return None
+        if path not in self._labels:
+            self._labels = {path: read_labels(path, max_bytes=MOST_BYTES)}
+        return self._labels[path]
+
+    def _quick(self, study: Study) -> Markup:
+        """Return the ranking alone, which is known first."""
+        ranking = study.ranking
+        if ranking.n_instances != 1:
+            return element("p", f"{ranking.n_instances:,} instances are ranked by {ranking.method}.", class_="lead")
+        return rendered([Section("ranking", "The ranking", (first_place(ranking), ranking_table(ranking, TOP)))])
+
+    def _shown(self, study: Study, view: str) -> list[Section]:
+        if view == "compare":
+            sections = [methods_section(study)]
+        elif view == "evaluate":
+            nothing = Section("labels", "Measured by the labels", (Text("Choose the file of labels first."),))
+            sections = [labels_section(study) or nothing]
+        else:
+            sections = [
+                ranking_section(study, TOP),
+                instances_section(study, TOP),
+                matrix_section(study),
+                agents_section(study, TOP),
+                data_section(study),
+                warnings_section(Study(study.data, study.ranking, ())),
+            ]
+        return [section for section in sections if section is not None]
+
+    def _lines(
+        self, question: dict[str, Any], reading: dict[str, Any], method: str, params: dict[str, Any], study: Study,
+        view: str,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Return what to type to get what is on the screen."""
+        files, settings = question["files"], question["settings"]
+        least = _number(settings.get("min_ballots"), "min_ballots")
+        more = [] if least is None else ["--min-ballots", f"{least:g}"]
+        shell = [commands.shell_command(files, reading, method, params, more)]
+        compared = list(study.compared[0].names) if view == "compare" and study.compared[0] is not None else []
+        if compared:
+            shell = [commands.other_command("compare", files, reading, "--methods", ",".join(compared), *more)]
+        if view == "evaluate" and question["labels"] is not None:
+            measured = [word for metric in study.metrics for word in ("--metric", metric)]
+            labelled = ["--method", method, "--labels", question["labels"], *measured, "-o", "report.html"]
+            shell = [commands.other_command("report", files, reading, *labelled, *more)]
+        if view == "ranking" and len(files) > 1 and study.prefs.instances is not None and not reading:
+            shell += filter(None, [commands.fuse_command(files, method, params)])
+        shell += [f"# {name} can be said in Python only" for name in commands.unsaid(reading, params)]
+        labels = question["labels"] if view == "evaluate" else None
+        python = commands.python_lines(files, reading, method, params, least, labels, study.metrics, compared)
+        return {"shell": "\n".join(shell), "python": python}
+
+    # ---- files ----
+    def _file(self, question: dict[str, Any]) -> dict[str, Any]:
+        """Return a file of what is on the screen: csv, json, svg, html or a run."""
+        settings, files, kind = question["settings"], question["files"], question["kind"]
+        data, reading = self._known(files, settings)
+        method = _method_name(settings) or api.default_method(data.prefs)
+        params = forms.typed(params_of(registry.load(registry.resolve(method)[0])), settings.get("params") or {})
+        ranking = self._rank(data, method, params)
+        if kind == "csv":
+            content = csv_of(ranking)
+        elif kind == "json":
+            content = json.dumps(ranking.to_dict(), indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
+        elif kind == "svg":
+            one = next(iter(ranking))
+            content = standalone(drawn_dots(dot_plot(one, 40)), static("picture.css")).encode("utf-8")
+        elif kind == "run":
+            content = _run(ranking)
+        else:
+            study = Study(data, ranking, _listed(settings.get("methods")), self._labelled(question), _metrics(settings))
+            lines = self._lines(question, reading, method, params, study, "ranking")
+            made = Making.of_files([*files, *filter(None, [question["labels"]])], lines["shell"], lines["python"])
+            content = Report(question["title"], sections_of(study, TOP, made)).to_html().encode("utf-8")
+        return {"content": base64.b64encode(content).decode()}
+
+    def _known(self, files: list[str], settings: Settings) -> tuple[Data, dict[str, Any]]:
+        told, self.tell = self.tell, lambda _: None
+        try:
+            reading = self._preview(files, settings)
+        finally:
+            self.tell = told
+        return self._read(files, reading, settings), reading
+
+
+def _run(ranking: Ranking) -> bytes:
+    import io
+
+    out = io.BytesIO()
+    write(ranking, out, format="trec", tag=f"concordant-{ranking.method}")
+    return out.getvalue()
+
+
+# ---- methods ----
+def _method_name(settings: Settings) -> str:
+    return str(settings.get("method") or "")
+
+
+def _summary(method: str) -> str:
+    return registry.load(registry.resolve(method)[0]).summary()
+
+
+def _method_options(data: Data, chosen: str) -> Markup:
+    """Return all methods: first those that fit, with the reason; those that cannot rank this say what they need."""
+    fitting = {advice.method: advice.reason for advice in data.description.methods}
+    fits: list[Markup] = []
+    others: list[Markup] = []
+    lacking: list[Markup] = []
+    for name in registry.names():
+        lack = _lack(name, data)
+        shown = f"{name} ({lack})" if lack else f"{name}: {fitting[name]}" if name in fitting else name
+        group = lacking if lack else fits if name in fitting else others
+        group.append(element("option", shown, value=name, selected=name == chosen, disabled=bool(lack)))
+    groups = (("Fit these data", fits), ("Others", others), ("Need something else", lacking))
+    return joined(element("optgroup", *options, label=label) for label, options in groups if options)
+
+
+def _lack(name: str, data: Data) -> str:
+    """Return what a method needs and these data lack, in a few words."""
+    try:
+        method = registry.make(name)
+    except ConcordantError as problem:
+        return str(problem)
+    try:
+        method.check_needs(data.prefs)
+    except ConcordantError:
+        lacking = [need for need in sorted(method.needs) if need in NEEDS]
+        return f"needs {' and '.join(lacking)}"
+    return ""
+
+
+# ---- settings ----
+def _listed(text: object) -> tuple[str, ...] | None:
+    names = [name.strip() for name in str(text or "").split(",")]
+    return tuple(name for name in names if name) or None
+
+
+def _metrics(settings: Settings) -> tuple[str, ...]:
+    return _listed(settings.get("metrics")) or METRICS
+
+
+def _number(text: object, name: str) -> float | None:
+    if text is None or not str(text).strip():
+        return None
+    try:
+        number = float(str(text))
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise InputError(f"{name}={text!r} is no number of at least 0: give one.")
+    return number

@@ -1,0 +1,90 @@
+"""What to type to get the same: the shell command and the lines of Python for the settings on the screen."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from concordant.params import Param
+from concordant.reading import PREFERENCES, options_of
+
+# Options that mean something else on the command line than the hyper-parameter of the same name.
+OF_RANK = frozenset(["output"])
+OF_FUSE = frozenset(["output", "depth", "weights", "tag", "model"])
+
+
+def shell_command(
+    files: Sequence[str], reading: Mapping[str, Any], method: str, params: Mapping[str, Any], more: Sequence[str] = ()
+) -> str:
+    """Return the command that ranks these files so."""
+    words = ["concordant", "rank", *files, *_reading_words(reading), "--method", method]
+    for name, value in params.items():
+        if name in OF_RANK:
+            continue
+        option = Param(name, str, None, "").option
+        if isinstance(value, bool):
+            words.append(option if value else option.replace("--", "--no-", 1))
+        else:
+            words += [option, str(value)]
+    return shlex.join([*words, *more])
+
+
+def other_command(command: str, files: Sequence[str], reading: Mapping[str, Any], *more: str) -> str:
+    """Return a command on the same files."""
+    return shlex.join(["concordant", command, *files, *_reading_words(reading), *more])
+
+
+def fuse_command(files: Sequence[str], method: str, params: Mapping[str, Any]) -> str:
+    """Return the command that fuses runs so; nothing where it cannot say all of it."""
+    if OF_FUSE & params.keys():
+        return ""
+    ranked = shlex.split(shell_command(files, {}, method, params))
+    return shlex.join(["concordant", "fuse", *ranked[2:], "-o", "fused.run"])
+
+
+def _reading_words(reading: Mapping[str, Any]) -> list[str]:
+    flags = {one.name: one.flag or one.option for one in options_of(PREFERENCES) if one.flag is not None}
+    words = []
+    for name, value in reading.items():
+        if value is True:
+            words.append(flags[name])
+        elif name in flags:
+            words += [flags[name], "none" if value is None else str(value)]
+    return words
+
+
+def unsaid(reading: Mapping[str, Any], params: Mapping[str, Any]) -> list[str]:
+    """Name the options that Python has and the command line has not."""
+    flags = {one.name for one in options_of(PREFERENCES) if one.flag is not None}
+    unread = [name for name, value in reading.items() if name not in flags and value is not None]
+    return [*unread, *(name for name in params if name in OF_RANK)]
+
+
+def python_lines(
+    files: Sequence[str],
+    reading: Mapping[str, Any],
+    method: str,
+    params: Mapping[str, Any],
+    min_ballots: float | None = None,
+    labels: str | None = None,
+    metrics: Sequence[str] = (),
+    methods: Sequence[str] = (),
+) -> str:
+    """Return the lines of Python that do the same."""
+    named = files[0] if len(files) == 1 else list(files)
+    read = ", ".join([repr(named), *(f"{name}={value!r}" for name, value in reading.items())])
+    ranked = [repr(method), *(f"{name}={value!r}" for name, value in params.items())]
+    if min_ballots is not None:
+        ranked.append(f"min_ballots={min_ballots:g}")
+    lines = [
+        "import concordant as cc",
+        "",
+        f"prefs = cc.read({read})",
+        f"ranking = cc.rank(prefs, {', '.join(ranked)})",
+    ]
+    if methods:
+        lines.append(f"print(cc.compare(prefs, {list(methods)!r}))")
+    if labels is not None:
+        lines.append(f"print(cc.evaluate(ranking, cc.read_labels({labels!r}), {list(metrics)!r}))")
+    return "\n".join([*lines, "print(ranking.to_text())"])

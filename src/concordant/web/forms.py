@@ -1,0 +1,141 @@
+"""Forms made from declarations: options of a method from its ``param`` fields, roles of columns from ``reading``.
+
+What is typed comes back as text; ``typed`` turns it into the value the declaration asks for, and the declaration itself
+says in a sentence what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from concordant.errors import ParameterError
+from concordant.io import Preview
+from concordant.params import Param
+from concordant.reading import LAYOUTS, PREFERENCES, columns_of
+from concordant.reporting.markup import Markup, element, joined
+from concordant.vocabulary import shorten
+
+PLACE = "place"  # one of several columns, best first
+CELL = 40  # characters of a cell of the preview
+
+
+# ---- the options of a method ----
+def option_form(params: Sequence[Param]) -> Markup:
+    """Return a form with a field per hyper-parameter; it shows the defaults, and says the ranges."""
+    if not params:
+        return element("p", "This method has no options.")
+    return joined(_field(declared) for declared in params)
+
+
+def _field(declared: Param) -> Markup:
+    name = f"param-{declared.name}"
+    hint = f"{declared.doc[:1].upper()}{declared.doc[1:]}.{_range(declared)}"
+    label = element("label", declared.name.replace("_", " "), for_=name)
+    common = {"id": name, "data_param": declared.name, "aria_describedby": f"{name}-hint"}
+    default = "" if declared.default is None else str(declared.default)
+    if declared.kind is bool or declared.choices:
+        choices = declared.choices or ("True", "False")
+        control = element("select", *(_choice(choice, choice == default) for choice in choices), **common)
+    elif declared.words or declared.kind is str:
+        control = element("input", type="text", placeholder=default, autocomplete="off", **common)
+    else:
+        step = "1" if declared.kind is int else "any"
+        limits = {"min": declared.low, "max": declared.high, "step": step}
+        control = element("input", type="number", placeholder=default, **limits, **common)
+    return element("div", label, control, element("small", hint, id=f"{name}-hint"), class_="field")
+
+
+def _choice(choice: str, is_default: bool) -> Markup:
+    return element("option", f"{choice} (default)" if is_default else choice, value=choice, selected=is_default)
+
+
+def _range(declared: Param) -> str:
+    if declared.choices or declared.kind not in (int, float):
+        return ""
+    words = "".join(f" or {word}" for word in declared.words)
+    has_range = declared.low is not None or declared.high is not None
+    return f" A number {declared.range_text()}{words}." if has_range else f" A number{words}."
+
+
+def typed(params: Sequence[Param], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values that were typed, those equal to the default left out; raise ParameterError for a bad one."""
+    by_name = {declared.name: declared for declared in params}
+    values = {}
+    for name, text in texts.items():
+        declared = by_name.get(name)
+        if declared is None or not str(text).strip():
+            continue  # an option of another method, or left at its default
+        value = _value(declared, str(text).strip())
+        declared.check(value)
+        if value != declared.default:
+            values[name] = value
+    return values
+
+
+def _value(declared: Param, text: str) -> Any:
+    if declared.kind is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if declared.choices or text in declared.words or declared.kind is str:
+        return text
+    try:
+        return declared.kind(text)
+    except ValueError:
+        raise ParameterError(f"{declared.name}={text!r} is no number: give one {declared.range_text()}.") from None
+
+
+# ---- the roles of columns ----
+def roles_of(chosen: Mapping[str, str], guessed: Sequence[str]) -> dict[str, Any]:
+    """Return the roles for the reader from the role of every column: those nobody plays any more are switched off."""
+    roles: dict[str, Any] = dict.fromkeys(guessed)
+    places = []
+    for column, role in chosen.items():
+        if role == PLACE:
+            places.append(column)
+        elif role:
+            roles[role] = column
+    if places:
+        roles["places"] = places
+    return roles
+
+
+def role_by_column(preview: Preview) -> dict[str, str]:
+    """Return the role every column was guessed to play."""
+    if preview.plan is None:
+        return {}
+    roles = {column: role for role, column in preview.plan.column.items()}
+    return roles | dict.fromkeys(preview.plan.places, PLACE)
+
+
+def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
+    """Return the first rows, with the role of every column above it, which can be changed."""
+    if not preview.columns:
+        lines = "\n".join(shorten(row[0] or "", 200) for row in preview.rows)
+        return element("pre", element("code", lines))
+    heads = [element("th", element("bdi", shorten(name, CELL)), scope="col") for name in preview.columns]
+    roles = [element("td", _role(name, k, chosen.get(name, ""))) for k, name in enumerate(preview.columns)]
+    rows = [
+        element("tr", *(element("td", element("bdi", shorten(cell or "", CELL))) for cell in row))
+        for row in preview.rows
+    ]
+    table = element(
+        "table",
+        element("caption", "First rows, and the role of each column"),
+        element("thead", element("tr", *heads), element("tr", *roles, class_="roles")),
+        element("tbody", *rows),
+    )
+    return element("div", table, class_="scroll", tabindex="0", role="group", aria_label="First rows")
+
+
+def _role(column: str, number: int, chosen: str) -> Markup:
+    known = {"": "not read", **{role: role.replace("_", " ") for role in columns_of(PREFERENCES)}, PLACE: PLACE}
+    known.pop("places")
+    options = [element("option", shown, value=role, selected=role == chosen) for role, shown in known.items()]
+    label = f"Role of the column {shorten(column, CELL)}"
+    return element("select", *options, id=f"role-{number}", data_column=column, aria_label=label)
+
+
+def layout_options(chosen: str) -> Markup:
+    """Return the choices of what the rows of a table are."""
+    known = {"": "guessed", **{layout: layout for layout in LAYOUTS}}
+    return joined(element("option", shown, value=value, selected=value == chosen) for value, shown in known.items())

@@ -1,0 +1,130 @@
+"""The gate every request passes: the right host, the right page, the right token, headers that keep a browser strict.
+
+A page of another site that a browser has open at the same time may send requests here, and its name may be made to
+point here. So the ``Host`` must be this server's own (no other name leads in), ``Origin`` and ``Sec-Fetch-Site`` must
+not be of another site, whatever changes something must come from a page of this server, and all must know the token of
+the printed link, which is kept in a cookie that no other site's request carries.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+METHODS = ("GET", "HEAD", "POST")
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a request is not let in."""
+
+    status: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Who may come in: names of this server with its port, and the token (None: everybody on this machine)."""
+
+    hosts: frozenset[str]
+    token: str | None
+
+    @classmethod
+    def of(cls, host: str, port: int, token: str | None) -> Gate:
+        """Make the gate of a server bound to an address."""
+        names = LOOPBACK if host in ("127.0.0.1", "::1", "localhost") else (f"[{host}]" if ":" in host else host,)
+        return cls(frozenset(f"{name}:{port}" for name in names), token)
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie; cookies know no ports, so the name holds it."""
+        return f"concordant-{next(iter(self.hosts)).rpartition(':')[2]}"
+
+    def refuse(self, method: str, headers: dict[str, str], query: str) -> Refusal | None:
+        """Return why a request is not let in, None if it is."""
+        if headers.get("host", "").lower() not in self.hosts:
+            return Refusal(403, "This server answers to its own address only.")
+        if method not in METHODS:
+            return Refusal(405, "Only GET and POST are answered here.")
+        own = {f"http://{host}" for host in self.hosts}
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        if (origin is not None and origin.lower() not in own) or site not in (None, "same-origin", "none"):
+            return Refusal(403, "Requests of other sites are refused.")
+        if method == "POST" and origin is None and site != "same-origin":
+            return Refusal(403, "What changes something must come from a page of this server.")
+        if not self.knows_token(headers.get("cookie", ""), query):
+            return Refusal(403, "The token is missing or wrong: open the link that `concordant serve` printed.")
+        return None
+
+    def knows_token(self, cookie: str, query: str) -> bool:
+        """Say whether a request carries the token, in its cookie or in its link."""
+        if self.token is None:
+            return True
+        given = [*parse_qs(query).get("token", ())]
+        try:
+            morsel = SimpleCookie(cookie).get(self.cookie)
+        except CookieError:
+            morsel = None
+        if morsel is not None:
+            given.append(morsel.value)
+        return any(secrets.compare_digest(one.encode(), self.token.encode()) for one in given)
+
+
+class GatedApp:
+    """An application behind a gate; every answer, also a refusal, bears the strict headers."""
+
+    def __init__(self, app: Any, gate: Gate) -> None:
+        self.app, self.gate = app, gate
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # there are no web sockets here
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def strict(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                headers = [*message.get("headers", ())]
+                headers += [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message = {**message, "headers": headers}
+            await send(message)
+
+        raw: dict[str, str] = {}
+        for name, value in scope["headers"]:
+            key = name.decode("latin-1").lower()
+            if key in ("host", "origin", "sec-fetch-site") and key in raw:
+                raw[key] = ""  # said twice: nobody honest does
+            else:
+                raw[key] = value.decode("latin-1")
+        refusal = self.gate.refuse(scope["method"], raw, scope["query_string"].decode("latin-1"))
+        if refusal is not None:
+            await _plain(strict, refusal)
+            return
+        await self.app(scope, receive, strict)
+
+
+async def _plain(send: Any, refusal: Refusal) -> None:
+    body = f"{refusal.text}\n".encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,63 @@
+"""The worker process: reads questions from standard input, answers on standard output, and takes no more than it may.
+
+``python -P -m concordant.web.worker FOLDER MEMORY``. It ends when its input does, also in the middle of work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from typing import BinaryIO
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    folder, memory = sys.argv[1], int(sys.argv[2])
+    for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not come between the frames
+    _limit_memory(memory)
+    os.chdir(folder)
+    questions: queue.Queue[bytes] = queue.Queue()
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, questions), daemon=True).start()
+    from concordant.web.answers import Answerer
+
+    def tell(frame: dict[str, object]) -> None:
+        content = json.dumps(frame, allow_nan=False).encode()
+        out.write(len(content).to_bytes(4, "big") + content)
+        out.flush()
+
+    answerer = Answerer(tell)
+    while True:
+        question = json.loads(questions.get())
+        tell({"answer": answerer.answer(question)})
+
+
+def _listen(source: BinaryIO, questions: queue.Queue[bytes]) -> None:
+    """Take questions while others are answered; without a server there is nobody to work for."""
+    while True:
+        head = source.read(4)
+        if len(head) < 4:
+            os._exit(0)
+        questions.put(source.read(int.from_bytes(head, "big")))
+
+
+def _limit_memory(memory: int) -> None:
+    """Let the system refuse more memory than allowed, where it can; a refused array is a sentence, not a crash."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    base = 1 << 30  # of addresses: libraries, stacks of threads
+    resource.setrlimit(resource.RLIMIT_AS, (memory + base, memory + base))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    main()

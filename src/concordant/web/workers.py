@@ -1,0 +1,118 @@
+"""The server's side of a worker process: start it, ask it, hear how far it is, end it.
+
+A worker holds one data set in memory and answers one question at a time. It may take so much memory and so much time
+and no more; it is ended to cancel, and the next question starts another. Frames of JSON go through its pipes, each
+behind its length.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from concordant.errors import ConcordantError
+
+MOST_BYTES = 1 << 30  # of one frame
+ENDED = "The worker process ended ({why}); nothing else was harmed. Try again, or with less data."
+Progress = Callable[[dict[str, Any]], None]
+
+
+class WorkerError(ConcordantError):
+    """A worker gave no answer: it ended, or took too long."""
+
+
+class WorkerEndedError(WorkerError):
+    """A worker ended before it answered."""
+
+
+class Worker:
+    """One worker process, started when first asked."""
+
+    def __init__(self, folder: str, memory: int, seconds: float) -> None:
+        self.folder, self.memory, self.seconds = folder, memory, seconds
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process, None where none runs."""
+        running = self._process is not None and self._process.returncode is None
+        return self._process.pid if running and self._process is not None else None
+
+    async def start(self) -> asyncio.subprocess.Process:
+        """Start the process, unless it runs; safe-path, so that no uploaded file is ever imported."""
+        if self._process is None or self._process.returncode is not None:
+            command = [sys.executable, "-P", "-m", "concordant.web.worker", self.folder, str(self.memory)]
+            self._process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                env={**os.environ, "CONCORDANT_MEMORY": str(self.memory // 2), "PYTHONUTF8": "1"},
+                start_new_session=True,  # Ctrl-C in the terminal is for the server, which ends its workers
+            )
+        return self._process
+
+    async def ask(self, question: dict[str, Any], progress: Progress) -> dict[str, Any]:
+        """Return the answer to a question; what comes before it goes to ``progress``.
+
+        A worker that ended while it had nothing to do is noticed only now: another one is asked, once.
+        """
+        heard: list[bool] = []
+
+        def hear(frame: dict[str, Any]) -> None:
+            heard.append(True)
+            progress(frame)
+
+        was_idle = self.pid is not None
+        try:
+            return await self._ask(question, hear)
+        except WorkerEndedError:
+            if heard or not was_idle:
+                raise
+            return await self._ask(question, progress)
+
+    async def _ask(self, question: dict[str, Any], progress: Progress) -> dict[str, Any]:
+        process = await self.start()
+        try:
+            return await asyncio.wait_for(self._answer(process, question, progress), self.seconds)
+        except TimeoutError:
+            await self.end()
+            raise WorkerError(
+                f"It took more than {self.seconds:,.0f} seconds and was stopped: choose a quicker method or less data."
+            ) from None
+        except (asyncio.IncompleteReadError, ConnectionError):
+            code = await process.wait()
+            why = f"signal {-code}, stopped or out of memory" if code < 0 else f"exit code {code}"
+            raise WorkerEndedError(ENDED.format(why=why)) from None
+
+    async def _answer(
+        self, process: asyncio.subprocess.Process, question: dict[str, Any], progress: Progress
+    ) -> dict[str, Any]:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        content = json.dumps(question).encode()
+        process.stdin.write(len(content).to_bytes(4, "big") + content)
+        await process.stdin.drain()
+        while True:
+            length = int.from_bytes(await process.stdout.readexactly(4), "big")
+            if length > MOST_BYTES:
+                await self.end()
+                raise WorkerError("The answer is too large: show fewer rows.")
+            frame: dict[str, Any] = json.loads(await process.stdout.readexactly(length))
+            if "answer" in frame:
+                answer: dict[str, Any] = frame["answer"]
+                return answer
+            progress(frame)
+
+    async def end(self) -> None:
+        """End the process at once, whatever it does."""
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()

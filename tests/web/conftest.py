@@ -1,0 +1,153 @@
+"""A real server in a process of its own, and a real browser where there is one."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from tests.conftest import ROOT
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+AXE = ROOT / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
+MOST = 300.0  # seconds to wait for what should be there at once, on a busy machine
+
+
+@dataclass
+class Server:
+    """A running server: how to reach it and how to end it."""
+
+    process: subprocess.Popen[str]
+    link: str
+    port: int
+    cookie: str
+    temporary: Path
+
+    def ask(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None, *, plain: bool = False
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Send one request, as a page of the server would unless ``plain``."""
+        own = {} if plain else {"Cookie": self.cookie, "Origin": f"http://127.0.0.1:{self.port}"}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=MOST)
+        try:
+            connection.request(method, path, body, {**own, **(headers or {})})
+            answer = connection.getresponse()
+            return answer.status, {key.lower(): value for key, value in answer.getheaders()}, answer.read()
+        finally:
+            connection.close()
+
+    def json(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
+        status, _, content = self.ask(method, path, body, headers)
+        assert status == 200, content
+        return json.loads(content)
+
+    def upload(self, content: bytes, name: str = "votes.csv") -> str:
+        """Upload a file; return the key of its data set."""
+        return str(self.json("POST", "/api/data", content, {"X-File-Name": quote(name)})["key"])
+
+    def work(self, key: str, **settings: Any) -> dict[str, Any]:
+        """Ask for something and wait for it."""
+        version = self.json("GET", f"/api/data/{key}/news?after=-1")["version"]
+        self.json("POST", f"/api/data/{key}/work", json.dumps(settings))
+        return self.wait(key, version)
+
+    def wait(self, key: str, version: int, *states: str) -> dict[str, Any]:
+        """Wait until the work is over, or in another of these states."""
+        for _ in range(1000):  # the server holds a question for news until there are some
+            news: dict[str, Any] = self.json("GET", f"/api/data/{key}/news?after={version}")
+            version = news["version"]
+            if news["state"] in (states or ("done", "failed", "cancelled")):
+                return news
+        raise AssertionError(f"nothing came: {news}")
+
+
+def started_server(temporary: Path, *options: str) -> Server:
+    """Start ``concordant serve``; its temporary files go to a folder of their own."""
+    command = [sys.executable, "-m", "concordant", "serve", *options]
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT)
+    assert process.stdout is not None
+    link = process.stdout.readline().split()[-1]
+    found = re.fullmatch(r"http://[\d.]+:(\d+)/(?:\?token=(\S+))?", link)
+    assert found, link
+    return Server(process, link, int(found[1]), f"concordant-{found[1]}={found[2]}", temporary)
+
+
+@pytest.fixture(scope="session")
+def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
+    """Start servers with further options; all end with the tests."""
+    started: list[Server] = []
+
+    def start(*options: str) -> Server:
+        pytest.importorskip("starlette")
+        pytest.importorskip("uvicorn")
+        started.append(started_server(tmp_path_factory.mktemp("served"), *options))
+        return started[-1]
+
+    yield start
+    for server in started:
+        stop(server)
+
+
+def stop(server: Server) -> int:
+    """Stop a server as Ctrl-C does; return its exit code."""
+    if server.process.poll() is None:
+        server.process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
+    code = server.process.wait(MOST)
+    assert server.process.stdout is not None
+    server.process.stdout.close()
+    return code
+
+
+@pytest.fixture(scope="session")
+def server(start_server: Callable[..., Server]) -> Server:
+    """One server for tests that leave it as it was."""
+    return start_server("--data-sets", "60")
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
+    """Open browsers with an empty profile each; skipped where there is none."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: python3 dev.py test")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip("no Chromium is installed: apt-get install chromium, or python3 dev.py test as root")
+    opened = []
+    sync_api.expect.set_options(timeout=1000 * MOST)  # the usual five seconds are too few for a busy machine
+    with sync_api.sync_playwright() as driver:
+
+        def open_browser(**options: Any) -> Any:
+            folder = tmp_path_factory.mktemp("profile")
+            context = driver.chromium.launch_persistent_context(
+                str(folder), executable_path=program, args=FLAGS, accept_downloads=True, **options
+            )
+            context.set_default_timeout(1000 * MOST)
+            opened.append(context)
+            return context
+
+        yield open_browser
+        for context in opened:
+            context.close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script that checks accessibility; skipped where npm could not fetch it."""
+    if not AXE.is_file():
+        pytest.skip("axe-core is not there: python3 dev.py test fetches it with npm")
+    return AXE.read_text(encoding="utf-8")

@@ -1,0 +1,148 @@
+"""Forms come from declarations: what they show, what is typed into them, and the commands that say the same."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+from tests.conftest import ROOT
+from tests.test_reporting import HOSTILE, Tree
+
+from concordant import registry
+from concordant.errors import ParameterError
+from concordant.io import preview
+from concordant.params import Param, params_of
+from concordant.web import commands, forms
+
+pytestmark = pytest.mark.once
+METHODS = list(registry.modules())
+
+
+def declared(name: str) -> tuple[Param, ...]:
+    return params_of(registry.load(name))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_hyper_parameter_of_every_method_has_a_field_with_its_sentence(name: str) -> None:
+    tree = Tree(forms.option_form(declared(name)))
+    fields = {attributes["data-param"] for _, attributes in tree.tags if "data-param" in attributes}
+    assert fields == {one.name for one in declared(name)}
+    text = " ".join(tree.texts)
+    assert all(one.doc[1:] in text for one in declared(name))
+    for one in declared(name):
+        for _, attributes in tree.tags:
+            if attributes.get("data-param") == one.name and attributes.get("type") == "number" and one.low is not None:
+                assert float(attributes["min"] or "nan") == one.low
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_default_that_is_typed_again_changes_nothing(name: str) -> None:
+    texts = {one.name: "" if one.default is None else str(one.default) for one in declared(name)}
+    assert forms.typed(declared(name), texts) == {}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_is_typed_makes_the_method_and_the_command_makes_the_same(name: str) -> None:
+    from concordant.cli.rank import command
+
+    texts = {one.name: _other(one) for one in declared(name)}
+    params = forms.typed(declared(name), {key: text for key, text in texts.items() if text})
+    line = commands.shell_command(["votes.csv"], {"winner": "a", "agent": None}, name, params)
+    words = shlex.split(line)
+    assert words[:3] == ["concordant", "rank", "votes.csv"]
+    context = command.make_context("rank", words[2:])
+    taken = {key.removeprefix("param_"): value for key, value in context.params.items() if key.startswith("param_")}
+    taken["seed"] = context.params["seed"]  # an option of the command itself
+    unsaid = commands.unsaid({}, params)
+    assert {key: value for key, value in taken.items() if value is not None} == {
+        key: value for key, value in params.items() if key not in unsaid
+    }
+    assert context.params["output"] == "-", "no hyper-parameter becomes a file to write"
+    assert context.params["read_winner"] == "a"
+    assert context.params["read_agent"] == "none"
+
+
+def _other(one: Param) -> str:
+    """Return a text that stands for another value than the default."""
+    if one.kind is bool:
+        return str(not one.default)
+    if one.choices:
+        return next((choice for choice in one.choices if choice != one.default), "")
+    if one.kind in (int, float):
+        wanted = one.low if one.low is not None else 1
+        upper = one.high if one.high is not None else wanted + 2
+        value = one.kind((wanted + upper) / 2)
+        return "" if value == one.default else str(value)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("-1", "out of range"), ("x", "no number"), ("nan", "out of range"), ("<b>", "no number")]
+)
+def test_what_cannot_be_is_refused_in_a_sentence(text: str, why: str) -> None:
+    with pytest.raises(ParameterError, match=why):
+        forms.typed(declared("bradley-terry"), {"prior": text})
+
+
+def test_words_stand_instead_of_numbers() -> None:
+    assert forms.typed(declared("bradley-terry"), {"prior": "auto", "unknown": "1"}) == {}
+
+
+def test_the_roles_that_were_guessed_stand_above_their_columns() -> None:
+    looked = preview(ROOT / "examples" / "election.csv")
+    roles = forms.role_by_column(looked)
+    assert roles["count"] == "weight"
+    assert roles["first"] == roles["fifth"] == forms.PLACE
+    tree = Tree(forms.preview_table(looked, roles))
+    columns = [attributes["data-column"] for attributes in tree.attributes("select")]
+    assert columns == list(looked.columns)
+    chosen = [attributes["value"] for attributes in tree.attributes("option") if "selected" in attributes]
+    assert chosen == [roles[column] for column in columns]
+
+
+def test_roles_that_nobody_plays_any_more_are_switched_off() -> None:
+    assert forms.roles_of({"a": "loser", "b": "", "c": forms.PLACE}, ["winner", "loser"]) == {
+        "winner": None,
+        "loser": "a",
+        "places": ["c"],
+    }
+
+
+def test_hostile_columns_and_cells_are_text(tmp_path: Any) -> None:
+    import csv
+
+    path = tmp_path / "odd.csv"
+    labels = [label.replace("\x00", "") for label in HOSTILE]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([labels, labels])
+    looked = preview(path, header=True)
+    tree = Tree(forms.preview_table(looked, {}))
+    assert not {tag for tag, _ in tree.tags} & {"script", "img", "style"}
+    assert looked.problem
+
+
+def test_lines_of_python_run_and_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "examples")
+    lines = commands.python_lines(
+        ["model-votes.csv"], {"agent": None}, "bradley-terry", {"prior": 2.0}, 3.0, methods=["borda", "elo"]
+    )
+    names: dict[str, Any] = {}
+    exec(lines, names)
+    assert names["ranking"].params["prior"] == 2.0
+    assert names["prefs"].agents is None
+
+
+@pytest.mark.parametrize(
+    "name", ["votes.csv", "votes.tsv", "votes.jsonl", "votes.json", "votes.parquet", "votes.csv.gz"]
+)
+def test_the_first_rows_of_every_kind_of_table_are_shown(name: str, tmp_path: Any) -> None:
+    import concordant as cc
+
+    prefs = cc.Preferences.from_pairs(list("abcabcabca"), list("bcabcabcab"))
+    cc.write(prefs, tmp_path / name)
+    looked = preview(tmp_path / name, 3)
+    assert looked.columns[:2] == ("winner", "loser")
+    assert [row[:2] for row in looked.rows] == [("a", "b"), ("b", "c"), ("c", "a")]
+    assert looked.plan is not None
+    assert looked.plan.layout == "pairs"

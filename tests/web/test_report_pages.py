@@ -1,0 +1,152 @@
+"""Reports in a real browser, from disk: nothing is fetched, nothing goes wrong, everybody can read them."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conftest import ROOT
+from tests.test_reporting import HOSTILE, hostile
+
+import concordant as cc
+
+pytestmark = [pytest.mark.once, pytest.mark.slow]
+EXAMPLES = ROOT / "examples"
+FILES = ["election.csv", "election.soc", "model-votes.csv", "ratings.csv", "runs"]
+
+
+def report_of(name: str, path: Path) -> None:
+    if name == "runs":
+        runs = cc.read(sorted((EXAMPLES / "runs").glob("*.run")))
+        cc.report(runs, path, labels=cc.read_labels(EXAMPLES / "qrels.txt"))
+    else:
+        cc.report(cc.read(EXAMPLES / name), path)
+
+
+class Reader:
+    """Opens files from disk in several ways, and notes what a reader must never meet."""
+
+    def __init__(self, contexts: dict[str, Any], axe: str) -> None:
+        self.contexts, self.axe = contexts, axe
+
+    def read(self, path: Path, way: str) -> Any:
+        page = self.contexts[way].new_page()
+        trouble: list[str] = []
+        requests: list[str] = []
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("dialog", lambda dialog: trouble.append(dialog.message))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        assert trouble == []
+        assert requests == [path.as_uri()]
+        width = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        assert width[0] <= width[1], "nothing sticks out"
+        page.evaluate(self.axe)
+        found = page.evaluate("axe.run()")["violations"]
+        assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+        return page
+
+
+@pytest.fixture(scope="module")
+def reader(chromium: Callable[..., Any], axe: str) -> Reader:
+    wide, phone = {"width": 1100, "height": 800}, {"width": 390, "height": 800}
+    # The policy of the page lets no other script in: axe is one, and looks at the same page without it.
+    return Reader(
+        {
+            "light": chromium(viewport=wide, bypass_csp=True),
+            "dark": chromium(viewport=wide, color_scheme="dark", bypass_csp=True),
+            "telephone": chromium(viewport=phone, bypass_csp=True),
+        },
+        axe,
+    )
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("way", ["light", "dark", "telephone"])
+def test_reports_of_the_examples_can_be_read(reader: Reader, tmp_path: Path, name: str, way: str) -> None:
+    report_of(name, tmp_path / "report.html")
+    reader.read(tmp_path / "report.html", way).close()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("way", ["light", "telephone"])
+def test_reports_of_public_data_can_be_read(reader: Reader, tmp_path: Path, data_folder: Path, way: str) -> None:
+    path = tmp_path / "report.html"
+    films = cc.read(data_folder / "ml-100k" / "u.data.gz")
+    most_rated = np.argsort(-np.bincount(films.item, minlength=films.n_items), kind="stable")[:100]
+    cc.report(films.select(items=films.items.take(most_rated)), path)
+    page = reader.read(path, way)
+    assert page.locator("#ranking tbody tr").count() == 100
+    page.close()
+    runs = sorted((data_folder / "trec-robust03" / "runs").glob("*"))[:4]
+    labels = cc.read_labels(data_folder / "trec-robust03" / "robust03_qrels.txt.gz")
+    cc.report(cc.read(runs), path, labels=labels, methods=["rrf", "borda"])
+    page = reader.read(path, way)
+    assert page.locator("#labels tbody tr").count() > 4
+    page.close()
+    with tarfile.open(data_folder / "preflib" / "preflib.tar.xz") as archive:
+        member = next(one for one in archive if one.name.endswith(".soc"))
+        content = archive.extractfile(member)
+        assert content is not None
+        election = tmp_path / Path(member.name).name
+        election.write_bytes(content.read())
+    cc.report(cc.read(election), path)
+    page = reader.read(path, way)
+    assert page.locator("#ranking tbody tr").count() > 1
+    page.close()
+
+
+def test_hostile_labels_are_shown_and_do_nothing(reader: Reader, tmp_path: Path) -> None:
+    cc.report(hostile(), tmp_path / "report.html", title=HOSTILE[0])
+    page = reader.read(tmp_path / "report.html", "telephone")
+    assert page.title() == HOSTILE[0]
+    assert page.locator("img, iframe, object, base").count() == 0
+    page.close()
+
+
+def test_without_scripts_everything_can_be_read(chromium: Callable[..., Any], tmp_path: Path) -> None:
+    report_of("model-votes.csv", tmp_path / "report.html")
+    page = chromium(java_script_enabled=False).new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    text = page.locator("body").inner_text()
+    for words in ("heron-large is first of 8", "Several methods", "Who beats whom", "emre", "How this was made"):
+        assert words in text
+    page.close()
+
+
+def test_the_page_lets_no_other_script_run(chromium: Callable[..., Any], tmp_path: Path) -> None:
+    report_of("election.csv", tmp_path / "report.html")
+    page = chromium().new_page()
+    refused: list[str] = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto((tmp_path / "report.html").as_uri())
+    page.evaluate(
+        "() => { const s = document.createElement('script'); s.text = 'window.bad = 1'; document.body.append(s); }"
+    )
+    assert page.evaluate("() => window.bad") is None
+    assert "Content Security Policy" in refused[0]
+    page.close()
+
+
+def test_it_prints_on_paper(chromium: Callable[..., Any], tmp_path: Path) -> None:
+    report_of("model-votes.csv", tmp_path / "report.html")
+    page = chromium(viewport={"width": 1100, "height": 800}).new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    page.emulate_media(media="print")
+    assert page.locator("nav.contents").is_hidden()
+    page.close()
+
+
+def test_links_of_instances_open_them(chromium: Callable[..., Any], tmp_path: Path) -> None:
+    report_of("runs", tmp_path / "report.html")
+    page = chromium().new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    page.locator("#instances tbody a").nth(2).click()
+    page.locator("details#instance-3[open] table").wait_for()
+    page.close()

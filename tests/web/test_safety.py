@@ -1,0 +1,352 @@
+"""Nobody else gets in, and nothing that comes in does harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import threading
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import Run
+from tests.web.conftest import Server, stop
+
+from concordant.errors import InputError
+from concordant.web.safety import HEADERS, Gate
+from concordant.web.server import check_host
+from concordant.web.stores import safe_name
+
+pytestmark = pytest.mark.once
+VOTES = b"winner,loser\nann,bob\nbob,cy\nann,cy\n"
+ROUTES = [
+    ("GET", "/"),
+    ("HEAD", "/"),
+    ("GET", "/d/0123456789abcdef"),
+    ("GET", "/static/app.js"),
+    ("GET", "/static/report.css"),
+    ("POST", "/api/data"),
+    ("POST", "/api/example/election.csv"),
+    ("POST", "/api/data/0123456789abcdef/file"),
+    ("POST", "/api/data/0123456789abcdef/work"),
+    ("GET", "/api/data/0123456789abcdef/news"),
+    ("POST", "/api/data/0123456789abcdef/cancel"),
+    ("GET", "/api/data/0123456789abcdef/download/csv"),
+    ("GET", "/nowhere"),
+]
+OTHER_METHODS = ["PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"]
+
+
+# ---- the gate ----
+def test_every_route_of_the_app_is_tried_here() -> None:
+    pytest.importorskip("starlette")
+    from concordant.web.app import App
+    from concordant.web.stores import Limits
+
+    app = App(Limits(), Gate.of("127.0.0.1", 1, "x")).asgi()
+    known = {route.path.replace("{key}", "0123456789abcdef").replace("{kind}", "csv") for route in app.app.routes}
+    assert {path.replace("{name}", "election.csv") for path in known if "static" not in path} <= {p for _, p in ROUTES}
+
+
+@pytest.mark.parametrize(("method", "path"), [*ROUTES, *((method, "/") for method in OTHER_METHODS)])
+def test_another_host_is_refused_on_every_route(server: Server, method: str, path: str) -> None:
+    for host in (
+        "evil.example",
+        f"evil.example:{server.port}",
+        f"127.0.0.1.evil.example:{server.port}",
+        "127.0.0.1",
+        "",
+    ):
+        status, headers, _ = server.ask(method, path, headers={"Host": host})
+        assert status in (400, 403), host
+        if status == 403:
+            assert headers["content-security-policy"] == HEADERS["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_requests_of_other_sites_are_refused_on_every_route(server: Server, method: str, path: str) -> None:
+    for headers in (
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": f"http://127.0.0.1:{server.port + 1}"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ):
+        assert server.ask(method, path, headers=headers)[0] == 403, headers
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_without_the_right_token_every_route_is_refused(server: Server, method: str, path: str) -> None:
+    own = {"Origin": f"http://127.0.0.1:{server.port}"}
+    for cookie in (
+        {},
+        {"Cookie": f"concordant-{server.port}=wrong"},
+        {"Cookie": "concordant-1=" + server.cookie[-32:]},
+    ):
+        assert server.ask(method, path, headers={**own, **cookie}, plain=True)[0] == 403
+    assert server.ask(method, f"{path}?token=wrong", headers=own, plain=True)[0] == 403
+
+
+@pytest.mark.parametrize("method", OTHER_METHODS)
+def test_other_methods_are_refused(server: Server, method: str) -> None:
+    assert server.ask(method, "/")[0] == 405
+
+
+def test_a_post_that_does_not_say_where_it_comes_from_is_refused(server: Server) -> None:
+    status, _, _ = server.ask("POST", "/api/data", VOTES, {"Cookie": server.cookie}, plain=True)
+    assert status == 403
+
+
+def test_the_link_leaves_a_strict_cookie_and_no_token_in_the_address(server: Server) -> None:
+    path = "/" + server.link.split("/", 3)[3]
+    status, headers, _ = server.ask("GET", path, plain=True)
+    assert status == 303
+    assert headers["location"] == "/"
+    assert {"HttpOnly", "SameSite=strict"} <= set(headers["set-cookie"].split("; "))
+
+
+def test_every_answer_is_strict(server: Server) -> None:
+    for method, path in ROUTES:
+        _, headers, _ = server.ask(method, path)
+        for name, value in HEADERS.items():
+            assert headers[name.lower()] == value, path
+    policy = HEADERS["Content-Security-Policy"]
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+
+
+def test_headers_said_twice_are_refused(server: Server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port)) as line:
+        own = f"127.0.0.1:{server.port}"
+        line.sendall(f"GET / HTTP/1.1\r\nHost: {own}\r\nHost: {own}\r\nCookie: {server.cookie}\r\n\r\n".encode())
+        assert line.recv(100).startswith((b"HTTP/1.1 400", b"HTTP/1.1 403"))
+
+
+@pytest.mark.parametrize(
+    ("host", "needs_token", "why"),
+    [
+        ("192.0.2.1", False, "no-token"),
+        ("0.0.0.0", True, "all addresses"),
+        ("::", True, "all"),
+        ("a.b", True, "no address"),
+    ],
+)
+def test_addresses_that_let_others_in_are_refused(host: str, needs_token: bool, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        check_host(host, needs_token)
+
+
+def test_loopback_without_a_token_is_fine() -> None:
+    for host in ("127.0.0.1", "::1", "localhost"):
+        check_host(host, False)
+
+
+def test_the_command_refuses_in_a_sentence(run: Run) -> None:
+    code, _, err = run("serve", "--host", "192.0.2.1", "--no-token")
+    assert code == 1
+    assert err.count("\n") == 1
+
+
+# ---- what comes in ----
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\x\\votes.csv", "votes.csv"),
+        (".hidden", "hidden"),
+        ("-o.csv", "o.csv"),
+        ("a\x00\n<b>.csv", "a___b_.csv"),
+        ("", "data"),
+        ("x" * 500 + ".csv", "x" * 76 + ".csv"),
+    ],
+)
+def test_names_of_uploads_lead_nowhere_else(given: str, kept: str) -> None:
+    assert safe_name(given, []) == kept
+
+
+def test_a_name_stands_once() -> None:
+    assert safe_name("a.csv.gz", ["a.csv.gz", "a-2.csv.gz"]) == "a-3.csv.gz"
+
+
+def test_an_uploaded_module_is_never_imported(server: Server) -> None:
+    key = server.upload(VOTES)
+    for name in ("numpy.py", "json.py", "scipy.py"):
+        server.json("POST", f"/api/data/{key}/file?as=labels", b"raise SystemExit(77)\n", {"X-File-Name": name})
+    news = server.work(key)
+    assert news["state"] == "done"
+    assert "ann is first" in news["results"]
+
+
+def test_an_upload_over_the_limit_is_refused_and_leaves_nothing(start_server: Callable[..., Server]) -> None:
+    server = start_server("--max-upload", "1")
+    assert server.ask("POST", "/api/data", headers={"Content-Length": "300000000"})[0] == 413
+
+    def chunks() -> Any:
+        yield from (b"x" * 100_000 for _ in range(30))
+
+    try:
+        status, _, content = server.ask("POST", "/api/data", chunks())
+        assert status == 413
+        assert b"longer than 1 MB" in content
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # the server hung up before all was sent
+    assert [path for path in server.temporary.rglob("*") if path.is_file()] == []
+    assert server.upload(VOTES)
+    assert stop(server) == 0
+    assert list(server.temporary.iterdir()) == [], "what was uploaded goes with the server"
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(start_server: Callable[..., Server]) -> None:
+    server = start_server()
+    with socket.create_connection(("127.0.0.1", server.port)) as line:
+        own = f"127.0.0.1:{server.port}"
+        line.sendall(
+            f"POST /api/data HTTP/1.1\r\nHost: {own}\r\nOrigin: http://{own}\r\nCookie: {server.cookie}\r\n"
+            "Content-Length: 1000000\r\n\r\nwinner,loser\n".encode()
+        )
+    server.ask("GET", "/")
+    key = server.upload(VOTES)
+    assert server.work(key)["state"] == "done"
+    assert {path.name for path in server.temporary.rglob("*") if path.is_file()} == {"votes.csv"}
+
+
+def test_a_bomb_is_refused_by_the_readers_own_limits(server: Server) -> None:
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("votes.csv", b"winner,loser\n" + b"a,b\n" * 40_000_000)
+    news = server.work(server.upload(packed.getvalue(), "votes.zip"))
+    assert "times" in news["error"]
+    assert "ratio" in news["error"] or "unpack" in news["error"]
+
+
+def test_fifty_uploads_at_once_are_all_answered(server: Server) -> None:
+    def one(k: int) -> str:
+        key = server.upload(VOTES + f"w{k},cy\n".encode(), f"votes {k}.csv")
+        return str(server.work(key)["state"])
+
+    with ThreadPoolExecutor(50) as pool:
+        assert set(pool.map(one, range(50))) == {"done"}
+    assert len(workers_of(server)) <= 6, "four at rest, two at work"
+
+
+def test_the_least_recently_used_data_sets_go(start_server: Callable[..., Server]) -> None:
+    server = start_server("--data-sets", "2")
+    first, second, third = (server.upload(VOTES) for _ in range(3))
+    status, _, content = server.ask("GET", f"/api/data/{first}/news")
+    assert status == 410
+    assert b"not here any more" in content
+    for key in (second, third):
+        assert server.work(key)["state"] == "done"
+    assert len([path for path in server.temporary.rglob("*") if path.is_file()]) == 2
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"[" * 100_000, b'"x"', b"\xff"])
+def test_settings_that_are_none_are_refused(server: Server, body: bytes) -> None:
+    key = server.upload(VOTES)
+    assert server.ask("POST", f"/api/data/{key}/work", body)[0] == 400
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"method": "no such"},
+        {"method": "<script>"},
+        {"params": {"prior": "-1"}, "method": "bradley-terry"},
+        {"params": {"prior": "x"}, "method": "bradley-terry"},
+        {"roles": {"winner": "loser", "loser": "nonsense"}},
+        {"layout": "nonsense"},
+        {"min_ballots": "nan"},
+        {"methods": "a,b", "view": "compare"},
+        {"metrics": "what", "view": "evaluate"},
+        {"params": 3},
+        {"view": ["x"]},
+    ],
+)
+def test_bad_settings_are_a_sentence_and_the_page_goes_on(server: Server, settings: dict[str, Any]) -> None:
+    key = server.upload(VOTES)
+    news = server.work(key, **settings)
+    assert news["state"] == "done"
+    assert server.work(key)["error"] is None
+
+
+# ---- workers ----
+def workers_of(server: Server) -> list[int]:
+    """The living children of the server."""
+    path = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+    if not path.exists():
+        pytest.skip("the children of a process are not listed here")
+    return [int(word) for word in path.read_text().split()]
+
+
+def test_a_killed_worker_is_said_and_the_page_goes_on(start_server: Callable[..., Server]) -> None:
+    server = start_server()
+    key = server.upload(b"a,b\n".join([b"winner,loser\n", b""]))
+    assert server.work(key)["state"] == "done"
+    (worker,) = workers_of(server)
+    os.kill(worker, signal.SIGKILL)
+    assert server.work(key, method="borda")["state"] == "done", "another one is started"
+    slow = server.upload(hard_election(), "hard.csv")
+    version = server.json("GET", f"/api/data/{slow}/news")["version"]
+    server.json("POST", f"/api/data/{slow}/work", json.dumps({"method": "kemeny"}))
+    while "kemeny" not in (news := server.wait(slow, version, "running"))["progress"]:
+        version = news["version"]
+    os.kill(workers_of(server)[-1], signal.SIGKILL)
+    news = server.wait(slow, news["version"])
+    assert news["state"] == "failed"
+    assert "signal 9" in news["error"]
+    assert server.work(slow, method="borda")["error"] is None
+
+
+def test_work_is_cancelled_and_the_page_goes_on(server: Server) -> None:
+    key = server.upload(hard_election(), "hard.csv")
+    version = server.json("GET", f"/api/data/{key}/news")["version"]
+    server.json("POST", f"/api/data/{key}/work", json.dumps({"method": "kemeny", "params": {"time_limit": "500"}}))
+    while "kemeny" not in (news := server.wait(key, version, "running"))["progress"]:
+        version = news["version"]
+    server.json("POST", f"/api/data/{key}/cancel")
+    assert server.wait(key, news["version"])["state"] == "cancelled"
+    assert server.work(key, method="borda")["state"] == "done"
+
+
+def test_work_that_takes_too_long_is_stopped(start_server: Callable[..., Server]) -> None:
+    server = start_server("--time-limit", "4")
+    key = server.upload(hard_election(), "hard.csv")
+    news = server.work(key, method="kemeny", params={"time_limit": "500"})
+    assert news["state"] == "failed"
+    assert "more than 4 seconds" in news["error"]
+
+
+def test_a_worker_cannot_take_more_memory_than_it_may(start_server: Callable[..., Server]) -> None:
+    server = start_server("--memory", "0.5")
+    rows = "".join(f"i{k},i{(k * 7919) % 9001}\n" for k in range(9000) if k != (k * 7919) % 9001)
+    news = server.work(server.upload(b"winner,loser\n" + rows.encode()), method="copeland")
+    assert "memory" in news["error"]
+
+
+def test_workers_end_with_the_server(start_server: Callable[..., Server]) -> None:
+    server = start_server()
+    server.work(server.upload(VOTES))
+    (worker,) = workers_of(server)
+    server.process.kill()
+    server.process.wait()
+    gone = threading.Event()
+    for _ in range(600):
+        if not Path(f"/proc/{worker}").exists():
+            return
+        gone.wait(0.1)
+    raise AssertionError("the worker lives on")
+
+
+def hard_election() -> bytes:
+    """Ballots whose exact Kemeny order takes minutes: random votes over many candidates."""
+    import numpy as np
+
+    rng = np.random.default_rng(5)
+    lines = [">".join(f"c{k}" for k in rng.permutation(120)) for _ in range(7)]
+    return ("ranking\n" + "\n".join(lines) + "\n").encode()

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 namespace {
@@ -55,6 +56,28 @@ ALWAYS_INLINE void multiply_of(const T *x, const T *weight, size_t entries, size
     }
 }
 
+// weighted = curve x and right += target x over a block of entries.
+template <typename T>
+ALWAYS_INLINE void weigh_of(const T *x, const T *curve, const T *target, size_t entries, size_t padded, T *weighted, T *right) {
+    for (size_t e = 0; e < entries; ++e) {
+        const T *own = x + e * padded, weight = curve[e], part = target[e];
+        T *scaled = weighted + e * padded;
+        for (size_t k = 0; k < padded; ++k) scaled[k] = weight * own[k];
+        for (size_t k = 0; k < padded; ++k) right[k] += part * own[k];
+    }
+}
+
+// rest += (target - curve (x · v)) x and diagonal += curve x² over the entries of a row.
+template <typename T>
+ALWAYS_INLINE void residual_of(const T *x, const T *curve, const T *target, size_t entries, size_t padded, const T *v, T *rest,
+                               T *diagonal) {
+    for (size_t e = 0; e < entries; ++e) {
+        const T *own = x + e * padded, weight = curve[e], part = target[e] - weight * product_of(own, v, padded);
+        for (size_t k = 0; k < padded; ++k) rest[k] += part * own[k];
+        for (size_t k = 0; k < padded; ++k) diagonal[k] += weight * own[k] * own[k];
+    }
+}
+
 // A copy for each instruction set needs a plain function: one per type, around what they share.
 #define FOR_TYPE(T)                                                                                                    \
     SIMD_CLONES void add_block(const T *x, const T *weighted, size_t size, size_t padded, T *matrix) {                 \
@@ -62,6 +85,14 @@ ALWAYS_INLINE void multiply_of(const T *x, const T *weight, size_t entries, size
     }                                                                                                                  \
     SIMD_CLONES void multiply(const T *x, const T *weight, size_t entries, size_t padded, const T *v, T *y) {          \
         multiply_of(x, weight, entries, padded, v, y);                                                                 \
+    }                                                                                                                  \
+    SIMD_CLONES void weigh(const T *x, const T *curve, const T *target, size_t entries, size_t padded, T *weighted,    \
+                           T *right) {                                                                                 \
+        weigh_of(x, curve, target, entries, padded, weighted, right);                                                  \
+    }                                                                                                                  \
+    SIMD_CLONES void residual(const T *x, const T *curve, const T *target, size_t entries, size_t padded, const T *v,  \
+                              T *rest, T *diagonal) {                                                                  \
+        residual_of(x, curve, target, entries, padded, v, rest, diagonal);                                             \
     }                                                                                                                  \
     SIMD_CLONES void add_scaled(T *sum, const T *x, T scale, size_t n) {                                               \
         for (size_t k = 0; k < n; ++k) sum[k] += scale * x[k];                                                         \
@@ -118,13 +149,13 @@ template <typename T> class Entries {
         else
             for (size_t e = 0; e < count; ++e) curve[e] = static_cast<T>(curves[entry[begin + static_cast<int64_t>(e)]]);
     }
-    // Write x of entry e of the row, padded with zeros; return its part of the right-hand side.
-    T gather(size_t r, size_t e, T *x) const {
-        const T *own = row + static_cast<size_t>(other[ptr[r] + static_cast<int64_t>(e)]) * size;
-        for (size_t d = 0; d + 1 < size; ++d) x[d] = own[d];
+    // Write x of entry e of the row, padded with zeros, and take the other row's share off its target.
+    void gather(size_t r, size_t e, T *x) {
+        const T *own = row + other_of(r, e) * size;
+        std::memcpy(x, own, size * sizeof(T));
         x[size - 1] = 1;
         for (size_t d = size; d < padded; ++d) x[d] = 0;
-        return target[e] - curve[e] * static_cast<T>(mean + static_cast<double>(own[size - 1]));
+        target[e] -= curve[e] * static_cast<T>(mean + static_cast<double>(own[size - 1]));
     }
     size_t other_of(size_t r, size_t e) const { return static_cast<size_t>(other[ptr[r] + static_cast<int64_t>(e)]); }
 
@@ -176,12 +207,10 @@ template <typename T> class Exact {
         for (size_t first = 0; first < all.count; first += BLOCK) {
             const size_t end = std::min(all.count, first + BLOCK);
             for (size_t e = first; e < end; ++e) {
-                T *own = x.data() + (e - first) * p, *scaled = weighted.data() + (e - first) * p;
-                const T target = all.gather(r, e, own), weight = all.curve[e];
-                for (size_t d = 0; d < p; ++d) scaled[d] = weight * own[d];
-                for (size_t d = 0; d < p; ++d) right[d] += target * own[d];
-                if (packed) add_scaled(spreads.data(), spread + all.other_of(r, e) * packed, weight, packed);
+                all.gather(r, e, x.data() + (e - first) * p);
+                if (packed) add_scaled(spreads.data(), spread + all.other_of(r, e) * packed, all.curve[e], packed);
             }
+            weigh(x.data(), &all.curve[first], &all.target[first], end - first, p, weighted.data(), right.data());
             std::fill(weighted.begin() + static_cast<long>((end - first) * p), weighted.end(), T{0});
             add_block(x.data(), weighted.data(), n, p, sum.data());
         }
@@ -255,10 +284,10 @@ template <typename T> class Steps {
           spreads(all.padded) {}
 
     void solve_row(size_t r, const T *start, T *row, T *own_spread, double *doubt, double *log_det) {
-        collect(r);
         const size_t n = all.size;
         std::fill(w.begin(), w.end(), T{0});
         for (size_t a = 0; a < n; ++a) w[a] = start[a];
+        collect(r);
         iterate();
         for (size_t a = 0; a < n; ++a) row[a] = w[a];
         *doubt = *log_det = 0;
@@ -282,12 +311,10 @@ template <typename T> class Steps {
         std::fill(diagonal.begin(), diagonal.end(), T{0});
         std::fill(spreads.begin(), spreads.end(), T{0});
         for (size_t e = 0; e < m; ++e) {
-            T *own = x.data() + e * p;
-            const T target = all.gather(r, e, own), weight = all.curve[e];
-            for (size_t d = 0; d < p; ++d) rest[d] += target * own[d];
-            for (size_t d = 0; d < p; ++d) diagonal[d] += weight * own[d] * own[d];
-            if (spread) add_scaled(spreads.data(), spread + all.other_of(r, e) * n, weight, n);
+            all.gather(r, e, x.data() + e * p);
+            if (spread) add_scaled(spreads.data(), spread + all.other_of(r, e) * n, all.curve[e], n);
         }
+        residual(x.data(), all.curve.data(), all.target.data(), m, p, w.data(), rest.data(), diagonal.data());
         for (size_t a = 0; a < n; ++a) diagonal[a] += static_cast<T>(ridge[a]) + (a + 1 < n ? spreads[a] : T{0});
     }
     void times(const T *v, T *y) const {
@@ -295,13 +322,13 @@ template <typename T> class Steps {
         for (size_t a = 0; a < all.size; ++a)
             y[a] += (static_cast<T>(ridge[a]) + (a + 1 < all.size ? spreads[a] : T{0})) * v[a];
     }
-    // Conjugate gradients, preconditioned by the diagonal, from w on; `rest` is the right-hand side at first.
+    // Conjugate gradients, preconditioned by the diagonal, from w on; `rest` is what the entries leave of the right-hand
+    // side at first, without the ridge.
     void iterate() {
         const size_t n = all.size;
-        times(w.data(), image.data());
         T size = 0;
         for (size_t a = 0; a < n; ++a) {
-            rest[a] -= image[a];
+            rest[a] -= (static_cast<T>(ridge[a]) + (a + 1 < n ? spreads[a] : T{0})) * w[a];
             scaled[a] = along[a] = rest[a] / diagonal[a];
             size += rest[a] * scaled[a];
         }

@@ -36,6 +36,7 @@ from concordant.types import AnyArray, Floats
 EXACT = 32  # factors up to which rows are solved by Cholesky and keep whole covariances
 STEPS = 3  # of conjugate gradients otherwise
 HALVINGS = 8
+ROUNDING = 1e-7  # of the objective, relative: less is no rise
 MODES = 5  # sweeps of a variational fit that find the mode first
 LOOSE = 2  # sweeps after them with weaker priors, before their strengths are found
 LOOSER = 3.0  # how much weaker
@@ -209,6 +210,7 @@ class Alternating:
             return
         # The quadratic is no bound far away: go half the way back while the objective is above what it was.
         goal = value + _penalty(own)
+        goal += ROUNDING * abs(goal)
         for _ in range(HALVINGS):
             if self.quadratic.value + _penalty(solved) <= goal:
                 return

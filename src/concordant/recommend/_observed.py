@@ -90,7 +90,8 @@ class Observed:
     @cached_property
     def by_item(self) -> Side:
         """The entries of every item."""
-        entry = np.argsort(self.item, kind="stable")
+        short = len(self.items) <= np.iinfo(np.uint16).max  # of two bytes a sort needs no comparisons
+        entry = np.argsort(self.item.astype(np.uint16) if short else self.item, kind="stable")
         ptr = np.searchsorted(self.item[entry], np.arange(len(self.items) + 1)).astype(np.int64)
         return Side(ptr, self.agent[entry], entry)
 

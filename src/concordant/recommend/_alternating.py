@@ -258,7 +258,8 @@ def _with_room(half: Half, looser: float) -> Half:
     """Make room for the uncertainty of rows: whole covariances, or with many factors variances."""
     size = half.row.shape[1]
     columns = size * (size + 1) // 2 if size - 1 <= EXACT else size
-    return replace(half, ridge=half.ridge / looser, spread=np.zeros((len(half.row), columns), half.row.dtype))
+    weaker = half.ridge / np.append(np.full(size - 1, looser), 1.0)
+    return replace(half, ridge=weaker, spread=np.zeros((len(half.row), columns), half.row.dtype))
 
 
 def _with(state: State, half: Half, *, is_agents: bool) -> State:

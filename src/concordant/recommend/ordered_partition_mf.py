@@ -9,6 +9,9 @@ Minimised is -beta L + (1 - beta) / 2 sum (r - f)² + ridge / 2 (|p|² + |q|²),
 side after the other; per agent the sums run backwards over its tiers, linear in the number of its ratings. Ties are no
 noise here, as they are for Plackett and Luce, and no order is invented inside them.
 
+One ridge serves both sides: with ridges l and m on p and q, making one side larger and the other smaller leads to the
+same scores as their geometric mean on both.
+
 By default (``ridge="auto"``) strengths of priors and noise are found from the data, and scores are means over what is
 uncertain of both sides (variational Bayes); L then counts beta / (1 - beta) times beside the likelihood of the ratings.
 A given ``ridge`` fits the mode. beta=1 needs no ratings, only an order with ties; the published beta is 0.01.

@@ -96,6 +96,8 @@ class Ranking:
     uncertainty: Uncertain = _UNKNOWN
     model: object = None
     sorted_by: str = "score"
+    ran: str = ""
+    """Where it was computed, if elsewhere than in this process or from counts; empty else."""
 
     @classmethod
     def of_scores(

@@ -295,7 +295,7 @@ class Cluster(Executor):
         """Go through futures as they are done."""
         from distributed import as_completed
 
-        for future in as_completed(list(futures)):
+        for future in as_completed(list(futures), loop=self.client.loop):
             self.result(future)
             yield future
 

@@ -81,6 +81,27 @@ def read_features(path: Paths | Any, **options: Any) -> Features:
     return features_of_table(FrameTable(path), Options.of(FEATURES, options))
 
 
+def gather_files(path: Paths, reading: Mapping[str, Any], method: Any = None, watch: Any = None) -> Any:
+    """Read or reduce files as a method allows: what can then ``rank``, with notes and the default that fits."""
+    from concordant.io._ranking import gather_files as gather_named
+
+    return gather_named(path, reading, method, watch)
+
+
+def asks_for_counts(path: Paths, reading: Mapping[str, Any]) -> bool:
+    """Say whether files are reduced to counts if they can be."""
+    from concordant.io._ranking import asks_for_counts as asked
+
+    return asked(path, reading)
+
+
+def rank_files(path: Paths, method: Any, min_ballots: float | None, options: Mapping[str, Any]) -> Ranking:
+    """Rank what files hold: what ``cc.rank`` does where it is given names of files."""
+    from concordant.io._ranking import rank_files as rank_named
+
+    return rank_named(path, method, min_ballots, options)
+
+
 def write(
     data: Preferences | Ranking | Labels,
     path: PathLike | IO[Any],

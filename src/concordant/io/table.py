@@ -53,16 +53,13 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
 
 def _read_merged(table: Table, options: Options) -> Preferences:
     """Read a table and join equal ballots; pairs are counted by DuckDB before anything else is made of them."""
-    from concordant.io._many import counted_pairs, merge_counted, preferences_of
+    from concordant.io._many import counted_pairs, preferences_of
 
     plan = plan_columns(table, options)
     if "time" in plan.column:
         raise InputError("merge forgets the order of events: leave out time=, or merge.")
-    tables = table.tables if isinstance(table, JoinedTable) else [table]
-    if plan.layout == "pairs" and all(isinstance(one, DuckTable) for one in tables):
-        return preferences_of(
-            merge_counted([counted_pairs(one, plan_columns(one, options), options) for one in tables])
-        )
+    if plan.layout == "pairs" and isinstance(table, DuckTable):
+        return preferences_of(counted_pairs(table, plan, options))
     prefs = Preferences.of_parts(parts_of_table(table, options, plan))
     return prefs.merge(agents=True).noted(*prefs.notes)
 

@@ -310,12 +310,18 @@ class Preferences(Frozen):
 
         Column roles (winner, loser, tie, item, rank, rating, agent, instance, weight, …) are guessed from the column
         names; ``rating="stars"`` says that the column ``stars`` holds the ratings. ``layout`` settles which reading is
-        meant when the names allow several.
+        meant when the names allow several. Pairs of a lazy frame (polars, Dask, DuckDB, …) are counted by its engine,
+        and only the counts come here: agents are kept only where ``agent=`` names their column.
         """
-        from concordant.frames import FrameTable
+        from concordant.frames import FrameTable, grouped_pairs
         from concordant.tables import parts_of_table
 
-        return cls.of_parts(parts_of_table(FrameTable(frame), Options.of(FRAME, options)))
+        said = Options.of(FRAME, options)
+        grouped = grouped_pairs(frame, said)
+        if grouped is None:
+            return cls.of_parts(parts_of_table(FrameTable(frame), said))
+        frame, said, note = grouped
+        return cls.of_parts(parts_of_table(FrameTable(frame), said)).merge().noted(note)
 
     # ---- other views of the same data ----
     def select(

@@ -90,7 +90,8 @@ def measured(name: str, path: Path, repeats: int) -> dict[str, float]:
 def votes(folder: Path, rows: int) -> Path:
     path = folder / f"votes-{rows}.parquet"
     if not path.exists():
-        make(path, rows)
+        make(part := path.with_suffix(".part"), rows)
+        part.rename(path)  # whole or not at all
     return path
 
 
@@ -134,10 +135,8 @@ def show_instances(count: int, repeats: int) -> None:
         agent=np.tile(np.arange(ballots), count),
     )
     theta = {f"a{k}": 0.2 * (k + 1) for k in range(ballots)}
-    for name, method in (
-        ("plackett-luce", cc.PlackettLuce(prior=0.5)),
-        ("theta-mpm", cc.MPM().with_learnt(theta=theta)),
-    ):
+    methods = (("plackett-luce", cc.PlackettLuce(prior=0.5)), ("theta-mpm", cc.MPM().with_learnt(theta=theta)))
+    for name, method in methods:
         here = _least(lambda method=method: method.rank(prefs).uncertainty.known(), repeats)  # type: ignore[misc]
         spread = []
         for workers in (1, 2):
@@ -175,6 +174,7 @@ def main() -> None:
         run_task(*said.task)
         return
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the command line asks for; idle threads of BLAS spin
     if said.instances:
         show_instances(said.instances, said.repeats)
         return

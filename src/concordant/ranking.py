@@ -341,6 +341,7 @@ class Ranking:
                 {"name": notice.name, "text": notice.text, "items": list(notice.items)} for notice in self.warnings
             ],
             "seconds": self.seconds,
+            "ran": self.ran or None,
         }
 
     # ---- pictures ----

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class Machines:
             try:
                 self.address = json.loads(note.read_text())["address"]
             except ValueError:  # not all of it is written yet
-                time.sleep(0.05)
+                Event().wait(0.05)
         self.workers: list[subprocess.Popen[bytes]] = []
         self.executor: Cluster | None = None
         self.fill()
@@ -78,7 +78,7 @@ class Machines:
         for _ in range(1200):
             if is_there():
                 return
-            time.sleep(0.05)
+            Event().wait(0.05)
         raise AssertionError(f"{what} did not start")
 
     def fill(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import concordant as cc
@@ -92,7 +92,6 @@ RATINGS = st.dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(
     rated=RATINGS,
     cut=st.sets(st.tuples(st.sampled_from("pq"), st.sampled_from("uvwx"))),

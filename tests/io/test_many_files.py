@@ -41,7 +41,7 @@ def write(rows: list[Any], path: Path) -> Path:
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_any_cut_into_files_gives_the_same_preferences(
     tmp_path_factory: pytest.TempPathFactory, ending: str, data: Any
@@ -63,7 +63,7 @@ def test_any_cut_into_files_gives_the_same_preferences(
         np.testing.assert_allclose(np.sort(once.weight), np.sort(plain.weight), rtol=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=st.lists(ROW, min_size=1, max_size=40), has_weights=st.booleans())
 def test_numbering_labels_first_counts_the_same(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any], has_weights: bool

@@ -17,10 +17,9 @@ from concordant.errors import InputError, NeedError
 from concordant.types import Floats
 
 if TYPE_CHECKING:
-    from concordant.learn._gradient import GradientRanker
     from concordant.solvers.objective import Objective
 
-R = TypeVar("R", bound="GradientRanker")
+R = TypeVar("R")
 
 
 class About(NamedTuple):
@@ -77,7 +76,8 @@ def fit_parts(
     if all(about.refusal for about in known):
         raise InputError(known[0].refusal)
     total = sum(about.total for about in known) or 1.0
-    ranker.fit_spread(widths.pop(), lambda own: SpreadObjective(own, held, total, executor), valid)
+    learner: Any = ranker
+    learner.fit_spread(widths.pop(), lambda own: SpreadObjective(own, held, total, executor), valid)
     return ranker
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from concordant import registry
@@ -76,9 +77,13 @@ def as_preferences(given: Any) -> Preferences:
     if is_frame(given):
         return Preferences.from_frame(given)
     raise InputError(
-        f"rank() takes Preferences or a DataFrame, not {type(given).__name__}: make them with cc.read(path), "
-        "cc.Preferences.from_rankings(lists) or another from_… constructor."
+        f"rank() takes Preferences, a DataFrame or names of files, not {type(given).__name__}: make them with "
+        "cc.read(path), cc.Preferences.from_rankings(lists) or another from_… constructor."
     )
+
+
+def _are_paths(given: Sequence[object]) -> bool:
+    return all(isinstance(one, (str, PathLike)) for one in given)
 
 
 def rank(
@@ -87,8 +92,14 @@ def rank(
     """Rank the candidates of every instance by a method (a name or an object), by default one that fits the form.
 
     A DataFrame is read as ``Preferences.from_frame`` reads it. With ``min_ballots`` items on fewer ballots are left out
-    first; a warning of the ranking says how many.
+    first; a warning of the ranking says how many. Files, folders and patterns (``"votes/*.parquet"``) are read as
+    ``cc.read`` does, with its options, and reduced to counts where the method allows, by ``workers`` processes or on a
+    Dask ``cluster`` if such are named.
     """
+    if isinstance(prefs, (str, PathLike)) or (isinstance(prefs, (list, tuple)) and prefs and _are_paths(prefs)):
+        from concordant.io import rank_files
+
+        return rank_files(prefs, method, min_ballots, params)
     prefs = as_preferences(prefs)
     if method is None:
         method = default_method(prefs)

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from concordant.errors import ConcordantError, InputError
+from concordant.reading import Options
+from concordant.roles import plan_columns
 from concordant.types import Bools, Floats
 from concordant.vocabulary import Coded, coded_of_stream, encode, read_arrow, shorten, speaks_arrow
 
@@ -43,6 +46,47 @@ def matrix_of_frame(frame: Any) -> tuple[Floats, list[Any] | None, list[str]]:
         return matrix, table._series(texts[0]).to_list(), agents
     index = getattr(frame, "index", None)
     return matrix, None if index is None else list(index), agents
+
+
+COUNT = "weight of equal rows"
+
+
+def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | None:
+    """Have the engine of a lazy frame count equal pairs: (counts, how to read them, note); None for other frames."""
+    import narwhals as nw
+
+    try:
+        lazy = nw.from_native(frame, allow_series=False, pass_through=True)
+    except Exception:  # FrameTable says what is wrong with it
+        return None
+    if not isinstance(lazy, nw.LazyFrame) or isinstance(frame, nw.DataFrame):
+        return None
+    table = _Header(list(map(str, lazy.collect_schema().names())))
+    plan = plan_columns(table, options)
+    if plan.layout != "pairs" or "time" in plan.column:
+        return None
+    keys = {role: name for role, name in plan.column.items() if role != "weight"}
+    if options.roles.get("agent") is None:
+        keys.pop("agent", None)
+    weight = plan.column.get("weight")
+    counted = nw.len() if weight is None else nw.col(weight).sum()
+    counts = lazy.group_by(*keys.values()).agg(counted.alias(COUNT)).collect().sort(*keys.values())
+    roles = {**dict.fromkeys(("agent", "instance", "tie")), **keys, "weight": COUNT}
+    note = f"pairs of a lazy frame, counted by its engine: {len(counts):,} different ones"
+    return counts, replace(options, roles=roles, layout="pairs"), note
+
+
+class _Header:
+    """The names of the columns of a frame that was not collected."""
+
+    has_header, name = True, "the frame"
+
+    def __init__(self, columns: list[str]) -> None:
+        self.columns = columns
+
+    def error(self, row: int, message: str) -> InputError:
+        """Make the error that names the frame."""
+        return InputError(f"{self.name}: {message}")
 
 
 class FrameTable:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from concordant.errors import InputError, ParameterError
 
@@ -17,14 +20,38 @@ UNKNOWN = 4 << 30  # taken to be free where the system does not say
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
+_limit: ContextVar[str] = ContextVar("memory limit", default="")
+
+
+@contextmanager
+def limited(amount: str | None) -> Iterator[None]:
+    """Allow so much (``"4GB"``) while this runs, whatever the environment says; None leaves it as it is."""
+    if amount is None:
+        yield
+        return
+    _bytes_of(amount, "memory_limit")
+    token = _limit.set(amount)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def said_limit() -> str:
+    """Return what was said of the memory to take, empty where nothing was."""
+    return _limit.get() or os.environ.get(VARIABLE, "").strip()
+
+
 def allowance() -> int:
     """Return how many bytes one call may take."""
-    said = os.environ.get(VARIABLE, "").strip()
-    if not said:
-        return _free() // 2
-    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?)(?:i?b)?", said.lower())
+    said = said_limit()
+    return _bytes_of(said, VARIABLE) if said else _free() // 2
+
+
+def _bytes_of(said: str, where: str) -> int:
+    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?)(?:i?b)?", said.strip().lower())
     if found is None:
-        raise ParameterError(f"{VARIABLE}={said} is no amount of memory: say it like 4GB or 500MB.")
+        raise ParameterError(f"{where}={said} is no amount of memory: say it like 4GB or 500MB.")
     return int(float(found[1]) * _UNITS[found[2]])
 
 

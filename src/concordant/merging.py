@@ -40,7 +40,7 @@ def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s
         key = np.concatenate(
             [np.stack([head[ballots] for head in heads], 1), *(column[entries] for column in columns)], 1
         )
-        _, first, inverse = np.unique(_rows_as_scalars(key), return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(rows_as_scalars(key), return_index=True, return_inverse=True)
         representative[ballots] = ballots[first][inverse.reshape(-1)]
     kept = np.unique(representative)
     return kept, np.searchsorted(kept, representative)
@@ -101,7 +101,7 @@ def _is_open(prefs: Preferences) -> AnyArray:
     return np.zeros(prefs.n_ballots, bool) if prefs.open is None else prefs.open
 
 
-def _rows_as_scalars(key: AnyArray) -> AnyArray:
+def rows_as_scalars(key: AnyArray) -> AnyArray:
     """View rows of integers as single comparable scalars, folding to one integer where the ranges allow."""
     low = key.min(axis=0)
     spans = [int(s) + 1 for s in (key.max(axis=0) - low).tolist()]

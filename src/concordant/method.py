@@ -57,19 +57,24 @@ _NOTHING_MORE = Outcome(np.empty(0))  # of a method that only scores
 
 def _joined(parts: Sequence[Outcome]) -> Outcome:
     """Put the outcomes of consecutive instances together; what sums up all of them is left out, which is said."""
+    warnings = list(joined_notices([part.warnings for part in parts]))
+    if any(part.fit for part in parts):
+        text = f"the instances were ranked in {len(parts)} parts to save memory, so the fit of all is not known"
+        warnings.append(Notice("ranked-in-parts", text))
+    return Outcome(np.concatenate([part.score for part in parts]), warnings=tuple(warnings))
+
+
+def joined_notices(parts: Sequence[Sequence[Notice]]) -> tuple[Notice, ...]:
+    """Put the warnings about parts of the instances together, one of each name."""
     said: dict[str, list[Notice]] = {}
-    for part in parts:
-        for notice in part.warnings:
-            said.setdefault(notice.name, []).append(notice)
+    for notice in (notice for part in parts for notice in part):
+        said.setdefault(notice.name, []).append(notice)
     warnings = []
     for name, notices in said.items():
         items = tuple(dict.fromkeys(item for notice in notices for item in notice.items))
         more = f" (the same in other parts of the instances, {len(items):,} items in all)" if len(notices) > 1 else ""
         warnings.append(Notice(name, notices[0].text + more, items))
-    if any(part.fit for part in parts):
-        text = f"the instances were ranked in {len(parts)} parts to save memory, so the fit of all is not known"
-        warnings.append(Notice("ranked-in-parts", text))
-    return Outcome(np.concatenate([part.score for part in parts]), warnings=tuple(warnings))
+    return tuple(warnings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +92,8 @@ class Method(Settings):
     """How many square matrices of the candidates of an instance (float64) it holds at its peak, measured; 0: none."""
     by_parts: ClassVar[bool] = False
     """Whether instances may be ranked some at a time where the matrices of all do not fit into memory."""
+    apart: ClassVar[bool] = False
+    """Whether every instance is ranked on its own, so that workers may share the instances."""
 
     def scores(self, prefs: Preferences) -> Floats | Outcome:
         """Return a score per slot (higher is better), or an Outcome with more."""
@@ -96,7 +103,10 @@ class Method(Settings):
         """Rank the candidates of every instance."""
         start = time.perf_counter()
         self.check_needs(prefs)
-        found = self._scores_within_memory(prefs)
+        return self.ranking_of(prefs, self._scores_within_memory(prefs), start)
+
+    def ranking_of(self, prefs: Preferences, found: Floats | Outcome, start: float | None = None) -> Ranking:
+        """Return the ranking of the candidates of these preferences by scores that were found for them."""
         outcome, score = (found, found.score) if isinstance(found, Outcome) else (_NOTHING_MORE, found)
         if not np.isfinite(score).all():
             raise InputError(f"{self.name} gave a score that is not finite: please report these preferences.")
@@ -111,10 +121,14 @@ class Method(Settings):
             notices=outcome.warnings,
             method=self.name,
             params=values_of(self),
-            seconds=time.perf_counter() - start,
+            seconds=0.0 if start is None else time.perf_counter() - start,
             uncertainty=outcome.uncertainty or Uncertainty(outcome.low, outcome.high, outcome.details),
             model=outcome.model,
         )
+
+    def ranks_apart(self, prefs: Preferences) -> bool:
+        """Say whether each instance of these preferences is ranked on its own."""
+        return self.apart or self.by_parts
 
     def _scores_within_memory(self, prefs: Preferences) -> Floats | Outcome:
         """Score all instances at once or, where their matrices do not fit, part by part; refuse what never fits."""

@@ -310,12 +310,18 @@ class Preferences(Frozen):
 
         Column roles (winner, loser, tie, item, rank, rating, agent, instance, weight, …) are guessed from the column
         names; ``rating="stars"`` says that the column ``stars`` holds the ratings. ``layout`` settles which reading is
-        meant when the names allow several.
+        meant when the names allow several. Pairs of a lazy frame (polars, Dask, DuckDB, …) are counted by its engine,
+        and only the counts come here: agents are kept only where ``agent=`` names their column.
         """
-        from concordant.frames import FrameTable
+        from concordant.frames import FrameTable, grouped_pairs
         from concordant.tables import parts_of_table
 
-        return cls.of_parts(parts_of_table(FrameTable(frame), Options.of(FRAME, options)))
+        said = Options.of(FRAME, options)
+        grouped = grouped_pairs(frame, said)
+        if grouped is None:
+            return cls.of_parts(parts_of_table(FrameTable(frame), said))
+        frame, said, note = grouped
+        return cls.of_parts(parts_of_table(FrameTable(frame), said)).merge().noted(note)
 
     # ---- other views of the same data ----
     def select(
@@ -338,7 +344,7 @@ class Preferences(Frozen):
             ballots &= np.isin(self.agent if self.agent is not None else [], wanted)
         if items is not None:
             slots &= np.isin(self.slot_item, _codes(self.items, items, "item"))
-        return self._subset(ballots, slots)
+        return self.subset(ballots, slots)
 
     def min_ballots(self, n: float) -> Preferences:
         """Leave out items that fewer than ``n`` ballots (by weight) of their instance name; the notes count them."""
@@ -346,15 +352,16 @@ class Preferences(Frozen):
 
         keep = often_named(self, n)
         left_out = f"left out {int((~keep).sum()):,} of {len(keep):,} items that are on fewer than {n:g} ballots"
-        return self._subset(np.ones(self.n_ballots, bool), keep, notes=(*self.notes, left_out))
+        return self.subset(np.ones(self.n_ballots, bool), keep, notes=(*self.notes, left_out))
 
     def take(self, ballots: AnyArray | slice | Sequence[int]) -> Preferences:
         """Keep only these ballots (a mask, indices or a slice); candidates stay as they are."""
         keep = np.zeros(self.n_ballots, bool)
         keep[ballots] = True
-        return self._subset(keep, np.ones(self.n_slots, bool))
+        return self.subset(keep, np.ones(self.n_slots, bool))
 
-    def _subset(self, ballots: Bools, slots: Bools, **changes: Any) -> Preferences:
+    def subset(self, ballots: Bools, slots: Bools, **changes: Any) -> Preferences:
+        """Keep these ballots and slots (masks); vocabularies shrink to what remains."""
         from concordant.subsets import parts_of_subset
 
         return Preferences(**(parts_of_subset(self, ballots, slots) | changes))
@@ -394,7 +401,7 @@ class Preferences(Frozen):
         changes: dict[str, Any] = {"weight": weight[np.diff(self.indptr)[representative] > 0], "is_merged": True}
         if not keep_agents:
             changes |= {"agents": None, "agent": None}
-        return self._subset(keep, np.ones(self.n_slots, bool), **changes)
+        return self.subset(keep, np.ones(self.n_slots, bool), **changes)
 
     def describe(self) -> Any:
         """Say what these preferences are: sizes, form, findings in plain words, and the methods that fit."""

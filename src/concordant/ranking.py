@@ -96,6 +96,8 @@ class Ranking:
     uncertainty: Uncertain = _UNKNOWN
     model: object = None
     sorted_by: str = "score"
+    ran: str = ""
+    """Where it was computed, if elsewhere than in this process or from counts; empty else."""
 
     @classmethod
     def of_scores(
@@ -339,6 +341,7 @@ class Ranking:
                 {"name": notice.name, "text": notice.text, "items": list(notice.items)} for notice in self.warnings
             ],
             "seconds": self.seconds,
+            "ran": self.ran or None,
         }
 
     # ---- pictures ----

@@ -142,6 +142,19 @@ class Options:
         None, "categories of a PrefLib cat file, best first", metavar="A,B,…", reads=(PREFERENCES,)
     )
     merge: bool = option(False, "join equal ballots and add their weights while reading", reads=(PREFERENCES,))
+    reduce: bool = option(
+        False, "keep only counts of pairs, so that files, folders and patterns may exceed memory", reads=(PREFERENCES,)
+    )
+    workers: int | None = option(None, "how many processes share the work", low=1, metavar="N", reads=(PREFERENCES,))
+    cluster: object = option(
+        None, "the Dask scheduler whose workers share the work", metavar="ADDRESS", reads=(PREFERENCES,)
+    )
+    memory_limit: str | None = option(
+        None, "how much memory reading and counting may take, like 4GB", metavar="AMOUNT", reads=(PREFERENCES,)
+    )
+    skip_bad_files: bool = option(
+        False, "leave out files that cannot be read, and name them; only where files are reduced", reads=(PREFERENCES,)
+    )
     n_features: int | None = option(None, "how many features there are", reads=(FEATURES,), flag=None)
     dtype: str = option(
         "float64",

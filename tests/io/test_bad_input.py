@@ -43,7 +43,7 @@ def test_a_header_only(make: Any, backend: str) -> None:
 
 def test_a_missing_file(tmp_path: Path) -> None:
     assert complaint(tmp_path / "nothing.csv").startswith("nothing.csv: there is no such file")
-    assert "this is a folder" in complaint(tmp_path)
+    assert "the folder holds no files" in complaint(tmp_path)
 
 
 def test_a_duplicate_item_in_a_wide_ballot(make: Any, backend: str) -> None:

@@ -64,12 +64,10 @@ def settle_params(command: shared.MethodCommand, method: str, given: dict[str, A
 
 
 def method_and_params(
-    command: shared.MethodCommand, prefs: Any, method: str | None, given: dict[str, Any], seed: int | None
+    command: shared.MethodCommand, fitting: str, method: str | None, given: dict[str, Any], seed: int | None
 ) -> tuple[str, dict[str, Any]]:
     """Return the method that was named, or else fits the data, with its parameters, also the seed if it takes one."""
-    from concordant.api import default_method
-
-    name = method or default_method(prefs)
+    name = method or fitting
     params = given if method is not None else settle_params(command, name, given)
     has_seed = any(declared.name == "seed" for declared in command.params_of(name))
     return name, params | ({"seed": seed} if seed is not None and has_seed else {})

@@ -44,7 +44,7 @@ def _reading_option(declared: Option) -> Callable[[F], F]:
         return click.option(*names, default=None, help=text)
     if declared.kind is bool:
         return click.option(*names, is_flag=True, help=text)
-    kind = click.Choice(declared.choices) if declared.choices else None
+    kind = click.Choice(declared.choices) if declared.choices else int if declared.kind is int else None
     return click.option(*names, type=kind, metavar=declared.metavar, help=text)
 
 

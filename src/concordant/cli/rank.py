@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import click
@@ -24,6 +24,8 @@ Examples:
   concordant rank votes.csv --plot scores.svg --plot-matrix wins.png
   concordant rank ballots.csv --method borda --missing ignore --json
   cat votes.csv | concordant rank - --csv > ranking.csv
+  concordant rank votes/*.parquet --memory-limit 2GB --workers 2
+  concordant rank "votes/*.parquet" --cluster tcp://127.0.0.1:8786
 
 The options of a method appear with:  concordant rank --method NAME --help
 """
@@ -68,26 +70,37 @@ def command(
 
     FILE is a table (csv, tsv, jsonl, parquet, arrow) of pairs, ranks, ratings or whole ballots, a PrefLib election, a
     LETOR aggregation file, one or more TREC runs or another format of "concordant convert --formats", compressed or
-    not; "-" is standard input.
+    not; "-" is standard input. A folder or a pattern in quotation marks stands for its files; large files of pairs and
+    ratings are reduced to counts while they are read.
     """
-    from concordant import api
+    from concordant import registry
+    from concordant.io import asks_for_counts, gather_files
 
     pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
     params = shared.taken_params(options)
-    prefs = shared.read_preferences(file, options)
-    name, params = method_and_params(command, prefs, method, params, seed)
-    with _watched(name, prefs):
-        ranking = api.rank(prefs, name, min_ballots=min_ballots, **params).by(by)
-    _draw(ranking, prefs if min_ballots is None else prefs.min_ballots(min_ballots), pictures)
+    reading = shared.taken_reading(options)
+    made = None
+    if method is not None:
+        name, params = method_and_params(command, "", method, params, seed)
+        made = registry.make(name, **params)
+    path = file[0] if len(file) == 1 else file
+    with _counting(asks_for_counts(path, reading)) as watch:
+        gathered = gather_files(path, reading, made, watch)
+    choice, prefs = gathered.choice, gathered.prefs
+    if made is None:
+        name, params = method_and_params(command, choice.method, None, params, seed)
+        made = registry.make(name, **params)
+    with _watched(name, prefs) if prefs is not None else nullcontext():
+        ranking = gathered.rank(made, min_ballots).by(by)
+    if pictures["plot_matrix"] and prefs is None:
+        prefs = shared.read_preferences(file, {f"read_{name}": value for name, value in reading.items()})
+    _draw(ranking, prefs if min_ballots is None or prefs is None else prefs.min_ballots(min_ballots), pictures)
     if top is not None:
         ranking = ranking.head(top)
     if output.format == "text":
-        chosen = (
-            []
-            if method
-            else [f"ranked by {name}, because the data are {api.default_choice(prefs).reason}; --method takes another"]
-        )
-        shared.tell([*prefs.notes, *chosen, *_learnt(ranking)], "note: ")
+        chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
+        ran = [ranking.ran] if ranking.ran else []
+        shared.tell([*gathered.notes, *ran, *chosen, *_learnt(ranking)], "note: ")
     output.show(data=ranking.to_dict, columns=ranking.columns, text=lambda: _text(ranking, output))
     if output.format != "json":
         shared.tell(ranking.warnings, "warning: ")
@@ -103,6 +116,22 @@ def _learnt(ranking: Any) -> list[str]:
 def is_watched() -> bool:
     """Say whether somebody looks at standard error."""
     return sys.stderr.isatty()
+
+
+@contextmanager
+def _counting(is_long: bool) -> Iterator[Any]:
+    """Show on a terminal how many files and rows are counted, and how fast."""
+    if not (is_long and is_watched()):
+        yield None
+        return
+    with shared.progress("reading") as show:
+
+        def watch(done: int, files: int, rows: int, seconds: float) -> None:
+            show(
+                f"counted {done} of {files} files, {rows:,} rows, {rows / max(seconds, 1e-9) / 1e6:.1f} million rows/s"
+            )
+
+        yield watch
 
 
 @contextmanager

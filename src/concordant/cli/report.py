@@ -55,13 +55,14 @@ def command(
     agents, instances, metrics where labels are given, warnings, and how it was made. The file needs nothing else: it
     opens from disk, prints, and asks no server for anything.
     """
+    from concordant.api import default_method
     from concordant.io import read_labels
     from concordant.reporting import report
     from concordant.reporting.study import METRICS
 
     params = shared.taken_params(options)
     prefs = shared.read_preferences(file, options)
-    name, params = method_and_params(command, prefs, method, params, seed)
+    name, params = method_and_params(command, default_method(prefs), method, params, seed)
     made = report(
         prefs,
         method=name,

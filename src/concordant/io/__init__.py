@@ -14,8 +14,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
+from concordant import memory
 from concordant.errors import ConcordantError, FormatError, InputError
 from concordant.io._formats import FUNCTIONS, Format, all_formats, named, recognise
+from concordant.io._many import expand, read_reduced
 from concordant.io._source import PathLike, Source
 from concordant.reading import FEATURES, LABELS, PREFERENCES, Options, takes_options
 
@@ -55,6 +57,9 @@ def read(path: Paths, **options: Any) -> Preferences:
 
     ``merge`` joins equal ballots and adds their weights while reading, so that a table of pairs may be larger than
     memory; the order of events is lost, and the agents of pairs are kept only where ``agent=`` names their column.
+    ``reduce`` does the same file by file and keeps nothing but counts: names may be folders and patterns
+    (``"votes/*.parquet"``), ``workers`` processes or the workers of a Dask ``cluster`` share the files, and
+    ``memory_limit`` bounds what counting takes.
     ``categories`` orders the categories of a PrefLib cat file, best first. ``max_bytes`` and ``max_ratio`` bound what
     a compressed file may unpack into.
     """
@@ -110,6 +115,27 @@ def preview(path: PathLike, n_rows: int = 8, **options: Any) -> Preview:
     return look(path, n_rows, options)
 
 
+def gather_files(path: Paths, reading: Mapping[str, Any], method: Any = None, watch: Any = None) -> Any:
+    """Read or reduce files as a method allows: what can then ``rank``, with notes and the default that fits."""
+    from concordant.io._ranking import gather_files as gather_named
+
+    return gather_named(path, reading, method, watch)
+
+
+def asks_for_counts(path: Paths, reading: Mapping[str, Any]) -> bool:
+    """Say whether files are reduced to counts if they can be."""
+    from concordant.io._ranking import asks_for_counts as asked
+
+    return asked(path, reading)
+
+
+def rank_files(path: Paths, method: Any, min_ballots: float | None, options: Mapping[str, Any]) -> Ranking:
+    """Rank what files hold: what ``cc.rank`` does where it is given names of files."""
+    from concordant.io._ranking import rank_files as rank_named
+
+    return rank_named(path, method, min_ballots, options)
+
+
 def write(
     data: Preferences | Ranking | Labels,
     path: PathLike | IO[Any],
@@ -145,11 +171,14 @@ def formats() -> list[Format]:
 
 def _read(what: str, path: Paths, given: Mapping[str, Any]) -> Any:
     options = Options.of(what, given)
-    paths: list[Any] = list(path) if isinstance(path, (list, tuple)) else [path]
+    paths: list[Any] = expand(path)
     if not paths:
         raise InputError("No file was named: give at least one path.")
+    _check_reduction(options)
     try:
-        with ExitStack() as stack:
+        if options.reduce:
+            return read_reduced(paths, options)
+        with memory.limited(options.memory_limit), ExitStack() as stack:
             sources = [stack.enter_context(Source(one, options)) for one in paths]
             return _read_as(what, _common_kind(sources, options.format), sources, options)
     except (ConcordantError, OSError):
@@ -163,6 +192,14 @@ def _read(what: str, path: Paths, given: Mapping[str, Any]) -> Any:
             "if they are sound, please report this.",
             path=_shown(paths),
         ) from problem
+
+
+def _check_reduction(options: Options) -> None:
+    """Refuse what only a reduction can do where none was asked for."""
+    if not options.reduce:
+        said = [name for name in ("workers", "cluster", "skip_bad_files") if getattr(options, name)]
+        if said:
+            raise InputError(f"{said[0]}= is for files that are reduced to counts: say reduce=True, too.")
 
 
 def _shown(paths: Sequence[Any]) -> str:

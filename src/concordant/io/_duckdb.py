@@ -33,30 +33,68 @@ SMALL = 4 << 20  # a file this small is read faster by one thread
 LONGEST_LINE = 64 << 20
 
 
+SPILL_LIMIT: str | None = None  # most that may be written to the spill folder; None: what DuckDB finds prudent
+INTERRUPTED = ("Query interrupted", "INTERRUPT Error: Interrupted!")
+
+
 @contextmanager
-def connect(*paths: str, small: bool = False) -> Iterator[DuckDBPyConnection]:
-    """Open an in-memory database that sees these files only, loads nothing else, and is closed whatever happens."""
+def connect(*paths: str, small: bool = False, share: float = 1.0) -> Iterator[DuckDBPyConnection]:
+    """Open an in-memory database that sees these files only, loads nothing else, and is closed whatever happens.
+
+    Where memory is limited it takes a ``share`` of it. What does not fit goes to a spill folder of its own in the
+    temporary folder (TMPDIR), which is removed at the end.
+    """
+    import shutil
     import tempfile
+    from uuid import uuid4
 
     import duckdb
 
     config: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
     if small:
         config["threads"] = 1
+    spill = os.path.join(tempfile.gettempdir(), f"concordant-{uuid4().hex[:12]}.duckdb")
     connection = duckdb.connect(":memory:", config=config)
     try:
         # Tables larger than memory go to the temporary folder; nothing else is read or written but the named files.
-        spill = os.path.join(tempfile.gettempdir(), f"concordant-{os.getpid()}.duckdb")
         connection.execute(f"SET temp_directory={quoted(spill)}")
+        if SPILL_LIMIT is not None:
+            connection.execute(f"SET max_temp_directory_size={quoted(SPILL_LIMIT)}")
         connection.execute(f"SET allowed_directories=[{quoted(spill)}]")
         connection.execute(f"SET allowed_paths=[{', '.join(map(quoted, paths))}]")
-        if os.environ.get(memory.VARIABLE):
-            connection.execute(f"SET memory_limit='{memory.allowance()} bytes'")
+        if memory.said_limit():
+            connection.execute(f"SET memory_limit='{int(share * memory.allowance())} bytes'")
         connection.execute("SET enable_external_access=false")
         connection.execute("SET lock_configuration=true")
         yield connection
+    except Exception as error:
+        raise _told(error) from None
     finally:
         connection.close()
+        if os.path.isdir(spill):  # there only if something was spilled
+            shutil.rmtree(spill, ignore_errors=True)
+
+
+def _told(error: Exception) -> BaseException:
+    """Say what is not the fault of a file: somebody pressed Ctrl-C, or there was too little room."""
+    text = str(error)
+    if any(sign in text for sign in INTERRUPTED):
+        return KeyboardInterrupt()
+    return out_of_room(error) or error
+
+
+def out_of_room(error: Exception) -> InputError | None:
+    """Return the sentence for a full spill folder, or for too little memory; None where it is something else."""
+    import tempfile
+
+    text = str(error)
+    if "max_temp_directory_size" in text or "No space left" in text or "failed to offload" in text:
+        where = f"the spill folder ({tempfile.gettempdir()}) is full"
+        return InputError(f"{where}: free some space, let TMPDIR name another folder, or allow more memory.")
+    if type(error).__name__ == "OutOfMemoryException":
+        limit = memory.said_limit() or memory.shown(memory.allowance())
+        return InputError(f"counting does not fit into {limit} of memory: allow more, or count fewer things apart.")
+    return None
 
 
 def quoted(text: str) -> str:
@@ -139,9 +177,12 @@ class DuckTable:
             try:
                 return self.stream(connection, lambda: f"SELECT {select} FROM {self.scan()}{limit}")
             except (duckdb.Error, RuntimeError, ValueError) as error:
-                if str(error) == "Query interrupted":  # Ctrl-C is not the fault of the file
-                    raise KeyboardInterrupt from None
-                raise self.problem(connection, error) from None
+                raise self.explained(connection, error) from None
+
+    def explained(self, connection: DuckDBPyConnection, error: Exception) -> BaseException:
+        """Return why a query failed: Ctrl-C and lack of room, or what is wrong with the file."""
+        told = _told(error)
+        return self.problem(connection, error) if told is error else told
 
     def path(self) -> str:
         """Return the one file a query may read; signs of a pattern in its name would match other files."""

@@ -1,8 +1,11 @@
 """Pairs reduced while they are read: DuckDB counts equal rows, so that a table may be larger than memory.
 
-The table is grouped by the columns that say who met whom and how it ended, as text; the weight of a group is the sum
-of its rows' weights. What comes out is a table again, small and sorted by its labels, and goes the way of every
+The table is grouped by the columns that say who met whom and how it ended, as text; the weight of a group is the exact
+sum of its rows' weights. What comes out is a table again, small and sorted by its labels, and goes the way of every
 table. Where a row stands is looked up only for a message.
+
+Where agents are kept apart there are nearly as many groups as rows. Then labels are numbered first, a row becomes one
+whole number, and these are grouped in DuckDB range by range: no text is held twice, and no range needs much room.
 """
 
 from __future__ import annotations
@@ -13,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from concordant.engine.statistics import exact_sum
+from concordant.engine.tallies import Sums
 from concordant.errors import InputError
-from concordant.io._duckdb import CsvTable, DuckTable, connect
+from concordant.io._duckdb import INTERRUPTED, CsvTable, DuckTable, connect, out_of_room
 from concordant.reading import Options
 from concordant.roles import Plan
 from concordant.screening import SKIP_HINT
@@ -29,6 +34,8 @@ class ReducedTable:
     """The groups of equal rows of a table of pairs."""
 
     has_header = True
+    room = 0
+    """How many groups there may be in all, where these are some of them; 0 where they are all."""
 
     def __init__(self, table: DuckTable, plan: Plan, options: Options) -> None:
         self.table, self.name, self.notes = table, table.name, table.notes
@@ -50,48 +57,59 @@ class ReducedTable:
                 if not self._skip and isinstance(self.table, CsvTable) and self._weight is not None:
                     try:  # a bare cast is done while parsing, which is faster, and fails where a cell is no number
                         return self._run(connection, f"TRY_CAST({self.table.text_of(self._weight)} AS DOUBLE)")
-                    except (duckdb.Error, RuntimeError):
-                        pass
+                    except (duckdb.Error, RuntimeError) as error:
+                        if out_of_room(error) or str(error) in INTERRUPTED:
+                            raise
                 weight = None if self._weight is None else self.table.number_of(self._weight)
                 return self._run(connection, weight, only_good)
             except (duckdb.Error, RuntimeError) as error:
-                raise self.table.problem(connection, error) from None
+                raise self.table.explained(connection, error) from None
 
     def _run(self, connection: Any, weight: str | None, only_good: bool = False) -> list[Any]:
-        """Return the key columns, then by group: sum of weights, how many are numbers, the least one, rows."""
+        """Return the key columns, then by group: the sum of weights in three parts, numbers, the least one, rows."""
         names = [f"k{k}" for k in range(len(self._keys))]
         chosen = [f"{self.table.text_of(key)} AS {name}" for key, name in zip(self._keys, names, strict=True)]
-        total = "count(*)::DOUBLE, count(*)::DOUBLE, 0::DOUBLE, count(*)::DOUBLE"
+        total = "count(*)::DOUBLE, 0::DOUBLE, 0::DOUBLE, count(*)::DOUBLE, 0::DOUBLE, count(*)::DOUBLE"
         if weight is not None:
             chosen.append(f"{weight} AS w")
-            total = "coalesce(sum(w), 0), count(w)::DOUBLE, coalesce(min(w), 0), count(*)::DOUBLE"
+            usable = "CASE WHEN w >= 0 AND w < 1e15 THEN w END"
+            total = f"{exact_sum(usable)}, count({usable})::DOUBLE, coalesce(min(w), 0), count(*)::DOUBLE"
         keys = ", ".join(names)
 
         def query() -> str:
             inner = f"SELECT {', '.join(chosen)} FROM {self.table.scan()}"
             if only_good:
-                inner = f"SELECT * FROM ({inner}) WHERE w >= 0 AND isfinite(w)"
+                inner = f"SELECT * FROM ({inner}) WHERE w >= 0 AND w < 1e15"
             return f"SELECT {keys}, {total} FROM ({inner}) GROUP BY {keys} ORDER BY {keys}"
 
         return self.table.stream(connection, query)
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
-        """Return the columns of the groups."""
+        """Return the columns of the groups; as the weight of a group, its number from 1 up (see ``weights_of``)."""
         rows = self._counted(self._groups)
         if self._has_odd_weights():
             self._groups = self._without_odd_weights(rows)
         self.rows = self._counted(self._groups)
-        keys, total = self._groups[: len(self._keys)], self._groups[len(self._keys)]
-        self._texts = dict(zip(self._keys, map(coded_of_stream, keys), strict=True))
-        return {name: self._texts[name] for name in texts}, {name: np.asarray(total) for name in numbers}
+        self._texts = self._keyed()
+        number = np.arange(1.0, len(self._groups[-1]) + 1)
+        return {name: self._texts[name] for name in texts}, dict.fromkeys(numbers, number)
+
+    def _keyed(self) -> dict[str, Coded]:
+        return dict(zip(self._keys, map(coded_of_stream, self._groups), strict=False))
+
+    def weights_of(self, groups: Floats) -> Sums:
+        """Return the exact weights of groups that ``fetch`` numbered: only sums of whole numbers merge exactly."""
+        whole, high, low = (np.asarray(column) for column in self._groups[len(self._keys) : len(self._keys) + 3])
+        chosen = groups.astype(np.int64) - 1
+        return Sums.of_halves(np.nan_to_num(whole), np.nan_to_num(high), np.nan_to_num(low)).take(chosen)
 
     @staticmethod
     def _counted(groups: Sequence[Any]) -> int:
         return int(np.asarray(groups[-1]).sum())
 
     def _has_odd_weights(self) -> bool:
-        total, numbers, least, rows = (np.asarray(column) for column in self._groups[len(self._keys) :])
-        return not (np.isfinite(total).all() and (numbers == rows).all() and (least >= 0).all())
+        numbers, least, rows = (np.asarray(column) for column in self._groups[-3:])
+        return not ((numbers == rows).all() and (least >= 0).all())
 
     def _without_odd_weights(self, rows: int) -> list[Any]:
         if not self._skip:
@@ -105,7 +123,7 @@ class ReducedTable:
 
     def _first_odd_weight(self) -> int:
         number = self.table.number_of(self._weight or "")
-        return self._first_row(f"{number} IS NULL OR NOT isfinite({number}) OR {number} < 0")
+        return self._first_row(f"{number} IS NULL OR NOT isfinite({number}) OR {number} < 0 OR {number} >= 1e15")
 
     def _first_row(self, condition: str) -> int:
         query = f"SELECT row - 1 FROM (SELECT *, row_number() OVER () AS row FROM {self.table.scan()}) "

@@ -10,11 +10,10 @@ from concordant.errors import InputError
 from concordant.frames import FrameTable
 from concordant.io._compose import Columns, columns
 from concordant.io._csv import Dialect, sniff
-from concordant.io._duckdb import CsvTable, DuckTable, JsonTable, ParquetTable, parquet_of
+from concordant.io._duckdb import DuckTable, JsonTable, ParquetTable, parquet_of
 from concordant.io._formats import Format, Writing, declare
 from concordant.io._joined import JoinedTable
 from concordant.io._plain_csv import open_csv
-from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
 from concordant.io.features import Features, features_of_table
 from concordant.labels import Labels
@@ -54,25 +53,15 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
 
 def _read_merged(table: Table, options: Options) -> Preferences:
     """Read a table and join equal ballots; pairs are counted by DuckDB before anything else is made of them."""
+    from concordant.io._many import counted_pairs, preferences_of
+
     plan = plan_columns(table, options)
     if "time" in plan.column:
         raise InputError("merge forgets the order of events: leave out time=, or merge.")
-    if plan.layout != "pairs" or not isinstance(table, DuckTable):
-        return _merged(Preferences.of_parts(parts_of_table(table, options, plan)), agents=True)
-    keeps_agents = options.roles.get("agent") is not None
-    if "agent" in plan.column and not keeps_agents:
-        table.notes.append(f"agents ({plan.column['agent']}) are forgotten: say agent= to keep them apart")
-        plan = plan.without("agent")
-    if isinstance(table, CsvTable):
-        table.longest_line = LONGEST_LINE
-    reduced = ReducedTable(table, plan, options)
-    parts = parts_of_table(reduced, options, reduced.plan)
-    parts["notes"][0] = f"{table.name}: {reduced.rows:,} pairs; {plan.describe()}; merged while reading"
-    return _merged(Preferences.of_parts(parts), agents=keeps_agents)
-
-
-def _merged(prefs: Preferences, *, agents: bool) -> Preferences:
-    return prefs.merge(agents=agents).noted(*prefs.notes)
+    if plan.layout == "pairs" and isinstance(table, DuckTable):
+        return preferences_of(counted_pairs(table, plan, options))
+    prefs = Preferences.of_parts(parts_of_table(table, options, plan))
+    return prefs.merge(agents=True).noted(*prefs.notes)
 
 
 def read_as(sources: Sequence[Source], options: Options, dialect: Dialect, roles: Mapping[str, object]) -> Preferences:

@@ -134,13 +134,22 @@ class Ranker(Learner):
         elif tied is not None:
             raise InputError("tied was given without pairs: rows of equal label are tied anyway, leave it out.")
         else:
-            label = _data.labels_only(self._labels(y), n_rows)
-            query = self._query_codes(n_rows, qid, group)
-            rows = Rows(X, label, query, _data.query_weights(sample_weight, query)).weighing_something()
-            if not self._tells_something(rows):
-                raise InputError(f"There is nothing to learn: {self._too_little.format(n_rows=n_rows)}")
+            rows = self._rows(X, y, self._query_codes(n_rows, qid, group), sample_weight)
         self._fit_rows(rows, valid)
         return self
+
+    def _labelled_rows(self, X: Any, y: ArrayLike, qid: ArrayLike) -> Rows:
+        """Check some rows of a training set."""
+        X = self._checked(X, reset=True)
+        return self._rows(X, y, self._query_codes(X.shape[0], qid, None), None)
+
+    def _rows(self, X: Any, y: ArrayLike | None, query: Any, sample_weight: ArrayLike | None) -> Rows:
+        """Return the training set, refusing one that teaches nothing."""
+        label = _data.labels_only(self._labels(y), X.shape[0])
+        rows = Rows(X, label, query, _data.query_weights(sample_weight, query)).weighing_something()
+        if not self._tells_something(rows):
+            raise InputError(f"There is nothing to learn: {self._too_little.format(n_rows=X.shape[0])}")
+        return rows
 
     def predict(self, X: Any) -> Floats:
         """Return a score per row, higher for better; only rows of the same query should be compared."""

@@ -72,6 +72,10 @@ class GradientRanker(Ranker):
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
         rng = np.random.default_rng(self.seed)
+        self._descend(self._objective(rows, rng), rng, valid)
+
+    def _objective(self, rows: Rows, rng: np.random.Generator) -> Objective:
+        """Return what is minimised over these rows."""
         loss = self._loss()
         data: Queries | Pairs | None = rows.pairs
         if data is None:
@@ -82,11 +86,35 @@ class GradientRanker(Ranker):
         X = self._mapped(rows.X, rng)
         scorer = self._scorer(X.shape[1])
         steps = self._batch(data) if self._solver(loss) in STOCHASTIC else None
-        objective = Objective(scorer, loss, X, data, alpha=self._alpha(), queries_per_block=steps)
-        watch = self._watch(scorer, valid)
+        return Objective(scorer, loss, X, data, alpha=self._alpha(), queries_per_block=steps)
+
+    def _descend(self, objective: Any, rng: np.random.Generator, valid: tuple[Any, ...] | None) -> None:
+        """Minimise an objective, and keep what was learnt."""
+        watch = self._watch(objective.scorer, valid)
         with np.errstate(over="ignore", invalid="ignore"):  # steps too far are taken back, or refused below
             found = self._minimise(objective, objective.start(rng), watch, rng)
-        self._keep(scorer, found, watch)
+        self._keep(objective.scorer, found, watch)
+
+    # ---- data in parts, each kept by a worker ----
+    @property
+    def is_full_batch(self) -> bool:
+        """Whether every step of the solver looks at all of the data."""
+        return self._solver(self._loss()) not in STOCHASTIC
+
+    def objective_of(self, X: Any, y: ArrayLike, qid: ArrayLike) -> Objective:
+        """Return what is minimised over one part of the data, checked as ``fit`` checks it all."""
+        return self._objective(self._labelled_rows(X, y, qid), np.random.default_rng(self.seed))
+
+    def fit_spread(
+        self, n_features: int, spread: Callable[[Objective], Any], valid: tuple[Any, ...] | None = None
+    ) -> None:
+        """Learn from parts of the data: ``spread`` turns an objective over no rows into that over all parts."""
+        self._begin_fit()
+        self.n_features_in_ = n_features
+        rng = np.random.default_rng(self.seed)
+        none = Queries.from_rows(np.zeros(0), np.zeros(0, np.int64))
+        own = Objective(self._scorer(n_features), self._loss(), np.zeros((0, n_features)), none, alpha=self._alpha())
+        self._descend(spread(own), rng, valid)
 
     # ---- what a ranker may say otherwise ----
     def _loss(self) -> Loss:

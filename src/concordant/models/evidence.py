@@ -15,7 +15,9 @@ elsewhere. Reference: D. MacKay, Bayesian interpolation, 1992.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from math import lgamma, log
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from concordant.models.priors import Prior
 from concordant.models.solve import Fit
 from concordant.types import Floats, Int64s
 
+M = TypeVar("M")
 PER_DECADE = 10
 DECADES = 5  # either side of the centre
 STRIDES = (10, 3, 1)
@@ -120,10 +123,16 @@ class PriorSearch:
             self._known[strength] = found
         return self._known[strength]
 
-    def best(self, times: float = 1.0, unit: float = 1.0) -> tuple[float, float]:
-        """Return the strength with the highest evidence, and the variance of its logarithm."""
+    def best(
+        self, times: float = 1.0, unit: float = 1.0, evidence: Callable[[float], float] | None = None
+    ) -> tuple[float, float]:
+        """Return the strength with the highest evidence, and the variance of its logarithm.
+
+        ``evidence`` finds that of a strength where it is not found here: the sum over parts of the instances.
+        """
         centre = times / unit
-        return choose_prior(lambda one: log_evidence(self.fitted(one), times), centre, self._guess(times, centre))
+        found = evidence or (lambda one: log_evidence(self.fitted(one), times))
+        return choose_prior(found, centre, self._guess(times, centre))
 
     def _guess(self, times: float, centre: float) -> int | None:
         """Return where on the grid the best strength of a normal prior should be; None where there is no cheap guess.
@@ -149,3 +158,16 @@ class PriorSearch:
             squares = float(((part.score * (curve + first) / (curve + ridge)) ** 2).sum())
             ridge = float(np.clip(times * determined / max(squares, 1e-300), 1e-5 * first, 1e5 * first))
         return round(PER_DECADE * float(np.log10(ridge / first)))
+
+
+# A method that chooses its prior for all instances can be told what was chosen, when it ranks only some of them.
+def settled_on(method: M, strength: float, doubt: float) -> M:
+    """Return a copy of a method that takes the prior, with the variance of its logarithm, as chosen already."""
+    made = copy(method)
+    vars(made)["settled_prior"] = (strength, doubt)
+    return made
+
+
+def settled_prior(method: object) -> tuple[float, float] | None:
+    """Return the prior a method was told to take as chosen, None where it was told nothing."""
+    return vars(method).get("settled_prior")

@@ -13,6 +13,7 @@ agent's agreement with the others, and from the agreement with single agents.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from concordant import kernels
 from concordant.gather import sum_by
 from concordant.kernels.bundles import Adherences, MPMBegin, MPMFit
 from concordant.models.counts import Corpus, Groups
-from concordant.types import Bools, Floats, Int32s, Int64s
+from concordant.types import Floats, Int32s, Int64s
 
 TOLERANCE = 1e-10
 HALF = float(np.log(0.5))
@@ -155,37 +156,108 @@ class Solver:
 
         ``known`` are adherences to begin with, besides the agreement of the agents with each other.
         """
-        from scipy.optimize import minimize
+        part = Part(self, agent, len(known))
+        theta, has_converged = learn_adherence(lambda question, *args: [getattr(part, question)(*args)], known)
+        return theta / largest_of(theta), part.solution(theta), has_converged
 
-        share = sum_by(agent, self.corpus.weighted_total, len(known)) / self._scale()
 
-        def profile(theta: Floats) -> tuple[float, Floats]:
-            size = _size(theta, share)
-            solution = self.solve((theta / size)[agent], ROUGH)
-            slope = self.slopes(solution, agent, len(theta))
-            return self.objective(solution), (slope - (slope @ theta) / size**2 * share * theta) / size
+@dataclass(eq=False)
+class Part:
+    """Some instances of the data from which adherences are learnt; what it answers adds up over the parts.
 
-        def descend(start: Floats, steps: int) -> Any:
-            options = {"maxfun": steps, "maxiter": steps, "ftol": 1e-13, "gtol": 1e-9}
-            bounds = [(0.0, None)] * len(start)
-            return minimize(profile, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    ``agent`` is that of every ballot, numbered alike in all parts.
+    """
 
-        steps = self._affordable_steps(agent)
-        starts = [known, *agreements(self.corpus, agent, share, SEEDS if steps > 2 * LEAST_STEPS else 0)]
-        tried = [descend(start, FIRST_STEPS) for start in starts if share @ start > 0] or [descend(known + 1.0, 1)]
-        best = descend(min(tried, key=lambda result: round(float(result.fun), 9)).x, steps)
-        theta = best.x / _size(best.x, share)
-        solution, largest = self.solve(theta[agent]), max(float(theta.max(initial=0.0)), 1e-300)
-        groups = replace(solution.groups, theta=solution.groups.theta / largest)
-        scaled = replace(solution, score=solution.score * largest, theta=solution.theta / largest, groups=groups)
-        return theta / largest, scaled, bool(best.nfev < steps)
+    solver: Solver
+    agent: Int32s
+    n_agents: int
 
-    def _affordable_steps(self, agent: Int32s) -> int:
-        """Return how many evaluations the search for adherences may take, by what one costs."""
-        prefs = self.corpus.prefs
-        n_groups = len(self.corpus.groups(agent.astype(np.float64)).theta)
-        cost = n_groups * prefs.n_slots / max(prefs.n_instances, 1)
-        return int(np.clip(MOST_WORK / max(cost, 1.0), LEAST_STEPS, 400))
+    def totals(self) -> Floats:
+        """Return the total count of every agent."""
+        return sum_by(self.agent, self.solver.corpus.weighted_total, self.n_agents)
+
+    def profile(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the objective at its best for these adherences, and its slopes, in proportion to the counts."""
+        solution = self.solver.solve(theta[self.agent], ROUGH)
+        scale = self.solver._scale()
+        value, slope = self.solver.objective(solution), self.solver.slopes(solution, self.agent, self.n_agents)
+        return value * scale, slope * scale
+
+    def solution(self, theta: Floats) -> Solution:
+        """Return the fit for these adherences, which are then shown with a largest value of 1."""
+        found, largest = self.solver.solve(theta[self.agent]), largest_of(theta)
+        groups = replace(found.groups, theta=found.groups.theta / largest)
+        return replace(found, score=found.score * largest, theta=found.theta / largest, groups=groups)
+
+    def cost(self) -> Floats:
+        """Return how many adherences, slots and instances there are to go through."""
+        prefs = self.solver.corpus.prefs
+        n_groups = len(self.solver.corpus.groups(self.agent.astype(np.float64)).theta)
+        return np.array([n_groups, prefs.n_slots, prefs.n_instances], np.float64)
+
+    def largest_net(self) -> float:
+        """Return the largest net win of an entry, by weight."""
+        return float(np.abs(self._own).max(initial=0.0))
+
+    def alike(self, unit: float, single: int | None) -> Floats:
+        """Return, by agent, the products of their net wins with those of others (or of a single agent), and squares."""
+        own, slot = self._own / unit, self.solver.corpus.prefs.entry_slot
+        of_entry = self.agent[self._ballot]
+        which = np.ones(len(own), bool) if single is None else of_entry == single
+        others = sum_by(slot, np.where(which, own, 0.0), self.solver.corpus.prefs.n_slots)[slot]
+        others = others - own if single is None else others
+        pairs = ((own, others), (own, own), (others, others))
+        return np.stack([sum_by(of_entry, x * y, self.n_agents) for x, y in pairs])
+
+    @property
+    def _ballot(self) -> Int64s:
+        prefs = self.solver.corpus.prefs
+        return np.repeat(np.arange(prefs.n_ballots), np.diff(prefs.indptr))
+
+    @property
+    def _own(self) -> Floats:
+        return self.solver.corpus.net * self.solver.corpus.prefs.weight[self._ballot]
+
+
+Ask = Callable[..., list[Any]]
+"""Put a question (the name of a function of ``Part``) with its arguments to all parts; return their answers."""
+
+
+def learn_adherence(ask: Ask, known: Floats) -> tuple[Floats, bool]:
+    """Learn the adherence of every agent from all parts: (theta by agent of mean square 1, whether it converged)."""
+    from scipy.optimize import minimize
+
+    totals = np.sum(ask("totals"), axis=0)
+    scale = max(float(totals.sum()), 1e-300)
+    share = totals / scale
+
+    def profile(theta: Floats) -> tuple[float, Floats]:
+        size = _size(theta, share)
+        answers = ask("profile", theta / size)
+        slope = np.sum([slope for _, slope in answers], axis=0) / scale
+        return sum(value for value, _ in answers) / scale, (slope - (slope @ theta) / size**2 * share * theta) / size
+
+    def descend(start: Floats, steps: int) -> Any:
+        options = {"maxfun": steps, "maxiter": steps, "ftol": 1e-13, "gtol": 1e-9}
+        bounds = [(0.0, None)] * len(start)
+        return minimize(profile, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+
+    steps = _affordable_steps(np.sum(ask("cost"), axis=0))
+    starts = [known, *_agreements(ask, share, SEEDS if steps > 2 * LEAST_STEPS else 0)]
+    tried = [descend(start, FIRST_STEPS) for start in starts if share @ start > 0] or [descend(known + 1.0, 1)]
+    best = descend(min(tried, key=lambda result: round(float(result.fun), 9)).x, steps)
+    return best.x / _size(best.x, share), bool(best.nfev < steps)
+
+
+def _affordable_steps(cost: Floats) -> int:
+    """Return how many evaluations the search for adherences may take, by what one costs."""
+    n_groups, n_slots, n_instances = cost.tolist()
+    return int(np.clip(MOST_WORK / max(n_groups * n_slots / max(n_instances, 1.0), 1.0), LEAST_STEPS, 400))
+
+
+def largest_of(theta: Floats) -> float:
+    """Return the largest adherence."""
+    return max(float(theta.max(initial=0.0)), 1e-300)
 
 
 def _size(theta: Floats, share: Floats) -> float:
@@ -193,24 +265,15 @@ def _size(theta: Floats, share: Floats) -> float:
     return max(float(np.sqrt(share @ theta**2)), 1e-12)
 
 
-def agreements(corpus: Corpus, agent: Int32s, share: Floats, seeds: int) -> list[Floats]:
+def _agreements(ask: Ask, share: Floats, seeds: int) -> list[Floats]:
     """Return how well the agents' net wins go with those of all others, and with those of single agents who say most.
 
     Each from 0 to 1, one value per agent.
     """
-    prefs, n = corpus.prefs, len(share)
-    ballot = np.repeat(np.arange(prefs.n_ballots), np.diff(prefs.indptr))
-    of_entry, slot = agent[ballot], prefs.entry_slot
-    own = corpus.net * prefs.weight[ballot]
-    own = own / max(float(np.abs(own).max(initial=0.0)), 1e-300)
+    unit = max(*ask("largest_net"), 1e-300)
 
-    def cosine(others: Floats) -> Floats:
-        pairs = ((own, others), (own, own), (others, others))
-        together, own_square, other_square = (sum_by(of_entry, x * y, n) for x, y in pairs)
+    def cosine(single: int | None) -> Floats:
+        together, own_square, other_square = np.sum(ask("alike", unit, single), axis=0)
         return np.asarray(np.maximum(together, 0.0) / np.sqrt(np.maximum(own_square * other_square, 1e-300)))
 
-    def by(which: Bools) -> Floats:
-        return sum_by(slot, np.where(which, own, 0.0), prefs.n_slots)[slot]
-
-    singles = np.argsort(-share, kind="stable")[:seeds].tolist()
-    return [cosine(by(of_entry >= 0) - own), *(cosine(by(of_entry == single)) for single in singles)]
+    return [cosine(None), *(cosine(single) for single in np.argsort(-share, kind="stable")[:seeds].tolist())]

@@ -68,12 +68,17 @@ class Objective:
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         """Return the objective and its gradient."""
+        value, gradient = self.sums(theta)
+        return self.with_penalty(theta, value / self.total, gradient / self.total)
+
+    def sums(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the summed loss and its gradient, without penalty: what adds up over parts of the data."""
         value, gradient = 0.0, np.zeros(self.size)
         for block in self.blocks:
             part, slope = self.of_block(theta, block)
             value += part
             gradient += slope
-        return self.with_penalty(theta, value / self.total, gradient / self.total)
+        return value, gradient
 
     def with_penalty(self, theta: Floats, value: float, gradient: Floats) -> tuple[float, Floats]:
         """Add the ridge penalty to a value and a gradient."""

@@ -71,6 +71,7 @@ def watching(progress: Progress) -> Iterator[None]:
 class Kemeny(Method):
     """Least total Kemeny distance, proven, or the best known with its gap."""
 
+    apart = True
     matrices = 8
     waives = {"neutrality": "of several optimal rankings one is returned, preferring the order of net wins"}
     watching = staticmethod(watching)

@@ -52,6 +52,7 @@ MOST_VALUES = 30_000_000  # votes held at once: 240 MB
 class Lehmer(Method):
     """Mode or median of every coordinate of the rankings' Lehmer codes."""
 
+    apart = True
     waives = {"neutrality": "candidates tied in the reference order stay in input order"}
     aliases = {
         "lehmer-mode": {"statistic": "mode"},

@@ -30,6 +30,7 @@ from concordant.types import Floats
 class RRF(Method):
     """Sum of 1 / (k + rank) over the lists that contain the item."""
 
+    apart = True
     silence = "the list adds nothing to their score"
     waives = {"condorcet_consistency": "the top of a list counts for more than a majority further down"}
 

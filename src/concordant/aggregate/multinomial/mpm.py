@@ -94,20 +94,35 @@ class MPM(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with variances, adherences, fit and warnings."""
-        corpus = count(prefs, self.counts)
-        solver = Solver(corpus, self.prior, self.variances, self._given_variance(corpus))
-        theta, has_converged = self._theta(prefs), True
+        solver = self.solver_of(prefs)
+        theta, has_converged = self.starting_adherences(prefs), True
         if self.adherence:
             if prefs.agent is None:
                 raise NeedError(f"{self.name} cannot learn adherence from this data: {NEEDS['agents']}.")
             theta, solution, has_converged = solver.learn_adherence(prefs.agent, theta)
         else:
             solution = solver.solve(theta if prefs.agent is None else theta[prefs.agent])
-        score = arrange(corpus, solution)
-        variance = np.full(prefs.n_slots, 0.5) if solution.variance is None else solution.variance
         by_agent = None
         if prefs.agents is not None and (self.adherence or "theta" in self.learnt):
             by_agent = dict(zip(prefs.agents.labels, theta.tolist(), strict=True))
+        return self.outcome_of(solver, solution, by_agent, has_converged)
+
+    def solver_of(self, prefs: Preferences) -> Solver:
+        """Return what fits these preferences."""
+        corpus = count(prefs, self.counts)
+        return Solver(corpus, self.prior, self.variances, self._given_variance(corpus))
+
+    def ranks_apart(self, prefs: Preferences) -> bool:
+        """Say whether instances can be ranked apart: adherences are learnt from all of them."""
+        return not self.adherence
+
+    def outcome_of(
+        self, solver: Solver, solution: Solution, by_agent: dict[str, float] | None, has_converged: bool = True
+    ) -> Outcome:
+        """Return what a fit says: scores with variances, adherences, fit and warnings."""
+        corpus, prefs = solver.corpus, solver.corpus.prefs
+        score = arrange(corpus, solution)
+        variance = np.full(prefs.n_slots, 0.5) if solution.variance is None else solution.variance
         details: dict[str, Floats] = {} if solution.variance is None else {"variance": variance}
         cautious = score - self.caution * variance if self.caution else score
         return Outcome(
@@ -123,8 +138,8 @@ class MPM(Method):
             model=MPMModel.of(prefs, score, prefs=prefs, variance=variance, counts=self.counts, theta=by_agent),
         )
 
-    def _theta(self, prefs: Preferences) -> Floats:
-        """Return the adherence of every agent (of every ballot where agents are not known)."""
+    def starting_adherences(self, prefs: Preferences) -> Floats:
+        """Return what is known of the adherence of every agent (of every ballot where agents are not known)."""
         known = self.learnt.get("theta")
         if prefs.agents is None or known is None:
             return np.ones(prefs.n_ballots if prefs.agents is None else len(prefs.agents))

@@ -21,7 +21,7 @@ from concordant.kernels import links
 from concordant.method import Method, Outcome
 from concordant.models.clusters import Voters, dependence
 from concordant.models.duels import COUNTS, Counting, Duels
-from concordant.models.evidence import PriorSearch
+from concordant.models.evidence import PriorSearch, settled_on, settled_prior
 from concordant.models.fitted import PairModel, share_turned
 from concordant.models.likelihoods import ObservedDuels
 from concordant.models.notices import LOOSE, OF_PAIRS, duel_standing, is_settled, notice_on, standing_notices
@@ -127,6 +127,31 @@ class ScoreModel(Method):
             model=self._model(prefs, counting, parts, score, covariates, errors),
         )
 
+    def ranks_apart(self, prefs: Preferences) -> bool:
+        """Say whether instances can be ranked apart: not where errors or the prior are pooled over all in other ways.
+
+        The evidence of a prior is a sum over instances; the spread of voters and the draws of a bootstrap are not.
+        """
+        is_clustered = self.errors == "sandwich" or (self.errors == "auto" and self._is_clustered(prefs))
+        if is_clustered or self.errors == "bootstrap":
+            return False
+        is_sum = self.likelihood == "total" and "covariates" not in self.learnt and not self._is_clustered(prefs)
+        return is_sum or not isinstance(self.prior, str)
+
+    def prior_search(self, prefs: Preferences) -> PriorSearch:
+        """Return the search for the prior of these preferences."""
+        counting = Counting(
+            self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights")
+        )
+        duels = counting.duels(prefs)
+        settled = is_settled(duels, duel_standing(duels), links.has_tie_parameter(self.link))
+        prior_of = partial(self._prior, duels=duels, settled=settled, covariates=None)
+        return PriorSearch(ObservedDuels(duels, self.link), prior_of)
+
+    def settled(self, strength: float, doubt: float) -> Self:
+        """Return a copy that takes the prior, with the variance of its logarithm, as chosen already."""
+        return settled_on(self, strength, doubt)
+
     def _is_clustered(self, prefs: Preferences) -> bool:
         """Say whether comparisons depend on each other: a ballot gives several, or differences are counted."""
         if self.missing != "ignore":  # every ballot compares all candidates
@@ -142,6 +167,8 @@ class ScoreModel(Method):
         """Return the prior's precision, by evidence where it is "auto", the variance of its logarithm, and a fit."""
         if not isinstance(self.prior, str):
             return self.prior, 0.0, None
+        if (known := settled_prior(self)) is not None:
+            return *known, None
         total = observed.total
         unit = float(np.median(total[total > 0])) if self.likelihood == "mean" and (total > 0).any() else 1.0
         search, times = PriorSearch(observed, prior_of), 1.0  # how often each comparison is counted, so to speak

@@ -31,6 +31,7 @@ from concordant.types import Floats, Int32s
 class Borda(Method):
     """Total points: one for every candidate a ballot puts below, half for every tie."""
 
+    apart = True
     waives = {"condorcet_consistency": "many second places can be worth more than a majority of first places"}
 
     missing: str = options.missing(choices=("auto", "last", "ignore"))

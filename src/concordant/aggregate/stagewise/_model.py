@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -92,7 +93,12 @@ def chosen_prior(stages: Stages, strength: float | str, kind: str) -> tuple[floa
     """Return the prior's strength, by evidence where it is "auto", the variance of its logarithm, and a fit."""
     if not isinstance(strength, str):
         return strength, 0.0, None
-    n = len(stages.slot_ptr) - 1
-    search = PriorSearch(ObservedStages(stages), lambda trial: prior_of(trial, kind, n))
+    search = search_of(stages, kind)
     best, doubt = search.best()
     return best, doubt, search.fitted(best)
+
+
+def search_of(stages: Stages, kind: str) -> PriorSearch:
+    """Return the search for the prior of these choices."""
+    n = len(stages.slot_ptr) - 1
+    return PriorSearch(ObservedStages(stages), partial(prior_of, kind=kind, n_instances=n))

@@ -25,13 +25,15 @@ models, 2004; F. Caron and A. Doucet, Efficient Bayesian inference for generaliz
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
-from concordant.aggregate.stagewise._model import ChoiceModel, chosen_prior, prior_of
+from concordant.aggregate.stagewise._model import ChoiceModel, chosen_prior, prior_of, search_of
 from concordant.aggregate.stagewise._posterior import draw_posterior
 from concordant.errors import ParameterError
 from concordant.method import Outcome
+from concordant.models.evidence import PriorSearch, settled_on, settled_prior
 from concordant.models.stages import PRIOR_DOC, Staging
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -65,12 +67,27 @@ class PlackettLuce(ChoiceModel):
         staging = Staging(self.missing, self.ties, seed)
         stages = staging.stages(prefs)
         weighed = replace(staging, ties="shuffle").stages(prefs) if self.ties == "partition" else stages
-        strength, doubt, start = chosen_prior(weighed, self.prior, self.prior_kind)
+        known = settled_prior(self)
+        strength, doubt, start = (*known, None) if known else chosen_prior(weighed, self.prior, self.prior_kind)
         fits = self.fitted(stages, prior_of(strength, self.prior_kind, prefs.n_instances), start)
         outcome = self.outcome(prefs, staging, fits, doubt, self._told(prefs))
         if self.posterior:
             return draw_posterior(prefs, stages, outcome, strength, self.posterior, self.level, seed)
         return outcome
+
+    def ranks_apart(self, prefs: Preferences) -> bool:
+        """Say whether instances can be ranked apart: not where the random order of ties runs through all of them."""
+        is_drawn = self.ties in ("shuffle", "partition") and n_tied_ballots(prefs) > 0
+        return not self.posterior and not (is_drawn and (self.ties == "shuffle" or isinstance(self.prior, str)))
+
+    def prior_search(self, prefs: Preferences) -> PriorSearch:
+        """Return the search for the prior of these preferences."""
+        ties = "shuffle" if self.ties == "partition" else self.ties
+        return search_of(Staging(self.missing, ties, self.seed or 0).stages(prefs), self.prior_kind)
+
+    def settled(self, strength: float, doubt: float) -> Self:
+        """Return a copy that takes the prior, with the variance of its logarithm, as chosen already."""
+        return settled_on(self, strength, doubt)
 
     def _told(self, prefs: Preferences) -> tuple[Notice, ...]:
         tied = n_tied_ballots(prefs)

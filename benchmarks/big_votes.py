@@ -1,0 +1,190 @@
+"""Votes by the hundred million: what counting and ranking them costs beside a bare group-by of DuckDB.
+
+    python -m benchmarks.big_votes                        # 1e6, 1e7 and 1e8 votes: seconds and peak memory
+    python -m benchmarks.big_votes --agents 1e8           # pair counts voter by voter within 4 GB
+    python -m benchmarks.big_votes --instances 100000     # many small fits, one process and two
+
+The files (parquet, string labels; 0.9 GB for 1e8 votes) are made in ``--folder``, a temporary one by default, and every
+figure is that of a process of its own: the least of ``--repeats`` runs, and the most memory any took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ITEMS = 300
+VOTERS = 1_000_000
+
+
+def make(path: Path, rows: int) -> None:
+    """Draw votes: item k beats item l with odds e^(4 (l - k) / items)."""
+    import duckdb
+
+    other = f"(a + 1 + floor(r * {ITEMS - 1})::INT) % {ITEMS}"
+    duckdb.execute("SELECT setseed(0.17)")
+    duckdb.execute(
+        f"""COPY (
+            SELECT 'model-' || lpad((CASE WHEN won THEN a ELSE b END)::VARCHAR, 4, '0') AS winner,
+                'model-' || lpad((CASE WHEN won THEN b ELSE a END)::VARCHAR, 4, '0') AS loser,
+                'voter-' || v::VARCHAR AS voter
+            FROM (SELECT a, {other} AS b, u < 1 / (1 + exp(-4.0 * ({other} - a) / {ITEMS})) AS won, v
+                FROM (SELECT floor(random() * {ITEMS})::INT AS a, random() AS r, random() AS u,
+                    floor(random() * {VOTERS})::INT AS v FROM range({rows})))
+        ) TO '{path}' (FORMAT parquet)"""
+    )
+
+
+# ---- what is measured, each in a process of its own ----
+def bare(path: str) -> None:
+    import duckdb
+
+    duckdb.execute(f"SELECT winner, loser, count(*) FROM '{path}' GROUP BY winner, loser").fetchnumpy()
+
+
+def ours(path: str) -> None:
+    import concordant as cc
+
+    ranking = cc.rank(path, "bradley-terry", reduce=True)
+    assert len(ranking.low) == len(ranking.items) == ITEMS
+
+
+def by_agent(path: str) -> None:
+    from concordant.io._many import count_pairs
+    from concordant.reading import PREFERENCES, Options
+
+    counted = count_pairs(path, Options.of(PREFERENCES, {"agent": "voter", "reduce": True}), "4GB")
+    assert counted.tally is not None
+    assert int(counted.tally.sums["weight"].whole.sum()) == counted.rows
+
+
+TASKS: dict[str, Callable[[str], None]] = {"bare": bare, "ours": ours, "agents": by_agent}
+
+
+def run_task(name: str, path: str) -> None:
+    start = time.perf_counter()
+    TASKS[name](path)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    figures = {
+        "wall": time.perf_counter() - start,
+        "cpu": used.ru_utime + used.ru_stime,
+        "peak": used.ru_maxrss / 2**20,
+    }
+    print(json.dumps(figures))
+
+
+def measured(name: str, path: Path, repeats: int) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.big_votes", "--task", name, str(path)]
+    runs = [json.loads(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(repeats)]
+    return {**{key: min(run[key] for run in runs) for key in ("wall", "cpu")}, "peak": max(run["peak"] for run in runs)}
+
+
+def votes(folder: Path, rows: int) -> Path:
+    path = folder / f"votes-{rows}.parquet"
+    if not path.exists():
+        make(part := path.with_suffix(".part"), rows)
+        part.rename(path)  # whole or not at all
+    return path
+
+
+def show_curve(folder: Path, sizes: list[int], repeats: int) -> None:
+    print("| rows | bare DuckDB group-by | Bradley-Terry with intervals | ratio | peak memory |\n|---|---|---|---|---|")
+    for rows in sizes:
+        path = votes(folder, rows)
+        theirs, mine = (measured(name, path, repeats) for name in ("bare", "ours"))
+        ratio, peak = mine["cpu"] / theirs["cpu"], mine["peak"]
+        shown = (f"{one['wall']:.2f} s ({one['cpu']:.2f} s CPU)" for one in (theirs, mine))
+        print(f"| {rows:.0e} | {' | '.join(shown)} | {ratio:.2f} | {peak:.2f} GB |", flush=True)
+
+
+def show_agents(folder: Path, rows: int) -> None:
+    found = measured("agents", votes(folder, rows), 1)
+    print(f"{rows:.0e} votes by voter: {found['wall']:.0f} s ({found['cpu']:.0f} s CPU), peak {found['peak']:.2f} GB")
+
+
+# ---- many small instances ----
+def show_instances(count: int, repeats: int) -> None:
+    import numpy as np
+
+    import concordant as cc
+    from concordant.engine.executors import Processes
+    from concordant.engine.instances import rank_apart
+
+    rng, size, ballots = np.random.default_rng(0), 6, 5
+    order = rng.permuted(np.tile(np.arange(size), (count * ballots, 1)), axis=1)
+    instance = np.repeat(np.arange(count), ballots)
+    item = (rng.integers(0, 20_000, count)[instance][:, None] + order).reshape(-1)
+    prefs = cc.Preferences(
+        [f"d{k}" for k in range(20_000 + size)],
+        np.arange(0, len(item) + 1, size),
+        item,
+        np.tile(np.arange(size), count * ballots),
+        value=np.tile(np.arange(1.0, size + 1), count * ballots),
+        scale="rank",
+        instances=[f"q{k}" for k in range(count)],
+        instance=instance,
+        agents=[f"a{k}" for k in range(ballots)],
+        agent=np.tile(np.arange(ballots), count),
+    )
+    theta = {f"a{k}": 0.2 * (k + 1) for k in range(ballots)}
+    methods = (("plackett-luce", cc.PlackettLuce(prior=0.5)), ("theta-mpm", cc.MPM().with_learnt(theta=theta)))
+    for name, method in methods:
+        here = _least(lambda method=method: method.rank(prefs).uncertainty.known(), repeats)  # type: ignore[misc]
+        spread = []
+        for workers in (1, 2):
+            with Processes(workers) as executor:
+                rank_apart(method, prefs, executor)  # the processes start and import
+                spread.append(_least(lambda method=method, on=executor: rank_apart(method, prefs, on), repeats))  # type: ignore[misc]
+        overhead = 1e6 * (spread[0] - here) / count
+        print(
+            f"{name}: here {here:.2f} s, one process {spread[0]:.2f} s, two {spread[1]:.2f} s: "
+            f"{spread[0] / spread[1]:.2f} times as fast, {overhead:.1f} us per instance more than here",
+            flush=True,
+        )
+
+
+def _least(call: Callable[[], object], repeats: int) -> float:
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def main() -> None:
+    """Measure what the arguments say."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", nargs="+", type=float, default=[1e6, 1e7, 1e8])
+    parser.add_argument("--agents", type=float)
+    parser.add_argument("--instances", type=int)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--task", nargs=2, help=argparse.SUPPRESS)
+    said = parser.parse_args()
+    if said.task:
+        run_task(*said.task)
+        return
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the command line asks for; idle threads of BLAS spin
+    if said.instances:
+        show_instances(said.instances, said.repeats)
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = said.folder or Path(temporary)
+        if said.agents:
+            show_agents(folder, int(said.agents))
+        else:
+            show_curve(folder, [int(rows) for rows in said.rows], said.repeats)
+
+
+if __name__ == "__main__":
+    main()

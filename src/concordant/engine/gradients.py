@@ -1,0 +1,126 @@
+"""Rankers fitted on data in parts: every worker keeps its part, and loss and gradient are sums over the parts.
+
+The solvers descend here; what travels is a vector of weights to the workers, and a number and a vector back. The rows
+of a query must stand in one part. Solvers that look at all data at every step (L-BFGS, Newton's method) can be used;
+those that take a step per batch (adam, sgd) go through the data in order and cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from concordant.engine.executors import Executor
+from concordant.errors import InputError, NeedError
+from concordant.types import Floats
+
+if TYPE_CHECKING:
+    from concordant.solvers.objective import Objective
+
+R = TypeVar("R")
+
+
+class About(NamedTuple):
+    """What is known of a part without looking into it."""
+
+    total: float
+    n_features: int
+    refusal: str
+    """Why nothing can be learnt from the part alone; empty where something can."""
+
+
+class SpreadObjective:
+    """The regularised mean loss over all parts as a function of the parameters, as the solvers take it."""
+
+    def __init__(self, own: Objective, parts: Sequence[Any], total: float, executor: Executor) -> None:
+        self.scorer, self.loss, self.alpha = own.scorer, own.loss, own.alpha
+        self.size, self.penalised, self.start, self.with_penalty = own.size, own.penalised, own.start, own.with_penalty
+        self.parts, self.total, self.executor = parts, total, executor
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the objective and its gradient."""
+        value, gradient = 0.0, np.zeros(self.size)
+        for part_value, part_gradient in self._asked(_sums, theta):
+            value += part_value
+            gradient += part_gradient
+        return self.with_penalty(theta, value / self.total, gradient / self.total)
+
+    def hessian(self, theta: Floats) -> Callable[[Floats], Floats]:
+        """Return the Hessian at ``theta`` as a function that multiplies a direction."""
+
+        def times(direction: Floats) -> Floats:
+            products = self._asked(_hessian_sum, theta, direction)
+            return np.asarray(np.sum(products, axis=0) / self.total + self.alpha * self.penalised * direction)
+
+        return times
+
+    def _asked(self, question: Callable[..., Any], *args: Any) -> list[Any]:
+        futures = [self.executor.submit(question, part, *args) for part in self.parts]
+        return [self.executor.result(future) for future in futures]
+
+
+def fit_parts(
+    ranker: R, load: Callable[..., Any], parts: Sequence[Any], executor: Executor, valid: tuple[Any, ...] | None = None
+) -> R:
+    """Fit a ranker to parts of a training set, each of which ``load(part)`` reads as (X, y, qid) where it is kept."""
+    _check(ranker)
+    held = [executor.hold(_objective_of, ranker, load, part) for part in parts]
+    known = [executor.result(executor.submit(_about, one)) for one in held]
+    widths = {about.n_features for about in known}
+    if len(widths) > 1:
+        raise InputError(
+            f"The parts have {min(widths)} to {max(widths)} features: say n_features=, so that all have as many."
+        )
+    if all(about.refusal for about in known):
+        raise InputError(known[0].refusal)
+    total = sum(about.total for about in known) or 1.0
+    learner: Any = ranker
+    learner.fit_spread(widths.pop(), lambda own: SpreadObjective(own, held, total, executor), valid)
+    return ranker
+
+
+def _check(ranker: Any) -> None:
+    name = type(ranker).__name__
+    if not hasattr(ranker, "fit_spread"):
+        raise NeedError(f"{name} cannot be fitted in parts: use a ranker that minimises a loss, such as RankNet.")
+    if ranker.kernel is not None:
+        raise NeedError("A kernel needs all rows at once: leave out kernel=, or fit the rows in one process.")
+    if not ranker.is_full_batch:
+        raise NeedError(f"This {name} takes a step per batch, in order: use solver='lbfgs', or fit in one process.")
+
+
+# ---- what a worker does ----
+class _Kept(NamedTuple):
+    objective: Objective | None
+    about: About
+
+
+def _objective_of(ranker: Any, load: Callable[..., Any], part: Any) -> _Kept:
+    X, y, qid = load(part)
+    try:
+        objective = ranker.objective_of(X, y, qid)
+    except InputError as problem:
+        if "nothing to learn" not in str(problem) and "No order of" not in str(problem):
+            raise
+        return _Kept(None, About(0.0, np.shape(X)[1], str(problem)))
+    return _Kept(objective, About(objective.total, objective.X.shape[1], ""))
+
+
+def _about(kept: _Kept) -> About:
+    return kept.about
+
+
+def _sums(kept: _Kept, theta: Floats) -> tuple[float, Floats]:
+    if kept.objective is None:
+        return 0.0, np.zeros(len(theta))
+    with np.errstate(over="ignore", invalid="ignore"):  # steps too far are taken back by the solver
+        return kept.objective.sums(theta)
+
+
+def _hessian_sum(kept: _Kept, theta: Floats, direction: Floats) -> Floats:
+    if kept.objective is None:
+        return np.zeros(len(theta))
+    product = kept.objective.hessian(theta)(direction)
+    return np.asarray((product - kept.objective.alpha * kept.objective.penalised * direction) * kept.objective.total)

@@ -1,0 +1,245 @@
+"""Many instances ranked apart: cut into chunks, each ranked by a worker in one call of the batched solvers.
+
+What belongs to one instance only (its scores and intervals) comes from its chunk. What is chosen for all together is
+chosen together: the prior of a score model, whose evidence is a sum over chunks, and the adherences of a multinomial
+model, whose slopes are. So the answer is that of one process, up to the rounding of such sums.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from concordant.engine.executors import Executor, Serial
+from concordant.gather import compact
+from concordant.invariants import Slots
+from concordant.method import Method, joined_notices
+from concordant.models.evidence import PriorSearch, log_evidence
+from concordant.models.multinomial import Part, largest_of, learn_adherence
+from concordant.params import values_of
+from concordant.preferences import Preferences
+from concordant.ranking import Notice, Ranking, Uncertainty
+from concordant.types import AnyArray, Floats
+from concordant.vocabulary import Vocabulary
+
+CHUNKS = 2  # per worker: enough to even out, few enough that each fills the batched solvers
+SUMMED = ("log_likelihood", "total_distance", "lower_bound", "total_footrule")
+LARGEST = ("gradient", "steps")
+
+
+class Ranked(NamedTuple):
+    """What a worker found of a chunk."""
+
+    score: Floats
+    low: Floats | None
+    high: Floats | None
+    details: dict[str, AnyArray]
+    notices: tuple[Notice, ...]
+    fit: dict[str, float] | None
+    agents: dict[str, float] | None
+
+
+def rank_apart(method: Method, prefs: Preferences, executor: Executor, *, intervals: bool = True) -> Ranking:
+    """Rank every instance, chunks of them on the workers; here, where the method looks at all instances at once."""
+    learns_jointly = bool(getattr(method, "adherence", False)) and prefs.agents is not None
+    is_one = prefs.instances is None or prefs.n_instances < 2
+    if isinstance(executor, Serial) or is_one or not (learns_jointly or method.ranks_apart(prefs)):
+        return method.rank(prefs)
+    start = time.perf_counter()
+    method.check_needs(prefs)
+    chunks = [executor.hold(_same, chunk) for chunk in cut(prefs, CHUNKS * executor.workers)]
+    if learns_jointly:
+        found = _learnt_jointly(method, prefs, chunks, executor, intervals)
+    else:
+        settled = _settled(method, prefs, chunks, executor)
+        futures = [executor.submit(_ranked, settled, chunk, intervals) for chunk in chunks]
+        found = [executor.result(future) for future in futures]
+    return _joined(method, prefs, found, executor, time.perf_counter() - start)
+
+
+def cut(prefs: Preferences, parts: int) -> list[Preferences]:
+    """Cut preferences into chunks of consecutive instances with about as many entries each."""
+    assert prefs.instances is not None
+    work = np.bincount(prefs.instance_of_ballot, np.diff(prefs.indptr), prefs.n_instances) + np.diff(prefs.slot_ptr)
+    ends = np.searchsorted(np.cumsum(work), work.sum() * np.arange(1, parts) / parts) + 1
+    bounds = np.unique(np.concatenate([[0], np.minimum(ends, prefs.n_instances), [prefs.n_instances]]))
+    return [_chunk(prefs, low, high) for low, high in pairwise(bounds.tolist())]
+
+
+def _chunk(prefs: Preferences, low: int, high: int) -> Preferences:
+    instance = prefs.instance_of_ballot
+    if (instance[1:] >= instance[:-1]).all():
+        return _slice(prefs, low, high)
+    slots = np.zeros(prefs.n_slots, bool)
+    slots[prefs.slot_ptr[low] : prefs.slot_ptr[high]] = True
+    return prefs.subset((instance >= low) & (instance < high), slots)
+
+
+def _slice(prefs: Preferences, low: int, high: int) -> Preferences:
+    """Return a chunk of ballots that stand in the order of their instances: slices of all arrays, checked already."""
+    assert prefs.instances is not None
+    first, last = np.searchsorted(prefs.instance_of_ballot, [low, high]).tolist()
+    begin, end = int(prefs.indptr[first]), int(prefs.indptr[last])
+    slot_from, slot_to = int(prefs.slot_ptr[low]), int(prefs.slot_ptr[high])
+    used, code = compact(prefs.slot_item[slot_from:slot_to], len(prefs.items))
+    by_entry = {name: part[begin:end] for name in ("value", "shown") if (part := getattr(prefs, name)) is not None}
+    by_ballot = {name: part[first:last] for name in ("agent", "open") if (part := getattr(prefs, name)) is not None}
+    return Preferences.unchecked(
+        Vocabulary(prefs.items.take(used)),
+        prefs.indptr[first : last + 1] - begin,
+        code[prefs.item[begin:end]],
+        prefs.tier[begin:end],
+        prefs.weight[first:last],
+        **by_entry,
+        **by_ballot,
+        agents=prefs.agents,
+        instances=Vocabulary(prefs.instances[low:high]),
+        instance=(prefs.instance_of_ballot[first:last] - low).astype(np.int32),
+        slots=Slots(
+            prefs.slot_ptr[low : high + 1] - slot_from,
+            code[prefs.slot_item[slot_from:slot_to]],
+            prefs.entry_slot[begin:end] - slot_from,
+        ),
+        scale=prefs.scale,
+        said_form=prefs.said_form,
+        is_merged=prefs.is_merged,
+    )
+
+
+def _same(given: Any) -> Any:
+    return given
+
+
+# ---- what a worker does ----
+def _ranked(method: Method, prefs: Preferences, intervals: bool) -> Ranked:
+    ranking = method.rank(prefs)
+    return _reported(ranking, intervals)
+
+
+def _reported(ranking: Ranking, intervals: bool) -> Ranked:
+    known = ranking.uncertainty.known() if intervals else Uncertainty()
+    fit = None if ranking.fit is None else {name: ranking.fit[name] for name in ranking.fit}
+    return Ranked(
+        ranking.score,
+        known.low,
+        known.high,
+        dict(known.details),
+        (*ranking.notices, *known.warnings),
+        fit,
+        None if ranking.agents is None else dict(ranking.agents),
+    )
+
+
+# ---- a prior for all ----
+def _settled(method: Any, prefs: Preferences, chunks: Sequence[Any], executor: Executor) -> Method:
+    """Return the method with the prior that all chunks together choose, where it chooses one."""
+    if not isinstance(getattr(method, "prior", None), str):
+        return method  # type: ignore[no-any-return]
+    search: PriorSearch = method.prior_search(prefs)
+    searches = [executor.hold(_searching, method, chunk) for chunk in chunks]
+
+    def evidence(strength: float) -> float:
+        asked = [executor.submit(_evidence, one, strength) for one in searches]
+        return float(sum(executor.result(one) for one in asked))
+
+    return method.settled(*search.best(evidence=evidence))  # type: ignore[no-any-return]
+
+
+def _searching(method: Any, prefs: Preferences) -> PriorSearch:
+    return method.prior_search(prefs)  # type: ignore[no-any-return]
+
+
+def _evidence(search: PriorSearch, strength: float) -> float:
+    return log_evidence(search.fitted(strength))
+
+
+# ---- adherences for all ----
+def _learnt_jointly(
+    method: Any, prefs: Preferences, chunks: Sequence[Any], executor: Executor, intervals: bool
+) -> list[Ranked]:
+    assert prefs.agents is not None
+    known, labels = method.starting_adherences(prefs), prefs.agents.labels
+    parts = [executor.hold(_learning, method, chunk, labels) for chunk in chunks]
+
+    def ask(question: str, *args: Any) -> list[Any]:
+        futures = [executor.submit(_answer, part, question, args) for part in parts]
+        return [executor.result(future) for future in futures]
+
+    theta, has_converged = learn_adherence(ask, known)
+    by_agent = dict(zip(labels, (theta / largest_of(theta)).tolist(), strict=True))
+    futures = [executor.submit(_explained, method, part, theta, by_agent, has_converged, intervals) for part in parts]
+    return [executor.result(future) for future in futures]
+
+
+def _learning(method: Any, prefs: Preferences, labels: list[str]) -> Part:
+    number = {label: k for k, label in enumerate(labels)}
+    code = np.array([number[label] for label in prefs.agents or ()], np.int32)
+    agent = prefs.agent
+    assert agent is not None
+    return Part(method.solver_of(prefs), code[agent], len(labels))
+
+
+def _answer(part: Part, question: str, args: tuple[Any, ...]) -> Any:
+    return getattr(part, question)(*args)
+
+
+def _explained(
+    method: Any, part: Part, theta: Floats, by_agent: dict[str, float], has_converged: bool, intervals: bool
+) -> Ranked:
+    outcome = method.outcome_of(part.solver, part.solution(theta), by_agent, has_converged)
+    return _reported(method.ranking_of(part.solver.corpus.prefs, outcome), intervals)
+
+
+# ---- one ranking of all ----
+def _joined(method: Method, prefs: Preferences, found: list[Ranked], executor: Executor, seconds: float) -> Ranking:
+    low, high = (_end_to_end([getattr(one, name) for one in found]) for name in ("low", "high"))
+    details = {name: _end_to_end([one.details.get(name) for one in found]) for name in found[0].details}
+    known = {name: column for name, column in details.items() if column is not None}
+    agents: dict[str, float] = {}
+    for one in found:
+        agents |= one.agents or {}
+    return Ranking(
+        vocabulary=prefs.items,
+        slot_ptr=prefs.slot_ptr,
+        slot_item=prefs.slot_item,
+        score=np.concatenate([one.score for one in found]),
+        instances=prefs.instances,
+        agents=agents or None,
+        fit=_fit_of_all([one.fit for one in found if one.fit], float(prefs.weight.sum())),
+        notices=joined_notices([one.notices for one in found]),
+        method=method.name,
+        params=values_of(method),
+        seconds=seconds,
+        uncertainty=Uncertainty(low, high, known),
+        ran=f"{len(found)} chunks of instances on {executor.place}",
+    )
+
+
+def _end_to_end(columns: Sequence[AnyArray | None]) -> Any:
+    return (
+        None
+        if any(column is None for column in columns)
+        else np.concatenate([one for one in columns if one is not None])
+    )
+
+
+def _fit_of_all(fits: list[dict[str, float]], weight: float) -> dict[str, float] | None:
+    """Return the figures of all chunks together, those that can be told from the chunks."""
+    out: dict[str, float] = {}
+    for name in fits[0] if fits else ():
+        values = [fit[name] for fit in fits if name in fit]
+        if name in SUMMED:
+            out[name] = float(sum(values))
+        elif name in LARGEST:
+            out[name] = max(values)
+        elif len(set(values)) == 1:
+            out[name] = values[0]
+    if "total_distance" in out:
+        out["mean_distance"] = out["total_distance"] / weight if weight else 0.0
+        if "lower_bound" in out and out["total_distance"] > 0:
+            out["gap"] = max(out["total_distance"] - out["lower_bound"], 0.0) / out["total_distance"]
+    return out or None

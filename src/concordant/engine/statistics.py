@@ -1,0 +1,303 @@
+"""What is counted: each statistic from ballots in memory, and by one SQL text from tables of any size.
+
+A statistic is a name, its keys and sums, a function ``of`` from a batch of ballots to its tally, and ``sql``, a text
+that makes the same of the rows of a table. The SQL reads ``rows``, whose columns have the names of roles:
+
+- of pairs: the columns that say who met whom and how it ended, as texts (what they mean is settled on the few groups)
+- of ratings and ranks: ``instance``, ``ballot`` and ``item`` (texts), ``level`` (high is good) and ``weight``
+
+Rows of pairs, item counts and level histograms may be cut anywhere. The others compare the rows of a ballot with each
+other: a part must hold whole ballots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from concordant import views
+from concordant.engine.tallies import HALF_BITS, Sums, Tally
+from concordant.preferences import Preferences
+from concordant.types import AnyArray, Floats
+from concordant.vocabulary import Vocabulary
+
+LABELLED = {
+    "instance": "instance",
+    "agent": "agent",
+    "item": "item",
+    "first": "item",
+    "second": "item",
+    "level": "level",
+}
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One thing to count."""
+
+    name: str
+    keys: tuple[str, ...]
+    sums: tuple[str, ...]
+    sql: str
+    """The query, with ``{sums}`` where the sums stand; each is made exact by ``exact_sum``."""
+    terms: Mapping[str, str]
+    """What is added up for each of the sums, in SQL."""
+    of: Callable[..., Tally]
+    """Count a batch of ballots."""
+    has_whole_ballots: bool = False
+    """Whether the rows of a ballot must stand in one part."""
+
+    @property
+    def zero(self) -> Tally:
+        """The tally of no data."""
+        return Tally.zero(self.keys, self.domain, self.sums)
+
+    @property
+    def domain(self) -> dict[str, str]:
+        """The dictionary of every key that holds labels."""
+        return {name: LABELLED[name] for name in self.keys if name in LABELLED}
+
+    @property
+    def query(self) -> str:
+        """The whole SQL text: the keys, then three columns per sum."""
+        return self.sql.format(sums=", ".join(exact_sum(self.terms[name]) for name in self.sums))
+
+    def of_columns(self, columns: Sequence[Sequence[Any]]) -> Tally:
+        """Take what the query returned, column by column: texts (None for none), whole numbers and sums."""
+        keys: dict[str, AnyArray] = {}
+        labels: dict[str, Vocabulary] = {}
+        for name, column in zip(self.keys, columns, strict=False):
+            if name not in LABELLED:
+                keys[name] = np.asarray(column, np.int64)
+            elif isinstance(column, tuple) and len(column) == 2 and isinstance(column[1], Vocabulary):
+                keys[name], labels[name] = column
+            else:
+                texts = [text for text in dict.fromkeys(column) if text is not None]
+                code = {text: k for k, text in enumerate(texts)}
+                keys[name] = np.array([-1 if text is None else code[text] for text in column], np.int32)
+                labels[name] = Vocabulary(texts)
+        if "level" in labels:  # written by DuckDB: as Python writes it
+            labels["level"] = Vocabulary([repr(float(text)) for text in labels["level"]])
+        numbers = [np.asarray(column, np.float64) for column in columns[len(self.keys) :]]
+        sums = {name: Sums.of_halves(*numbers[3 * k : 3 * k + 3]) for k, name in enumerate(self.sums)}
+        return Tally(keys, self.domain, labels, sums)
+
+
+def exact_sum(term: str) -> str:
+    """Return the SQL of an exact sum as three columns: whole numbers, and the rest in units of 2^-26 and 2^-52."""
+    unit = 1 << HALF_BITS
+    rest = f"(({term}) - floor({term})) * {unit}.0"
+    whole, high = f"sum(floor({term})::BIGINT)", f"sum(floor({rest})::BIGINT)"
+    low = f"sum(floor(({rest} - floor({rest})) * {unit}.0)::BIGINT)"
+    carried = f"({high} + {low} // {unit})"
+    return f"({whole} + {carried} // {unit})::DOUBLE, ({carried} % {unit})::DOUBLE, ({low} % {unit})::DOUBLE"
+
+
+# ---- pairs ----
+def pair_counts(prefs: Preferences, weight: Sums | None = None) -> Tally:
+    """Count ballots of two items; ``weight`` are their exact weights, where floats would not do."""
+    keys: dict[str, AnyArray] = {}
+    labels = {"item": prefs.items}
+    if prefs.instances is not None and prefs.instance is not None:
+        keys["instance"], labels["instance"] = prefs.instance, prefs.instances
+    if prefs.agents is not None and prefs.agent is not None:
+        keys["agent"], labels["agent"] = prefs.agent, prefs.agents
+    keys |= {"first": prefs.item[0::2], "second": prefs.item[1::2]}
+    keys["tie"] = (prefs.tier[0::2] == prefs.tier[1::2]).astype(np.int8)
+    if prefs.shown is not None:
+        keys["shown"] = (prefs.shown[0::2] > prefs.shown[1::2]).astype(np.int8)
+    domain = {name: LABELLED[name] for name in keys if name in LABELLED}
+    return Tally(keys, domain, labels, {"weight": weight or Sums.of(prefs.weight)}).grouped()
+
+
+def undirected_ties(tally: Tally) -> Tally:
+    """Return pair counts, sorted, in which every tie names the item first that comes first in order."""
+    found = tally.sorted
+    is_turned = (found.keys["tie"] == 1) & (found.keys["first"] > found.keys["second"])
+    if not is_turned.any():
+        return found
+    first, second = found.keys["first"], found.keys["second"]
+    keys = dict(found.keys)
+    keys["first"], keys["second"] = np.where(is_turned, second, first), np.where(is_turned, first, second)
+    if "shown" in keys:
+        keys["shown"] = np.where(is_turned, 1 - keys["shown"], keys["shown"])
+    return Tally(keys, found.domain, found.labels, found.sums).grouped().sorted
+
+
+def preferences_of_pairs(tally: Tally, notes: tuple[str, ...] = ()) -> Preferences:
+    """Return pair counts as merged ballots, labels in order."""
+    found = undirected_ties(tally)
+    n = len(found)
+    tier = np.zeros(2 * n, np.int32)
+    tier[1::2] = found.keys["tie"] == 0
+    parts: dict[str, Any] = {}
+    for role in ("instance", "agent"):
+        if role in found.keys:
+            parts |= {role: found.keys[role], f"{role}s": found.labels[role]}
+    if "shown" in found.keys:
+        shown = np.stack([found.keys["shown"], 1 - found.keys["shown"]], 1)
+        parts["shown"] = shown.reshape(-1).astype(np.int32)
+    return Preferences(
+        found.labels["item"],
+        np.arange(0, 2 * n + 1, 2),
+        np.stack([found.keys["first"], found.keys["second"]], 1).reshape(-1),
+        tier,
+        weight=found.sums["weight"].value,
+        form="pairs",
+        is_merged=True,
+        notes=notes,
+        **parts,
+    )
+
+
+# ---- items and levels: every row on its own ----
+def _slots(prefs: Preferences) -> tuple[dict[str, AnyArray], dict[str, Vocabulary]]:
+    instances = Vocabulary([""]) if prefs.instances is None else prefs.instances
+    return {"instance": views.entry_instances(prefs), "item": prefs.item}, {"instance": instances, "item": prefs.items}
+
+
+def _tally(keys: dict[str, AnyArray], labels: dict[str, Vocabulary], **sums: AnyArray) -> Tally:
+    domain = {name: LABELLED[name] for name in keys if name in LABELLED}
+    return Tally(keys, domain, labels, {name: Sums.of(np.asarray(column)) for name, column in sums.items()}).grouped()
+
+
+def _count_items(prefs: Preferences) -> Tally:
+    return _tally(*_slots(prefs), weight=views.weight_of_entry(prefs))
+
+
+def levels_of(prefs: Preferences) -> Floats:
+    """Return how high every entry stands: its rating, minus its rank, or minus its position."""
+    if prefs.value is None:
+        return -views.positions(prefs)
+    return prefs.value if prefs.scale == "rating" else -prefs.value
+
+
+def _count_levels(prefs: Preferences) -> Tally:
+    keys, labels = _slots(prefs)
+    distinct, code = np.unique(levels_of(prefs) + 0.0, return_inverse=True)
+    keys["level"] = code.reshape(-1).astype(np.int32)
+    labels["level"] = Vocabulary([repr(value) for value in distinct.tolist()])
+    return _tally(keys, labels, weight=views.weight_of_entry(prefs))
+
+
+ITEM_COUNTS = Statistic(
+    *("item counts", ("instance", "item"), ("weight",)),
+    "SELECT instance, item, {sums} FROM rows GROUP BY instance, item",
+    {"weight": "weight"},
+    _count_items,
+)
+LEVELS = Statistic(
+    *("level histograms", ("instance", "item", "level"), ("weight",)),
+    "SELECT instance, item, level::VARCHAR, {sums} FROM rows GROUP BY instance, item, level",
+    {"weight": "weight"},
+    _count_levels,
+)
+
+
+# ---- places and net wins: rows of one ballot are compared ----
+PLACED = """WITH placed AS (
+    SELECT instance, ballot, item, level, weight,
+        rank() OVER (PARTITION BY instance, ballot ORDER BY level DESC) - 1 AS better,
+        rank() OVER (PARTITION BY instance, ballot ORDER BY level) - 1 AS worse,
+        count(*) OVER (PARTITION BY instance, ballot) AS size,
+        sum(level) OVER (PARTITION BY instance, ballot ORDER BY level, item
+            ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS total
+    FROM rows
+)"""
+
+
+def _beside(prefs: Preferences) -> tuple[Floats, Floats, Floats]:
+    """Return how many items of the ballot are better, worse and equal, for every entry."""
+    groups = views.tiers(prefs)
+    start, end = prefs.indptr[groups.ballot], prefs.indptr[groups.ballot + 1]
+    better, worse = (groups.ptr[:-1] - start)[groups.of_entry], (end - groups.ptr[1:])[groups.of_entry]
+    return better.astype(float), worse.astype(float), (groups.size - 1)[groups.of_entry].astype(float)
+
+
+def _count_positions(prefs: Preferences) -> Tally:
+    keys, labels = _slots(prefs)
+    better, worse, tied = _beside(prefs)
+    weight = views.weight_of_entry(prefs)
+    by_item = _tally(keys, labels, weight=weight, better=weight * better, worse=weight * worse, tied=weight * tied)
+    none = np.zeros(prefs.n_ballots)
+    instances = prefs.instance_of_ballot
+    ballots = {"instance": instances, "item": np.full(len(instances), -1, np.int32)}
+    return by_item.merge(_tally(ballots, labels, weight=prefs.weight, better=none, worse=none, tied=none))
+
+
+def _count_net_wins(prefs: Preferences) -> Tally:
+    keys, labels = _slots(prefs)
+    better, worse, _ = _beside(prefs)
+    level, weight, ballot = levels_of(prefs), views.weight_of_entry(prefs), views.ballot_of_entry(prefs)
+    total = np.bincount(ballot, level, prefs.n_ballots)[ballot]
+    size = np.diff(prefs.indptr)[ballot]
+    return _tally(
+        *(keys, labels),
+        net=weight * (size * level - total),
+        total=weight * level * (worse - better),
+        won=weight * (worse > 0),
+        lost=weight * (better > 0),
+    )
+
+
+POSITIONS = Statistic(
+    *("positional sums", ("instance", "item"), ("weight", "better", "worse", "tied")),
+    PLACED
+    + """, counted AS (
+    SELECT instance, item, weight, better, worse, size - better - worse - 1 AS tied FROM placed
+    UNION ALL
+    SELECT instance, NULL, any_value(weight), 0, 0, 0 FROM placed GROUP BY instance, ballot
+)
+SELECT instance, item, {sums} FROM counted GROUP BY instance, item""",
+    {"weight": "weight", "better": "weight * better", "worse": "weight * worse", "tied": "weight * tied"},
+    _count_positions,
+    True,
+)
+NET_WINS = Statistic(
+    *("net wins", ("instance", "item"), ("net", "total", "won", "lost")),
+    PLACED + "\nSELECT instance, item, {sums} FROM placed GROUP BY instance, item",
+    {
+        "net": "weight * (size * level - total)",
+        "total": "weight * level * (worse - better)",
+        "won": "weight * (worse > 0)::INT",
+        "lost": "weight * (better > 0)::INT",
+    },
+    _count_net_wins,
+    True,
+)
+
+
+# ---- Lehmer codes over a given order of the items ----
+def _count_lehmer(prefs: Preferences, reference: Vocabulary) -> Tally:
+    """Count, for every item, ballots by how many earlier ones of the reference stand behind it, ties in or out."""
+    place = reference.codes(prefs.items.labels)
+    first, second, same = next(views.pairs_of_entries(prefs, at_once=np.inf))
+    behind, beside = (np.zeros(len(prefs.item), np.int64) for _ in range(2))
+    spot = place[prefs.item]
+    # The better entry of a pair has an earlier one behind it; of a tie, the one that is later in the reference has.
+    np.add.at(behind, first[~same], spot[second[~same]] < spot[first[~same]])
+    later = np.where(spot[first[same]] > spot[second[same]], first[same], second[same])
+    np.add.at(beside, later, 1)
+    keys, labels = _slots(prefs)
+    return _tally({**keys, "least": behind, "most": behind + beside}, labels, weight=views.weight_of_entry(prefs))
+
+
+LEHMER = Statistic(
+    *("Lehmer coordinates", ("instance", "item", "least", "most"), ("weight",)),
+    """WITH coordinate AS (
+    SELECT a.instance, a.ballot, a.item, any_value(a.weight) AS weight,
+        count(*) FILTER (WHERE b.place < a.place AND b.level < a.level) AS least,
+        count(*) FILTER (WHERE b.place < a.place AND b.level <= a.level) AS most
+    FROM rows a JOIN rows b ON a.instance = b.instance AND a.ballot = b.ballot
+    GROUP BY a.instance, a.ballot, a.item
+)
+SELECT instance, item, least, most, {sums} FROM coordinate GROUP BY instance, item, least, most""",
+    {"weight": "weight"},
+    _count_lehmer,
+    True,
+)
+
+OF_ROWS = {one.name: one for one in (ITEM_COUNTS, LEVELS, POSITIONS, NET_WINS, LEHMER)}

@@ -1,0 +1,280 @@
+"""Sums by keys that merge exactly: the same numbers, bit by bit, however the data were cut into parts.
+
+A tally is a small table. Its keys are columns of codes: labels (items, agents, instances, levels), each with a
+dictionary, or plain whole numbers. Its sums are kept as whole numbers: a sum of floats depends on the order of its
+terms, a sum of integers does not. So a term x is added as floor(x) and as the rest in units of 2^-52, which loses
+nothing of a number from 1 up (and at most 2^-53 of a smaller one).
+
+Merging brings the dictionaries of the parts under one, adds the sums of equal keys, and costs a sort of the rows.
+``sorted`` puts labels and rows in order, after which two tallies of the same data are equal arrays.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from concordant.errors import FormatError
+from concordant.merging import rows_as_scalars
+from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
+from concordant.vocabulary import Vocabulary, join_vocabularies
+
+UNIT_BITS = 52
+HALF_BITS = 26
+UNIT = 1 << UNIT_BITS
+HALF = (1 << HALF_BITS) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Exact sums: ``whole`` + ``part`` x 2^-52 with 0 <= part < 2^52; no ``part`` where all of it is 0."""
+
+    whole: Int64s
+    part: Int64s | None = None
+
+    @classmethod
+    def of(cls, numbers: AnyArray) -> Sums:
+        """Take numbers apart, each as a sum of its own."""
+        if numbers.dtype.kind in "iub":
+            return cls(np.asarray(numbers, np.int64))
+        whole = np.floor(numbers)
+        part = ((numbers - whole) * UNIT).astype(np.int64)
+        # What is just below a whole number may round up to it.
+        full = part >= UNIT
+        return cls(whole.astype(np.int64) + full, np.where(full, 0, part) if part.any() else None)
+
+    @classmethod
+    def of_halves(cls, whole: Floats, high: Floats, low: Floats) -> Sums:
+        """Put together what a query summed apart: whole numbers, and the rest in units of 2^-26 and of 2^-52."""
+        high_units, low_units = high.astype(np.int64), low.astype(np.int64)
+        high_units = high_units + (low_units >> HALF_BITS)
+        part = ((high_units & HALF) << HALF_BITS) | (low_units & HALF)
+        return cls(whole.astype(np.int64) + (high_units >> HALF_BITS), part if part.any() else None)
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+    @property
+    def value(self) -> Floats:
+        """The sums as floats, rounded once."""
+        if self.part is None:
+            return self.whole.astype(np.float64)
+        return self.whole + self.part / UNIT
+
+    def take(self, rows: AnyArray) -> Sums:
+        """Return some of the sums."""
+        return Sums(self.whole[rows], None if self.part is None else self.part[rows])
+
+    def by(self, group: Int64s, size: int) -> Sums:
+        """Add up the sums of each group."""
+        whole = _added(group, self.whole, size)
+        if self.part is None:
+            return Sums(whole)
+        high, low = _added(group, self.part >> HALF_BITS, size), _added(group, self.part & HALF, size)
+        high = high + (low >> HALF_BITS)
+        part = ((high & HALF) << HALF_BITS) | (low & HALF)
+        return Sums(whole + (high >> HALF_BITS), part if part.any() else None)
+
+
+def _added(group: Int64s, numbers: Int64s, size: int) -> Int64s:
+    found = np.zeros(size, np.int64)
+    np.add.at(found, group, numbers)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Sums by keys.
+
+    ``keys``: codes by column, -1 where a row stands for no label in particular. ``domain``: which dictionary the codes
+    of a column come from, for the columns that hold labels. ``labels``: the dictionaries. ``sums``: by name.
+    """
+
+    keys: Mapping[str, AnyArray]
+    domain: Mapping[str, str]
+    labels: Mapping[str, Vocabulary]
+    sums: Mapping[str, Sums]
+
+    @classmethod
+    def zero(cls, keys: Sequence[str], domain: Mapping[str, str], sums: Sequence[str]) -> Tally:
+        """Return the tally of no data."""
+        none = np.zeros(0, np.int64)
+        labels = {name: Vocabulary([]) for name in domain.values()}
+        return cls(dict.fromkeys(keys, none), dict(domain), labels, {name: Sums(none) for name in sums})
+
+    def __len__(self) -> int:
+        return len(next(iter(self.keys.values())))
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its arrays take."""
+        held = [*self.keys.values(), *(one.whole for one in self.sums.values())]
+        held += [one.part for one in self.sums.values() if one.part is not None]
+        return sum(array.nbytes for array in held)
+
+    def merge(self, *others: Tally) -> Tally:
+        """Return the tally of this data and that of the others together."""
+        parts = [part for part in (self, *others) if len(part)]
+        if len(parts) < 2:
+            return parts[0] if parts else self
+        grown = Growing(sum(map(len, parts)))
+        for part in parts:
+            grown.add(part)
+        return grown.done().grouped()
+
+    def grouped(self) -> Tally:
+        """Return the same with one row per key."""
+        if not len(self):
+            return self
+        scalars = rows_as_scalars(np.stack([np.asarray(column, np.int64) for column in self.keys.values()], 1))
+        _, first, group = np.unique(scalars, return_index=True, return_inverse=True)
+        if len(first) == len(scalars):
+            return self
+        keys = {name: column[first] for name, column in self.keys.items()}
+        sums = {name: one.by(group.reshape(-1), len(first)) for name, one in self.sums.items()}
+        return Tally(keys, self.domain, self.labels, sums)
+
+    @cached_property
+    def sorted(self) -> Tally:
+        """The same with labels in use only, these and the rows in order: equal data have equal arrays here."""
+        labels, keys = {}, dict(self.keys)
+        for domain in dict.fromkeys(self.domain.values()):
+            columns = [name for name, one in self.domain.items() if one == domain]
+            vocabulary = self.labels[domain]
+            is_used = np.zeros(len(vocabulary) + 1, bool)
+            for name in columns:
+                is_used[self.keys[name]] = True
+            new, labels[domain] = _in_order(vocabulary, is_used[:-1])
+            keys |= {name: new[self.keys[name]] for name in columns}
+        order = np.lexsort(list(keys.values())[::-1])
+        keys = {name: column[order] for name, column in keys.items()}
+        return Tally(keys, self.domain, labels, {name: one.take(order) for name, one in self.sums.items()})
+
+    def only(self, rows: Bools) -> Tally:
+        """Return some of the rows."""
+        keys = {name: column[rows] for name, column in self.keys.items()}
+        return Tally(keys, self.domain, self.labels, {name: one.take(rows) for name, one in self.sums.items()})
+
+    # ---- as bytes ----
+    def to_npz(self) -> bytes:
+        """Return the tally as the content of an npz file: arrays only, no pickle."""
+        arrays: dict[str, AnyArray] = {f"key {name}": column for name, column in self.keys.items()}
+        for name, domain in self.domain.items():
+            arrays[f"domain {name}"] = np.frombuffer(domain.encode(), np.uint8)
+        for name, vocabulary in self.labels.items():
+            arrays[f"ends {name}"], arrays[f"text {name}"] = _spelled(vocabulary)
+        for name, one in self.sums.items():
+            arrays[f"whole {name}"] = one.whole
+            if one.part is not None:
+                arrays[f"part {name}"] = one.part
+        content = io.BytesIO()
+        np.savez(content, **arrays)  # type: ignore[arg-type]
+        return content.getvalue()
+
+    @classmethod
+    def from_npz(cls, content: bytes) -> Tally:
+        """Read what ``to_npz`` wrote."""
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as found:
+                arrays: dict[str, dict[str, AnyArray]] = {kind: {} for kind in _KINDS}
+                for name in found.files:
+                    kind, _, rest = name.partition(" ")
+                    arrays[kind][rest] = found[name]
+        except (ValueError, KeyError, OSError, EOFError) as problem:
+            raise FormatError(f"this is no tally ({problem}): count again.") from None
+        texts = arrays["text"]
+        labels = {name: _read_labels(ends, texts[name]) for name, ends in arrays["ends"].items()}
+        domain = {name: text.tobytes().decode() for name, text in arrays["domain"].items()}
+        sums = {name: Sums(whole, arrays["part"].get(name)) for name, whole in arrays["whole"].items()}
+        return cls(arrays["key"], domain, labels, sums)
+
+
+_KINDS = ("key", "domain", "ends", "text", "whole", "part")
+
+
+class Growing:
+    """A tally that pieces are added to, none of which has a key in common with another: nothing is sorted.
+
+    There is ``room`` for so many rows, made at the start: what is never filled costs nothing, and there are never two
+    of a column.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.room, self.size = room, 0
+        self._domain: Mapping[str, str] = {}
+        self._labels: dict[str, Vocabulary] = {}
+        self._keys: dict[str, AnyArray] = {}
+        self._sums: dict[str, list[Int64s | None]] = {}
+
+    def add(self, piece: Tally) -> None:
+        """Add a piece."""
+        here = slice(self.size, self.size + len(piece))
+        self._domain = piece.domain
+        new: dict[str, Int32s | None] = {}
+        for domain, vocabulary in piece.labels.items():
+            known = self._labels.setdefault(domain, vocabulary)
+            new[domain] = None
+            if known is not vocabulary:
+                (_, new[domain]), self._labels[domain] = join_vocabularies([known, vocabulary])  # known codes stay
+        for name, column in piece.keys.items():
+            code = new.get(piece.domain.get(name, ""))
+            self._column(name, column.dtype)[here] = column if code is None else code[column]
+        for name, one in piece.sums.items():
+            held = self._sums.setdefault(name, [np.empty(self.room, np.int64), None])
+            for k, numbers in enumerate((one.whole, one.part)):
+                if numbers is not None:
+                    if held[k] is None:
+                        held[k] = np.zeros(self.room, np.int64)
+                    held[k][here] = numbers  # type: ignore[index]
+        self.size = here.stop
+
+    def _column(self, name: str, dtype: np.dtype[Any]) -> AnyArray:
+        known = self._keys.get(name)
+        if known is None or not np.can_cast(dtype, known.dtype):
+            wider = np.empty(self.room, dtype)
+            wider[: self.size] = 0 if known is None else known[: self.size]
+            self._keys[name] = known = wider
+        return known
+
+    def done(self) -> Tally:
+        """Return the whole."""
+        sums = {}
+        for name, (whole, part) in self._sums.items():
+            assert whole is not None
+            sums[name] = Sums(whole[: self.size], None if part is None else part[: self.size])
+        return Tally({name: one[: self.size] for name, one in self._keys.items()}, self._domain, self._labels, sums)
+
+
+def merge_all(tallies: Sequence[Tally]) -> Tally:
+    """Return the tally of all data."""
+    return tallies[0].merge(*tallies[1:])
+
+
+def _in_order(vocabulary: Vocabulary, is_used: Bools) -> tuple[Int32s, Vocabulary]:
+    """Return the place of every label among those in use, sorted, last that of none (-1); and these labels."""
+    used = np.flatnonzero(is_used)
+    texts = vocabulary.take(used)
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    new = np.full(len(vocabulary) + 1, -1, np.int32)
+    new[used[order]] = np.arange(len(used), dtype=np.int32)
+    return new, Vocabulary([texts[k] for k in order])
+
+
+def _spelled(vocabulary: Vocabulary) -> tuple[Int64s, AnyArray]:
+    if vocabulary.spelling is not None:
+        return vocabulary.spelling
+    texts = [label.encode("utf-8", "surrogatepass") for label in vocabulary.labels]
+    ends = np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64)
+    return ends, np.frombuffer(b"".join(texts), np.uint8)
+
+
+def _read_labels(ends: Int64s, text: AnyArray) -> Vocabulary:
+    raw = text.tobytes()
+    bounds = ends.tolist()
+    return Vocabulary([raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)])

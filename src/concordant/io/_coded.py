@@ -1,0 +1,118 @@
+"""Pairs of a large table counted agent by agent: labels are numbered first, and whole numbers are grouped.
+
+With agents kept apart there are nearly as many groups as rows, so that a table of groups with their texts would be
+larger than the file. Here DuckDB makes a dictionary of every column, then of every row one whole number (agent, then
+the others) in a table that it may spill, and counts equal numbers for some agents at a time. A range of agents is
+small, has no key in common with the others, and becomes a piece of the tally at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from concordant.engine.statistics import exact_sum
+from concordant.errors import InputError
+from concordant.io._duckdb import DuckTable, connect
+from concordant.io._reduce import ReducedTable
+from concordant.reading import Options
+from concordant.roles import Plan
+from concordant.types import Int32s
+from concordant.vocabulary import Coded, Vocabulary, coded_of_stream
+
+LARGE = 64 << 20  # bytes of a file from which numbering pays
+ROWS_AT_ONCE = 2_000_000
+SHARE = 0.25  # of the memory allowed goes to DuckDB, the rest to what is counted
+MOST_KEYS = 1 << 62
+
+
+class Piece(ReducedTable):
+    """The groups of some agents."""
+
+    def __init__(
+        self, table: DuckTable, plan: Plan, options: Options, texts: dict[str, Coded], sums: dict[str, Any]
+    ) -> None:
+        self._given = texts, [*texts, *(sums[name] for name in ("whole", "high", "low", "numbers", "least", "rows"))]
+        super().__init__(table, plan, options)
+
+    def _reduce(self, only_good: bool = False) -> list[Any]:
+        return self._given[1]
+
+    def _keyed(self) -> dict[str, Coded]:
+        return self._given[0]
+
+
+def pieces(table: DuckTable, plan: Plan, options: Options) -> Iterator[Piece]:
+    """Go through the groups of a table of pairs with agents, some agents at a time."""
+    import duckdb
+
+    role_of = {name: role for role, name in plan.column.items() if role != "weight"}
+    names = sorted(role_of, key=lambda name: role_of[name] != "agent")  # agents first, else in their order
+    with connect(table.path(), share=SHARE) as connection:
+        try:
+            dictionaries = [_number(connection, table, name, k) for k, name in enumerate(names)]
+            sizes = [len(new) for new, _ in dictionaries]
+            rows, ranges = _cut(connection, table, names, sizes, plan.column.get("weight"))
+            for low, high in ranges:
+                found = _count(connection, low, high)
+                texts, key = {}, found.pop("k")
+                for (new, vocabulary), name, size in reversed(list(zip(dictionaries, names, sizes, strict=True))):
+                    texts[name] = (new[key % size], vocabulary)
+                    key //= size
+                if len(found["rows"]):
+                    piece = Piece(table, plan, options, {name: texts[name] for name in names}, found)
+                    piece.room = rows
+                    yield piece
+        except (duckdb.Error, RuntimeError) as error:
+            raise table.explained(connection, error) from None
+
+
+def _number(connection: Any, table: DuckTable, name: str, k: int) -> tuple[Int32s, Vocabulary]:
+    """Make the dictionary of a column, codes from 1 up, 0 for what is missing: (our code of each, labels)."""
+    connection.execute(
+        f"CREATE TEMP TABLE d{k} AS SELECT x, row_number() OVER (ORDER BY x) AS code "
+        f"FROM (SELECT DISTINCT {table.text_of(name)} AS x FROM {table.scan()}) WHERE x IS NOT NULL"
+    )
+    (parts,) = DuckTable.stream(table, connection, lambda: f"SELECT x FROM d{k} ORDER BY code")
+    codes, vocabulary = coded_of_stream(parts)
+    return np.concatenate([[-1], codes]).astype(np.int32), vocabulary
+
+
+def _cut(
+    connection: Any, table: DuckTable, names: list[str], sizes: list[int], weight: str | None
+) -> tuple[int, Iterator[tuple[int, int]]]:
+    """Number the rows, count them, and cut the numbers into ranges of whole agents."""
+    span = 1
+    for size in sizes:
+        span *= size
+    if span > MOST_KEYS:
+        raise InputError(f"{table.name}: there are too many agents and items to count them apart: leave out agent=.")
+    key = "0"
+    for k, size in enumerate(sizes):
+        key = f"({key} * {size} + coalesce(d{k}.code, 0))"
+    joins = " ".join(f"LEFT JOIN d{k} ON d{k}.x = t.k{k}" for k in range(len(names)))
+    texts = ", ".join(f"{table.text_of(name)} AS k{k}" for k, name in enumerate(names))
+    own, kept = ("", "") if weight is None else (f", {table.number_of(weight)} AS w", ", t.w")
+    rows_read = f"(SELECT {texts}{own} FROM {table.scan()}) t"
+    connection.execute(f"CREATE TEMP TABLE numbered AS SELECT {key}::BIGINT AS k{kept} FROM {rows_read} {joins}")
+    for k in range(len(names)):
+        connection.execute(f"DROP TABLE d{k}")
+    rows = int(connection.execute("SELECT count(*) FROM numbered").fetchone()[0])
+    per_agent = span // sizes[0]
+    parts = max(1, min(sizes[0], -(-rows // ROWS_AT_ONCE)))
+    return rows, pairwise([per_agent * (sizes[0] * p // parts) for p in range(parts + 1)])
+
+
+def _count(connection: Any, low: int, high: int) -> dict[str, Any]:
+    """Count the equal numbers of a range."""
+    has_weight = any(row[0] == "w" for row in connection.execute("DESCRIBE numbered").fetchall())
+    sums = "count(*)::DOUBLE, 0::DOUBLE, 0::DOUBLE, count(*)::DOUBLE, 0::DOUBLE"
+    if has_weight:
+        usable = "CASE WHEN w >= 0 AND w < 1e15 THEN w END"
+        sums = f"{exact_sum(usable)}, count({usable})::DOUBLE, coalesce(min(w), 0)"
+    query = f"SELECT k, {sums}, count(*)::DOUBLE FROM numbered WHERE k >= {low} AND k < {high} GROUP BY k ORDER BY k"
+    found = connection.execute(query).fetchnumpy()
+    return dict(zip(("k", "whole", "high", "low", "numbers", "least", "rows"), found.values(), strict=True))

@@ -1,0 +1,255 @@
+"""Many files as one table of any size: each is reduced to its counts, and the counts are merged.
+
+A file is worked on by DuckDB within bounded memory and leaves a tally, so that what is held grows with the different
+things said and not with how often they were said. Files are parts: they may be reduced here, by processes or on a
+cluster, with the same counts bit by bit.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from glob import glob, has_magic
+from typing import Any
+
+from concordant import memory
+from concordant.engine.executors import Executor, Processes, Serial, running_on
+from concordant.engine.statistics import pair_counts, preferences_of_pairs
+from concordant.engine.tallies import Growing, Tally, merge_all
+from concordant.errors import ConcordantError, FormatError, InputError
+from concordant.io import _coded
+from concordant.io._duckdb import CsvTable, DuckTable
+from concordant.io._formats import named, recognise
+from concordant.io._reduce import LONGEST_LINE, ReducedTable
+from concordant.io._source import Source
+from concordant.preferences import Preferences
+from concordant.reading import Options
+from concordant.roles import Plan, plan_columns
+from concordant.tables import Table, parts_of_table
+
+BIG = 256 << 20  # bytes from which files are reduced without being asked
+MOST_NOTES = 12
+
+Watch = Callable[[int, int, int, float], None]  # (files done, files, rows, seconds)
+
+
+def expand(path: Any) -> list[Any]:
+    """Return the files that are meant by names, patterns (``votes/*.parquet``) and folders, in order."""
+    found: list[Any] = []
+    for one in path if isinstance(path, (list, tuple)) else [path]:
+        if not isinstance(one, (str, os.PathLike)) or os.path.isfile(one):
+            found.append(one)
+            continue
+        name = os.fspath(one)
+        if os.path.isdir(name):
+            inside = sorted(entry.path for entry in os.scandir(name) if _is_data(entry))
+            if not inside:
+                raise FormatError("the folder holds no files: name another.", path=name)
+            found += inside
+        elif has_magic(name):
+            matching = sorted(file for file in glob(name, recursive=True) if os.path.isfile(file))
+            if not matching:
+                raise FormatError("no file matches this pattern: check it.", path=name)
+            found += matching
+        else:
+            found.append(one)
+    return found
+
+
+def _is_data(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file() and not entry.name.startswith((".", "_"))
+
+
+def is_pattern(path: Any) -> bool:
+    """Say whether a folder or a pattern is named, which stands for files."""
+    names = path if isinstance(path, (list, tuple)) else [path]
+    texts = [os.fspath(one) for one in names if isinstance(one, (str, os.PathLike))]
+    return any(os.path.isdir(one) or (has_magic(one) and not os.path.exists(one)) for one in texts)
+
+
+def is_big(paths: Sequence[Any]) -> bool:
+    """Say whether files are so large that they had better be reduced."""
+    return (
+        sum(os.path.getsize(one) for one in paths if isinstance(one, (str, os.PathLike)) and os.path.isfile(one)) > BIG
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """What was counted of some files."""
+
+    tally: Tally | None
+    rows: int
+    columns: tuple[tuple[str, str], ...]
+    """Role and name of the columns that were read; files must agree."""
+    name: str
+    about: str
+    notes: tuple[str, ...] = ()
+    files: int = 1
+    bad: tuple[str, ...] = ()
+    """What is wrong with the files that were left out."""
+
+
+def merge_counted(parts: list[Counted]) -> Counted:
+    """Add up what was counted of several files."""
+    good = [part for part in parts if part.tally is not None]
+    bad = tuple(sentence for part in parts for sentence in part.bad)
+    if not good:
+        return replace(parts[0], bad=bad)
+    first = good[0]
+    for other in good[1:]:
+        if other.columns != first.columns:
+            raise FormatError(
+                f"the columns ({_listed(other)}) are not those of {first.name} ({_listed(first)}): name them alike, or "
+                "read the files one by one.",
+                path=other.name,
+            )
+    notes = tuple(dict.fromkeys(note for part in good for note in part.notes))
+    return Counted(
+        merge_all([part.tally for part in good if part.tally is not None]),
+        sum(part.rows for part in good),
+        first.columns,
+        first.name,
+        first.about,
+        notes,
+        sum(part.files for part in good),
+        bad,
+    )
+
+
+def _listed(part: Counted) -> str:
+    return ", ".join(f"{role} {name!r}" for role, name in part.columns)
+
+
+def count_pairs(path: Any, options: Options, limit: str | None) -> Counted:
+    """Count the pairs of one file; a task for an executor."""
+    try:
+        with memory.limited(limit), Source(path, options) as source:
+            table = open_table(source, options)
+            return counted_pairs(table, plan_columns(table, options), options)
+    except (ConcordantError, OSError) as problem:
+        if not options.skip_bad_files:
+            raise
+        return Counted(None, 0, (), str(path), "", files=0, bad=(str(problem),))
+
+
+def open_table(source: Source, options: Options) -> Table:
+    """Open a file as a table, refusing what is none."""
+    from concordant.io.table import open_table
+
+    kind = named(options.format) if options.format is not None else recognise(source)
+    if not kind.is_table:
+        raise source.error(f"this looks like {kind.name}, and only tables can be reduced: read it without reduce.")
+    return open_table(source, replace(options, format=kind.name))
+
+
+def counted_pairs(table: Table, plan: Plan, options: Options) -> Counted:
+    """Count the pairs of a table, by DuckDB where it can."""
+    if "time" in plan.column:
+        raise InputError("merge and reduce forget the order of events: leave out time=, or read the table as it is.")
+    if plan.layout != "pairs":
+        raise table.error(-1, f"the rows are {plan.layout}, and only pairs can be reduced to counts: leave out reduce.")
+    plan, forgotten = _without_agents(plan, options)
+    columns = tuple(sorted(plan.column.items()))
+    if not isinstance(table, DuckTable):
+        prefs = Preferences.of_parts(parts_of_table(table, options, plan))
+        return Counted(pair_counts(prefs), prefs.n_ballots, columns, table.name, plan.describe(), prefs.notes[1:])
+    if isinstance(table, CsvTable):
+        table.longest_line = LONGEST_LINE
+    grown: Growing | None = None
+    rows, notes = 0, [*forgotten]
+    for piece in _pieces(table, plan, options):
+        parts = parts_of_table(piece, options, piece.plan)
+        prefs = Preferences.of_parts(parts)
+        tally = pair_counts(prefs, piece.weights_of(prefs.weight))
+        grown = grown or Growing(piece.room or len(tally))
+        grown.add(tally)
+        rows += piece.rows
+        notes += parts["notes"][1:]
+    told = tuple(dict.fromkeys(notes))
+    assert grown is not None
+    return Counted(grown.done(), rows, columns, table.name, plan.describe(), told)
+
+
+def _pieces(table: DuckTable, plan: Plan, options: Options) -> Any:
+    is_large = os.path.getsize(table.path()) >= _coded.LARGE
+    return (
+        _coded.pieces(table, plan, options)
+        if is_large and "agent" in plan.column
+        else [ReducedTable(table, plan, options)]
+    )
+
+
+def _without_agents(plan: Plan, options: Options) -> tuple[Plan, list[str]]:
+    """Forget agents that nobody asked to keep."""
+    if "agent" not in plan.column or options.roles.get("agent") is not None:
+        return plan, []
+    note = f"agents ({plan.column['agent']}) are forgotten: say agent= to keep them apart"
+    return plan.without("agent"), [note]
+
+
+def count_files(
+    paths: Sequence[Any], options: Options, executor: Executor, task: Any = count_pairs, watch: Watch | None = None
+) -> Counted:
+    """Count all files on an executor; the counts are merged by its workers."""
+    if isinstance(executor, Serial):
+        return _count_here(paths, options, task, watch)
+    start, rows = time.perf_counter(), 0
+    limit, plain = _share_of_limit(options.memory_limit, executor), replace(options, cluster=None)
+    held = [executor.hold(task, path, plain, limit) for path in map(_absolute, paths)]
+    counts = [executor.submit(_rows_of, one) for one in held]
+    for done, count in enumerate(executor.completed(counts), 1):
+        rows += executor.result(count)
+        if watch is not None:
+            watch(done, len(held), rows, time.perf_counter() - start)
+    return executor.reduce(merge_counted, held)
+
+
+def _rows_of(counted: Counted) -> int:
+    return counted.rows
+
+
+def _count_here(paths: Sequence[Any], options: Options, task: Any, watch: Watch | None) -> Counted:
+    """Count file by file in this process, keeping one tally."""
+    start, rows = time.perf_counter(), 0
+    found: Counted | None = None
+    for done, path in enumerate(paths, 1):
+        one = task(path, options, options.memory_limit)
+        rows += one.rows
+        found = one if found is None else merge_counted([found, one])
+        if watch is not None:
+            watch(done, len(paths), rows, time.perf_counter() - start)
+    assert found is not None
+    return found
+
+
+def _absolute(path: Any) -> Any:
+    if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
+        raise InputError("Standard input and open files stay in this process: name files, or leave out the workers.")
+    return os.path.abspath(path)
+
+
+def _share_of_limit(limit: str | None, executor: Executor) -> str | None:
+    """Divide the memory among the processes of this machine; a worker of a cluster has its own."""
+    if limit is None or not isinstance(executor, Processes):
+        return limit
+    with memory.limited(limit):
+        return str(memory.allowance() // executor.workers)
+
+
+def read_reduced(paths: Sequence[Any], options: Options, watch: Watch | None = None) -> Preferences:
+    """Read files of pairs as their counts, where the options say."""
+    with running_on(options.workers, options.cluster) as executor:
+        return preferences_of(count_files(paths, options, executor, watch=watch))
+
+
+def preferences_of(counted: Counted) -> Preferences:
+    """Return counts of pairs as merged preferences, with notes on what was read."""
+    if counted.tally is None:
+        raise InputError(f"No file could be read; the first: {counted.bad[0]}")
+    more = f" and {counted.files - 1} more" if counted.files > 1 else ""
+    read = f"{counted.name}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
+    left = [f"left out a file: {sentence}" for sentence in counted.bad[:MOST_NOTES]]
+    return preferences_of_pairs(counted.tally, (read, *counted.notes[:MOST_NOTES], *left))

@@ -1,0 +1,193 @@
+"""Files of any size to a ranking: reduced to counts where the method allows it, read as they are where not.
+
+Files are reduced where somebody says how to work (reduce, workers, a cluster, a limit of memory), names a folder or a
+pattern, or where they are large; else they are read as ever. What was done is said in the notes and in ``ranking.ran``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from concordant import api, memory
+from concordant.engine.executors import Executor, Serial, running_on
+from concordant.engine.instances import rank_apart
+from concordant.engine.reduced import rank_sums, statistic_for
+from concordant.engine.statistics import Statistic
+from concordant.engine.tallies import Tally
+from concordant.errors import InputError
+from concordant.io import _many, _rows
+from concordant.io._duckdb import DuckTable
+from concordant.io._formats import named, recognise
+from concordant.io._source import Source
+from concordant.method import Method
+from concordant.preferences import Preferences
+from concordant.ranking import Notice, Ranking
+from concordant.reading import PREFERENCES, Options
+from concordant.roles import Plan, plan_columns
+
+HOW = ("reduce", "workers", "cluster", "memory_limit", "skip_bad_files")  # options that ask for a reduction
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """What was made of files: preferences, or the sums that a method needs."""
+
+    path: Any
+    reading: Mapping[str, Any]
+    prefs: Preferences | None
+    notes: tuple[str, ...]
+    counted: str = ""
+    """How files were reduced; empty where they were read as they are."""
+    sums: tuple[Tally, Statistic, str] | None = None
+    choice: api.Default = field(default=api.DEFAULTS[-1])
+
+    def rank(self, method: Method, min_ballots: float | None = None) -> Ranking:
+        """Rank by a method, on the workers where there are any."""
+        if self.sums is not None:
+            tally, statistic, form = self.sums
+            if statistic_for(method) is statistic and min_ballots is None:
+                return replace(rank_sums(method, tally, form), ran=self.counted)
+            plain = {name: value for name, value in self.reading.items() if name not in HOW}
+            return replace(self, sums=None, prefs=_read(self.path, plain), counted="").rank(method, min_ballots)
+        assert self.prefs is not None
+        prefs = self.prefs if min_ballots is None else self.prefs.min_ballots(min_ballots)
+        limit = self.reading.get("memory_limit")
+        with memory.limited(limit), running_on(self.reading.get("workers"), self.reading.get("cluster")) as executor:
+            ranking = rank_apart(method, prefs, executor)
+        told = () if min_ballots is None else (Notice("few-ballots", prefs.notes[-1]),)
+        ran = "; ".join(filter(None, [self.counted, ranking.ran]))
+        return replace(ranking, ran=ran, notices=(*told, *ranking.notices))
+
+
+def asks_for_counts(path: Any, reading: Mapping[str, Any]) -> bool:
+    """Say whether files should be reduced if they can be: somebody asks for it, or they are many or large."""
+    return any(reading.get(name) for name in HOW) or _many.is_pattern(path) or _many.is_big(_many.expand(path))
+
+
+def gather_files(
+    path: Any, reading: Mapping[str, Any], method: Method | None = None, watch: _many.Watch | None = None
+) -> Gathered:
+    """Read or reduce files, as the method (None: the one that fits) allows."""
+    options, paths = Options.of(PREFERENCES, reading), _many.expand(path)
+    if paths and asks_for_counts(path, reading):
+        with memory.limited(options.memory_limit), running_on(options.workers, options.cluster) as executor:
+            found = _reduced(path, paths, reading, options, method, executor, watch)
+        if found is not None:
+            return found
+        if options.reduce:
+            return _of_preferences(path, reading, _many.read_reduced(paths, options), "")  # says why it cannot
+    plain = {name: value for name, value in reading.items() if name not in HOW or name == "memory_limit"}
+    return _of_preferences(path, reading, _read(paths if len(paths) > 1 else paths[0], plain), "")
+
+
+def _read(path: Any, reading: Mapping[str, Any]) -> Preferences:
+    from concordant.io import read
+
+    return read(path, **reading)
+
+
+def _of_preferences(path: Any, reading: Mapping[str, Any], prefs: Preferences, counted: str) -> Gathered:
+    return Gathered(path, reading, prefs, prefs.notes, counted, choice=api.default_choice(prefs))
+
+
+def _reduced(
+    path: Any,
+    paths: list[Any],
+    reading: Mapping[str, Any],
+    options: Options,
+    method: Method | None,
+    executor: Executor,
+    watch: _many.Watch | None,
+) -> Gathered | None:
+    """Reduce files to what the method needs; None where it needs all of them as they are."""
+    plan = _plan(paths, options)
+    if plan is None or "time" in plan.column:
+        return None
+    if plan.layout == "pairs" and (method is None or "order" not in method.needs):
+        roles = dict(options.roles)
+        if method is not None and "agent" in plan.column and _needs_agents(method):
+            roles["agent"] = plan.column["agent"]
+        counted = _many.count_files(paths, replace(options, roles=roles, reduce=True), executor, watch=watch)
+        where = "DuckDB in this process" if isinstance(executor, Serial) else f"DuckDB on {executor.place}"
+        files = f"{counted.files:,} file{'s' * (counted.files != 1)}"
+        return _of_preferences(
+            path, reading, _many.preferences_of(counted), f"{counted.rows:,} rows of {files} counted by {where}"
+        )
+    if _rows.is_countable(plan):
+        return _sums(path, paths, reading, options, method, plan)
+    return None
+
+
+def _needs_agents(method: Method) -> bool:
+    said = (getattr(method, "errors", ""), getattr(method, "adherence", False), "agent_weights" in method.learnt)
+    return "agents" in method.needs or said[0] == "sandwich" or bool(said[1]) or said[2]
+
+
+def _plan(paths: list[Any], options: Options) -> Plan | None:
+    """Plan the columns by the first file that can be opened; None where it is no table for DuckDB."""
+    problem: Exception | None = None
+    for path in paths:
+        try:
+            with Source(path, options) as source:
+                kind = named(options.format) if options.format is not None else recognise(source)
+                if not kind.is_table or kind.name == "arrow":
+                    return None
+                return plan_columns(_many.open_table(source, options), options)
+        except InputError as error:
+            if not options.skip_bad_files:
+                raise
+            problem = problem or error
+    raise InputError(f"No file could be read; the first: {problem}")
+
+
+def _sums(
+    path: Any, paths: list[Any], reading: Mapping[str, Any], options: Options, method: Method | None, plan: Plan
+) -> Gathered | None:
+    form = "ratings" if "rating" in plan.column else "rankings"
+    choice = next((row for row in api.DEFAULTS if row.form == form and not row.when), None)
+    if method is None and ("instance" in plan.column or choice is None):
+        return None
+    from concordant import registry
+
+    chosen: Any = method or registry.make(choice.method if choice else "borda")
+    statistic = statistic_for(chosen)
+    if statistic is None:
+        return None
+    with ExitStack() as stack:
+        sources = [stack.enter_context(Source(one, options)) for one in paths]
+        tables = [_many.open_table(source, options) for source in sources]
+        duck = [table for table in tables if isinstance(table, DuckTable)]
+        if len(duck) < len(tables) or any(plan_columns(table, options).column != plan.column for table in tables):
+            return None
+        found = _rows.count_rows(duck, plan, statistic)
+    if found is None:
+        return None
+    tally, rows = _rows.unnamed(found[0], plan), found[1]
+    files = f"{len(paths):,} file{'s' * (len(paths) != 1)}"
+    counted = f"{rows:,} rows of {files} reduced to {statistic.name} by DuckDB in this process"
+    notes = (f"{paths[0]}: {plan.describe()}; {counted}",)
+    return Gathered(path, reading, None, notes, counted, (tally, statistic, form), choice or api.DEFAULTS[-1])
+
+
+def rank_files(path: Any, method: str | Method | None, min_ballots: float | None, given: Mapping[str, Any]) -> Ranking:
+    """Rank what files hold; options that the method does not know say how to read."""
+    from concordant import registry
+    from concordant.params import params_of
+    from concordant.reading import options_of
+
+    readable = {one.name for one in options_of(PREFERENCES)}
+    mine: set[str] = set()
+    if isinstance(method, str):
+        mine = {one.name for one in params_of(registry.load(registry.resolve(method)[0]))}
+    params = {name: value for name, value in given.items() if name in mine or name not in readable}
+    reading = {name: value for name, value in given.items() if name not in params}
+    if method is not None and not isinstance(method, str) and params:
+        raise InputError("Give hyper-parameters to the method object itself, not to rank().")
+    made = registry.make(method, **params) if isinstance(method, str) else method
+    gathered = gather_files(path, reading, made)
+    if made is None:
+        made = registry.make(gathered.choice.method, **params)
+    return gathered.rank(made, min_ballots)

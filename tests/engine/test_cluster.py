@@ -1,0 +1,221 @@
+"""A Dask scheduler and two workers, processes of their own: the answers of one process, also when one is killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conftest import ROOT
+from tests.engine.test_executors import instances, itself, rows
+from tests.io.test_many_files import equal
+
+import concordant as cc
+from concordant.engine import instances as engine_instances
+from concordant.engine.executors import Cluster, cluster_at
+from concordant.engine.gradients import SpreadObjective, _objective_of, fit_parts
+from concordant.engine.instances import rank_apart
+from concordant.errors import FormatError, InputError
+from concordant.io import _many
+from concordant.learn import RankNet
+from concordant.reading import PREFERENCES, Options
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:Sending large graph"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+pytest.importorskip("distributed")
+
+
+class Machines:
+    """A scheduler and its workers, started by command as users start them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.running = folder, []  # type: ignore[var-annotated]
+        note = folder / "scheduler.json"
+        self._start("scheduler", "--port", "0", "--scheduler-file", str(note))
+        self._wait(note.exists, "the scheduler")
+        import json
+
+        self.address = ""
+        while not self.address:
+            try:
+                self.address = json.loads(note.read_text())["address"]
+            except ValueError:  # not all of it is written yet
+                Event().wait(0.05)
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self.executor: Cluster | None = None
+        self.fill()
+
+    def _start(self, kind: str, *args: str) -> subprocess.Popen[bytes]:
+        command = [
+            sys.executable,
+            "-m",
+            f"distributed.cli.dask_{kind}",
+            *args,
+            "--host",
+            "127.0.0.1",
+            "--dashboard-address",
+            "127.0.0.1:0",
+        ]
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        log = open(self.folder / f"{kind}-{len(self.running)}.log", "wb")  # noqa: SIM115
+        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log)
+        log.close()
+        self.running.append(process)
+        return process
+
+    @staticmethod
+    def _wait(is_there: Any, what: str) -> None:
+        for _ in range(1200):
+            if is_there():
+                return
+            Event().wait(0.05)
+        raise AssertionError(f"{what} did not start")
+
+    def fill(self) -> None:
+        """Start workers until there are two, and wait for them."""
+        from distributed import Client
+
+        self.workers = [one for one in self.workers if one.poll() is None]
+        while len(self.workers) < 2:
+            more = ("--nworkers", "1", "--nthreads", "1", "--no-nanny", "--local-directory", str(self.folder))
+            self.workers.append(self._start("worker", self.address, *more))
+        with Client(self.address, set_as_default=False) as client:
+            self._wait(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 2, "a worker")
+
+    def kill_one(self) -> None:
+        """Kill a worker as the system kills one that takes too much memory."""
+        self.workers[0].kill()
+        self.workers[0].wait()
+
+    def close(self) -> None:
+        for process in reversed(self.running):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    opened = Machines(tmp_path_factory.mktemp("dask"))
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+@pytest.fixture
+def cluster(machines: Machines) -> Iterator[Cluster]:
+    machines.fill()
+    with cluster_at(machines.address) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="module")
+def votes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, rng = tmp_path_factory.mktemp("votes"), np.random.default_rng(3)
+    from concordant.io import write_table
+
+    for k in range(12):
+        winner = rng.integers(0, 15, 400)
+        loser = (winner + rng.integers(1, 15, 400)) % 15
+        columns = {"winner": [f"m{i}" for i in winner], "loser": [f"m{i}" for i in loser]}
+        write_table({**columns, "weight": rng.random(400).round(3) + 0.1}, folder / f"{k:02}.parquet")
+    return folder
+
+
+def test_counts_of_the_cluster_are_those_of_one_process(cluster: Cluster, machines: Machines, votes: Path) -> None:
+    here = cc.read(votes, reduce=True)
+    assert equal(cc.read(votes, reduce=True, cluster=machines.address), here)
+    assert equal(cc.read(votes, reduce=True, cluster=cluster.client), here)
+
+
+def test_a_worker_killed_while_files_are_counted_loses_nothing(
+    cluster: Cluster, machines: Machines, votes: Path
+) -> None:
+    seen: list[int] = []
+
+    def watch(done: int, files: int, rows: int, seconds: float) -> None:
+        if not seen:
+            machines.kill_one()
+        seen.append(rows)
+
+    options = Options.of(PREFERENCES, {"reduce": True})
+    counted = _many.count_files(_many.expand(votes), options, cluster, watch=watch)
+    assert len(seen) == 12
+    assert seen[-1] == counted.rows == 4800
+    assert equal(_many.preferences_of(counted), cc.read(votes, reduce=True))
+
+
+def test_a_corrupt_file_is_named_by_the_cluster(
+    machines: Machines, votes: Path, tmp_path: Path, cluster: Cluster
+) -> None:
+    good, bad = votes / "00.parquet", tmp_path / "broken.parquet"
+    bad.write_bytes(b"PAR1" + b"\0" * 100)
+    with pytest.raises(FormatError, match=r"broken\.parquet"):
+        cc.read([good, bad], reduce=True, cluster=machines.address)
+    kept = cc.read([good, bad], reduce=True, cluster=machines.address, skip_bad_files=True)
+    assert equal(kept, cc.read(good, reduce=True))
+
+
+@pytest.mark.parametrize("method", [cc.PlackettLuce(), cc.MPM(adherence=True), cc.Kemeny()], ids=lambda one: one.name)
+def test_a_worker_killed_while_instances_are_ranked_loses_nothing(
+    cluster: Cluster, machines: Machines, method: cc.Method, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefs, done = instances(), []
+    begin = cluster.submit
+
+    def submit(function: Any, *args: Any) -> Any:
+        future = begin(function, *args)
+        if function is not engine_instances._same and not done:
+            done.append(cluster.result(future))
+            machines.kill_one()
+        return future
+
+    monkeypatch.setattr(cluster, "submit", submit)
+    found = rank_apart(method, prefs, cluster)
+    tolerance = 1e-9 if not getattr(method, "adherence", False) else 1e-5
+    np.testing.assert_allclose(found.score, method.rank(prefs).score, atol=tolerance)
+    assert "Dask cluster of 2 workers" in found.ran
+    assert done
+
+
+def test_a_worker_killed_between_gradients_loses_nothing(cluster: Cluster, machines: Machines) -> None:
+    parts, ranker = rows(), RankNet()
+    X, y, qid = (np.concatenate(column) for column in zip(*parts, strict=True))
+    whole = ranker.objective_of(X, y, qid)
+    held = [cluster.hold(_objective_of, ranker, itself, part) for part in parts]
+    spread = SpreadObjective(whole, held, whole.total, cluster)
+    theta = np.array([0.3, -1.0, 0.2, 0.7])
+    before = spread(theta)
+    machines.kill_one()
+    after = spread(theta)
+    assert before[0] == after[0] == pytest.approx(whole(theta)[0], abs=1e-12)
+    np.testing.assert_array_equal(before[1], after[1])
+
+
+def test_a_ranker_is_fitted_on_the_cluster(cluster: Cluster) -> None:
+    parts = rows()
+    X, y, qid = (np.concatenate(column) for column in zip(*parts, strict=True))
+    spread = fit_parts(RankNet(tol=1e-14), itself, parts, cluster)
+    np.testing.assert_allclose(spread.coef_, RankNet(tol=1e-14).fit(X, y, qid=qid).coef_, atol=1e-6)
+
+
+def test_a_scheduler_without_workers_is_said(machines: Machines) -> None:
+    from distributed import Client
+
+    for worker in machines.workers:
+        worker.kill()
+        worker.wait()
+    with Client(machines.address, set_as_default=False) as client:
+        machines._wait(lambda: not client.scheduler_info(n_workers=-1)["workers"], "the end of the workers")
+    with pytest.raises(InputError, match="has no workers: start some with"):
+        cluster_at(machines.address)

@@ -1,0 +1,167 @@
+"""Files, folders and patterns reduced to counts: the same whatever the cut; bad files named; nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import concordant as cc
+from concordant.errors import FormatError, InputError, ParameterError
+from concordant.io import _coded, _duckdb, write_table
+
+ROW = st.tuples(
+    st.sampled_from(["a", "b", "é c", "d"]),
+    st.sampled_from(["x", "y", "z"]),
+    st.booleans(),
+    st.one_of(st.integers(1, 5).map(float), st.floats(0.001, 1e6)),
+    st.sampled_from(["u", "v", "w"]),
+)
+
+
+def equal(one: cc.Preferences, other: cc.Preferences) -> bool:
+    """Say whether two are the same bit by bit, also in the order of labels and ballots."""
+    arrays = ("item", "tier", "weight", "agent", "instance")
+    pairs = [(getattr(one, name), getattr(other, name)) for name in arrays]
+    return one.items == other.items and all(a is b is None or np.array_equal(a, b) for a, b in pairs)
+
+
+def write(rows: list[Any], path: Path) -> Path:
+    """Write all columns, also where a part has no tie or weighs every row once."""
+    columns = dict(zip(("winner", "loser", "tie", "weight", "agent"), map(list, zip(*rows, strict=True)), strict=True))
+    columns["tie"] = ["yes" if tie else "no" for tie in columns["tie"]]
+    write_table(columns, path)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@settings(max_examples=15)
+@given(data=st.data())
+def test_any_cut_into_files_gives_the_same_preferences(
+    tmp_path_factory: pytest.TempPathFactory, ending: str, data: Any
+) -> None:
+    rows = data.draw(st.lists(ROW, min_size=1, max_size=25))
+    place = data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))
+    folder = tmp_path_factory.mktemp("cut")
+    for part in range(3):
+        own = [row for row, p in zip(rows, place, strict=True) if p == part]
+        if own:
+            write(own, folder / f"part-{part}.{ending}")
+    whole = write(rows, folder / f"_whole.{ending}")
+    for agent in (None, "agent"):
+        once = cc.read(whole, reduce=True, agent=agent)
+        assert equal(cc.read(folder, reduce=True, agent=agent), once)
+        assert equal(cc.read(str(folder / f"part-*.{ending}"), reduce=True, agent=agent), once)
+        plain = cc.read(whole).merge(agents=agent is not None)
+        assert once.n_ballots == plain.n_ballots
+        np.testing.assert_allclose(np.sort(once.weight), np.sort(plain.weight), rtol=1e-12)
+
+
+@settings(max_examples=25)
+@given(rows=st.lists(ROW, min_size=1, max_size=40), has_weights=st.booleans())
+def test_numbering_labels_first_counts_the_same(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Any], has_weights: bool
+) -> None:
+    path = write(
+        rows if has_weights else [(*row[:3], 1.0, row[4]) for row in rows], tmp_path_factory.mktemp("x") / "v.parquet"
+    )
+    plain = cc.read(path, reduce=True, agent="agent")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_coded, "LARGE", 0)
+        patch.setattr(_coded, "ROWS_AT_ONCE", 7)
+        assert equal(cc.read(path, reduce=True, agent="agent"), plain)
+
+
+def test_missing_cells_are_named_also_where_labels_are_numbered_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("winner,loser,judge\na,b,u\n,b,u\na,b,v\n")
+    monkeypatch.setattr(_coded, "LARGE", 0)
+    with pytest.raises(FormatError, match=r"votes.csv, line 3: the winner is missing"):
+        cc.read(path, reduce=True, agent="judge")
+    kept = cc.read(path, reduce=True, agent="judge", skip_bad_rows=True)
+    assert kept.weight.tolist() == [1, 1]
+
+
+def test_a_corrupt_file_is_named_and_refused_or_left_out(tmp_path: Path) -> None:
+    for k in range(3):
+        write([("a", "x", False, 1.0, "u")] * (k + 1), tmp_path / f"{k}.parquet")
+    whole = (tmp_path / "1.parquet").read_bytes()
+    (tmp_path / "1.parquet").write_bytes(whole[:60] + b"\0" * 40 + whole[100:-20])
+    with pytest.raises(FormatError, match=r"1\.parquet"):
+        cc.read(tmp_path, reduce=True)
+    kept = cc.read(tmp_path, reduce=True, skip_bad_files=True)
+    assert kept.weight.tolist() == [4.0]
+    assert any(note.startswith("left out a file: ") and "1.parquet" in note for note in kept.notes)
+    for k in (0, 2):
+        (tmp_path / f"{k}.parquet").write_bytes(b"PAR1 nothing")
+    with pytest.raises(InputError, match=r"No file could be read; the first: .*0.parquet"):
+        cc.read(tmp_path, reduce=True, skip_bad_files=True)
+
+
+def test_files_must_agree_in_their_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("winner,loser\na,b\n")
+    (tmp_path / "b.csv").write_text("chosen,rejected\na,b\n")
+    with pytest.raises(
+        FormatError, match=r"b\.csv: the columns \(loser 'rejected', winner 'chosen'\) are not those of"
+    ):
+        cc.read(tmp_path, reduce=True)
+
+
+def test_only_pairs_become_counts(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("user,item,stars\nu,a,5\nu,b,3\n")
+    with pytest.raises(FormatError, match="the rows are ratings, and only pairs can be reduced"):
+        cc.read(tmp_path, reduce=True)
+    with pytest.raises(InputError, match="say reduce=True, too"):
+        cc.read(tmp_path / "a.csv", workers=2)
+
+
+@pytest.mark.parametrize(("name", "said"), [("none-*.csv", "no file matches"), ("empty", "the folder holds no files")])
+def test_a_pattern_or_folder_without_files_is_refused(tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FormatError, match=said):
+        cc.read(str(tmp_path / name), reduce=True)
+
+
+def test_a_full_spill_folder_is_said_and_emptied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import duckdb
+
+    path, spill = tmp_path / "votes.parquet", tmp_path / "spill"
+    spill.mkdir()
+    duckdb.sql(
+        "SELECT 'item-' || (range * 7919 % 1000003) AS winner, 'other-' || (range * 104729 % 999983) AS loser "
+        "FROM range(1500000)"
+    ).write_parquet(str(path))
+    monkeypatch.setattr(tempfile, "tempdir", str(spill))
+    monkeypatch.setattr(_duckdb, "SPILL_LIMIT", "1MB")
+    with pytest.raises(InputError, match=r"spill folder .* is full: free some space"):
+        cc.read(path, reduce=True, memory_limit="60MB")
+    assert os.listdir(spill) == []
+
+
+def test_ctrl_c_ends_counting_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write([("a", "x", False, 1.0, "u")], tmp_path / "votes.parquet")
+
+    def interrupted(*_: object) -> None:
+        raise RuntimeError("Query interrupted")
+
+    spill = tmp_path / "spill"
+    spill.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(spill))
+    monkeypatch.setattr(_duckdb.DuckTable, "stream", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cc.read(tmp_path / "votes.parquet", reduce=True)
+    assert os.listdir(spill) == []
+
+
+def test_an_amount_of_memory_must_be_one(tmp_path: Path) -> None:
+    path = write([("a", "x", False, 1.0, "u")], tmp_path / "votes.csv")
+    with pytest.raises(ParameterError, match="memory_limit=lots is no amount of memory"):
+        cc.read(path, reduce=True, memory_limit="lots")

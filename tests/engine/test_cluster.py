@@ -198,8 +198,9 @@ def test_a_worker_killed_between_gradients_loses_nothing(cluster: Cluster, machi
     before = spread(theta)
     machines.kill_one()
     after = spread(theta)
-    assert before[0] == after[0] == pytest.approx(whole(theta)[0], abs=1e-12)
-    np.testing.assert_array_equal(before[1], after[1])
+    assert after[0] == pytest.approx(before[0], rel=1e-12)
+    assert after[0] == pytest.approx(whole(theta)[0], rel=1e-12)
+    np.testing.assert_allclose(before[1], after[1], rtol=1e-12)  # other workers may add up in another order
 
 
 def test_a_ranker_is_fitted_on_the_cluster(cluster: Cluster) -> None:

@@ -108,7 +108,7 @@ class AlternatingRecommender(FactorRecommender):
     biases: bool = param(True, "whether agents and items have a bias beside their factors")
     sweeps: int = param(50, "how often both sides are solved at most", low=1)
     tolerance: float = param(1e-6, "relative change of the objective at which a fit ends", low=0.0)
-    patience: int = param(5, "sweeps without a better validation before a fit ends", low=1)
+    patience: int = param(10, "sweeps without a better validation before a fit ends", low=1)
 
     @abstractmethod
     def _loss(self, noise: float) -> Loss:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from concordant.recommend._base import Recommender
+from concordant.recommend._base import Progress, Recommender, Watched
 from concordant.recommend._observed import Observed
 from concordant.types import Floats, Int32s, Int64s
 
@@ -17,6 +18,15 @@ class CommonRecommender(Recommender):
     """Base of recommenders without a person: what one agent gets, all get, but for what each has seen."""
 
     learns: ClassVar[tuple[str, ...]] = (*Recommender.learns, "item_score")
+
+    @abstractmethod
+    def _item_score(self, observed: Observed) -> Floats:
+        """Return the score of every item."""
+
+    def _learn(
+        self, observed: Observed, quality: Watched | None, start: Any, progress: Progress | None
+    ) -> dict[str, Any]:
+        return {"item_score": self._item_score(observed)}  # nothing is done in sweeps, so there is none to choose
 
     def _scores(self, agents: Int64s) -> Floats:
         return np.tile(self._known("item_score"), (len(agents), 1))

@@ -27,6 +27,7 @@ class Observed:
     value: Floats | None
     agent_of_ballot: Int32s
     item: Int32s
+    prefs: Preferences | None = None  # where all of it comes from, if from anywhere else
 
     @classmethod
     def of(cls, prefs: Preferences) -> Observed:
@@ -47,7 +48,7 @@ class Observed:
             entry = np.repeat(ptr[:-1][order] - moved[:-1], sizes) + np.arange(moved[-1])
             ptr, agent, weight = moved, agent[order], weight[order]
             whole = (prefs.item[entry], prefs.tier[entry], None if value is None else value[entry])
-        return cls(prefs.agents, prefs.items, ptr, whole[1], weight, whole[2], agent, whole[0])
+        return cls(prefs.agents, prefs.items, ptr, whole[1], weight, whole[2], agent, whole[0], prefs)
 
     def only(self, keep: Bools, items: Vocabulary, item: Int32s) -> Observed:
         """Return some of the entries over other items, of which ``item`` says the codes; all agents stay known."""

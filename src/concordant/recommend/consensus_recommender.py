@@ -11,16 +11,15 @@ WWW 2012.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from concordant import registry
 from concordant.params import param
-from concordant.preferences import Preferences
-from concordant.recommend._base import Progress, Recommender, Watched
 from concordant.recommend._common import CommonRecommender
 from concordant.recommend._observed import Observed
+from concordant.types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,27 +30,9 @@ class ConsensusRecommender(CommonRecommender):
 
     aggregator: str = param("mpm", "method of aggregation, by its name")
 
-    def fit(
-        self,
-        prefs: Preferences,
-        *,
-        validation: Preferences | None = None,
-        metric: str = "ndcg@10",
-        start: Recommender | None = None,
-        progress: Progress | None = None,
-    ) -> ConsensusRecommender:
-        """Return a copy that knows the consensus; nothing is chosen by ``validation`` here, or reported."""
-        ranking = registry.make(self.aggregator).rank(prefs.replace(instance=None, instances=None))
-        fitted = super().fit(prefs, validation=validation, metric=metric, start=start, progress=progress)
-        score = np.full(prefs.n_items, float(ranking.score.min(initial=0.0)))
+    def _item_score(self, observed: Observed) -> Floats:
+        assert observed.prefs is not None
+        ranking = registry.make(self.aggregator).rank(observed.prefs.replace(instance=None, instances=None))
+        score = np.full(len(observed.items), float(ranking.score.min(initial=0.0)))
         score[ranking.slot_item] = ranking.score
-        return fitted.with_learnt(item_score=score)
-
-    def _learn(
-        self,
-        observed: Observed,
-        quality: Watched | None,
-        start: Any,
-        progress: Progress | None,
-    ) -> dict[str, Any]:
-        return {}
+        return score

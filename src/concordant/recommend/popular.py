@@ -9,14 +9,13 @@ Cost: linear in the ratings. It is what every other recommender should beat, and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from concordant.params import param
-from concordant.recommend._base import Progress, Watched
 from concordant.recommend._common import CommonRecommender
 from concordant.recommend._observed import Observed
+from concordant.types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,18 +25,13 @@ class Popular(CommonRecommender):
     by: str = param("count", "what makes an item popular", choices=("count", "rating"))
     doubt: float = param(5.0, "ratings at the mean that every item is given beside its own, by rating", low=0.0)
 
-    def _learn(
-        self,
-        observed: Observed,
-        quality: Watched | None,
-        start: Any,
-        progress: Progress | None,
-    ) -> dict[str, Any]:
+    def _item_score(self, observed: Observed) -> Floats:
         weight, n = observed.weight_by_entry, len(observed.items)
-        count = np.bincount(observed.item, weight, minlength=n)
+        count: Floats = np.bincount(observed.item, weight, minlength=n).astype(np.float64)
         if self.by == "count":
-            return {"item_score": count}
+            return count
         value = observed.ratings(self.name)
         mean = float(np.average(value, weights=weight))
         total = np.bincount(observed.item, weight * value, minlength=n) + self.doubt * mean
-        return {"item_score": np.divide(total, count + self.doubt, out=np.full(n, mean), where=count + self.doubt > 0)}
+        whole = count + self.doubt
+        return np.asarray(np.divide(total, whole, out=np.full(n, mean), where=whole > 0))

@@ -14,13 +14,15 @@ import numpy as np
 import pytest
 from tests.conftest import ROOT
 from tests.engine.test_executors import instances, itself, rows
+from tests.engine.test_rows_of_files import METHODS, arrays, sums, write_cut
 from tests.io.test_many_files import equal
 
 import concordant as cc
 from concordant.engine import instances as engine_instances
-from concordant.engine.executors import Cluster, cluster_at
+from concordant.engine.executors import Cluster, Serial, cluster_at
 from concordant.engine.gradients import SpreadObjective, _objective_of, fit_parts
 from concordant.engine.instances import rank_apart
+from concordant.engine.statistics import NET_WINS
 from concordant.errors import FormatError, InputError
 from concordant.io import _many
 from concordant.learn import RankNet
@@ -164,6 +166,39 @@ def test_a_corrupt_file_is_named_by_the_cluster(
         cc.read([good, bad], reduce=True, cluster=machines.address)
     kept = cc.read([good, bad], reduce=True, cluster=machines.address, skip_bad_files=True)
     assert equal(kept, cc.read(good, reduce=True))
+
+
+@pytest.mark.parametrize("is_whole", [True, False], ids=["a file per user", "users in all files"])
+def test_ratings_are_ranked_by_the_cluster_as_by_one_process(
+    cluster: Cluster, machines: Machines, tmp_path: Path, is_whole: bool
+) -> None:
+    folder = write_cut(tmp_path, is_whole)
+    for method in METHODS:
+        here, there = cc.rank(folder, method), cc.rank(folder, method, cluster=machines.address)
+        assert there.items == here.items
+        np.testing.assert_array_equal(there.score, here.score)
+        assert "Dask cluster of 2 workers" in there.ran
+    (folder / "1.parquet").write_bytes(b"PAR1" + b"\0" * 100)
+    with pytest.raises(FormatError, match=r"1\.parquet"):
+        cc.rank(folder, "mpm", cluster=machines.address)
+    kept = cc.rank(folder, "mpm", cluster=machines.address, skip_bad_files=True)
+    rest = cc.rank([folder / f"{k}.parquet" for k in (0, 2, 3)], "mpm", reduce=True)
+    np.testing.assert_array_equal(kept.score, rest.score)
+
+
+@pytest.mark.parametrize("is_whole", [True, False], ids=["a file per user", "users in all files"])
+def test_a_worker_killed_while_ratings_are_counted_loses_nothing(
+    cluster: Cluster, machines: Machines, tmp_path: Path, is_whole: bool
+) -> None:
+    folder, seen = write_cut(tmp_path, is_whole, files=6), []
+
+    def watch(done: int, parts: int, rows: int, seconds: float) -> None:
+        if not seen:
+            machines.kill_one()
+        seen.append(rows)
+
+    found = sums(folder, NET_WINS, cluster, watch)
+    assert arrays(found.tally) == arrays(sums(folder, NET_WINS, Serial()).tally)
 
 
 @pytest.mark.parametrize("method", [cc.PlackettLuce(), cc.MPM(adherence=True), cc.Kemeny()], ids=lambda one: one.name)

@@ -79,6 +79,11 @@ def test_errors_of_the_work_are_raised_here(executor: Executor) -> None:
         executor.result(executor.submit(divmod, 1, 0))
 
 
+def test_what_could_not_be_made_says_why_to_whoever_names_it(executor: Executor) -> None:
+    with pytest.raises(ZeroDivisionError):
+        executor.result(executor.submit(square, executor.hold(divmod, 1, 0)))
+
+
 @pytest.mark.parametrize("workers", [0, -1, "two", True, 1.5])
 def test_a_number_of_workers_must_be_one(workers: object) -> None:
     with pytest.raises(InputError, match="is no number of processes"), running_on(workers):

@@ -217,7 +217,7 @@ def test_a_worker_killed_while_instances_are_ranked_loses_nothing(
 
     monkeypatch.setattr(cluster, "submit", submit)
     found = rank_apart(method, prefs, cluster)
-    tolerance = 1e-9 if not getattr(method, "adherence", False) else 1e-5
+    tolerance = 1e-9 if not getattr(method, "adherence", False) else 1e-7
     np.testing.assert_allclose(found.score, method.rank(prefs).score, atol=tolerance)
     assert "Dask cluster of 2 workers" in found.ran
     assert done
@@ -233,15 +233,46 @@ def test_a_worker_killed_between_gradients_loses_nothing(cluster: Cluster, machi
     before = spread(theta)
     machines.kill_one()
     after = spread(theta)
-    assert before[0] == after[0] == pytest.approx(whole(theta)[0], abs=1e-12)
-    np.testing.assert_array_equal(before[1], after[1])
+    # To the last bit but one: arrays that came over the network lie in memory otherwise, and so are added up otherwise.
+    for value, gradient in (before, after):
+        assert value == pytest.approx(whole(theta)[0], abs=1e-14)
+        np.testing.assert_allclose(gradient, whole(theta)[1], rtol=0, atol=1e-14)
 
 
-def test_a_ranker_is_fitted_on_the_cluster(cluster: Cluster) -> None:
-    parts = rows()
+@pytest.mark.parametrize(("solver", "tolerance"), [("newton", 1e-9), ("lbfgs", 1e-6)])
+def test_a_ranker_is_fitted_on_the_cluster(cluster: Cluster, solver: str, tolerance: float) -> None:
+    parts = rows(seed=2)
     X, y, qid = (np.concatenate(column) for column in zip(*parts, strict=True))
-    spread = fit_parts(RankNet(tol=1e-14), itself, parts, cluster)
-    np.testing.assert_allclose(spread.coef_, RankNet(tol=1e-14).fit(X, y, qid=qid).coef_, atol=1e-6)
+    said: dict[str, Any] = {"solver": solver, "tol": 1e-14}
+    spread = fit_parts(RankNet(**said), itself, parts, cluster)
+    np.testing.assert_allclose(spread.coef_, RankNet(**said).fit(X, y, qid=qid).coef_, atol=tolerance)
+
+
+@pytest.mark.parametrize("params", [{}, {"prior": 1.0}, {"prior": 1.0, "errors": "hessian"}], ids=str)
+def test_bradley_terry_of_counts_is_that_of_one_process(
+    cluster: Cluster, machines: Machines, votes: Path, params: dict[str, Any]
+) -> None:
+    here, spread = cc.rank(votes, "bradley-terry", **params), cc.rank(votes, "bradley-terry", workers=2, **params)
+    there = cc.rank(votes, "bradley-terry", cluster=machines.address, **params)
+    whole = cc.rank(cc.read(votes), "bradley-terry", **params)
+    for found, tolerance in ((spread, 1e-12), (there, 1e-12), (whole, 1e-9)):
+        assert found.items == here.items
+        for name in ("scores", "low", "high"):
+            np.testing.assert_allclose(getattr(found, name), getattr(here, name), atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [cc.PlackettLuce(prior=0.5), cc.MPM(), cc.MPM().with_learnt(theta={"u": 1.0, "v": 0.5, "w": 0.1})],
+    ids=["plackett-luce", "mpm", "theta-mpm"],
+)
+def test_instances_fitted_on_the_cluster_are_those_of_one_process(cluster: Cluster, method: cc.Method) -> None:
+    prefs = instances()
+    here, there = method.rank(prefs), rank_apart(method, prefs, cluster)
+    np.testing.assert_allclose(there.score, here.score, atol=1e-9)
+    for name in ("slot_low", "slot_high"):
+        if getattr(here, name) is not None:
+            np.testing.assert_allclose(getattr(there, name), getattr(here, name), atol=1e-9)
 
 
 def test_a_scheduler_without_workers_is_said(machines: Machines) -> None:

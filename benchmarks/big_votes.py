@@ -19,7 +19,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concordant.engine.executors import Processes
 
 ITEMS = 300
 VOTERS = 1_000_000
@@ -136,28 +142,64 @@ def show_instances(count: int, repeats: int) -> None:
     )
     theta = {f"a{k}": 0.2 * (k + 1) for k in range(ballots)}
     methods = (("plackett-luce", cc.PlackettLuce(prior=0.5)), ("theta-mpm", cc.MPM().with_learnt(theta=theta)))
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the start", flush=True)
     for name, method in methods:
         here = _least(lambda method=method: method.rank(prefs).uncertainty.known(), repeats)  # type: ignore[misc]
         spread = []
         for workers in (1, 2):
             with Processes(workers) as executor:
                 rank_apart(method, prefs, executor)  # the processes start and import
-                spread.append(_least(lambda method=method, on=executor: rank_apart(method, prefs, on), repeats))  # type: ignore[misc]
-        overhead = 1e6 * (spread[0] - here) / count
+                call = partial(rank_apart, method, prefs, executor)
+                spread.append(_least(call, repeats, executor))
+        one, two = spread
+        print(f"{name}: here {here}; one process {one}; two {two}", flush=True)
         print(
-            f"{name}: here {here:.2f} s, one process {spread[0]:.2f} s, two {spread[1]:.2f} s: "
-            f"{spread[0] / spread[1]:.2f} times as fast, {overhead:.1f} us per instance more than here",
+            f"  two are {one.wall / two.wall:.2f} times as fast by the clock, {one.path / two.path:.2f} by the CPU "
+            f"seconds that follow each other; {1e6 * (one.cpu - here.cpu) / count:.1f} us of CPU per instance more "
+            f"than here; load {os.getloadavg()[0]:.1f}",
             flush=True,
         )
 
 
-def _least(call: Callable[[], object], repeats: int) -> float:
-    seconds = []
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of one run: by the clock, of CPU in this process, and of CPU in each worker."""
+
+    wall: float
+    here: float
+    workers: tuple[float, ...] = ()
+
+    @property
+    def cpu(self) -> float:
+        return self.here + sum(self.workers)
+
+    @property
+    def path(self) -> float:
+        """What must follow each other: this process and the busiest worker. A free core each would take so long."""
+        return self.here + max(self.workers, default=0.0)
+
+    def __str__(self) -> str:
+        return f"{self.wall:.2f} s ({self.cpu:.2f} s CPU)"
+
+
+def _least(call: Callable[[], object], repeats: int, executor: Processes | None = None) -> Cost:
+    """Return the quickest of some runs."""
+    runs = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start, used, before = time.perf_counter(), time.process_time(), _used_by(executor)
         call()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+        wall, here = time.perf_counter() - start, time.process_time() - used
+        spent = zip(_used_by(executor), before, strict=True)
+        runs.append(Cost(wall, here, tuple(after - began for after, began in spent)))
+    return min(runs, key=lambda run: run.wall)
+
+
+def _used_by(executor: Processes | None) -> list[float]:
+    """Return the CPU seconds of every worker so far: calls go to them in turn."""
+    if executor is None:
+        return []
+    futures = sorted((executor.submit(time.process_time) for _ in range(executor.workers)), key=lambda one: one.worker)
+    return [executor.result(one) for one in futures]
 
 
 def main() -> None:

@@ -79,6 +79,11 @@ def test_errors_of_the_work_are_raised_here(executor: Executor) -> None:
         executor.result(executor.submit(divmod, 1, 0))
 
 
+def test_what_could_not_be_made_says_why_to_whoever_names_it(executor: Executor) -> None:
+    with pytest.raises(ZeroDivisionError):
+        executor.result(executor.submit(square, executor.hold(divmod, 1, 0)))
+
+
 @pytest.mark.parametrize("workers", [0, -1, "two", True, 1.5])
 def test_a_number_of_workers_must_be_one(workers: object) -> None:
     with pytest.raises(InputError, match="is no number of processes"), running_on(workers):
@@ -135,7 +140,7 @@ METHODS = [
 def test_instances_ranked_apart_are_ranked_as_in_one_process(executor: Executor, method: cc.Method) -> None:
     prefs = instances()
     one, many = method.rank(prefs), rank_apart(method, prefs, executor)
-    np.testing.assert_allclose(many.score, one.score, atol=1e-9 if not getattr(method, "adherence", False) else 1e-5)
+    np.testing.assert_allclose(many.score, one.score, atol=1e-9 if not getattr(method, "adherence", False) else 1e-7)
     assert many.params == one.params
     assert {str(notice).partition(":")[0] for notice in many.warnings} == {
         str(notice).partition(":")[0] for notice in one.warnings
@@ -199,8 +204,9 @@ def test_a_ranker_fitted_in_parts_is_that_of_all_rows(executor: Executor, ranker
     if isinstance(ranker, ListMLE):  # orders ties at random, part by part
         assert np.isfinite(spread.coef_).all()
         return
-    np.testing.assert_allclose(spread.coef_, ranker.fit(X, y, qid=qid).coef_, atol=1e-6)
-    np.testing.assert_allclose(spread.predict(X), ranker.predict(X), atol=1e-5)
+    tolerance = 1e-9 if ranker.solver == "newton" else 1e-6
+    np.testing.assert_allclose(spread.coef_, ranker.fit(X, y, qid=qid).coef_, atol=tolerance)
+    np.testing.assert_allclose(spread.predict(X), ranker.predict(X), atol=10 * tolerance)
 
 
 def test_the_gradient_of_parts_is_the_gradient_of_all(executor: Executor) -> None:

@@ -18,9 +18,9 @@ import pytest
 import concordant as cc
 from concordant.errors import InputError
 from concordant.io import formats
-from concordant.io._duckdb import zstd_compress_lines
 from concordant.io._formats import recognise
 from concordant.io._source import Source
+from concordant.io._zstd import zstd_compress_lines
 
 TEXT = b"winner,loser\na,b\nb,c\n"
 EXPECTED = cc.Preferences.from_pairs(["a", "b"], ["b", "c"])

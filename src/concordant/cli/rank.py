@@ -128,7 +128,7 @@ def _counting(is_long: bool) -> Iterator[Any]:
 
         def watch(done: int, files: int, rows: int, seconds: float) -> None:
             show(
-                f"counted {done} of {files} files, {rows:,} rows, {rows / max(seconds, 1e-9) / 1e6:.1f} million rows/s"
+                f"counted {done} of {files} parts, {rows:,} rows, {rows / max(seconds, 1e-9) / 1e6:.1f} million rows/s"
             )
 
         yield watch

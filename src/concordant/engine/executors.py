@@ -242,12 +242,30 @@ def _begin_process() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+@dataclass(frozen=True)
+class _Failed:
+    """Stands for what could not be made: whoever names it is told why."""
+
+    error: Exception
+
+
 def _keep(key: int, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    _kept[key] = _call(function, args)
+    try:
+        _kept[key] = _call(function, args)
+    except Exception as error:
+        _kept[key] = _Failed(error)
+        raise
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    return function(*_settled(args, _Stays, lambda one: _kept[one.key]))
+    return function(*_settled(args, _Stays, _recall))
+
+
+def _recall(one: _Stays) -> Any:
+    found = _kept[one.key]
+    if isinstance(found, _Failed):
+        raise found.error
+    return found
 
 
 def _settled(args: Sequence[Any], kind: type, resolve: Callable[[Any], Any]) -> tuple[Any, ...]:

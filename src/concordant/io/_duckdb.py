@@ -1,4 +1,4 @@
-"""Tables through DuckDB, the one parser of csv, json and parquet, and the only module that knows it.
+"""Tables through DuckDB, the one parser of csv, json and parquet.
 
 Every csv and json column is read as text; numbers are made by TRY_CAST, so that a cell that is none becomes a
 message with its line and never a guess. Results leave DuckDB as an Arrow stream that the kernels number without
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -463,60 +463,3 @@ def parquet_of(columns: Mapping[str, Any]) -> bytes:
         opened.register("columns_to_write", table)
         opened.execute(f"COPY columns_to_write TO {quoted(path)} (FORMAT parquet)")
         return Path(path).read_bytes()
-
-
-# ---- zstd without a package for it ----
-class ZstdLines:
-    """An open zstd file of text that DuckDB unpacks line by line."""
-
-    def __init__(self, path: str, name: str) -> None:
-        self._chunks = _zstd_lines(os.path.abspath(path), name)
-
-    def read(self, _size: int = -1) -> bytes:
-        """Return the next lines."""
-        return next(self._chunks, b"")
-
-    def __enter__(self) -> ZstdLines:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._chunks.close()
-
-
-def _zstd_lines(path: str, name: str) -> Generator[bytes]:
-    import duckdb
-
-    with connect(path, small=True) as connection:
-        try:
-            cursor = connection.execute(f"SELECT line FROM {_scan_lines(path, 'zstd')}")
-            while rows := cursor.fetchmany(10_000):
-                yield "".join(f"{line or ''}\n" for (line,) in rows).encode()
-        except duckdb.Error:
-            raise FormatError(
-                "the zstd data cannot be unpacked here: check the file, or pip install zstandard.", path=name
-            ) from None
-
-
-def zstd_compress_lines(content: bytes) -> bytes:
-    """Pack text with zstd, line by line through DuckDB, where Python has no zstd of its own."""
-    from tempfile import TemporaryDirectory
-
-    if b"\r" in content or b"\x1f" in content or not content.endswith(b"\n"):
-        raise InputError("This content cannot be packed with zstd here: pip install zstandard, or choose .gz or .xz.")
-    with TemporaryDirectory(prefix="concordant-") as folder:
-        plain, packed = os.path.join(folder, "plain"), os.path.join(folder, "packed")
-        Path(plain).write_bytes(content)
-        with connect(plain, packed, small=True) as connection:
-            connection.execute(
-                f"COPY (SELECT coalesce(line, '') FROM {_scan_lines(plain, 'none')}) TO {quoted(packed)} "
-                "(FORMAT csv, HEADER false, DELIMITER '\x1f', QUOTE '', ESCAPE '', COMPRESSION zstd)"
-            )
-        return Path(packed).read_bytes()
-
-
-def _scan_lines(path: str, compression: str) -> str:
-    """Return the call that reads a file as a column of lines."""
-    return (
-        f"read_csv({quoted(path)}, columns={{line: 'VARCHAR'}}, auto_detect=false, header=false, delim='\x1f', "
-        f"quote='', escape='', strict_mode=false, compression='{compression}', max_line_size={LONGEST_LINE // 4})"
-    )

@@ -32,7 +32,7 @@ from concordant.tables import Table, parts_of_table
 BIG = 256 << 20  # bytes from which files are reduced without being asked
 MOST_NOTES = 12
 
-Watch = Callable[[int, int, int, float], None]  # (files done, files, rows, seconds)
+Watch = Callable[[int, int, int, float], None]  # (parts done, parts, rows, seconds); a part is a file as a rule
 
 
 def expand(path: Any) -> list[Any]:
@@ -88,16 +88,19 @@ class Counted:
     about: str
     notes: tuple[str, ...] = ()
     files: int = 1
-    bad: tuple[str, ...] = ()
-    """What is wrong with the files that were left out."""
+    bad: tuple[tuple[Any, str], ...] = ()
+    """The files that were left out, and what is wrong with each."""
+    is_usable: bool = True
+    """Whether every row can be counted; where not, the usual reader says why."""
 
 
 def merge_counted(parts: list[Counted]) -> Counted:
     """Add up what was counted of several files."""
     good = [part for part in parts if part.tally is not None]
-    bad = tuple(sentence for part in parts for sentence in part.bad)
+    bad = tuple(one for part in parts for one in part.bad)
+    is_usable = all(part.is_usable for part in parts)
     if not good:
-        return replace(parts[0], bad=bad)
+        return replace(parts[0], bad=bad, is_usable=is_usable)
     first = good[0]
     for other in good[1:]:
         if other.columns != first.columns:
@@ -116,6 +119,7 @@ def merge_counted(parts: list[Counted]) -> Counted:
         notes,
         sum(part.files for part in good),
         bad,
+        is_usable,
     )
 
 
@@ -125,14 +129,18 @@ def _listed(part: Counted) -> str:
 
 def count_pairs(path: Any, options: Options, limit: str | None) -> Counted:
     """Count the pairs of one file; a task for an executor."""
+    return count_table(path, options, limit, lambda table: counted_pairs(table, plan_columns(table, options), options))
+
+
+def count_table(path: Any, options: Options, limit: str | None, count: Callable[[Table], Counted]) -> Counted:
+    """Count something of one file; where bad files are skipped, say what is wrong with it instead of failing."""
     try:
         with memory.limited(limit), Source(path, options) as source:
-            table = open_table(source, options)
-            return counted_pairs(table, plan_columns(table, options), options)
+            return count(open_table(source, options))
     except (ConcordantError, OSError) as problem:
         if not options.skip_bad_files:
             raise
-        return Counted(None, 0, (), str(path), "", files=0, bad=(str(problem),))
+        return Counted(None, 0, (), str(path), "", files=0, bad=((path, str(problem)),))
 
 
 def open_table(source: Source, options: Options) -> Table:
@@ -194,11 +202,23 @@ def count_files(
     paths: Sequence[Any], options: Options, executor: Executor, task: Any = count_pairs, watch: Watch | None = None
 ) -> Counted:
     """Count all files on an executor; the counts are merged by its workers."""
+    return count_parts(named_for(paths, executor), options, executor, task, watch)
+
+
+def named_for(paths: Sequence[Any], executor: Executor) -> list[Any]:
+    """Return files under names that every worker of an executor understands."""
+    return list(paths) if isinstance(executor, Serial) else [_absolute(path) for path in paths]
+
+
+def count_parts(
+    parts: Sequence[Any], options: Options, executor: Executor, task: Any, watch: Watch | None = None
+) -> Counted:
+    """Count parts of the data, each whatever the task takes for one; the counts are merged by the workers."""
     if isinstance(executor, Serial):
-        return _count_here(paths, options, task, watch)
+        return _count_here(parts, options, task, watch)
     start, rows = time.perf_counter(), 0
     limit, plain = _share_of_limit(options.memory_limit, executor), replace(options, cluster=None)
-    held = [executor.hold(task, path, plain, limit) for path in map(_absolute, paths)]
+    held = [executor.hold(task, part, plain, limit) for part in parts]
     counts = [executor.submit(_rows_of, one) for one in held]
     for done, count in enumerate(executor.completed(counts), 1):
         rows += executor.result(count)
@@ -211,16 +231,16 @@ def _rows_of(counted: Counted) -> int:
     return counted.rows
 
 
-def _count_here(paths: Sequence[Any], options: Options, task: Any, watch: Watch | None) -> Counted:
-    """Count file by file in this process, keeping one tally."""
+def _count_here(parts: Sequence[Any], options: Options, task: Any, watch: Watch | None) -> Counted:
+    """Count part by part in this process, keeping one tally."""
     start, rows = time.perf_counter(), 0
     found: Counted | None = None
-    for done, path in enumerate(paths, 1):
-        one = task(path, options, options.memory_limit)
+    for done, part in enumerate(parts, 1):
+        one = task(part, options, options.memory_limit)
         rows += one.rows
         found = one if found is None else merge_counted([found, one])
         if watch is not None:
-            watch(done, len(paths), rows, time.perf_counter() - start)
+            watch(done, len(parts), rows, time.perf_counter() - start)
     assert found is not None
     return found
 
@@ -248,8 +268,12 @@ def read_reduced(paths: Sequence[Any], options: Options, watch: Watch | None = N
 def preferences_of(counted: Counted) -> Preferences:
     """Return counts of pairs as merged preferences, with notes on what was read."""
     if counted.tally is None:
-        raise InputError(f"No file could be read; the first: {counted.bad[0]}")
+        raise InputError(f"No file could be read; the first: {counted.bad[0][1]}")
     more = f" and {counted.files - 1} more" if counted.files > 1 else ""
     read = f"{counted.name}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
-    left = [f"left out a file: {sentence}" for sentence in counted.bad[:MOST_NOTES]]
-    return preferences_of_pairs(counted.tally, (read, *counted.notes[:MOST_NOTES], *left))
+    return preferences_of_pairs(counted.tally, (read, *counted.notes[:MOST_NOTES], *notes_on_bad(counted.bad)))
+
+
+def notes_on_bad(bad: Sequence[tuple[Any, str]]) -> list[str]:
+    """Say which files were left out."""
+    return [f"left out a file: {sentence}" for _, sentence in bad[:MOST_NOTES]]

@@ -7,7 +7,6 @@ pattern, or where they are large; else they are read as ever. What was done is s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,9 +16,8 @@ from concordant.engine.instances import rank_apart
 from concordant.engine.reduced import rank_sums, statistic_for
 from concordant.engine.statistics import Statistic
 from concordant.engine.tallies import Tally
-from concordant.errors import InputError
+from concordant.errors import ConcordantError, InputError
 from concordant.io import _many, _rows
-from concordant.io._duckdb import DuckTable
 from concordant.io._formats import named, recognise
 from concordant.io._source import Source
 from concordant.method import Method
@@ -50,8 +48,8 @@ class Gathered:
             tally, statistic, form = self.sums
             if statistic_for(method) is statistic and min_ballots is None:
                 return replace(rank_sums(method, tally, form), ran=self.counted)
-            plain = {name: value for name, value in self.reading.items() if name not in HOW}
-            return replace(self, sums=None, prefs=_read(self.path, plain), counted="").rank(method, min_ballots)
+            prefs = _read_whole(_many.expand(self.path), self.reading)
+            return replace(self, sums=None, prefs=prefs, counted="").rank(method, min_ballots)
         assert self.prefs is not None
         prefs = self.prefs if min_ballots is None else self.prefs.min_ballots(min_ballots)
         limit = self.reading.get("memory_limit")
@@ -79,14 +77,25 @@ def gather_files(
             return found
         if options.reduce:
             return _of_preferences(path, reading, _many.read_reduced(paths, options), "")  # says why it cannot
-    plain = {name: value for name, value in reading.items() if name not in HOW or name == "memory_limit"}
-    return _of_preferences(path, reading, _read(paths if len(paths) > 1 else paths[0], plain), "")
+    return _of_preferences(path, reading, _read_whole(paths, reading), "")
 
 
-def _read(path: Any, reading: Mapping[str, Any]) -> Preferences:
+def _read_whole(paths: list[Any], reading: Mapping[str, Any]) -> Preferences:
+    """Read files as they are; where bad ones are skipped, each is tried by itself before all are read as one."""
     from concordant.io import read
 
-    return read(path, **reading)
+    plain = {name: value for name, value in reading.items() if name not in HOW or name == "memory_limit"}
+    bad: list[tuple[Any, str]] = []
+    for path in paths if reading.get("skip_bad_files") else ():
+        try:
+            read(path, **plain)
+        except (ConcordantError, OSError) as problem:
+            bad.append((path, str(problem)))
+    left = {path for path, _ in bad}
+    good = [path for path in paths if path not in left]
+    if not good:
+        raise InputError(f"No file could be read; the first: {bad[0][1]}")
+    return read(good if len(good) > 1 else good[0], **plain).noted(*_many.notes_on_bad(bad))
 
 
 def _of_preferences(path: Any, reading: Mapping[str, Any], prefs: Preferences, counted: str) -> Gathered:
@@ -111,14 +120,17 @@ def _reduced(
         if method is not None and "agent" in plan.column and _needs_agents(method):
             roles["agent"] = plan.column["agent"]
         counted = _many.count_files(paths, replace(options, roles=roles, reduce=True), executor, watch=watch)
-        where = "DuckDB in this process" if isinstance(executor, Serial) else f"DuckDB on {executor.place}"
-        files = f"{counted.files:,} file{'s' * (counted.files != 1)}"
-        return _of_preferences(
-            path, reading, _many.preferences_of(counted), f"{counted.rows:,} rows of {files} counted by {where}"
-        )
+        told = _told(counted, "counted", executor)
+        return _of_preferences(path, reading, _many.preferences_of(counted), told)
     if _rows.is_countable(plan):
-        return _sums(path, paths, reading, options, method, plan)
+        return _sums(path, paths, reading, options, method, plan, executor, watch)
     return None
+
+
+def _told(counted: _many.Counted, what: str, executor: Executor) -> str:
+    """Say what was done with how many rows, and where."""
+    where = "DuckDB in this process" if isinstance(executor, Serial) else f"DuckDB on {executor.place}"
+    return f"{counted.rows:,} rows of {counted.files:,} file{'s' * (counted.files != 1)} {what} by {where}"
 
 
 def _needs_agents(method: Method) -> bool:
@@ -144,7 +156,14 @@ def _plan(paths: list[Any], options: Options) -> Plan | None:
 
 
 def _sums(
-    path: Any, paths: list[Any], reading: Mapping[str, Any], options: Options, method: Method | None, plan: Plan
+    path: Any,
+    paths: list[Any],
+    reading: Mapping[str, Any],
+    options: Options,
+    method: Method | None,
+    plan: Plan,
+    executor: Executor,
+    watch: _many.Watch | None,
 ) -> Gathered | None:
     form = "ratings" if "rating" in plan.column else "rankings"
     choice = next((row for row in api.DEFAULTS if row.form == form and not row.when), None)
@@ -156,19 +175,12 @@ def _sums(
     statistic = statistic_for(chosen)
     if statistic is None:
         return None
-    with ExitStack() as stack:
-        sources = [stack.enter_context(Source(one, options)) for one in paths]
-        tables = [_many.open_table(source, options) for source in sources]
-        duck = [table for table in tables if isinstance(table, DuckTable)]
-        if len(duck) < len(tables) or any(plan_columns(table, options).column != plan.column for table in tables):
-            return None
-        found = _rows.count_rows(duck, plan, statistic)
-    if found is None:
+    found = _rows.count_files(paths, options, plan, statistic, executor, watch)
+    if found.tally is None or not found.is_usable or not found.rows:
         return None
-    tally, rows = _rows.unnamed(found[0], plan), found[1]
-    files = f"{len(paths):,} file{'s' * (len(paths) != 1)}"
-    counted = f"{rows:,} rows of {files} reduced to {statistic.name} by DuckDB in this process"
-    notes = (f"{paths[0]}: {plan.describe()}; {counted}",)
+    tally = _rows.unnamed(found.tally, plan)
+    counted = _told(found, f"reduced to {statistic.name}", executor)
+    notes = (f"{found.name}: {plan.describe()}; {counted}", *_many.notes_on_bad(found.bad))
     return Gathered(path, reading, None, notes, counted, (tally, statistic, form), choice or api.DEFAULTS[-1])
 
 

@@ -1,19 +1,33 @@
-"""Ratings and ranks of any size reduced to sums: one SQL text over all files at once.
+"""Ratings and ranks of any size reduced to sums: one SQL text over whole ballots, wherever their rows stand.
 
-The rows of a ballot may stand in different files, so that DuckDB looks at all of them together, within bounded memory.
+First every file is looked through: can all rows be used, and whose ballots does it hold? Where no ballot stands in two
+files, each file is a part, counted by itself. Where some do, every part is a share of the ballots, and takes their rows
+from all files. Parts are counted by an executor, each within bounded memory, and merged bit by bit like pair counts.
 Where a row cannot be used, or an item stands twice in a ballot, nothing is counted: the usual reader says where.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from concordant import memory
+from concordant.engine.executors import Executor
 from concordant.engine.statistics import LABELLED, Statistic
-from concordant.engine.tallies import Tally
+from concordant.engine.tallies import Sums, Tally
+from concordant.io import _many
 from concordant.io._duckdb import DuckTable, connect
+from concordant.io._many import Counted
+from concordant.io._source import Source
 from concordant.kernels import read_stream
-from concordant.roles import Plan
+from concordant.reading import Options
+from concordant.roles import Plan, plan_columns
+from concordant.tables import Table
 from concordant.vocabulary import coded_of_stream
 
 BAD = (
@@ -23,6 +37,10 @@ BAD = (
 TWICE = "SELECT 1 FROM rows GROUP BY instance, ballot, item HAVING count(*) > 1 LIMIT 1"
 UNEQUAL = "SELECT 1 FROM rows GROUP BY instance, ballot HAVING min(weight) <> max(weight) LIMIT 1"
 
+# A ballot's number is the same on every machine, whatever its version of DuckDB. Two ballots of one number do no harm.
+NUMBER = "md5_number_lower(instance || chr(31) || ballot)"
+BALLOTS = f"SELECT {NUMBER} AS number FROM (SELECT DISTINCT instance, ballot FROM rows WHERE ballot IS NOT NULL)"
+
 
 def is_countable(plan: Plan) -> bool:
     """Say whether the rows are ratings or ranks of which nothing was guessed that must be looked at first."""
@@ -30,33 +48,104 @@ def is_countable(plan: Plan) -> bool:
     return plan.layout in ("ranks", "ratings") and not both and "instance" not in plan.guessed
 
 
-def count_rows(tables: Sequence[DuckTable], plan: Plan, statistic: Statistic) -> tuple[Tally, int] | None:
-    """Count the rows of tables with the same columns: (tally, rows); None where some row cannot be used."""
+@dataclass(frozen=True)
+class Part:
+    """Whole ballots: those of some files, or a share of them."""
+
+    paths: tuple[Any, ...]
+    share: int = 0
+    shares: int = 1
+
+
+def count_files(
+    paths: Sequence[Any],
+    options: Options,
+    plan: Plan,
+    statistic: Statistic,
+    executor: Executor,
+    watch: _many.Watch | None = None,
+) -> Counted:
+    """Count the rows of files on an executor; without a tally where some row cannot be used."""
+    names = _many.named_for(paths, executor)
+    seen = _many.count_parts(names, options, executor, partial(look_through, plan=plan, alone=len(names) == 1), watch)
+    if seen.tally is None or not seen.is_usable or not seen.rows:
+        return seen
+    left = {path for path, _ in seen.bad}
+    good = [name for name in names if name not in left]
+    parts = [Part((name,)) for name in good]
+    if (seen.tally.sums["files"].whole > 1).any():
+        parts = [Part(tuple(good), share, executor.workers) for share in range(executor.workers)]
+    task = partial(count_part, plan=plan, statistic=statistic)
+    found = _many.count_parts(parts, options, executor, task, watch)
+    return Counted(
+        *(found.tally if found.is_usable else None, seen.rows, seen.columns, seen.name, seen.about),
+        files=seen.files,
+        bad=seen.bad,
+        is_usable=found.is_usable,
+    )
+
+
+# ---- tasks for an executor ----
+def look_through(path: Any, options: Options, limit: str | None, plan: Plan, alone: bool) -> Counted:
+    """Look through one file: its rows, whether all can be used, and its ballots, by number, unless it is alone."""
+    return _many.count_table(path, options, limit, lambda table: _seen(table, options, plan, alone))
+
+
+def _seen(table: Table, options: Options, plan: Plan, alone: bool) -> Counted:
+    import duckdb
+
+    columns = tuple(sorted(plan.column.items()))
+    if not isinstance(table, DuckTable) or plan_columns(table, options).column != plan.column:
+        return Counted(None, 0, columns, table.name, "", is_usable=False)
+    with connect(table.path()) as connection:
+        try:
+            query = f"WITH rows AS ({_rows(table, plan)}) "
+            ((rows, bad),) = connection.execute(
+                f"{query} SELECT count(*), count(*) FILTER ({BAD}) FROM rows"
+            ).fetchall()
+            numbers = [] if alone else connection.execute(query + BALLOTS).fetchnumpy()["number"].view(np.int64)
+        except (duckdb.Error, RuntimeError) as error:
+            raise table.explained(connection, error) from None
+    ballots = np.unique(np.asarray(numbers, np.int64))
+    once = Tally({"ballot": ballots}, {}, {}, {"files": Sums(np.ones(len(ballots), np.int64))})
+    return Counted(once, int(rows), columns, table.name, plan.describe(), is_usable=not bad)
+
+
+def count_part(part: Part, options: Options, limit: str | None, plan: Plan, statistic: Statistic) -> Counted:
+    """Count the rows of whole ballots."""
+    with memory.limited(limit), ExitStack() as stack:
+        sources = [stack.enter_context(Source(path, options)) for path in part.paths]
+        tables = [_many.open_table(source, options) for source in sources]
+        found = count_rows([table for table in tables if isinstance(table, DuckTable)], plan, statistic, part)
+    return Counted(found and found[0], found[1] if found else 0, (), tables[0].name, "", is_usable=found is not None)
+
+
+def count_rows(tables: Sequence[DuckTable], plan: Plan, statistic: Statistic, part: Part) -> tuple[Tally, int] | None:
+    """Count the rows of tables with the same columns: (tally, rows); None where a ballot cannot be used."""
     import duckdb
 
     with connect(*(table.path() for table in tables)) as connection:
         try:
             relation = " UNION ALL ".join(_rows(table, plan) for table in tables)
+            if part.shares > 1:
+                relation = f"SELECT * FROM ({relation}) WHERE {NUMBER} % {part.shares} = {part.share}"
             query = f"WITH rows AS ({relation}) "
-            total, bad = _first(connection.execute(f"{query} SELECT count(*), count(*) FILTER ({BAD}) FROM rows"))
             checks = [TWICE, *([UNEQUAL] if "weight" in plan.column else [])]
-            if bad or not total or any(connection.execute(f"{query} {check}").fetchone() for check in checks):
+            if any(connection.execute(f"{query} {check}").fetchall() for check in checks):
                 return None
+            ((total,),) = connection.execute(f"{query} SELECT count(*) FROM rows").fetchall()
             # The texts of the statistics begin with WITH or SELECT; "rows" goes before either.
             rest = statistic.query.removeprefix("WITH ")
             joined = f"{query[:-1]}, {rest}" if rest != statistic.query else query + rest
             columns: list[Any] = [parts for _, _, parts in read_stream(connection.sql(joined).__arrow_c_stream__())]
         except (duckdb.Error, RuntimeError) as error:
             raise tables[0].explained(connection, error) from None
+    if not total:
+        return statistic.zero, 0
     coded: list[Any] = [
         coded_of_stream(part) if name in LABELLED else part for name, part in zip(statistic.keys, columns, strict=False)
     ]
-    return statistic.of_columns([*coded, *columns[len(coded) :]]), total
-
-
-def _first(found: Any) -> tuple[int, int]:
-    total, bad = found.fetchone()
-    return int(total), int(bad)
+    return statistic.of_columns([*coded, *columns[len(coded) :]]), int(total)
 
 
 def _rows(table: DuckTable, plan: Plan) -> str:

@@ -276,7 +276,7 @@ def _open_plain(source: Source) -> IO[bytes]:
 
         stream: IO[bytes] = pyarrow.CompressedInputStream(source.path, "zstd")
         return stream
-    from concordant.io._duckdb import ZstdLines  # DuckDB always can, line by line
+    from concordant.io._zstd import ZstdLines  # DuckDB always can, line by line
 
     return ZstdLines(source.path, source.name)  # type: ignore[return-value]
 

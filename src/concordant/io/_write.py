@@ -70,7 +70,7 @@ def _packed(content: bytes, compression: str | None) -> bytes:
             return packed
         except ImportError:
             continue
-    from concordant.io._duckdb import zstd_compress_lines
+    from concordant.io._zstd import zstd_compress_lines
 
     return zstd_compress_lines(content)
 

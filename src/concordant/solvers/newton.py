@@ -19,6 +19,7 @@ import numpy as np
 from concordant.solvers.lbfgs import Minimum, Watch
 from concordant.types import Floats
 
+ROUNDING = 1e-14  # of a value, about what a sum of many terms is off
 SUFFICIENT = 1e-4  # share of the first-order decrease a step must reach
 MOST_PRODUCTS = 250  # per step
 FLAT = 1e-8  # slope, against a value of 1, where no lower value may be found
@@ -48,7 +49,7 @@ def minimise_newton(
         if slope <= np.finfo(float).eps * max(first, 1.0):
             return Minimum(point, value, iteration - 1, True)
         step = _direction(objective.hessian(point), gradient, min(0.1, np.sqrt(slope / first)) * slope)
-        found = _search(objective, point, value, step, float(gradient @ step))
+        found = _search(objective, point, value, gradient, step)
         if found is None:  # nothing lower within rounding; if that is so from the start, something is wrong
             return Minimum(point, value, iteration - 1, iteration > 1 or slope <= FLAT * max(1.0, abs(value)))
         last, (point, value, gradient) = value, found
@@ -79,13 +80,21 @@ def _direction(times: Callable[[Floats], Floats], gradient: Floats, target: floa
 
 
 def _search(
-    objective: Smooth, point: Floats, value: float, step: Floats, slope: float
+    objective: Smooth, point: Floats, value: float, gradient: Floats, step: Floats
 ) -> tuple[Floats, float, Floats] | None:
-    """Halve the step until the value has fallen enough."""
-    for _ in range(40):
+    """Halve the step until the value has fallen enough.
+
+    Next to the minimum the value does not tell any more, being rounded, but the gradient does: a whole step that leaves
+    the value as it is within rounding, and at most half of the gradient, is taken.
+    """
+    slope, rounding = float(gradient @ step), ROUNDING * max(abs(value), 1.0)
+    for halvings in range(40):
         new = point + step
-        new_value, gradient = objective(new)
+        new_value, new_gradient = objective(new)
         if new_value <= value + SUFFICIENT * slope and new_value < value:
-            return new, new_value, gradient
+            return new, new_value, new_gradient
+        is_flatter = float(np.linalg.norm(new_gradient)) <= float(np.linalg.norm(gradient)) / 2
+        if not halvings and is_flatter and abs(new_value - value) <= rounding:
+            return new, new_value, new_gradient
         step, slope = step / 2, slope / 2
     return None

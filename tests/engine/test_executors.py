@@ -199,7 +199,7 @@ def itself(part: Part) -> Part:
 def test_a_ranker_fitted_in_parts_is_that_of_all_rows(executor: Executor, ranker: Any) -> None:
     parts = rows()
     X, y, qid = (np.concatenate(column) for column in zip(*parts, strict=True))
-    ranker.tol, ranker.max_iter = 1e-14, 500
+    ranker.tol, ranker.max_iter = 1e-11, 500
     spread = fit_parts(type(ranker)(**ranker.get_params()), itself, parts, executor)
     if isinstance(ranker, ListMLE):  # orders ties at random, part by part
         assert np.isfinite(spread.coef_).all()

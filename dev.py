@@ -183,7 +183,8 @@ def fetch_browser() -> None:
     browsers = ("chromium", "chromium-browser", "google-chrome")
     if not any(map(shutil.which, browsers)) and shutil.which("apt-get") and os.name == "posix" and os.geteuid() == 0:
         say("installing chromium for the tests of pages")
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": False}
+        nothing, asks_nothing = subprocess.DEVNULL, {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        quiet = {"stdin": nothing, "stdout": nothing, "stderr": nothing, "check": False, "env": asks_nothing}
         subprocess.run(["apt-get", "update", "-q"], **quiet)
         subprocess.run(["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"], **quiet)
     if not any(map(shutil.which, browsers)):

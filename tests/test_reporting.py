@@ -295,3 +295,15 @@ def test_the_command_refuses_in_a_sentence(tmp_path: Path, run: Run) -> None:
     code, _, err = run("report", EXAMPLES / "election.csv", "--method", "elo", "-o", tmp_path / "no" / "x.html")
     assert code == 1
     assert err.count("\n") == 1
+
+
+def test_methods_too_slow_to_be_compared_unasked_are_named() -> None:
+    rng = np.random.default_rng(0)
+    prefs = cc.Preferences.from_rankings([[f"i{k}" for k in rng.permutation(20)] for _ in range(9)])
+    compared, notes = Study(Data(prefs), cc.rank(prefs, "borda")).compared
+    assert compared is not None
+    assert "kemeny" not in compared.names
+    assert any("being slow" in note and "kemeny" in note for note in notes)
+    own, _ = Study(Data(prefs), cc.rank(prefs, "kemeny")).compared
+    assert own is not None
+    assert "kemeny" in own.names  # it is there already

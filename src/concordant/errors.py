@@ -20,6 +20,10 @@ class FormatError(InputError):
         super().__init__(where + message)
 
 
+class RoomError(InputError):
+    """There is too little memory or disk for the work, which is no fault of the data."""
+
+
 class ParameterError(ConcordantError, ValueError):
     """A hyper-parameter has a value outside its range, or a name nobody knows."""
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant import kernels, memory
-from concordant.errors import FormatError, InputError
+from concordant.errors import FormatError, InputError, RoomError
 from concordant.io import _csv
 from concordant.io._source import Source
 from concordant.reading import Options
@@ -83,17 +83,17 @@ def _told(error: Exception) -> BaseException:
     return out_of_room(error) or error
 
 
-def out_of_room(error: Exception) -> InputError | None:
+def out_of_room(error: Exception) -> RoomError | None:
     """Return the sentence for a full spill folder, or for too little memory; None where it is something else."""
     import tempfile
 
     text = str(error)
     if "max_temp_directory_size" in text or "No space left" in text or "failed to offload" in text:
         where = f"the spill folder ({tempfile.gettempdir()}) is full"
-        return InputError(f"{where}: free some space, let TMPDIR name another folder, or allow more memory.")
+        return RoomError(f"{where}: free some space, let TMPDIR name another folder, or allow more memory.")
     if type(error).__name__ == "OutOfMemoryException":
         limit = memory.said_limit() or memory.shown(memory.allowance())
-        return InputError(f"counting does not fit into {limit} of memory: allow more, or count fewer things apart.")
+        return RoomError(f"counting does not fit into {limit} of memory: allow more, or count fewer things apart.")
     return None
 
 

@@ -7,6 +7,7 @@ cluster, with the same counts bit by bit.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from concordant import memory
 from concordant.engine.executors import Executor, Processes, Serial, running_on
 from concordant.engine.statistics import pair_counts, preferences_of_pairs
 from concordant.engine.tallies import Growing, Tally, merge_all
-from concordant.errors import ConcordantError, FormatError, InputError
+from concordant.errors import ConcordantError, FormatError, InputError, RoomError
 from concordant.io import _coded
 from concordant.io._duckdb import CsvTable, DuckTable
 from concordant.io._formats import named, recognise
@@ -138,9 +139,14 @@ def count_table(path: Any, options: Options, limit: str | None, count: Callable[
         with memory.limited(limit), Source(path, options) as source:
             return count(open_table(source, options))
     except (ConcordantError, OSError) as problem:
-        if not options.skip_bad_files:
+        if not options.skip_bad_files or is_no_fault(problem):
             raise
         return Counted(None, 0, (), str(path), "", files=0, bad=((path, str(problem)),))
+
+
+def is_no_fault(problem: Exception) -> bool:
+    """Say whether a file could not be read for lack of room: it is good, and leaving it out would be wrong."""
+    return isinstance(problem, RoomError) or getattr(problem, "errno", None) == errno.ENOSPC
 
 
 def open_table(source: Source, options: Options) -> Table:

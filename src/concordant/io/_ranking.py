@@ -90,6 +90,8 @@ def _read_whole(paths: list[Any], reading: Mapping[str, Any]) -> Preferences:
         try:
             read(path, **plain)
         except (ConcordantError, OSError) as problem:
+            if _many.is_no_fault(problem):
+                raise
             bad.append((path, str(problem)))
     left = {path for path, _ in bad}
     good = [path for path in paths if path not in left]
@@ -149,7 +151,7 @@ def _plan(paths: list[Any], options: Options) -> Plan | None:
                     return None
                 return plan_columns(_many.open_table(source, options), options)
         except InputError as error:
-            if not options.skip_bad_files:
+            if not options.skip_bad_files or _many.is_no_fault(error):
                 raise
             problem = problem or error
     raise InputError(f"No file could be read; the first: {problem}")

@@ -87,8 +87,13 @@ class Study:
         if self.methods is None and not self.data.may_compare:
             return None, ("Methods were not compared: there are too many candidates. --methods A,B compares them.",)
         rankings: dict[str, Ranking] = {}
-        notes = []
-        for name in self.methods or self._fitting():
+        fitting, slow = self._fitting() if self.methods is None else ([], [])
+        notes = (
+            [f"Not compared, being slow for so many candidates: {', '.join(slow)}; --methods names them."]
+            if slow
+            else []
+        )
+        for name in self.methods or fitting:
             try:
                 rankings[name] = self._ranked_by(name)
             except ConcordantError as problem:
@@ -102,11 +107,13 @@ class Study:
         is_own = registry.resolve(name) == (self.ranking.method, {})
         return self.ranking if is_own else api.rank(self.prefs, name)
 
-    def _fitting(self) -> list[str]:
-        """Name the method of the ranking, those that fit and usual ones, as far as they are quick."""
+    def _fitting(self) -> tuple[list[str], list[str]]:
+        """Name the method of the ranking, those that fit and usual ones: the quick ones, and the slow ones."""
         fitting = [advice.method for advice in self.data.description.methods]
         named = dict.fromkeys([self.ranking.method, *fitting, "borda", "copeland"])
-        return [name for name in named if self.data.largest <= SLOW.get(name, self.data.largest)][:METHODS]
+        own, size = self.ranking.method, self.data.largest  # what is there already takes no time
+        slow = [name for name in named if name != own and size > SLOW.get(name, size)]
+        return [name for name in named if name not in slow][:METHODS], slow
 
     @cached_property
     def rankings(self) -> Mapping[str, Ranking]:

@@ -7,8 +7,9 @@ hyper-parameters with ``param``, what it ``needs``, the laws it waives (each wit
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from concordant import memory
 from concordant.errors import InputError, NeedError
+from concordant.explaining import Explanation, Reason
 from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertain, Uncertainty
@@ -124,7 +126,24 @@ class Method(Settings):
             seconds=0.0 if start is None else time.perf_counter() - start,
             uncertainty=outcome.uncertainty or Uncertainty(outcome.low, outcome.high, outcome.details),
             model=outcome.model,
+            why=partial(self._explained, prefs),
         )
+
+    def _explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:
+        """Say why, from the ballots of the instance that a ranking is of."""
+        if ranking.instances is not None and prefs.n_instances > 1:
+            prefs = prefs.select(instances=[ranking.instances[0]])
+        return Explanation(
+            self.name, tuple(self.reasons(prefs, ranking)), ranking.instance, self.picture(prefs, ranking)
+        )
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say why the ranking of the only instance came out so; a method with more to tell says it in its own file."""
+        return ()
+
+    def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
+        """Return what draws the explanation as the text of an SVG file, where a picture helps."""
+        return None
 
     def ranks_apart(self, prefs: Preferences) -> bool:
         """Say whether each instance of these preferences is ranked on its own."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
@@ -11,6 +11,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.errors import ConcordantError, InputError
+from concordant.explaining import Explanation
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
 from concordant.writing import align, number_format
@@ -98,6 +99,8 @@ class Ranking:
     sorted_by: str = "score"
     ran: str = ""
     """Where it was computed, if elsewhere than in this process or from counts; empty else."""
+    why: Callable[[Ranking], Explanation] | None = None
+    """Says why the ranking of one instance came out so, where the ballots behind it are still at hand."""
 
     @classmethod
     def of_scores(
@@ -343,6 +346,16 @@ class Ranking:
             "seconds": self.seconds,
             "ran": self.ran or None,
         }
+
+    def explain(self) -> Explanation:
+        """Say why this ranking of one instance came out so, in plain sentences with the numbers behind them."""
+        self._single("explain()")
+        if self.why is None:
+            raise ConcordantError(
+                "This ranking does not know the ballots behind it (it was read, merged or counted elsewhere), so it "
+                "cannot be explained: rank the preferences themselves, cc.rank(prefs, method).explain()."
+            )
+        return self.why(self)
 
     # ---- pictures ----
     def plot(self, path: str | None = None, *, top: int = 30) -> Any:

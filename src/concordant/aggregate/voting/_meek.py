@@ -2,7 +2,7 @@
 
 Candidate c keeps the share k_c of whatever reaches it on a paper and passes on the rest to the next preference, elected
 or not: k is 1 for who is in, 0 for who is out, and for the elected it is found by k_c <- k_c x quota / votes_c until
-votes and quota agree to 1e-11 of all votes. What runs out of preferences leaves the count, and the quota falls with it:
+votes and quota agree to 1e-13 of all votes. What runs out of preferences leaves the count, and the quota falls with it:
 (votes - run out) / (seats + 1). Tied candidates on a paper get equal parts of it.
 """
 
@@ -13,9 +13,9 @@ import numpy as np
 from concordant.aggregate.voting._transfers import NOT_NAMED, Election, Result, Tally
 from concordant.types import Floats
 
-AGREES = 1e-11  # of all votes
-EQUAL = 1e-9  # of all votes: candidates closer than this are tied
-MOST_STEPS = 100_000
+AGREES = 1e-13  # of all votes
+EQUAL = 1e-12  # of all votes: candidates closer than this are tied
+MOST_STEPS = 20_000
 
 
 class _Papers:

@@ -55,7 +55,9 @@ def draw_flows(
     x = [left + STEP * k for k in range(len(columns))]
     top = [_tops(column, unit) for column in columns]
     parts = [f'<text x="8" y="18" class="title">{_text(title)}</text>']
-    parts += [f'<text x="{x[k] + WIDTH / 2:.0f}" y="40" class="mid">{_text(name)}</text>' for k, name in enumerate(names)]
+    parts += [
+        f'<text x="{x[k] + WIDTH / 2:.0f}" y="40" class="mid">{_text(name)}</text>' for k, name in enumerate(names)
+    ]
     for k, moves in enumerate(flows):
         parts += _bands(moves, rows, (x[k] + WIDTH, x[k + 1]), (top[k], top[k + 1]), unit)
     for k, column in enumerate(columns):

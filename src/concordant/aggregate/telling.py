@@ -95,3 +95,19 @@ def eliminated(
         Reason(told.heading(ranking, rule), tuple(sentences)),
         *rounds_table(told, ranking, caption, columns, present[: len(columns)]),
     ]
+
+
+def votes_told(prefs: Preferences, ranking: Ranking, rule: str, verb: str, what: str) -> list[Reason]:
+    """Return the reasons of a rule that adds up votes: who has the most, by how much, and what everybody has."""
+    told, total = Told(prefs), float(prefs.weight.sum())
+    best = told.best(ranking)
+    most = float(ranking.score[best][0])
+    be, each = ("is", "") if best.sum() == 1 else ("are", " each")
+    share = f" ({100 * most / total:.1f} %)" if total > 0 else ""
+    sentence = f"{told.names(best)} {be} {verb} {told.number(most)} of {told.number(total)} ballots{share}{each}"
+    if not best.all():
+        second = float(ranking.score[~best].max())
+        next_ = told.names(~best & (ranking.score == second))
+        sentence += f", {told.number(most - second)} more than {next_}"
+    votes = [told.number(value) for value in ranking.score]
+    return [Reason(told.heading(ranking, rule), (f"{sentence}.",)), score_table(told, ranking, [what], [votes])]

@@ -32,6 +32,7 @@ class Borda(Method):
     """Total points: one for every candidate a ballot puts below, half for every tie."""
 
     apart = True
+    aliases = {"borda-count": {}}
     waives = {"condorcet_consistency": "many second places can be worth more than a majority of first places"}
 
     missing: str = options.missing(choices=("auto", "last", "ignore"))

@@ -41,6 +41,8 @@ class Veto(Method):
         told, best = Told(prefs), Told.best(ranking)
         least = told.number(-ranking.score[best][0])
         verb = "is" if best.sum() == 1 else "are each"
-        sentence = f"{told.names(best)} {verb} last on {least} of {told.number(prefs.weight.sum())} ballots, the fewest."
+        sentence = (
+            f"{told.names(best)} {verb} last on {least} of {told.number(prefs.weight.sum())} ballots, the fewest."
+        )
         last = [told.number(-value) for value in ranking.score]
         return [Reason(told.heading(ranking, "veto"), (sentence,)), score_table(told, ranking, ["last places"], [last])]

@@ -3,8 +3,10 @@
 The ranking has the committee first. Approvals make ties common (all candidates of a list that its friends approve of as
 a whole are equal), and electing equals together would break the proportions these rules promise. So of several that are
 equal the one more ballots approve of is taken, then the one with more Borda points, then the one that comes first in
-the list of candidates; warnings name them. To this end columns stand in the order of Borda points. What counts as approved is what ``approval`` counts: everything above a ballot's
-last tier, or what reaches the ``cutoff``.
+the list of candidates; warnings name them. To this end columns stand in the order of Borda points.
+
+What counts as approved is what ``approval`` counts: everything above a ballot's last tier, or what reaches the
+``cutoff``.
 """
 
 from __future__ import annotations
@@ -177,8 +179,8 @@ def one_by_one(
 ) -> Chosen:
     """Elect one after the other until all are placed; those nobody approves of come last, tied.
 
-    ``best`` returns who of those left is best, and how good; ``take`` counts one as elected. Ties are remembered as long
-    as there are seats to fill.
+    ``best`` returns who of those left is best, and how good; ``take`` counts one as elected. Ties are remembered as
+    long as there are seats to fill.
     """
     m = given.table.shape[1]
     support, is_left = given.support, np.ones(m, bool)

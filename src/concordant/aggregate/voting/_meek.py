@@ -90,6 +90,8 @@ def _settled(papers: _Papers, tally: Tally, keep: Floats) -> tuple[Floats, float
             break
         keep[own] = np.minimum(keep[own] * quota / votes[own], 1.0)
         votes, over = papers.votes(keep)
+    else:
+        tally.is_settled = False
     return votes, over, (papers.total - over) / (tally.seats + 1), reached
 
 

@@ -1,23 +1,25 @@
 """The count of Scotland's local elections: weighted inclusive Gregory transfers in whole numbers of 0.00001 vote.
 
-All numbers are integers, so nothing is rounded but where the law says so: the value of a paper in a transferred surplus,
-surplus x value / votes, is cut off after five decimals. Fractional weights are taken to nine decimals (fewer where the
-sums would not fit into 64 bits).
+All numbers are integers, so nothing is rounded but where the law says so: the value of a paper in a transferred
+surplus, surplus x value / votes, is cut off after five decimals. Fractional weights are taken to nine decimals (fewer
+where the sums would not fit into 64 bits).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from concordant.aggregate.voting._transfers import NOT_NAMED, Election, Result, Tally
-from concordant.types import AnyArray, Bools, Int64s
+from concordant.types import Bools, Int64s
 
 VALUE = 100_000  # of a paper that was never transferred: five decimals
 LARGEST = 2**62
 
 
 class _Papers:
-    """Pieces of ballots: which ballot, who holds it, and its value; ballots that tie candidates are in several pieces."""
+    """Pieces of ballots: which ballot, who holds it, and its value; a ballot that ties candidates is in several."""
 
     def __init__(self, election: Election) -> None:
         self.places, m = election.places, election.n_candidates
@@ -27,7 +29,7 @@ class _Papers:
         self.value = np.empty(0, np.int64)
         self.n_candidates = m
 
-    def take(self, out: AnyArray) -> tuple[Int64s, Int64s, Int64s]:
+    def take(self, out: Sequence[int]) -> tuple[Int64s, Int64s, Int64s]:
         """Take the pieces of some candidates away: their ballots, holders and values."""
         taken = np.isin(self.holder, out)
         found = self.ballot[taken], self.holder[taken], self.value[taken]
@@ -35,7 +37,7 @@ class _Papers:
         return found
 
     def deal(self, ballot: Int64s, source: Int64s, value: Int64s, is_in: Bools) -> tuple[Int64s, Int64s]:
-        """Give pieces to the best candidates that are in, tied ones sharing equally; return moves and what is left over.
+        """Give pieces to the best candidates that are in, tied ones sharing equally; return moves and what is over.
 
         Moves are a matrix (source, candidate); pieces of one ballot in one hand become one.
         """

@@ -20,7 +20,7 @@ NOT_NAMED = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class Election:
-    """The ballots of one instance that name somebody: row b holds the place ballot b gives to every candidate, from 0."""
+    """The ballots of one instance that name somebody: row b holds the place ballot b gives every candidate, from 0."""
 
     labels: tuple[str, ...]
     places: Int32s
@@ -81,6 +81,7 @@ class Tally:
     def __post_init__(self) -> None:
         self.is_in = np.ones(self.election.n_candidates, bool)
         self.tie = np.zeros(self.election.n_candidates, np.uint8)
+        self.is_settled = True
 
     @property
     def vacancies(self) -> int:
@@ -93,7 +94,7 @@ class Tally:
         return np.flatnonzero(self.is_in).tolist()
 
     def lowest(self, among: Sequence[int], sign: int = 1, *, said: bool = True) -> list[int]:
-        """Return who has the fewest votes (sign -1: the most), then at the latest earlier stage that differs, then Borda.
+        """Return who has the fewest votes (sign -1: the most), then at the latest earlier stage, then Borda points.
 
         Several are returned where these are all equal. ``said`` remembers the tie for the warning.
         """
@@ -199,7 +200,8 @@ class Tally:
             share[self.undecided] = self.vacancies / len(self.undecided)
         labels = self.election.labels
         undecided = tuple(labels[one] for one in self.undecided)
-        return Result(Count(labels, self.seats, tuple(self.stages), undecided), tier, share, self.tie)
+        count = Count(labels, self.seats, tuple(self.stages), undecided)
+        return Result(count, tier, share, self.tie, self.is_settled)
 
 
 @dataclass(frozen=True)
@@ -210,3 +212,5 @@ class Result:
     tier: AnyArray
     share: Floats
     tie: AnyArray
+    is_settled: bool
+    """Whether what the elected keep was found as exactly as it should be (Meek)."""

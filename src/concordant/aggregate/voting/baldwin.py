@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant.aggregate import options
-from concordant.aggregate.voting._borda_rounds import NetPoints
 from concordant.aggregate.rounds import eliminate
 from concordant.aggregate.telling import Told, eliminated
+from concordant.aggregate.voting._borda_rounds import NetPoints
 from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences

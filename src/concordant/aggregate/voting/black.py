@@ -56,7 +56,9 @@ class Black(Method):
         else:
             best = told.best(ranking)
             has = "has" if best.sum() == 1 else "have"
-            sentence = f"Nobody beats every other candidate in a duel, so Borda points decide: {told.names(best)} {has} "
+            sentence = (
+                f"Nobody beats every other candidate in a duel, so Borda points decide: {told.names(best)} {has} "
+            )
             sentence += f"the most, {told.number(points[best][0])}."
             others = "Duels go in a circle, or are drawn, at the top."
         columns = [[told.number(value) for value in column] for column in (found.defeats, found.draws, points)]

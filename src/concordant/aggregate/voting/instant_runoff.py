@@ -66,11 +66,10 @@ class InstantRunoff(Method):
         closing = ""
         if best.sum() == 1 and len(told.labels) > 1:
             closing = (
-                f"{ranking.items[0]} wins with {plain_number(won)} of the {plain_number(total)} ballots that still count "
-                f"in round {last.number}."
+                f"{told.names(best)} wins with {plain_number(won)} of the {plain_number(total)} ballots that still "
+                f"count in round {last.number}."
             )
-        found = count_reasons(count, told.heading(ranking, "instant runoff"), ranking.items, "round", [closing])
-        return found
+        return count_reasons(count, told.heading(ranking, "instant runoff"), ranking.items, "round", [closing])
 
     def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
         """Draw where the votes go from round to round."""

@@ -1,16 +1,17 @@
-"""Proportional approval voting (PAV): the committee that satisfies the ballots most, with less for every further member.
+"""Proportional approval voting (PAV): the committee that satisfies the ballots most, less for every further member.
 
 A ballot that approves of k members of a committee of ``seats`` is worth 1 + 1/2 + … + 1/k to it; PAV elects the
 committee of the largest total. Groups get their share: of 100 voters, 60 who approve of one list and 40 of another get
-6 and 4 of 10 seats. The best committee is found and proven by integer programming: x_c says who is elected, z_gk whether
-the ballots of kind g have a k-th member they approve of,
+6 and 4 of 10 seats. The best committee is found and proven by integer programming (HiGHS): x_c says who is elected,
+z_gk whether the ballots of kind g have a k-th member they approve of,
 
     maximise sum of w_g z_gk / k   with   sum_k z_gk <= sum of x_c approved by g,   sum x_c = seats.
 
 Ties are looked for: all committees with the same total are found (at most 50; of candidates that exactly the same
 ballots approve of only one choice is looked at), and the one with the most approvals is taken, then the one whose
-members have more Borda points, the best first, then the one whose members come first in the list of candidates. Warnings
-name the candidates. Within the committee, and behind it, candidates are ranked by approvals. ``fit`` has the total.
+members have more Borda points, the best first, then the one whose members come first in the list of candidates.
+Warnings name the candidates. Within the committee, and behind it, candidates are ranked by approvals. ``fit`` has the
+total.
 
 Cost: NP-hard; in practice a hundred candidates take seconds, ``sequential-pav`` and ``phragmen`` are fast for any
 number; instances one after the other. What counts as approved: what ``approval`` counts. Reference: T. N. Thiele,
@@ -64,7 +65,9 @@ class PAV(CommitteeRule):
         members = np.array(elected) > 0
         for twins in _twins(given):
             tie[twins] = np.maximum(tie[twins], 2 if 0 < members[twins].sum() < len(twins) else 0)
-        groups = [part for those in (members, ~members) for part in _by_support(np.flatnonzero(those), support, given.slack)]
+        groups = [
+            part for those in (members, ~members) for part in _by_support(np.flatnonzero(those), support, given.slack)
+        ]
         return Chosen(groups, members, tie if is_proven else np.full(m, UNPROVEN, np.uint8), _total(given, members))
 
     def measured(self, found: Sequence[Chosen]) -> dict[str, float]:
@@ -77,8 +80,13 @@ class PAV(CommitteeRule):
         late = "the time limit was reached before the committee was proven optimal; raise --time-limit"
         return (
             *tie_notice(prefs, "not-proven", late, tie == UNPROVEN),
-            *tie_notice(prefs, "unbroken-ties", f"{several}; Borda points, then the list of candidates, decided between", tie == 2),
-            *tie_notice(prefs, "broken-ties", f"{several}; approvals decided between", tie == 1),
+            *tie_notice(
+                prefs,
+                "unbroken-ties",
+                f"{several}; Borda points, then the list of candidates, decided",
+                tie == 2,
+            ),
+            *tie_notice(prefs, "broken-ties", f"{several}; approvals decided", tie == 1),
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
@@ -155,7 +163,9 @@ class _Programme:
         sizes = np.minimum(given.table.sum(axis=1), seats)
         group = np.repeat(np.arange(n), sizes)
         k = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
-        self.worth = np.concatenate([np.zeros(self.m), -given.weight[group] / k / max(given.weight.max(initial=0), 1e-300)])
+        self.worth = np.concatenate(
+            [np.zeros(self.m), -given.weight[group] / k / max(given.weight.max(initial=0), 1e-300)]
+        )
         row, candidate = np.nonzero(given.table)
         # Of twins none is elected before the one ahead of it in the list: fewer committees to look through.
         pairs = np.array([pair for twins in _twins(given) for pair in pairwise(twins.tolist())]).reshape(-1, 2)
@@ -192,9 +202,6 @@ class _Programme:
         if found.status == 2:
             return None, True
         if found.x is None:
-            raise ConcordantError(
-                f"No committee was found in {time_limit:g} seconds: raise --time-limit, or use sequential-pav or phragmen."
-                if found.status == 1
-                else f"The best committee was not found ({found.message}): use sequential-pav or phragmen."
-            )
+            late = "raise --time-limit, or " if found.status == 1 else ""
+            raise ConcordantError(f"No committee was found ({found.message}): {late}use sequential-pav or phragmen.")
         return np.asarray(found.x[: self.m] > 0.5), found.status == 0

@@ -41,7 +41,7 @@ class SequentialPAV(CommitteeRule):
             most = float(gain[is_left].max())
             return is_left & (gain >= most - given.slack), most
 
-        def take(chosen: int, gain: float) -> None:
+        def take(chosen: int, gain: float) -> None:  # noqa: ARG001
             served[:] += given.table[:, chosen]
 
         return one_by_one(given, self.seats, best, take)
@@ -52,5 +52,5 @@ class SequentialPAV(CommitteeRule):
             prefs,
             ranking,
             "sequential PAV",
-            ["Each seat goes to whom the ballots count most for; one that has k of the elected already counts 1/(k+1)."],
+            ["Each seat goes to whom the ballots count most for; one that has k of the elected counts 1/(k+1)."],
         )

@@ -1,4 +1,4 @@
-"""STAR (score then automatic runoff): the two candidates with the highest sums of ratings, then the majority of the two.
+"""STAR (score then automatic runoff): the two candidates with the highest sums of ratings, then their majority.
 
 Every ballot rates the candidates; one it does not rate gets 0. The two highest sums are the finalists, and each ballot
 counts for the finalist it rates higher; of two who draw, the one with the higher sum wins. The finalists come first and
@@ -51,7 +51,9 @@ class Star(Method):
         total, borda = rating_sums(prefs), borda_levels(prefs, "last")
         is_finalist, is_tied = _finalists(prefs, total, borda)
         duels = _duels(majorities(prefs, "last"), is_finalist)
-        score = tiers_below(prefs, is_finalist, np.where(is_finalist, duels, 0.0), total, np.where(is_finalist, borda, 0))
+        score = tiers_below(
+            prefs, is_finalist, np.where(is_finalist, duels, 0.0), total, np.where(is_finalist, borda, 0)
+        )
         several = np.bincount(views.instance_of_slot(prefs)[is_finalist], minlength=prefs.n_instances) > 2
         crowded = several[views.instance_of_slot(prefs)]
         settled = "candidates have equal sums of ratings; Borda points decided who is a finalist"

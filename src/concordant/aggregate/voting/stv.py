@@ -14,9 +14,9 @@ counted in whole numbers of 0.00001 vote, so a recount gives the same figures to
 such that they have exactly a quota, and papers go on to elected candidates too. The quota is
 (votes - votes run out) / (seats + 1), found anew at every stage. It is fairer to who votes for a sure winner first.
 
-Ties: of several with equal votes the one is taken that had fewer (for a surplus: more) at the latest earlier stage where
-they differ; the law then draws lots, here Borda points decide. Those still equal are excluded together, or stay tied
-for the last seats, which only a lot can decide. Warnings name the candidates of either kind.
+Ties: of several with equal votes the one is taken that had fewer (for a surplus: more) at the latest earlier stage
+where they differ; the law then draws lots, here Borda points decide. Those still equal are excluded together, or stay
+tied for the last seats, which only a lot can decide. Warnings name the candidates of either kind.
 
 Equal ranks on a ballot share it equally (real Scottish ballots have none). Ballots that name nobody do not count.
 The ranking: the elected in the order of election, those still in when all seats were filled, then the others, last
@@ -40,9 +40,10 @@ from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.telling import listed
 from concordant.aggregate.voting._meek import meek_count
 from concordant.aggregate.voting._scottish import scottish_count
-from concordant.aggregate.voting._transfers import elections
+from concordant.aggregate.voting._transfers import Result, elections
 from concordant.explaining import Reason
 from concordant.method import Method, Outcome
+from concordant.models.notices import in_instances
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
@@ -81,7 +82,7 @@ class STV(Method):
                 "quota": float(np.mean([count.quota for count in held])),
                 "stages": float(np.mean([len(count.stages) for count in held])),
             },
-            warnings=_notices(prefs, np.concatenate([*(one.tie for one in results), np.empty(0, np.uint8)])),
+            warnings=_notices(prefs, results),
             details={"elected": np.concatenate([*(one.share for one in results), np.empty(0)])},
             model=CountModel(prefs.instances, counts.__getitem__),
         )
@@ -121,10 +122,14 @@ def _seats(n: int) -> str:
     return "1 seat" if n == 1 else f"{n} seats"
 
 
-def _notices(prefs: Preferences, tie: np.ndarray) -> tuple[Notice, ...]:
+def _notices(prefs: Preferences, results: Sequence[Result]) -> tuple[Notice, ...]:
+    tie = np.concatenate([*(one.tie for one in results), np.empty(0, np.uint8)])
+    rough = [q for q, one in enumerate(results) if not one.is_settled]
+    late = f"what the elected keep was not found exactly{in_instances(prefs, np.array(rough, np.int64))}"
     together = "candidates were equal at all stages and in Borda points, and were excluded or stay tied together"
     settled = "candidates had equal votes; earlier stages or Borda points decided between them"
     return (
+        *([Notice("not-converged", late)] if rough else []),
         *tie_notice(prefs, "unbroken-ties", f"{together}: a lot must decide", tie == 2),
         *tie_notice(prefs, "broken-ties", settled, tie == 1),
     )

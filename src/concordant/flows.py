@@ -61,8 +61,8 @@ def draw_flows(
     for k, moves in enumerate(flows):
         parts += _bands(moves, rows, (x[k] + WIDTH, x[k + 1]), (top[k], top[k + 1]), unit)
     for k, column in enumerate(columns):
-        parts += _boxes(column, rows, labels, x[k], top[k], unit, is_first=k == 0)
-    width = x[-1] + WIDTH + 96 if x else left
+        parts += _boxes(column, rows, labels, x[k], top[k], unit, ends=(k == 0, k == len(columns) - 1))
+    width = x[-1] + WIDTH + 40 + LETTER * max(8, len(labels[-1]) + 6) if x else left
     height = 60 + HEIGHT + GAP * len(rows)
     style = (
         ".flow text{font:12px system-ui,sans-serif;fill:currentColor}.flow .title{font-weight:600;font-size:13px}"
@@ -93,9 +93,9 @@ def _boxes(
     x: float,
     top: Sequence[float],
     unit: float,
-    *,
-    is_first: bool,
+    ends: tuple[bool, bool],
 ) -> list[str]:
+    """Draw the boxes of a column; the first column has the labels, the last that of what counts for nobody."""
     parts = []
     for k, node in enumerate(column):
         if node.amount <= 0:
@@ -107,11 +107,12 @@ def _boxes(
             f'fill="{_colour(k, len(rows))}"><title>{_text(said)}</title></rect>'
         )
         middle = top[k] + height / 2 + 4
-        if is_first:
+        if ends[0]:
             parts.append(f'<text x="{x - 8:.1f}" y="{middle:.1f}" class="end">{_text(labels[k])}</text>')
         sign = {"elected": " ✓", "out": " ✗"}.get(node.mark, "")
         number = plain_number(node.amount, 1)
-        parts.append(f'<text x="{x + WIDTH + 4:.1f}" y="{middle:.1f}">{number}{sign}</text>')
+        more = f" {_text(labels[k])}" if ends[1] and k == len(rows) - 1 else ""
+        parts.append(f'<text x="{x + WIDTH + 4:.1f}" y="{middle:.1f}">{number}{sign}{more}</text>')
     return parts
 
 

@@ -138,3 +138,13 @@ def tiers_below(prefs: Preferences, *keys: AnyArray) -> Floats:
 def majority_line(papers: Papers, votes: Floats) -> Floats:
     """Return half of the weight that counts in each instance: more than this is a majority."""
     return sum_by(papers.instance_of_slot, votes, len(papers.total)) / 2
+
+
+def distinct_rows(table: AnyArray, weight: Floats) -> tuple[AnyArray, Floats]:
+    """Join equal rows of a table and add their weights."""
+    if not table.size:
+        return table, weight
+    whole = np.ascontiguousarray(table)
+    rows = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).reshape(-1)
+    _, first, index = np.unique(rows, return_index=True, return_inverse=True)
+    return whole[first], sum_by(index.reshape(-1), weight, len(first))

@@ -21,9 +21,9 @@ from concordant import views
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.positional.approval import Approval
 from concordant.aggregate.positional.borda import borda_levels
+from concordant.aggregate.rounds import distinct_rows
 from concordant.aggregate.telling import Told, score_table
 from concordant.explaining import Reason
-from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -66,16 +66,7 @@ def approvals(prefs: Preferences, cutoff: float | None) -> Iterator[Approvals]:
         table[row[kept], prefs.entry_slot[entry[kept]] - start] = True
         approves = table.any(axis=1)
         order = np.argsort(-borda[start:stop], kind="stable")
-        yield _distinct(table[approves][:, order], prefs.weight[own[approves]], order)
-
-
-def _distinct(table: Bools, weight: Floats, order: Int64s) -> Approvals:
-    if not table.size:
-        return Approvals(table, weight, order)
-    packed = np.packbits(table, axis=1)
-    rows = packed.view(np.dtype((np.void, packed.shape[1]))).reshape(-1)
-    _, first, index = np.unique(rows, return_index=True, return_inverse=True)
-    return Approvals(table[first], sum_by(index.reshape(-1), weight, len(first)), order)
+        yield Approvals(*distinct_rows(table[approves][:, order], prefs.weight[own[approves]]), order)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from concordant import views
 from concordant.aggregate.counting import Count, Stage, flows_of, labelled, labels_of
 from concordant.aggregate.positional.borda import borda_levels
-from concordant.gather import sum_by
+from concordant.aggregate.rounds import distinct_rows
 from concordant.preferences import Preferences
 from concordant.segments import spans
 from concordant.types import AnyArray, Floats, Int32s
@@ -49,17 +49,8 @@ def elections(prefs: Preferences) -> Iterator[Election]:
         kept = named[entry]
         table[row[kept], prefs.entry_slot[entry[kept]] - start] = place[entry[kept]]
         counts = (table < NOT_NAMED).any(axis=1)
-        places, weight = _distinct(table[counts], prefs.weight[own[counts]])
+        places, weight = distinct_rows(table[counts], prefs.weight[own[counts]])
         yield Election(labels_of(prefs, q), places, weight, borda[start:stop])
-
-
-def _distinct(table: Int32s, weight: Floats) -> tuple[Int32s, Floats]:
-    """Join equal rows and add their weights."""
-    if not table.size:
-        return table, weight
-    whole = np.ascontiguousarray(table).view(np.dtype((np.void, table.dtype.itemsize * table.shape[1])))
-    _, first, index = np.unique(whole.reshape(-1), return_index=True, return_inverse=True)
-    return table[first], sum_by(index.reshape(-1), weight, len(first))
 
 
 @dataclass

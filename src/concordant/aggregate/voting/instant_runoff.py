@@ -109,6 +109,7 @@ def _count(prefs: Preferences, rounds: Floats, instance: int) -> Count:
                 over,
                 0.0,
                 total / 2,
+                elected=tuple(labels[slot] for slot in np.flatnonzero(is_left & ~going)) if is_left.sum() == 2 else (),
                 excluded=tuple(labels[slot] for slot in np.flatnonzero(going)) if going.sum() < is_left.sum() else (),
             )
         )

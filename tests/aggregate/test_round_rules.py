@@ -1,4 +1,4 @@
-"""Rules that go in rounds, or look at single places, against plain loops over ballots and against textbook elections."""
+"""Rules that go in rounds, or look at single places, against plain loops over ballots and textbook elections."""
 
 from __future__ import annotations
 

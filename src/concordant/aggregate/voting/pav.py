@@ -36,7 +36,7 @@ from concordant.explaining import Reason
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
-from concordant.types import AnyArray, Bytes, Floats
+from concordant.types import AnyArray, Bools, Bytes, Floats
 
 MOST_TIED = 50  # optimal committees that are looked for
 UNPROVEN = 3  # stands where ties stand
@@ -57,17 +57,13 @@ class PAV(CommitteeRule):
         if self.seats >= m:
             return Chosen(_by_support(np.arange(m), support, given.slack), np.ones(m, bool), tie)
         optimal, is_proven = _optimal(given, self.seats, self.time_limit)
-        tie[np.ptp(optimal, axis=0) > 0] = 1
         approved = optimal @ support
-        optimal = optimal[approved >= approved.max() - given.slack]
-        tie[np.ptp(optimal, axis=0) > 0] = 2
-        elected = max(optimal.tolist())  # whose members come first in the list
-        members = np.array(elected) > 0
-        for twins in _twins(given):
-            tie[twins] = np.maximum(tie[twins], 2 if 0 < members[twins].sum() < len(twins) else 0)
-        groups = [
-            part for those in (members, ~members) for part in _by_support(np.flatnonzero(those), support, given.slack)
-        ]
+        closest = optimal[approved >= approved.max() - given.slack]
+        for level, committees in ((1, optimal), (2, closest)):
+            tie[_differing(committees, _twins(given))] = level
+        members = np.array(max(closest.tolist())) > 0  # those that come first
+        inside, outside = (_by_support(np.flatnonzero(those), support, given.slack) for those in (members, ~members))
+        groups = [*inside, *outside]
         return Chosen(groups, members, tie if is_proven else np.full(m, UNPROVEN, np.uint8), _total(given, members))
 
     def measured(self, found: Sequence[Chosen]) -> dict[str, float]:
@@ -109,6 +105,15 @@ def _twins(given: Approvals) -> list[AnyArray]:
     for candidate, row in enumerate(packed):
         kinds.setdefault(row.tobytes(), []).append(candidate)
     return [np.array(group) for group in kinds.values() if len(group) > 1]
+
+
+def _differing(committees: AnyArray, twins: Sequence[AnyArray]) -> Bools:
+    """Say who is in some of these committees only; of twins of whom only some are in, all could be the others."""
+    found = np.ptp(committees, axis=0) > 0
+    for group in twins:
+        count = committees[:, group].sum(axis=1)
+        found[group] |= bool(((count > 0) & (count < len(group))).any())
+    return np.asarray(found)
 
 
 def _total(given: Approvals, members: AnyArray) -> float:

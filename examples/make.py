@@ -29,6 +29,37 @@ BALLOTS = (
     (4, (4, 3, 1, 2, 5)),
 )
 
+# Three seats of a ward. Rosa Lind has more than a quota; Greta Blom has more first places than Omar Haddad, who gets
+# the third seat by what others pass on.
+WARD = ("Rosa Lind", "Tom Acker", "Ines Duarte", "Karl Voss", "Omar Haddad", "Greta Blom", "Pia Sund")
+PAPERS = (
+    (118, (1, 2, 5)),
+    (61, (1, 5, 2)),
+    (34, (2, 1)),
+    (83, (3, 4)),
+    (47, (4, 3, 6)),
+    (40, (3, 6, 5)),
+    (41, (5, 7, 1)),
+    (21, (5, 3)),
+    (46, (6, 3, 4)),
+    (22, (6, 7)),
+    (28, (7, 5, 6)),
+    (17, (7,)),
+)
+
+# Three seats of a reading group, by crosses: two camps and a few who like a bit of both.
+BOOKS = ("Dune Songs", "Iron Tides", "Red Orbit", "Quiet Rooms", "The Orchard", "Salt Letters", "A Field Guide to Moss")
+CROSSES = (
+    (30, (1, 2, 3)),
+    (9, (1, 2)),
+    (2, (1,)),
+    (17, (4, 5)),
+    (8, (4, 6)),
+    (6, (3, 4)),
+    (5, (7,)),
+    (4, (5, 6, 7)),
+)
+
 MODELS = {  # name: strength, on the scale of log odds
     "heron-large": 1.1,
     "osprey-2": 0.9,
@@ -92,6 +123,26 @@ def election_csv() -> str:
     """Write the same election as a table, one kind of ballot per row."""
     rows = [",".join([str(count), *(CANDIDATES[code - 1] for code in order)]) for count, order in BALLOTS]
     return lines(["count,first,second,third,fourth,fifth", *rows])
+
+
+def council_csv() -> str:
+    """Write the papers of a ward as a table, one kind of paper per row; papers may be short."""
+    most = max(len(order) for _, order in PAPERS)
+    rows = []
+    for count, order in PAPERS:
+        names = [WARD[code - 1] for code in order]
+        rows.append(",".join([str(count), *names, *[""] * (most - len(order))]))
+    return lines(["count,first,second,third", *rows])
+
+
+def approvals_csv() -> str:
+    """Write crosses as a table of voters, books and ratings 1 or 0: everybody had the whole list."""
+    rows, reader = ["voter,item,rating"], 0
+    for count, crossed in CROSSES:
+        for _ in range(count):
+            reader += 1
+            rows += [f"reader {reader},{book},{int(code in crossed)}" for code, book in enumerate(BOOKS, 1)]
+    return lines(rows)
 
 
 def model_votes_csv() -> str:
@@ -190,6 +241,8 @@ def files() -> dict[str, str]:
     return {
         "election.soc": election_soc(),
         "election.csv": election_csv(),
+        "council.csv": council_csv(),
+        "approvals.csv": approvals_csv(),
         "model-votes.csv": model_votes_csv(),
         "ratings.csv": ratings_csv(),
         **search_files(),

@@ -32,6 +32,7 @@ class Borda(Method):
     """Total points: one for every candidate a ballot puts below, half for every tie."""
 
     apart = True
+    aliases = {"borda-count": {}}
     waives = {"condorcet_consistency": "many second places can be worth more than a majority of first places"}
 
     missing: str = options.missing(choices=("auto", "last", "ignore"))
@@ -68,8 +69,13 @@ def _share_won(prefs: Preferences) -> Floats:
 
 def borda_levels(prefs: Preferences, missing: str) -> Int32s:
     """Return whole numbers that rise with the Borda score of every slot, equal where scores are tied."""
-    score = Borda(missing="last" if missing == "last-free" else missing).scores(prefs)
+    score = borda_points(prefs, missing)
     order, rank = kernels.order_segments(score, prefs.slot_ptr, TIE_TOLERANCE)
     level = np.empty(len(score), np.int32)
     level[order] = -rank
     return level
+
+
+def borda_points(prefs: Preferences, missing: str) -> Floats:
+    """Return the Borda score of every slot; unmentioned candidates are last in whatever way."""
+    return Borda(missing="last" if missing == "last-free" else missing).scores(prefs)

@@ -28,6 +28,7 @@ from concordant.types import Floats
 class Minimax(Method):
     """Smallest worst defeat against any single opponent."""
 
+    aliases = {"simpson": {}, "simpson-kramer": {}}
     matrices = 5
     by_parts = True
 

@@ -32,6 +32,7 @@ from concordant.preferences import Preferences
 class RankedPairs(Method):
     """Majorities locked from the strongest to the weakest unless they contradict stronger ones."""
 
+    aliases = {"tideman": {}}
     matrices = 9
     by_parts = True
 

@@ -29,6 +29,7 @@ from concordant.types import Floats
 class Schulze(Method):
     """Strongest chains of majorities; candidates that nobody stands above share the first tier."""
 
+    aliases = {"beatpath": {}, "beat-path": {}}
     matrices = 8
     by_parts = True
 

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import ROOT, Run, random_preferences
 
 import concordant as cc
-from concordant.reporting import reasons
+from concordant.disagreeing import disagreements
 from concordant.reporting.markup import element, escape, verbatim
 from concordant.reporting.sections import BumpChart, Download, HeatMap, Messages, Scale, Table, Text
 from concordant.reporting.study import Data, Study
@@ -206,7 +206,7 @@ def test_the_page_allows_only_its_own_style_and_script() -> None:
 def disagreement(lists: list, methods: list[str], **more: object) -> str:
     prefs = cc.Preferences.from_rankings(lists, **more)
     compared = cc.compare(prefs, methods)
-    return " ".join(reasons.disagreements(prefs, compared, Data(prefs).matrices.matrix()))
+    return " ".join(disagreements(prefs, compared.rankings, compared.names, Data(prefs).matrices.matrix()))
 
 
 def test_a_circle_is_named() -> None:

@@ -32,8 +32,9 @@ def choices_reason(scene: Scene, stages: Stages) -> Reason:
     one = scene.order[0]
     said = [
         "A ballot is read from the top: at every step one of those left is chosen, in proportion to e^score.",
-        f"{scene.names[one]} was chosen {_written(chosen[one])} times, where equal chances would give {by_chance[one]:.1f} "
-        f"and these scores give {expected[one]:.1f}; the scores are those for which the two agree, but for the prior.",
+        f"{scene.names[one]} was chosen {_written(chosen[one])} times, where equal chances would give "
+        f"{by_chance[one]:.1f} and these scores give {expected[one]:.1f}; the scores are those for which the "
+        "first and the last agree, but for the prior.",
     ]
     if len(scene.order) > 1:
         two = scene.order[1]

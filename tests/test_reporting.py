@@ -78,10 +78,10 @@ def names(made: cc.reporting.Report) -> list[str]:
 @pytest.mark.parametrize(
     ("file", "sections"),
     [
-        ("election.csv", ["ranking", "methods", "duels", "data", "making"]),
-        ("election.soc", ["ranking", "methods", "duels", "data", "making"]),
-        ("model-votes.csv", ["ranking", "methods", "duels", "agents", "data", "warnings", "making"]),
-        ("ratings.csv", ["ranking", "methods", "duels", "agents", "data", "making"]),
+        ("election.csv", ["ranking", "why", "methods", "duels", "data", "making"]),
+        ("election.soc", ["ranking", "why", "methods", "duels", "data", "making"]),
+        ("model-votes.csv", ["ranking", "why", "methods", "duels", "agents", "data", "warnings", "making"]),
+        ("ratings.csv", ["ranking", "why", "methods", "duels", "agents", "data", "making"]),
     ],
 )
 def test_sections_that_have_nothing_to_say_are_left_out(file: str, sections: list[str]) -> None:

@@ -171,8 +171,6 @@ def saves_and_loads(method: Method, prefs: Preferences, rng: np.random.Generator
 def explains_itself(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
     """Every instance of a ranking is explained: the same each time, in finite numbers, and the winner is named."""
     for ranking in method.rank(prefs):
-        if not len(ranking.score):
-            continue
         told, again = ranking.explain(), ranking.explain()
         text = told.to_text()
         if told != again:
@@ -181,7 +179,7 @@ def explains_itself(method: Method, prefs: Preferences, rng: np.random.Generator
             return "it explains nothing"
         if re.search(r"\b(nan|inf)\b", text):
             return f"its explanation holds a number that is not finite: {text}"
-        if not any(label in text for label in ranking.tiers[0]):
+        if len(ranking.score) and not any(label in text for label in ranking.tiers[0]):
             return f"its explanation does not name the winner {ranking.items[0]!r}: {text}"
         if told.draw is not None and not told.draw().lstrip().startswith("<"):
             return "the picture of its explanation is no SVG"

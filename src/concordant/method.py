@@ -131,6 +131,9 @@ class Method(Settings):
 
     def explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:
         """Say why, from the ballots of the instance that a ranking is of."""
+        if not len(ranking.score):
+            nothing = Reason("Nothing to explain", ["This instance has no candidates."])
+            return Explanation(self.name, (nothing,), ranking.instance)
         method = self
         if ranking.instances is not None and prefs.n_instances > 1:
             method = self._settled_as_in(prefs)

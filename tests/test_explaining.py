@@ -38,6 +38,12 @@ class Drawn(Method):
         return lambda: '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Break no sentences."""
+    monkeypatch.setenv("COLUMNS", "500")
+
+
 # ---- words ----
 def test_names_numbers_and_ranks_are_written_as_sentences_have_them():
     assert listed(["a"]) == "a"

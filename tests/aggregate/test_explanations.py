@@ -9,7 +9,7 @@ import pytest
 
 import concordant as cc
 from concordant import registry
-from concordant.aggregate.contests import circle_through, shortest_chain
+from concordant.aggregate.contests import shortest_chain
 from concordant.laws import random_preferences
 
 CIRCLE = [["a", "b", "c", "d"]] * 30 + [["b", "c", "a", "d"]] * 25 + [["c", "a", "b", "d"]] * 24
@@ -43,14 +43,16 @@ def test_the_shortest_chain_is_found_by_trying_all():
         for end in range(1, 5):
             chain = shortest_chain(links, 0, end)
             assert (len(chain) - 1 if chain else None) == reached.get(end)
+            assert chain[:1] in ([], [0])
+            assert chain[-1:] in ([], [end])
             assert all(links[pair] for pair in pairwise(chain))
 
 
 def test_a_circle_comes_back_to_where_it_began():
     beats = np.zeros((4, 4), bool)
     beats[0, 1] = beats[1, 2] = beats[2, 0] = beats[0, 3] = True
-    assert circle_through(beats, 0) == [0, 1, 2, 0]
-    assert circle_through(beats, 3) == []
+    assert shortest_chain(beats, 0, 0) == [0, 1, 2, 0]
+    assert shortest_chain(beats, 3, 3) == []
 
 
 # ---- majority rules ----

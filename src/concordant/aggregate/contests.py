@@ -22,26 +22,25 @@ LONGEST_CHAIN = 8  # links that a sentence tells one by one
 
 
 def shortest_chain(links: Bools, start: int, end: int) -> list[int]:
-    """Return the shortest chain of links from start to end (another node), empty where there is none."""
-    before, waiting = {start: -1}, deque([start])
-    while waiting and end not in before:
+    """Return the shortest chain of links from start to end, empty where there is none.
+
+    From a node to itself it is the shortest circle.
+    """
+    before = np.full(len(links), -1)
+    unseen = np.ones(len(links), bool)
+    unseen[start] = start == end
+    waiting = deque([start])
+    while waiting and unseen[end]:
         here = waiting.popleft()
-        for following in np.flatnonzero(links[here]).tolist():
-            if following not in before:
-                before[following] = here
-                waiting.append(following)
-    if end not in before:
+        following = np.flatnonzero(links[here] & unseen)
+        before[following], unseen[following] = here, False
+        waiting.extend(following.tolist())
+    if unseen[end]:
         return []
-    chain = [end]
-    while before[chain[-1]] >= 0:
-        chain.append(before[chain[-1]])
+    chain = [end, int(before[end])]
+    while chain[-1] != start:
+        chain.append(int(before[chain[-1]]))
     return chain[::-1]
-
-
-def circle_through(beats: Bools, slot: int) -> list[int]:
-    """Return the shortest circle of majorities through a slot, from it and back to it; empty where there is none."""
-    circles = [chain for first in np.flatnonzero(beats[slot]).tolist() if (chain := shortest_chain(beats, first, slot))]
-    return [slot, *min(circles, key=len)] if circles else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +114,7 @@ class Contest:
             said.append(f"The smallest group whose members beat everyone outside (the Smith set) is {names}.")
         else:
             said.append(f"No group beats everyone outside, so majorities alone exclude nobody: {names}.")
-        circles = (circle_through(self.beats, slot) for slot in smith[:3])
+        circles = (shortest_chain(self.beats, slot, slot) for slot in smith[:3])
         circle = next((circle for circle in circles if circle), [])
         if circle:
             said.append(f"Majorities go in a circle there: {self.chain(circle)}.")

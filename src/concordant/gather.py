@@ -6,7 +6,7 @@ Every function returns plain keyword arguments for ``Preferences``, but for the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from concordant import kernels
 from concordant.errors import InputError
 from concordant.frozen import freeze
+from concordant.moments import as_times
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import (
     Vocabulary,
@@ -23,6 +24,7 @@ from concordant.vocabulary import (
     encode_whole_numbers,
     join_rows,
     read_arrow,
+    renumber,
     shorten,
     speaks_arrow,
 )
@@ -83,7 +85,14 @@ def _flatten(rankings: list[Any]) -> tuple[list[object], Int64s, Int32s]:
 
 
 def gather_pairs(
-    winner: object, loser: object, *, tie: object = None, winner_first: object = None, **columns: object
+    winner: object,
+    loser: object,
+    *,
+    tie: object = None,
+    winner_first: object = None,
+    time: object = None,
+    covariates: Mapping[str, object] | None = None,
+    **columns: object,
 ) -> Parts:
     """One comparison per row. Where ``tie`` is true the two drew, where ``winner_first`` is the winner came first."""
     coded = encode_whole_numbers([winner, loser])
@@ -91,7 +100,38 @@ def gather_pairs(
         both = encode(winner, "item"), encode(loser, "item")
         _same_rows(both[0][0], both[1][0])
         coded = join_rows(both)
-    return pairs_of_codes(*coded, tie=tie, winner_first=winner_first, **columns)
+    parts = pairs_of_codes(*coded, tie=tie, winner_first=winner_first, **columns)
+    n = len(coded[0]) // 2
+    if covariates:
+        parts |= covariates_of_pairs(covariates, n)
+    return parts if time is None else _sorted_by_time(parts, time, n)
+
+
+def covariates_of_pairs(covariates: Mapping[str, object], n: int) -> Parts:
+    """Return the covariates of both sides of n comparisons; of differences all goes to the winner's side."""
+    table = np.zeros((2 * n, len(covariates)))
+    for k, (name, given) in enumerate(covariates.items()):
+        sides = given if isinstance(given, tuple) and len(given) == 2 else (given,)
+        for side, column in enumerate(sides):
+            table[side::2, k] = as_numbers(column, n, f"covariate {shorten(name)!r}")
+    freeze(table)
+    return {"covariate": table, "covariates": tuple(covariates)}
+
+
+def _sorted_by_time(parts: Parts, time: object, n: int) -> Parts:
+    """Return pairs in the order of time, oldest first; equal times stay as they were."""
+    moment, is_dated = as_times(time)
+    if moment.shape != (n,):
+        raise InputError(f"The time column has {moment.size} values for {n} rows: give one per row.")
+    if not np.isfinite(moment).all():
+        row = int(np.flatnonzero(~np.isfinite(moment))[0])
+        raise InputError(f"The time in row {row + 1} is neither a number nor a date like 2024-05-31: mend it.")
+    order = np.argsort(moment, kind="stable")
+    both = (2 * order[:, None] + np.arange(2)).reshape(-1)
+    parts["item"], parts["items"] = renumber(parts["item"][both], parts["items"])
+    for names, index in ((("tier", "shown", "covariate"), both), (("weight", "agent", "instance"), order)):
+        parts |= {name: parts[name][index] for name in names if name in parts}
+    return parts | {"time": moment[order], "is_dated": is_dated}
 
 
 def pairs_of_codes(

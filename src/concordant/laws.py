@@ -50,8 +50,11 @@ def neutrality(method: Method, prefs: Preferences, rng: np.random.Generator) -> 
     shuffled = prefs.replace(
         items=prefs.items.take(old_code),
         item=new_code[prefs.item[entries]],
-        value=None if prefs.value is None else prefs.value[entries],
-        shown=None if prefs.shown is None else prefs.shown[entries],
+        **{
+            name: None if (part := getattr(prefs, name)) is None else part[entries]
+            for name in PER_ENTRY
+            if name not in ("item", "tier")
+        },
         slot_item=new_code[prefs.slot_item[slots]],
     )
     return _differ(method, prefs, shuffled, "with the candidates in another order")

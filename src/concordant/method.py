@@ -18,6 +18,7 @@ import numpy as np
 from concordant import memory
 from concordant.errors import InputError, NeedError
 from concordant.explaining import Explanation, Reason
+from concordant.histories import History
 from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertain, Uncertainty
@@ -40,7 +41,8 @@ class Outcome:
 
     ``details`` holds further arrays with one value per slot (``stderr``, ``rank_low``, ``rank_high``, ``p_best``);
     where these and the intervals take time, ``uncertainty`` stands in their place and finds them when first asked for;
-    ``model`` is the fitted model for questions a table cannot answer (the chance that a beats b).
+    ``model`` is the fitted model for questions a table cannot answer (the chance that a beats b); ``history`` finds how
+    the scores moved over time.
     """
 
     score: Floats
@@ -52,6 +54,7 @@ class Outcome:
     details: Mapping[str, AnyArray] = field(default_factory=dict)
     uncertainty: Uncertain | None = None
     model: object = None
+    history: Callable[[], History] | None = None
 
 
 _NOTHING_MORE = Outcome(np.empty(0))  # of a method that only scores
@@ -127,6 +130,7 @@ class Method(Settings):
             uncertainty=outcome.uncertainty or Uncertainty(outcome.low, outcome.high, outcome.details),
             model=outcome.model,
             why=partial(self.explained, prefs),
+            past=outcome.history,
         )
 
     def explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:

@@ -29,6 +29,8 @@ from concordant.vocabulary import Vocabulary
 _LABELS = ("items", "agents", "instances")
 _NOTHING: Mapping[str, object] = {
     **dict.fromkeys(("indptr", *PER_ENTRY, *PER_BALLOT, *_LABELS, "scale", "said_form", "slot_ptr", "slot_item")),
+    "covariates": (),
+    "is_dated": False,
     "is_merged": False,
     "notes": (),
     "meta": MappingProxyType({}),
@@ -50,6 +52,14 @@ class Preferences(Frozen):
     instance: Int32s | None
     open: Bools | None
     shown: Int32s | None
+    team: Int32s | None
+    """Entries of a ballot with one number are a team, which stands in one tier."""
+    covariate: Floats | None
+    """A row per entry: properties of what was compared, other than its item (the length of an answer)."""
+    covariates: tuple[str, ...]
+    time: Floats | None
+    """When each ballot was cast: days since 1970 where ``is_dated``, else numbers as they were given."""
+    is_dated: bool
     said_form: str | None
     is_merged: bool
     notes: tuple[str, ...]
@@ -71,6 +81,11 @@ class Preferences(Frozen):
         instance: AnyArray | None = None,
         open: AnyArray | None = None,
         shown: AnyArray | None = None,
+        team: AnyArray | None = None,
+        covariate: AnyArray | None = None,
+        covariates: Sequence[str] = (),
+        time: AnyArray | None = None,
+        is_dated: bool = False,
         slot_ptr: AnyArray | None = None,
         slot_item: AnyArray | None = None,
         form: str | None = None,
@@ -82,6 +97,7 @@ class Preferences(Frozen):
         del parts["self"]
         parts["said_form"] = parts.pop("form")
         parts["notes"], parts["meta"] = tuple(notes), MappingProxyType(dict(meta or {}))
+        parts["covariates"] = tuple(covariates)
         vars(self).update(checked(parts))
 
     @classmethod
@@ -253,17 +269,23 @@ class Preferences(Frozen):
         agent: object = None,
         instance: object = None,
         winner_first: object = None,
+        time: object = None,
+        covariates: Mapping[str, object] | None = None,
         merge: bool = False,
     ) -> Preferences:
         """Make preferences from one comparison per row; where ``tie`` is true the two drew.
 
-        ``winner_first`` is true where the winner was shown first (or at home). ``merge=True`` joins equal comparisons
-        on the way in: far cheaper for many votes over few items, but their order and who voted are forgotten.
+        ``winner_first`` is true where the winner was shown first (or at home). ``time`` says when each took place (a
+        number, or a date of Python, NumPy or written year first): rows are sorted by it, oldest first. ``covariates``
+        are properties of what was compared beside the items, by name: two columns (winner's, loser's) or one of
+        differences. ``merge=True`` joins equal comparisons on the way in: far cheaper for many votes over few items,
+        but their order and who voted are forgotten.
         """
-        columns = {"weight": weight, "tie": tie, "instance": instance, "winner_first": winner_first}
+        columns: dict[str, Any] = {"weight": weight, "tie": tie, "instance": instance, "winner_first": winner_first}
+        columns["covariates"] = covariates
         if not merge:
-            return cls.of_parts(gather.gather_pairs(winner, loser, agent=agent, **columns))
-        is_plain = instance is None and winner_first is None
+            return cls.of_parts(gather.gather_pairs(winner, loser, agent=agent, time=time, **columns))
+        is_plain = instance is None and winner_first is None and covariates is None
         parts = gather.tally_pairs(winner, loser, weight=weight, tie=tie) if is_plain else None
         if parts:
             return cls.of_parts(parts)
@@ -399,6 +421,7 @@ class Preferences(Frozen):
         keep = np.zeros(self.n_ballots, bool)
         keep[representative] = True
         changes: dict[str, Any] = {"weight": weight[np.diff(self.indptr)[representative] > 0], "is_merged": True}
+        changes |= {"time": None, "is_dated": False}
         if not keep_agents:
             changes |= {"agents": None, "agent": None}
         return self.subset(keep, np.ones(self.n_slots, bool), **changes)

@@ -12,6 +12,7 @@ import numpy as np
 from concordant import kernels
 from concordant.errors import ConcordantError, InputError
 from concordant.explaining import Explanation
+from concordant.histories import History
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
 from concordant.writing import align, number_format
@@ -101,6 +102,8 @@ class Ranking:
     """Where it was computed, if elsewhere than in this process or from counts; empty else."""
     why: Callable[[Ranking], Explanation] | None = None
     """Says why the ranking of one instance came out so, where the ballots behind it are still at hand."""
+    past: Callable[[], History] | None = None
+    """Finds how the scores moved over time, of methods that follow it."""
 
     @classmethod
     def of_scores(
@@ -361,6 +364,16 @@ class Ranking:
                 "cannot be explained: rank the preferences themselves, cc.rank(prefs, method).explain()."
             )
         return self.why(self)
+
+    @cached_property
+    def history(self) -> History:
+        """How the scores moved over time, of methods that follow it (elo, trueskill, …), found when first asked for."""
+        if self.past is None:
+            raise ConcordantError(
+                f"{self.method or 'This method'} gives one score for all time, so it has no history: use a method that "
+                "follows items over time, such as elo or trueskill."
+            )
+        return self.past()
 
     # ---- pictures ----
     def plot(self, path: str | None = None, *, top: int = 30) -> Any:

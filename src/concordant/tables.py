@@ -16,7 +16,8 @@ import numpy as np
 from concordant import gather, kernels
 from concordant.errors import InputError
 from concordant.gather import Parts
-from concordant.outcomes import decide_outcomes, read_flags, read_times
+from concordant.moments import read_times
+from concordant.outcomes import decide_outcomes, read_flags
 from concordant.ranking_text import parse_rankings
 from concordant.reading import FEATURES, LABELS, Options
 from concordant.roles import Plan, plan_columns
@@ -238,31 +239,34 @@ def _compared(
         return f"{shorten(vocabulary[int(both[2 * row])])!r} is compared with itself"
 
     rows.refuse(both[0::2] == both[1::2], "an item is compared with itself", explain)
-    time = _times(rows)
+    time, is_dated = _times(rows)
     shared = rows.shared()
+    parts: Parts = {}
     if is_renumbered or time is not None or not rows.good.all():
         order = np.flatnonzero(rows.good)
         if time is not None:
             by_time = np.argsort(time[order], kind="stable")
             order = order[by_time]
             shared = {role: _reordered(column, by_time) for role, column in shared.items()}
+            parts = {"time": time[order], "is_dated": is_dated}
         both, vocabulary = renumber(both.reshape(-1, 2)[order].reshape(-1), vocabulary)
         tie = None if tie is None else tie[order]
-    return gather.pairs_of_codes(both, vocabulary, tie=tie, **shared)
+    return gather.pairs_of_codes(both, vocabulary, tie=tie, **shared) | parts
 
 
-def _times(rows: Rows) -> Floats | None:
-    """Return when every row happened, None where nobody asked for an order."""
+def _times(rows: Rows) -> tuple[Floats | None, bool]:
+    """Return when every row happened, None where nobody asked for an order, and whether these are dates."""
     if not rows.has("time"):
-        return None
+        return None, False
     codes, words = rows.raw("time")
-    moment = np.append(read_times(words.labels), np.nan)[codes]
+    known, is_dated = read_times(words.labels)
+    moment = np.append(known, np.nan)[codes]
     rows.refuse(
         np.isnan(moment),
         "the time is neither a number nor a date",
         rows.explain("time", "neither a number nor a date like 2024-05-31"),
     )
-    return moment
+    return moment, is_dated
 
 
 def _reordered(column: Any, order: Int64s) -> object:

@@ -23,6 +23,12 @@ from concordant.vocabulary import shorten
 Columns = dict[str, Any]
 T = TypeVar("T")
 LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings")
+NOT_WRITTEN = {
+    "shown": "the order in which items were shown is",
+    "team": "the teams are",
+    "covariate": "the covariates are",
+    "time": "the times are",
+}
 
 
 def columns(data: Preferences | Ranking | Labels, layout: str | None) -> tuple[Columns, list[str]]:
@@ -185,8 +191,9 @@ def left_behind(prefs: Preferences, layout: str) -> list[str]:
     empty = int((np.diff(prefs.indptr) == 0).sum())
     if empty:
         notes.append(f"{empty:,} empty ballots are not written")
-    if prefs.shown is not None:
-        notes.append("the order in which items were shown is not written")
+    for name, what in NOT_WRITTEN.items():
+        if getattr(prefs, name) is not None:
+            notes.append(f"{what} not written")
     if prefs.meta:
         notes.append(f"the header fields {', '.join(prefs.meta)} are not written")
     return notes

@@ -124,6 +124,17 @@ def test_an_instance_is_explained_by_its_own_ballots_and_the_convention_of_all()
     assert "points" in told.reasons[-1].header  # not the share of comparisons
 
 
+def test_a_method_without_a_word_of_its_own_tells_the_first_places(monkeypatch: pytest.MonkeyPatch):
+    prefs = cc.Preferences.from_rankings([["a", "b"]])
+    monkeypatch.setattr(cc.Borda, "reasons", lambda *_: [])
+    assert "a is first of 2" in str(cc.rank(prefs, "borda").explain())
+
+
+def test_an_instance_without_candidates_is_explained_as_such():
+    prefs = cc.Preferences(["a"], [0, 1], [0], [0], instances=["q1", "q2"], instance=[0])
+    assert "no candidates" in str(cc.rank(prefs, "kemeny")["q2"].explain())
+
+
 def test_several_instances_have_no_single_explanation():
     with pytest.raises(cc.ConcordantError, match=r"ranking\['1'\]"):
         cc.rank(cc.read(RUNS), "rrf").explain()

@@ -143,6 +143,8 @@ class Method(Settings):
             method = self._settled_as_in(prefs)
             prefs = prefs.select(instances=[ranking.instances[0]])
         reasons = tuple(method.reasons(prefs, ranking))
+        if not any(reason.sentences for reason in reasons):  # nothing happened that its own words are for
+            reasons = (*Method.reasons(method, prefs, ranking), *reasons)
         return Explanation(self.name, reasons, ranking.instance, method.picture(prefs, ranking))
 
     def _settled_as_in(self, prefs: Preferences) -> Self:

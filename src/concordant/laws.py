@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import io
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -170,6 +171,24 @@ def saves_and_loads(method: Method, prefs: Preferences, rng: np.random.Generator
     return None if _ranks(loaded, prefs) == _ranks(method, prefs) else "it ranks differently after saving and loading"
 
 
+def explains_itself(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
+    """Every instance of a ranking is explained: the same each time, in finite numbers, and the winner is named."""
+    for ranking in method.rank(prefs):
+        told, again = ranking.explain(), ranking.explain()
+        text = told.to_text()
+        if told != again:
+            return "it explains the same ranking in two ways"
+        if not any(reason.sentences for reason in told.reasons):
+            return "it explains nothing"
+        if re.search(r"\b(nan|inf)\b", text):
+            return f"its explanation holds a number that is not finite: {text}"
+        if len(ranking.score) and not any(label in text for label in ranking.tiers[0]):
+            return f"its explanation does not name the winner {ranking.items[0]!r}: {text}"
+        if told.draw is not None and not told.draw().lstrip().startswith("<"):
+            return "the picture of its explanation is no SVG"
+    return None
+
+
 def is_documented(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
     """The file, the class and every parameter say what they are; defaults, needs, waivers and aliases are valid."""
     cls = type(method)
@@ -209,7 +228,9 @@ WAIVABLE: Mapping[str, Law] = {
         instances_are_independent,
     )
 }
-ALWAYS: Mapping[str, Law] = {law.__name__: law for law in (is_finite, backends_agree, saves_and_loads, is_documented)}
+ALWAYS: Mapping[str, Law] = {
+    law.__name__: law for law in (is_finite, backends_agree, saves_and_loads, explains_itself, is_documented)
+}
 
 
 def check(method: str | Method | type[Method], *, runs: int = 40, seed: int = 0) -> list[str]:

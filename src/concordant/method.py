@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -129,21 +129,39 @@ class Method(Settings):
             seconds=0.0 if start is None else time.perf_counter() - start,
             uncertainty=outcome.uncertainty or Uncertainty(outcome.low, outcome.high, outcome.details),
             model=outcome.model,
-            why=partial(self._explained, prefs),
+            why=partial(self.explained, prefs),
             past=outcome.history,
         )
 
-    def _explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:
+    def explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:
         """Say why, from the ballots of the instance that a ranking is of."""
+        if not len(ranking.score):
+            nothing = Reason("Nothing to explain", ["This instance has no candidates."])
+            return Explanation(self.name, (nothing,), ranking.instance)
+        method = self
         if ranking.instances is not None and prefs.n_instances > 1:
+            method = self._settled_as_in(prefs)
             prefs = prefs.select(instances=[ranking.instances[0]])
-        return Explanation(
-            self.name, tuple(self.reasons(prefs, ranking)), ranking.instance, self.picture(prefs, ranking)
-        )
+        reasons = tuple(method.reasons(prefs, ranking))
+        if not any(reason.sentences for reason in reasons):  # nothing happened that its own words are for
+            reasons = (*Method.reasons(method, prefs, ranking), *reasons)
+        return Explanation(self.name, reasons, ranking.instance, method.picture(prefs, ranking))
+
+    def _settled_as_in(self, prefs: Preferences) -> Self:
+        """Return the method with what silence means as the ballots of all instances decide it, not those of one."""
+        if getattr(self, "missing", None) != "auto" or getattr(self, "counts", "binary") != "binary":
+            return self
+        from concordant import views
+
+        settled: Any = {"missing": views.resolve_missing(prefs, "auto")}
+        return replace(self, **settled).with_learnt(**self.learnt)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say why the ranking of the only instance came out so; a method with more to tell says it in its own file."""
-        return ()
+        from concordant.reasoning import Scene, first_places
+
+        missing = str(getattr(self, "missing", "auto"))
+        return first_places(Scene(prefs, ranking, missing), self.summary())
 
     def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
         """Return what draws the explanation as the text of an SVG file, where a picture helps."""

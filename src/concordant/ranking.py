@@ -280,7 +280,12 @@ class Ranking:
             slot_item=self.slot_item[kept],
             score=self.score[kept],
             uncertainty=_OfSome(self.uncertainty, kept),
+            why=None if self.why is None else self._explain_whole,
         )
+
+    def _explain_whole(self, part: Ranking) -> Explanation:
+        """Say why the best of an instance came out so: its other candidates belong to the reasons."""
+        return (self if self.instances is None or part.instances is None else self[part.instances[0]]).explain()
 
     @property
     def instance(self) -> str | None:

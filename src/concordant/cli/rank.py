@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import islice, zip_longest
 from typing import Any
 
 import click
@@ -21,6 +22,7 @@ Examples:
   concordant rank ratings.csv --agent user --item film --rating stars --top 10
   concordant rank ratings.csv --method mean-rating --min-ballots 5
   concordant rank matches.csv --by low --top 10
+  concordant rank ballots.csv --method schulze --explain
   concordant rank votes.csv --plot scores.svg --plot-matrix wins.png
   concordant rank ballots.csv --method borda --missing ignore --json
   cat votes.csv | concordant rank - --csv > ranking.csv
@@ -30,6 +32,7 @@ Examples:
 The options of a method appear with:  concordant rank --method NAME --help
 """
 
+EXPLAINED = 5  # instances that --explain speaks of
 MANY = 50_000  # entries of all ballots from which a method is watched on a terminal
 
 
@@ -50,6 +53,8 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
     default="score",
     help="Sort by the score, or by the low or high end of its interval.",
 )
+@click.option("--explain", is_flag=True, help="Say why the first ones are first, with the numbers behind.")
+@click.option("--explain-picture", metavar="FILE", help="Draw why, as svg (of methods that have a picture of it).")
 @click.option("--plot", metavar="FILE", help="Draw scores and intervals (svg, png or pdf).")
 @click.option("--plot-matrix", metavar="FILE", help="Draw how often each item beats each other one.")
 @click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents (mpm --adherence).")
@@ -62,6 +67,8 @@ def command(
     top: int | None,
     min_ballots: float | None,
     by: str,
+    explain: bool,
+    explain_picture: str | None,
     seed: int | None,
     output: shared.Output,
     **options: Any,
@@ -76,6 +83,7 @@ def command(
     from concordant import registry
     from concordant.io import asks_for_counts, gather_files
 
+    output.check_explained(explain)
     pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
     params = shared.taken_params(options)
     reading = shared.taken_reading(options)
@@ -86,6 +94,8 @@ def command(
     path = file[0] if len(file) == 1 else file
     with _counting(asks_for_counts(path, reading)) as watch:
         gathered = gather_files(path, reading, made, watch)
+    if explain or explain_picture is not None:
+        gathered = gathered.whole()
     choice, prefs = gathered.choice, gathered.prefs
     if made is None:
         name, params = method_and_params(command, choice.method, None, params, seed)
@@ -94,6 +104,8 @@ def command(
         ranking = gathered.rank(made, min_ballots).by(by)
     if pictures["plot_matrix"] and prefs is None:
         prefs = shared.read_preferences(file, {f"read_{name}": value for name, value in reading.items()})
+    if explain_picture is not None:
+        _draw_explanation(ranking, explain_picture)
     _draw(ranking, prefs if min_ballots is None or prefs is None else prefs.min_ballots(min_ballots), pictures)
     if top is not None:
         ranking = ranking.head(top)
@@ -101,7 +113,14 @@ def command(
         chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
         ran = [ranking.ran] if ranking.ran else []
         shared.tell([*gathered.notes, *ran, *chosen, *_learnt(ranking)], "note: ")
-    output.show(data=ranking.to_dict, columns=ranking.columns, text=lambda: _text(ranking, output))
+    told = [one.explain() for one in islice(ranking, EXPLAINED)] if explain else []
+    output.show(
+        data=lambda: _data(ranking, told if explain else None),
+        columns=ranking.columns,
+        text=lambda: _text(ranking, told, output),
+    )
+    if explain and len(ranking) > EXPLAINED:
+        shared.tell([f"explained the first {EXPLAINED} of {len(ranking):,} instances"], "note: ")
     if output.format != "json":
         shared.tell(ranking.warnings, "warning: ")
 
@@ -163,12 +182,38 @@ def _draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
             getattr(ranking, kind)(*((prefs, path) if kind == "plot_matrix" else (path,)))
 
 
-def _text(ranking: Any, output: shared.Output) -> str:
-    """Return a table per instance, and the verdict."""
+def _draw_explanation(ranking: Any, path: str) -> None:
+    """Write the picture of why, of the only instance."""
+    from concordant.errors import InputError
+
+    if len(ranking) > 1:
+        raise InputError(
+            f"The picture of an explanation is of one instance, and there are {len(ranking):,}: leave out the others."
+        )
+    draw = ranking.explain().draw
+    if draw is None:
+        raise InputError(
+            f"{ranking.method} has no picture of its explanation: --explain says it in words, --plot draws the scores, "
+            "--plot-matrix who beats whom."
+        )
+    shared.write_text(draw(), path)
+
+
+def _data(ranking: Any, told: list[Any] | None) -> dict[str, Any]:
+    """Return plain data; with explanations, one by instance (null for those beyond the first few)."""
+    data: dict[str, Any] = ranking.to_dict()
+    for instance, why in zip_longest(data["instances"], told or []) if told is not None else ():
+        instance["explanation"] = None if why is None else why.to_dict()["reasons"]
+    return data
+
+
+def _text(ranking: Any, told: list[Any], output: shared.Output) -> str:
+    """Return a table per instance, each with its explanation where there is one, and the verdict."""
     drawn = []
-    for part in ranking:
+    for part, why in zip_longest(ranking, told):
         columns = part.written(len(part.items))
         title = ranking.method if part.instances is None else f"{ranking.method}, {part.instance}"
         rows = list(zip(*columns.values(), strict=True))
         drawn.append(output.table(list(columns), rows, {0, 2, 3}, title))
+        drawn += [] if why is None else [why.to_text()]
     return "\n\n".join([*drawn, *([ranking.verdict] if ranking.verdict else [])])

@@ -8,15 +8,16 @@ instances) or given; ``prior=0`` asks for plain maximum likelihood, which is giv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.errors import InputError
+from concordant.explaining import Reason
 from concordant.kernels import links
 from concordant.method import Method, Outcome
 from concordant.models.clusters import Voters, dependence
@@ -30,8 +31,11 @@ from concordant.models.solve import Fit, fit, with_errors
 from concordant.models.uncertainty import Asked, LaterFigures, ScoreErrors
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice
+from concordant.ranking import Notice, Ranking
 from concordant.types import Bools, Floats
+
+if TYPE_CHECKING:
+    from concordant.aggregate.pairwise._contributions import Contributions
 
 FALLBACK = 0.01  # the prior where plain maximum likelihood has no finite answer
 TIE_OF_FITTED = 1e-9  # fitted scores within 1e-9 of each other are one score: rounding of a sum over all duels
@@ -96,9 +100,7 @@ class ScoreModel(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with intervals, rank intervals, the chance to be the best, and the fitted model."""
-        counting = Counting(
-            self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights")
-        )
+        counting = self._counting
         duels = counting.duels(prefs)
         found = duel_standing(duels)
         settled = is_settled(duels, found, links.has_tie_parameter(self.link))
@@ -140,13 +142,41 @@ class ScoreModel(Method):
 
     def prior_search(self, prefs: Preferences) -> PriorSearch:
         """Return the search for the prior of these preferences."""
-        counting = Counting(
-            self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights")
-        )
-        duels = counting.duels(prefs)
+        duels = self._counting.duels(prefs)
         settled = is_settled(duels, duel_standing(duels), links.has_tie_parameter(self.link))
         prior_of = partial(self._prior, duels=duels, settled=settled, covariates=None)
         return PriorSearch(ObservedDuels(duels, self.link), prior_of)
+
+    @property
+    def _counting(self) -> Counting:
+        """How ballots become duels."""
+        return Counting(self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights"))
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell whom the first ones met and what each opponent contributes to their scores."""
+        from concordant.aggregate.pairwise._contributions import told
+        from concordant.reasoning import Scene
+
+        found = self.contributions(prefs, ranking)
+        more = [] if found is None else told(Scene(prefs, ranking, self.missing), found)
+        return [*super().reasons(prefs, ranking), *more]
+
+    def contributions(self, prefs: Preferences, ranking: Ranking) -> Contributions | None:
+        """Return what the score of each item of one instance is made of; None where the fitted model was not kept."""
+        from concordant.aggregate.pairwise._contributions import Contributions
+
+        model = ranking.model
+        if not isinstance(model, PairModel) or ranking.fit is None or "prior" not in ranking.fit:
+            return None
+        q = 0 if ranking.instance is None or model.instances is None else model.instances.code(ranking.instance)
+        counting, trust = self._counting, self.learnt.get("agent_weights")
+        if trust is not None and prefs.agents is not None:  # an instance may lack agents that others have
+            here = set(prefs.agents.labels)
+            counting = replace(counting, trust={agent: weight for agent, weight in trust.items() if agent in here})
+        duels = counting.duels(prefs)
+        settled = is_settled(duels, duel_standing(duels), links.has_tie_parameter(self.link))
+        prior = self._prior(ranking.fit["prior"], duels, settled, self._covariates(prefs))
+        return Contributions(duels, self.link, ranking.score, float(model.advantage[q]), float(model.tie[q]), prior)
 
     def settled(self, strength: float, doubt: float) -> Self:
         """Return a copy that takes the prior, with the variance of its logarithm, as chosen already."""

@@ -14,11 +14,13 @@ Cost: one pass over the ballots. Reference: A. E. Elo, The rating of chessplayer
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant import kernels, views
+from concordant.explaining import Reason
 from concordant.gather import segment_index
 from concordant.kernels.links import BRADLEY_TERRY
 from concordant.method import Method, Outcome
@@ -27,7 +29,7 @@ from concordant.models.fitted import PairModel
 from concordant.models.notices import notice_on
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice, snap
+from concordant.ranking import Notice, Ranking, snap
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +72,14 @@ class Elo(Method):
             details={"games": games},
             model=model,
         )
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell the records of the first ones and what their last games changed."""
+        from concordant.aggregate.pairwise._games import games_reasons
+        from concordant.reasoning import Scene
+
+        played = games_reasons(Scene(prefs, ranking), self.start, lambda some: self.scores(some).score)
+        return [*super().reasons(prefs, ranking), *played]
 
 
 def unplayed(prefs: Preferences, has_played: np.ndarray, what: str) -> tuple[Notice, ...]:

@@ -18,6 +18,7 @@ system, NIPS 2006.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -26,13 +27,14 @@ import numpy as np
 from concordant import kernels, views
 from concordant.aggregate import options
 from concordant.aggregate.pairwise.elo import unplayed
+from concordant.explaining import Reason
 from concordant.gather import segment_index
 from concordant.kernels import links
 from concordant.method import Method, Outcome
 from concordant.models.fitted import ComparisonModel
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import snap
+from concordant.ranking import Ranking, snap
 from concordant.types import Floats, Int64s
 
 
@@ -78,6 +80,15 @@ class Trueskill(Method):
                 prefs, mean, sigma=sigma, beta=self.beta, margin=self.margin, errors=Beliefs(prefs.slot_ptr, sigma)
             ),
         )
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell the records of the first ones and what their last games changed."""
+        from concordant.aggregate.pairwise._games import games_reasons
+        from concordant.reasoning import Scene
+
+        start = self.mean - 3 * self.sigma if self.score == "conservative" else self.mean
+        played = games_reasons(Scene(prefs, ranking), start, lambda some: self.scores(some).score)
+        return [*super().reasons(prefs, ranking), *played]
 
     @property
     def margin(self) -> float:

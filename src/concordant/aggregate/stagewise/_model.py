@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
+from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.models.evidence import PriorSearch
 from concordant.models.first_order import fit_by
@@ -21,7 +23,7 @@ from concordant.models.stages import Stages, Staging
 from concordant.models.uncertainty import Asked, ScoreErrors
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice
+from concordant.ranking import Notice, Ranking
 
 TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are one score
 LARGEST_IN_BATCH = 256  # candidates up to which Newton's method is asked for in the kernel
@@ -35,6 +37,16 @@ class ChoiceModel(Method):
     solver: str = param("auto", "how the scores are found", choices=("auto", "newton", "lbfgs", "mm"))
     errors: str = param("hessian", "where standard errors come from", choices=("hessian", "none"))
     level: float = options.level()
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell who leads, and how often the first ones were chosen where chance or their scores would have it so."""
+        from concordant.aggregate.stagewise._choices import choices_reason
+        from concordant.reasoning import Scene
+
+        lead, model = super().reasons(prefs, ranking), ranking.model
+        if not isinstance(model, StageModel):
+            return lead
+        return [*lead, choices_reason(Scene(prefs, ranking, self.missing), model.staging.stages(prefs))]
 
     def fitted(self, stages: Stages, prior: Prior, start: list[Fit] | None = None) -> list[Fit]:
         """Fit every instance by the solver asked for."""

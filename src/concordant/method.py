@@ -89,6 +89,8 @@ class Method(Settings):
     word: ClassVar[str] = "method"
     needs: ClassVar[frozenset[str]] = frozenset()
     """What the preferences must carry: a subset of agents, instances, values, order, labels."""
+    takes_teams: ClassVar[bool] = False
+    """Whether it knows what a result of a team says of its members."""
     waives: ClassVar[Mapping[str, str]] = {}
     """Laws this method does not satisfy, each with the reason."""
     silence: ClassVar[str] = ""
@@ -184,6 +186,11 @@ class Method(Settings):
         """Raise NeedError if the preferences lack something this method needs."""
         if not prefs.n_slots:
             raise InputError("There is nothing to rank: the preferences name no items.")
+        if prefs.team is not None and not self.takes_teams:
+            raise NeedError(
+                f"{self.name} cannot rank this data: it has teams, which this method would take for tied items: "
+                "use one that takes teams (bradley-terry, plackett-luce, trueskill)."
+            )
         lacking = {
             "agents": prefs.agents is None,
             "instances": prefs.instances is None,

@@ -292,6 +292,28 @@ class Preferences(Frozen):
         return cls.of_parts(gather.gather_pairs(winner, loser, **columns)).merge(agents=False)
 
     @classmethod
+    def from_teams(
+        cls,
+        matches: Iterable[Sequence[object]],
+        *,
+        rank: Sequence[Sequence[float] | None] | None = None,
+        weight: object = None,
+        agent: object = None,
+        instance: object = None,
+        time: object = None,
+    ) -> Preferences:
+        """Make preferences from matches between teams: each a list of teams, best first, a team a list of players.
+
+        ``[["ann", "bob"], ["cy", "dan"]]`` is a match that ann and bob won; a player alone may stand for a team of one.
+        ``rank`` gives the ranks of the teams of every match instead (1 is best, equal is a draw), or None for a match
+        whose teams stand in order. ``time`` says when each took place; matches are sorted by it, oldest first.
+        """
+        from concordant.teams import gather_teams
+
+        columns = {"weight": weight, "agent": agent, "instance": instance}
+        return cls(**gather_teams(matches, rank, time, **columns))
+
+    @classmethod
     def from_ratings(
         cls, agent: object, item: object, rating: object, *, instance: object = None, weight: object = None
     ) -> Preferences:

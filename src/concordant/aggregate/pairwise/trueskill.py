@@ -8,6 +8,10 @@ meets the next one: a win, or a draw where the two are tied (as in the paper and
 three or more the items meet in the order the ballot names them; ``ties="pairs"`` lets all of them draw with each
 other, and beat all of the next place, whatever their order.
 
+A team performs as the sum of its members' performances, and what its result says of the sum is shared out: a member
+whose skill is least sure moves most. Teams may differ in size; the more there are in a game, the wider the margin of a
+draw, so that equal teams draw as often as equal items.
+
 The score is the mean; ``conservative`` ranks by mean - 3 sigma, a skill the item has almost surely. ``drift`` lets
 skills change between games. The draw margin follows from ``draw``, the share of draws between equals.
 
@@ -42,6 +46,7 @@ class Trueskill(Method):
 
     silence = "they did not play"
     needs = frozenset({"order"})
+    takes_teams = True
     waives = {
         "anonymity": "beliefs depend on the order of the games",
         "neutrality": "of three tied items the one named between the others draws twice",
@@ -59,15 +64,14 @@ class Trueskill(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the skills after all games, with intervals."""
-        mean, sigma = kernels.trueskill_stream(
-            views.ballots(prefs), self.mean, self.sigma, self.beta, self.drift, self.margin, self.ties == "pairs"
-        )
+        team = np.empty(0, np.int32) if prefs.team is None else prefs.team
+        beliefs = self.mean, self.sigma, self.beta, self.drift, self.margin
+        mean, sigma = kernels.trueskill_stream(views.ballots(prefs), team, *beliefs, self.ties == "pairs")
         half = NormalDist().inv_cdf((1 + self.level) / 2) * sigma
         score = mean - 3 * sigma if self.score == "conservative" else mean
         scale = np.full(prefs.n_instances, 1e3 * max(1.0, abs(self.mean)))
         played = np.zeros(prefs.n_slots, bool)
-        sizes = np.diff(prefs.indptr)
-        played[prefs.entry_slot[np.repeat(sizes > 1, sizes)]] = True
+        played[prefs.entry_slot[views.has_opponents(prefs)]] = True
         return Outcome(
             score=snap(score, segment_index(prefs.slot_ptr), scale),
             low=mean - half if self.score == "mean" else np.minimum(mean - half, score),

@@ -6,9 +6,9 @@ Of pairs a covariate is two columns, one of each side (``"length_a,length_b"``),
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from concordant.errors import InputError
 
@@ -48,10 +48,11 @@ def covariates_said(
 
 
 def _common(one: str, other: str, words: Callable[[str], str]) -> str:
-    """Return what the names of two columns share: length of length_a and length_b, or of winner_length, loser_length."""
+    """Return what two names share: length of length_a and length_b, and of winner_length and loser_length."""
     first, second = words(one).split(), words(other).split()
-    for a, b in ((first, second), (first[::-1], second[::-1])):
-        shared = os.path.commonprefix([a, b])  # of lists it takes whole elements
-        if shared:
-            return "_".join(shared if a is first else shared[::-1])
-    return os.path.commonprefix([one, other]).strip(" _-.") or one
+    start, end = _shared(first, second), _shared(first[::-1], second[::-1])[::-1]
+    return "_".join(start or end) or "".join(_shared(one, other)).strip(" _-.") or one
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    return [a for a, b in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))]

@@ -214,7 +214,7 @@ class Preferences(Frozen):
 
     @cached_property
     def form(self) -> str:
-        """The kind of preferences: pairs, choices, top-k, approvals, ratings, rankings or empty.
+        """The kind of preferences: pairs, choices, top-k, approvals, ratings, rankings, teams or empty.
 
         A duel and a short ballot look alike, as do ratings and a ranked list with scores: whoever made the preferences
         knows which is meant (``from_pairs`` or ``from_rankings``, a table of winners and losers or one of places), so
@@ -222,6 +222,8 @@ class Preferences(Frozen):
         """
         if not len(self.item):
             return "empty"
+        if self.team is not None:
+            return "teams"
         if self.said_form is not None:
             return self.said_form
         sizes = np.diff(self.indptr)
@@ -308,7 +310,7 @@ class Preferences(Frozen):
         ``rank`` gives the ranks of the teams of every match instead (1 is best, equal is a draw), or None for a match
         whose teams stand in order. ``time`` says when each took place; matches are sorted by it, oldest first.
         """
-        from concordant.teams import gather_teams
+        from concordant.sides import gather_teams
 
         columns = {"weight": weight, "agent": agent, "instance": instance}
         return cls(**gather_teams(matches, rank, time, **columns))

@@ -68,6 +68,18 @@ def has_opponents(prefs: Preferences) -> Bools:
     return np.repeat(sides > 1, sizes)
 
 
+def captains(prefs: Preferences) -> Preferences:
+    """Return ballots over teams, each stood for by the member that is named first; without teams the same ballots."""
+    if prefs.team is None:
+        return prefs
+    ballot = ballot_of_entry(prefs)
+    _, first = np.unique(ballot * (int(prefs.team.max(initial=0)) + 1) + prefs.team, return_index=True)
+    first = np.sort(first)
+    columns = {name: getattr(prefs, name) for name in ("agents", "agent", "instances", "instance", "open", "weight")}
+    indptr = pointer(np.bincount(ballot[first], minlength=prefs.n_ballots))
+    return Preferences(prefs.items, indptr, prefs.item[first], prefs.tier[first], **columns)
+
+
 def weight_of_entry(prefs: Preferences) -> Floats:
     """Return the weight of the ballot every entry stands in."""
     if prefs.has_unit_weights:

@@ -42,7 +42,7 @@ def gather_teams(
         indptr[row + 1] = len(flat)
     item, vocabulary = encode(flat, "player")
     parts: Parts = {"items": vocabulary, "indptr": indptr, "item": item, "tier": np.array(tier, np.int32)}
-    parts |= {"team": np.array(team, np.int32), "form": "rankings"}
+    parts |= {"team": np.array(team, np.int32)}
     parts |= ballot_columns(len(matches), **columns)
     return parts if time is None else sorted_by_time(parts, time, len(matches))
 
@@ -55,7 +55,9 @@ def _teams_of(match: Any, row: int) -> list[list[object]]:
     teams = []
     for given in match:
         is_player = isinstance(given, (str, bytes)) or not isinstance(given, Iterable)
-        players = [given] if is_player else sorted(given, key=str) if isinstance(given, (set, frozenset)) else list(given)
+        players = (
+            [given] if is_player else sorted(given, key=str) if isinstance(given, (set, frozenset)) else list(given)
+        )
         if not players or any(isinstance(player, (list, tuple, set, frozenset, dict)) for player in players):
             raise InputError(
                 f"{shown}: a team is a list of the names of its players, at least one; ties are said with rank=."
@@ -75,7 +77,7 @@ def _places(given: Any, n: int, row: int) -> list[int]:
         raise InputError(
             f"The ranks of match {row + 1} are {shorten(repr(given))}: give a number for each of its {n} teams, 1 best."
         )
-    return np.unique(ranks, return_inverse=True)[1].reshape(-1).tolist()  # type: ignore[no-any-return]
+    return np.unique(ranks, return_inverse=True)[1].reshape(-1).tolist()
 
 
 # ---- sides in cells ----
@@ -152,7 +154,7 @@ def split_teams(parts: Parts, separator: str | None) -> Parts:
         made["covariate"] = _of_first(parts["covariate"], size)
     team = number_inside(indptr)[entry].astype(np.int32)
     bounds = np.concatenate([[0], np.cumsum(size)])[indptr]
-    return made | {"items": vocabulary, "item": item, "indptr": bounds, "team": team, "form": "rankings"}
+    return made | {"items": vocabulary, "item": item, "indptr": bounds, "team": team}
 
 
 def _of_first(covariate: Floats, size: Int64s) -> Floats:

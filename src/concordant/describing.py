@@ -49,11 +49,11 @@ class Description:
     n_never_won: int
     cyclic_triads: int | None
     notes: tuple[str, ...]
-    team_sizes: tuple[int, ...] = ()
-    """How many items the teams have, fewest first; empty where there are none."""
-    covariates: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     methods: tuple[Advice, ...] = ()
+    covariates: tuple[str, ...] = ()
+    team_sizes: tuple[int, ...] = ()
+    """How many items the teams have, fewest first; empty where there are none."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
@@ -77,13 +77,13 @@ class Description:
                 "items per ballot",
                 f"{self.length_min} to {self.length_max}, {self.length_mean:.3g} on average",
             ),
+            *([("teams", f"of {_listed(self.team_sizes)}")] if self.team_sizes else []),
             ("density", f"{self.density:.1%} of the candidates stand on the average ballot"),
             ("ties", f"{self.tied_share:.1%} of the pairs on ballots"),
         ]
-        if self.team_sizes:
-            lines.insert(-2, ("teams", f"of {_listed(self.team_sizes)}"))
         if self.covariates:
-            lines.append(("covariates", ", ".join(shorten(name, 30) for name in self.covariates)))
+            names = ", ".join(shorten(name, 30) for name in self.covariates)
+            lines.append(("covariates", f"{names}: models of comparisons and choices take them into account"))
         if self.density < 1:
             lines.append(("not on a ballot", MISSING[self.missing]))
         if self.n_unranked_slots:
@@ -201,8 +201,8 @@ def _summarise(prefs: Preferences, groups: tuple[Int32s, Int32s | None], cycles:
         n_never_won=len(winless),
         cyclic_triads=None if cycles is None else cycles.n_cyclic,
         notes=prefs.notes,
-        team_sizes=_team_sizes(prefs),
         covariates=prefs.covariates,
+        team_sizes=_team_sizes(prefs),
     )
 
 

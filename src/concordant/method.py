@@ -33,6 +33,10 @@ NEEDS = {
     "labels": "it must first learn from labels: call fit(prefs, labels), or use a model that `concordant train-fusion` "
     "wrote",
 }
+TEAMS = (
+    "use bradley-terry, davidson, rao-kupper, thurstone, plackett-luce, ordered-partitions or trueskill, or forget the "
+    "teams with prefs.replace(team=None), which makes their members tied items"
+)
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,6 @@ class Method(Settings):
     word: ClassVar[str] = "method"
     needs: ClassVar[frozenset[str]] = frozenset()
     """What the preferences must carry: a subset of agents, instances, values, order, labels."""
-    takes_teams: ClassVar[bool] = False
-    """Whether it knows what a result of a team says of its members."""
     waives: ClassVar[Mapping[str, str]] = {}
     """Laws this method does not satisfy, each with the reason."""
     silence: ClassVar[str] = ""
@@ -99,6 +101,8 @@ class Method(Settings):
     """How many square matrices of the candidates of an instance (float64) it holds at its peak, measured; 0: none."""
     by_parts: ClassVar[bool] = False
     """Whether instances may be ranked some at a time where the matrices of all do not fit into memory."""
+    takes_teams: ClassVar[bool] = False
+    """Whether it knows teams: else it would take the members of a team for tied items, so it refuses them."""
     apart: ClassVar[bool] = False
     """Whether every instance is ranked on its own, so that workers may share the instances."""
 
@@ -186,11 +190,6 @@ class Method(Settings):
         """Raise NeedError if the preferences lack something this method needs."""
         if not prefs.n_slots:
             raise InputError("There is nothing to rank: the preferences name no items.")
-        if prefs.team is not None and not self.takes_teams:
-            raise NeedError(
-                f"{self.name} cannot rank this data: it has teams, which this method would take for tied items: "
-                "use one that takes teams (bradley-terry, plackett-luce, trueskill)."
-            )
         lacking = {
             "agents": prefs.agents is None,
             "instances": prefs.instances is None,
@@ -201,6 +200,8 @@ class Method(Settings):
         for need in sorted(self.needs):
             if lacking[need]:
                 raise NeedError(f"{self.name} cannot rank this data: {NEEDS[need]}.")
+        if prefs.team is not None and not self.takes_teams:
+            raise NeedError(f"{self.name} knows no teams: {TEAMS}.")
 
     @classmethod
     def memory_of(cls, items: int) -> float:

@@ -1,4 +1,4 @@
-"""Make the example data: invented elections, models, search engines, films and hotels, the same on every run.
+"""Make the example data: invented elections, models, search engines, films, hotels and matches, the same on every run.
 
     python3 examples/make.py            write the files next to this script
     python3 examples/make.py --check    exit 1 if a file differs from what would be written
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
+from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 
@@ -93,6 +94,19 @@ USERS = 60
 
 CITIES = ("Arles", "Bergen", "Cork", "Delft", "Evora", "Ghent", "Hania", "Inari", "Jaca", "Kotor", "Lucca", "Malmo")
 CITIES += ("Namur", "Olot", "Porto", "Riga", "Split", "Turku", "Vigo", "Zadar")
+PLAYERS = {  # name: strength, on the scale of log odds
+    "Mira": 1.2,
+    "Jonas": 0.9,
+    "Aiko": 0.6,
+    "Tomas": 0.3,
+    "Lena": 0.0,
+    "Pavel": -0.3,
+    "Odile": -0.6,
+    "Sam": -0.9,
+    "Yusuf": -1.2,
+}
+MATCHES = 70
+
 PARTS = {"train": 20, "valid": 12, "test": 20}  # queries of every part
 
 
@@ -211,6 +225,20 @@ def hotels_csv() -> str:
     return lines(rows)
 
 
+def doubles_csv() -> str:
+    """Simulate matches of two against two, partners drawn by lot: Bradley-Terry of the sums of strengths."""
+    random, rows = Random(6), ["date,match,team,player,place"]
+    for match in range(1, MATCHES + 1):
+        on_court = sorted(PLAYERS, key=lambda _: random.random())[:4]
+        red, blue = on_court[:2], on_court[2:]
+        lead = sum(PLAYERS[name] for name in red) - sum(PLAYERS[name] for name in blue)
+        red_wins = random.random() < 1 / (1 + math.exp(-lead))
+        day = date(2026, 3, 1) + timedelta(days=match // 2)
+        for team, names, has_won in (("red", red, red_wins), ("blue", blue, not red_wins)):
+            rows += [f"{day},{match},{team},{name},{1 if has_won else 2}" for name in names]
+    return lines(rows)
+
+
 def letor_files() -> dict[str, str]:
     """Simulate feature rows in LETOR format: graded labels, seven documents a query, five features.
 
@@ -247,6 +275,7 @@ def files() -> dict[str, str]:
         "ratings.csv": ratings_csv(),
         **search_files(),
         "hotels.csv": hotels_csv(),
+        "doubles.csv": doubles_csv(),
         **letor_files(),
     }
 

@@ -39,6 +39,7 @@ DEFAULTS = (
     Default("top-k", "", "plackett-luce", "first places with the rest left open"),
     Default("approvals", "", "approval", "ballots of two levels"),
     Default("ratings", "", "mpm", "ratings"),
+    Default("teams", "", "trueskill", "matches between teams"),
     Default(
         "rankings",
         "the same agents rank in several instances",

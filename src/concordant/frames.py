@@ -14,7 +14,7 @@ import numpy as np
 
 from concordant.errors import ConcordantError, InputError
 from concordant.reading import Options
-from concordant.roles import plan_columns
+from concordant.roles import beyond_counts, plan_columns
 from concordant.types import Bools, Floats
 from concordant.vocabulary import Coded, coded_of_stream, encode, read_arrow, shorten, speaks_arrow
 
@@ -63,7 +63,7 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
         return None
     table = _Header(list(map(str, lazy.collect_schema().names())))
     plan = plan_columns(table, options)
-    if plan.layout != "pairs" or "time" in plan.column:
+    if plan.layout != "pairs" or beyond_counts(plan, options):
         return None
     keys = {role: name for role, name in plan.column.items() if role != "weight"}
     if options.roles.get("agent") is None:

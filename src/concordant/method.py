@@ -33,6 +33,10 @@ NEEDS = {
     "labels": "it must first learn from labels: call fit(prefs, labels), or use a model that `concordant train-fusion` "
     "wrote",
 }
+TEAMS = (
+    "use bradley-terry, davidson, rao-kupper, thurstone, plackett-luce, ordered-partitions or trueskill, or forget the "
+    "teams with prefs.replace(team=None), which makes their members tied items"
+)
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,8 @@ class Method(Settings):
     """How many square matrices of the candidates of an instance (float64) it holds at its peak, measured; 0: none."""
     by_parts: ClassVar[bool] = False
     """Whether instances may be ranked some at a time where the matrices of all do not fit into memory."""
+    takes_teams: ClassVar[bool] = False
+    """Whether it knows teams: else it would take the members of a team for tied items, so it refuses them."""
     apart: ClassVar[bool] = False
     """Whether every instance is ranked on its own, so that workers may share the instances."""
 
@@ -212,6 +218,8 @@ class Method(Settings):
         for need in sorted(self.needs):
             if lacking[need]:
                 raise NeedError(f"{self.name} cannot rank this data: {NEEDS[need]}.")
+        if prefs.team is not None and not self.takes_teams:
+            raise NeedError(f"{self.name} knows no teams: {TEAMS}.")
 
     @classmethod
     def memory_of(cls, items: int) -> float:

@@ -44,6 +44,8 @@ def _reading_option(declared: Option) -> Callable[[F], F]:
         return click.option(*names, default=None, help=text)
     if declared.kind is bool:
         return click.option(*names, is_flag=True, help=text)
+    if declared.many:
+        return click.option(*names, multiple=True, metavar=declared.metavar, help=text)
     kind = click.Choice(declared.choices) if declared.choices else int if declared.kind is int else None
     return click.option(*names, type=kind, metavar=declared.metavar, help=text)
 
@@ -55,7 +57,7 @@ def taken_reading(options: dict[str, Any]) -> dict[str, Any]:
 
 def _taken(options: dict[str, Any], prefix: str) -> dict[str, Any]:
     given = {key: options.pop(key) for key in list(options) if key.startswith(prefix)}
-    return {key.removeprefix(prefix): value for key, value in given.items() if value is not None}
+    return {key.removeprefix(prefix): value for key, value in given.items() if value not in (None, ())}
 
 
 def read_preferences(path: Sequence[str], options: dict[str, Any]) -> Preferences:

@@ -24,7 +24,7 @@ from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
 from concordant.reading import PREFERENCES, Options
-from concordant.roles import Plan, plan_columns
+from concordant.roles import Plan, beyond_counts, plan_columns
 
 HOW = ("reduce", "workers", "cluster", "memory_limit", "skip_bad_files")  # options that ask for a reduction
 
@@ -121,7 +121,7 @@ def _reduced(
 ) -> Gathered | None:
     """Reduce files to what the method needs; None where it needs all of them as they are."""
     plan = _plan(paths, options)
-    if plan is None or "time" in plan.column:
+    if plan is None or beyond_counts(plan, options):
         return None
     if plan.layout == "pairs" and (method is None or "order" not in method.needs):
         roles = dict(options.roles)

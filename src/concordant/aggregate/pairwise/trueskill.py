@@ -8,6 +8,11 @@ meets the next one: a win, or a draw where the two are tied (as in the paper and
 three or more the items meet in the order the ballot names them; ``ties="pairs"`` lets all of them draw with each
 other, and beat all of the next place, whatever their order.
 
+A team performs as the sum of its members' performances, and what its result says of the sum is shared out: a member
+whose skill is least sure moves most. Teams may differ in size; the more there are in a game, the wider the margin of a
+draw, so that equal teams draw as often as equal items. ``ranking.model.p_beats(["a", "b"], ["c", "d"])`` is the chance
+that one team beats another.
+
 The score is the mean; ``conservative`` ranks by mean - 3 sigma, a skill the item has almost surely. ``drift`` lets
 skills change between games. The draw margin follows from ``draw``, the share of draws between equals.
 
@@ -27,6 +32,7 @@ import numpy as np
 from concordant import kernels, views
 from concordant.aggregate import options
 from concordant.aggregate.pairwise.elo import unplayed
+from concordant.errors import InputError
 from concordant.explaining import Reason
 from concordant.gather import segment_index
 from concordant.kernels import links
@@ -44,6 +50,7 @@ class Trueskill(Method):
 
     silence = "they did not play"
     needs = frozenset({"order"})
+    takes_teams = True
     waives = {
         "anonymity": "beliefs depend on the order of the games",
         "neutrality": "of three tied items the one named between the others draws twice",
@@ -61,15 +68,14 @@ class Trueskill(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the skills after all games, with intervals."""
-        mean, sigma = kernels.trueskill_stream(
-            views.ballots(prefs), self.mean, self.sigma, self.beta, self.drift, self.margin, self.ties == "pairs"
-        )
+        team = np.empty(0, np.int32) if prefs.team is None else prefs.team
+        beliefs = self.mean, self.sigma, self.beta, self.drift, self.margin
+        mean, sigma = kernels.trueskill_stream(views.ballots(prefs), team, *beliefs, self.ties == "pairs")
         half = NormalDist().inv_cdf((1 + self.level) / 2) * sigma
         score = mean - 3 * sigma if self.score == "conservative" else mean
         scale = np.full(prefs.n_instances, 1e3 * max(1.0, abs(self.mean)))
         played = np.zeros(prefs.n_slots, bool)
-        sizes = np.diff(prefs.indptr)
-        played[prefs.entry_slot[np.repeat(sizes > 1, sizes)]] = True
+        played[prefs.entry_slot[views.has_opponents(prefs)]] = True
         return Outcome(
             score=snap(score, segment_index(prefs.slot_ptr), scale),
             low=mean - half if self.score == "mean" else np.minimum(mean - half, score),
@@ -109,13 +115,39 @@ class SkillModel(ComparisonModel):
         """Whether a game can be drawn."""
         return self.margin > 0
 
+    def p_beats(self, a: object, b: object, instance: object = None) -> float:
+        """Return the chance that ``a`` beats ``b``; a list of items is a team."""
+        return float(self._between(a, b, instance)[0][0])
+
+    def p_tie(self, a: object, b: object, instance: object = None) -> float:
+        """Return the chance that ``a`` and ``b`` draw; a list of items is a team."""
+        return float(self._between(a, b, instance)[2][0])
+
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
         """Return the chances that the first slot of each pair wins, loses and draws; nobody gains by being first."""
         lead = self.score[first] - self.score[second]
-        spread = np.sqrt(self.sigma[first] ** 2 + self.sigma[second] ** 2 + 2 * self.beta**2)
+        return self._chances(lead, self.sigma[first] ** 2 + self.sigma[second] ** 2, 2)
+
+    def log_likelihood(self, prefs: Preferences) -> float:
+        """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+        if prefs.team is not None:
+            raise InputError("The likelihood of matches between teams is not known here: ask p_beats of two teams.")
+        return super().log_likelihood(prefs)
+
+    def _between(self, a: object, b: object, instance: object) -> tuple[Floats, Floats, Floats]:
+        sides = [list(side) if isinstance(side, (list, tuple)) else [side] for side in (a, b)]
+        one, other = (np.array([self.slot(item, instance) for item in side], np.int64) for side in sides)
+        if not len(one) or not len(other) or len({*one.tolist(), *other.tolist()}) < len(one) + len(other):
+            raise InputError("A match is between two teams of different items, at least one on either side.")
+        lead = self.score[one].sum() - self.score[other].sum()
+        variance = (self.sigma[one] ** 2).sum() + (self.sigma[other] ** 2).sum()
+        return self._chances(np.array([lead]), np.array([variance]), len(one) + len(other))
+
+    def _chances(self, lead: Floats, variance: Floats, players: int) -> tuple[Floats, Floats, Floats]:
+        """Return the chances of a win, a loss and a draw between sides with so many items in all."""
+        spread, margin = np.sqrt(variance + players * self.beta**2), self.margin * np.sqrt(players / 2)
         up, down = (
-            links.chances(links.THURSTONE, (own - self.margin) / spread, np.zeros(len(lead)))[0]
-            for own in (lead, -lead)
+            links.chances(links.THURSTONE, (own - margin) / spread, np.zeros(len(lead)))[0] for own in (lead, -lead)
         )
         return up, down, np.maximum(1 - up - down, 0.0)
 

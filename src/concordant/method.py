@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from concordant import memory
+from concordant.coefficients import Coefficient
 from concordant.errors import InputError, NeedError
 from concordant.explaining import Explanation, Reason
 from concordant.histories import History
@@ -33,6 +34,10 @@ NEEDS = {
     "labels": "it must first learn from labels: call fit(prefs, labels), or use a model that `concordant train-fusion` "
     "wrote",
 }
+TEAMS = (
+    "use bradley-terry, davidson, rao-kupper, thurstone, plackett-luce, ordered-partitions or trueskill, or forget the "
+    "teams with prefs.replace(team=None), which makes their members tied items"
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,8 @@ class Outcome:
     ``details`` holds further arrays with one value per slot (``stderr``, ``rank_low``, ``rank_high``, ``p_best``);
     where these and the intervals take time, ``uncertainty`` stands in their place and finds them when first asked for;
     ``model`` is the fitted model for questions a table cannot answer (the chance that a beats b); ``history`` finds how
-    the scores moved over time.
+    the scores moved over time. ``beside`` are columns that belong into every table beside the scores, by slot;
+    ``coefficients`` finds what covariates of what was compared are worth.
     """
 
     score: Floats
@@ -55,6 +61,8 @@ class Outcome:
     uncertainty: Uncertain | None = None
     model: object = None
     history: Callable[[], History] | None = None
+    beside: Mapping[str, AnyArray] = field(default_factory=dict)
+    coefficients: Callable[[], tuple[Coefficient, ...]] | None = None
 
 
 _NOTHING_MORE = Outcome(np.empty(0))  # of a method that only scores
@@ -97,6 +105,8 @@ class Method(Settings):
     """How many square matrices of the candidates of an instance (float64) it holds at its peak, measured; 0: none."""
     by_parts: ClassVar[bool] = False
     """Whether instances may be ranked some at a time where the matrices of all do not fit into memory."""
+    takes_teams: ClassVar[bool] = False
+    """Whether it knows teams: else it would take the members of a team for tied items, so it refuses them."""
     apart: ClassVar[bool] = False
     """Whether every instance is ranked on its own, so that workers may share the instances."""
 
@@ -131,6 +141,8 @@ class Method(Settings):
             model=outcome.model,
             why=partial(self._explained, prefs),
             past=outcome.history,
+            beside=outcome.beside,
+            worths=outcome.coefficients,
         )
 
     def _explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:
@@ -194,6 +206,8 @@ class Method(Settings):
         for need in sorted(self.needs):
             if lacking[need]:
                 raise NeedError(f"{self.name} cannot rank this data: {NEEDS[need]}.")
+        if prefs.team is not None and not self.takes_teams:
+            raise NeedError(f"{self.name} knows no teams: {TEAMS}.")
 
     @classmethod
     def memory_of(cls, items: int) -> float:

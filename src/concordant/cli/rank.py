@@ -164,11 +164,16 @@ def _draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
 
 
 def _text(ranking: Any, output: shared.Output) -> str:
-    """Return a table per instance, and the verdict."""
+    """Return a table per instance, what covariates are worth there, and the verdict."""
+    from concordant.coefficients import HEADER, rows_of
+
     drawn = []
     for part in ranking:
         columns = part.written(len(part.items))
         title = ranking.method if part.instances is None else f"{ranking.method}, {part.instance}"
         rows = list(zip(*columns.values(), strict=True))
-        drawn.append(output.table(list(columns), rows, {0, 2, 3}, title))
+        drawn.append(output.table(list(columns), rows, set(range(len(columns))) - {1}, title))
+        if part.coefficients:
+            title = "what covariates are worth"
+            drawn.append(output.table(HEADER, rows_of(part.coefficients), set(range(1, len(HEADER))), title))
     return "\n\n".join([*drawn, *([ranking.verdict] if ranking.verdict else [])])

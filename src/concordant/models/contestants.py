@@ -68,6 +68,11 @@ class Design:
         """Whether every contestant is one item."""
         return len(self.member) == len(self.member_ptr) - 1
 
+    @property
+    def is_level(self) -> bool:
+        """Whether "all scores up by the same" says nothing of itself; else ``team size`` says it, and scores must not."""
+        return TEAM_SIZE not in self.names
+
     @cached_property
     def _contestant(self) -> Int64s:
         """The contestant of every member."""

@@ -124,14 +124,23 @@ class DesignLikelihood:
     def evaluate(self, point: Floats) -> Floats:
         """Return the log-likelihood; what the derivatives need is kept."""
         last = self.size - self.n_coefficients
-        strengths = self.design.strengths(point[0, : self.m], point[0, last:])
+        strengths = self._up(point[0, : self.m]) + self.design.x @ point[0, last:]
         return self.inner.evaluate(np.concatenate([strengths, point[0, self.m : last]])[None])
 
     def gradient(self) -> Floats:
         """Return the gradient at the point last evaluated."""
         found = self.inner.gradient()[0]
         own, others = found[: self.inner.m], found[self.inner.m :]
-        return np.concatenate([self.design.down(own), others, self.design.x.T @ own])[None]
+        return np.concatenate([self._down(own), others, self.design.x.T @ own])[None]
+
+    def _up(self, scores: Floats) -> Floats:
+        """Carry scores to contestants: centred ones, where teams differ in size and the mean is a coefficient."""
+        return self.design.up(scores if self.design.is_level else scores - scores.mean(axis=0))
+
+    def _down(self, values: Floats) -> Floats:
+        """Carry derivatives back."""
+        found = self.design.down(values)
+        return found if self.design.is_level else found - found.mean(axis=0)
 
     def hessian(self, is_exact: bool) -> Floats:
         """Return minus the second derivatives there."""
@@ -147,35 +156,36 @@ class DesignLikelihood:
         inner, design = self.inner, self.design
         if self.pairs is not None and isinstance(inner, DuelLikelihood):
             return kernels.laplacian(*self.pairs, inner.terms.curve, self.m)
-        out = np.empty((self.m, self.m))
+        out, mean = np.empty((self.m, self.m)), self.design.up(np.full((self.m, 1), 1 / self.m))
         for first in range(0, self.m, COLUMNS):
             last = min(first + COLUMNS, self.m)
-            out[:, first:last] = design.down(inner.product(design.columns(first, last)))
+            columns = design.columns(first, last)
+            out[:, first:last] = self._down(inner.product(columns if design.is_level else columns - mean))
         return (out + out.T) / 2
 
     def border(self, is_exact: bool) -> tuple[Floats, Floats]:
         """Return those between scores and the other parameters, and among the others."""
-        design, x = self.design, self.design.x
+        x = self.design.x
         side, corner = self.inner.border(is_exact)
         towards_x = self.inner.product(x) if self.n_coefficients else x
         between = side.T @ x
         whole = np.block([[corner, between], [between.T, x.T @ towards_x]])
-        return np.concatenate([design.down(side), design.down(towards_x)], axis=1), whole
+        return np.concatenate([self._down(side), self._down(towards_x)], axis=1), whole
 
     def diagonal(self) -> Floats:
-        """Return the diagonal of minus the second derivatives in the scores: an item stands once in a ballot."""
+        """Return the diagonal of minus the second derivatives in the scores, or a bound: an item is once in a ballot."""
         return self.design.down_squared(self.inner.diagonal())
 
     def product(self, x: Floats) -> Floats:
         """Return minus the second derivatives in the scores times columns."""
         if self.pairs is not None and isinstance(self.inner, DuelLikelihood):
             return kernels.laplacian_product(*self.pairs, self.inner.terms.curve, np.ascontiguousarray(x))
-        return self.design.down(self.inner.product(np.ascontiguousarray(self.design.up(x))))
+        return self._down(self.inner.product(np.ascontiguousarray(self._up(x))))
 
     def noise(self, rng: np.random.Generator) -> Floats:
         """Draw 64 columns whose covariance is minus the second derivatives in the scores (of duels)."""
         assert isinstance(self.inner, DuelLikelihood)
-        return self.design.down(self.inner.noise(rng))
+        return self._down(self.inner.noise(rng))
 
 
 def draws_noise(likelihood: LargeLikelihood) -> bool:

@@ -51,6 +51,7 @@ class Description:
     notes: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
     methods: tuple[Advice, ...] = ()
+    covariates: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
@@ -77,6 +78,9 @@ class Description:
             ("density", f"{self.density:.1%} of the candidates stand on the average ballot"),
             ("ties", f"{self.tied_share:.1%} of the pairs on ballots"),
         ]
+        if self.covariates:
+            names = ", ".join(shorten(name, 30) for name in self.covariates)
+            lines.append(("covariates", f"{names}: models of comparisons and choices take them into account"))
         if self.density < 1:
             lines.append(("not on a ballot", MISSING[self.missing]))
         if self.n_unranked_slots:
@@ -191,6 +195,7 @@ def _summarise(prefs: Preferences, groups: tuple[Int32s, Int32s | None], cycles:
         n_never_won=len(winless),
         cyclic_triads=None if cycles is None else cycles.n_cyclic,
         notes=prefs.notes,
+        covariates=prefs.covariates,
     )
 
 

@@ -166,7 +166,7 @@ class Scatter:
         side, corner = at.likelihood.border(is_exact=True)
         columns = [int(name == "tie") for name in at.likelihood.extras()]
         columns += [2 + k for k in range(at.likelihood.n_coefficients)]
-        return side, corner + np.diag(at.prior.extra[0]), columns
+        return side, corner + at.prior.among_others(len(corner)), columns
 
     def traces(self) -> tuple[float, float]:
         """Return the traces of J A and of what it would be for independent pairs, over all instances."""

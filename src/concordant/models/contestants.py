@@ -70,7 +70,7 @@ class Design:
 
     @property
     def is_level(self) -> bool:
-        """Whether "all scores up by the same" says nothing of itself; else ``team size`` says it, and scores must not."""
+        """Whether "all scores up by the same" says nothing; else ``team size`` says it, and scores must not."""
         return TEAM_SIZE not in self.names
 
     @cached_property

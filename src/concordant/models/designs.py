@@ -173,7 +173,7 @@ class DesignLikelihood:
         return np.concatenate([self._down(side), self._down(towards_x)], axis=1), whole
 
     def diagonal(self) -> Floats:
-        """Return the diagonal of minus the second derivatives in the scores, or a bound: an item is once in a ballot."""
+        """Return that of minus the second derivatives in the scores, or a bound: an item stands once in a ballot."""
         return self.design.down_squared(self.inner.diagonal())
 
     def product(self, x: Floats) -> Floats:

@@ -232,7 +232,7 @@ def _begin(objective: Large, begin: Begin, coefficient: Floats | None) -> Floats
     if some is None:
         return likelihood.start()
     part, step = some
-    weaker = replace(objective.prior.whole, ridge=objective.prior.whole.ridge / step).alone(part.m)  # of no others
+    weaker = replace(objective.prior.whole, ridge=objective.prior.whole.ridge / step).alone(part.m)
     return climb(Products(part, weaker), part.start(), ROUGH_STEP).point
 
 
@@ -383,7 +383,7 @@ class Products(Large):
 
     def _prepare(self, is_exact: bool) -> None:
         self.side, self.corner = self.likelihood.border(is_exact)
-        self.corner = self.corner + np.diag(self.prior.extra[0])
+        self.corner = self.corner + self.prior.among_others(len(self.corner))
         own = self.likelihood.diagonal() + self.prior.diagonal(self.point)
         self._diagonal = np.concatenate([own, np.diag(self.corner)])
         self.level = float(own.mean())

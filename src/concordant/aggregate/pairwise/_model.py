@@ -17,6 +17,7 @@ import numpy as np
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.errors import InputError
+from concordant.explaining import Reason
 from concordant.kernels import links
 from concordant.method import Method, Outcome
 from concordant.models.clusters import Voters, dependence
@@ -30,10 +31,11 @@ from concordant.models.likelihoods import Observed, ObservedDuels
 from concordant.models.notices import LOOSE, OF_PAIRS, Standing, duel_standing, is_settled, notice_on, standing_notices
 from concordant.models.priors import Covariates, Prior
 from concordant.models.solve import Fit, fit, with_errors
+from concordant.models.style_reasons import style_reasons
 from concordant.models.uncertainty import Asked, LaterFigures, ScoreErrors
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice
+from concordant.ranking import Notice, Ranking
 from concordant.types import Bools, Floats
 
 FALLBACK = 0.01  # the prior where plain maximum likelihood has no finite answer
@@ -133,6 +135,10 @@ class ScoreModel(Method):
             beside={} if effects is None else effects.beside(),
             coefficients=None if effects is None or not effects.design.names else lambda: effects.known,
         )
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say what covariates of what was compared are worth, where there are any."""
+        return (*super().reasons(prefs, ranking), *style_reasons(ranking))
 
     def _counting(self) -> Counting:
         return Counting(self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -10,6 +11,7 @@ import numpy as np
 
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
+from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.models.contestants import Design, contest_of
 from concordant.models.designs import Designed, stage_standing_of
@@ -22,10 +24,11 @@ from concordant.models.notices import LOOSE, OF_STAGES, Standing, stage_standing
 from concordant.models.priors import Prior
 from concordant.models.solve import Fit, fit
 from concordant.models.stages import Stages, Staging
+from concordant.models.style_reasons import style_reasons
 from concordant.models.uncertainty import Asked, ScoreErrors
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice
+from concordant.ranking import Notice, Ranking
 
 TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are one score
 FIRST_ORDER = ("lbfgs", "mm")  # solvers without second derivatives
@@ -115,6 +118,10 @@ class ChoiceModel(Method):
             beside={} if effects is None else effects.beside(),
             coefficients=None if effects is None or not effects.design.names else lambda: effects.known,
         )
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say what covariates of what was compared are worth, where there are any."""
+        return (*super().reasons(prefs, ranking), *style_reasons(ranking))
 
     def _standing(
         self, prefs: Preferences, staging: Staging, fits: list[Fit], design: Design | None

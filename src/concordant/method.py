@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from concordant import memory
+from concordant.coefficients import Coefficient
 from concordant.errors import InputError, NeedError
 from concordant.explaining import Explanation, Reason
 from concordant.histories import History
@@ -46,7 +47,8 @@ class Outcome:
     ``details`` holds further arrays with one value per slot (``stderr``, ``rank_low``, ``rank_high``, ``p_best``);
     where these and the intervals take time, ``uncertainty`` stands in their place and finds them when first asked for;
     ``model`` is the fitted model for questions a table cannot answer (the chance that a beats b); ``history`` finds how
-    the scores moved over time.
+    the scores moved over time. ``beside`` are columns that belong into every table beside the scores, by slot;
+    ``coefficients`` finds what covariates of what was compared are worth.
     """
 
     score: Floats
@@ -59,6 +61,8 @@ class Outcome:
     uncertainty: Uncertain | None = None
     model: object = None
     history: Callable[[], History] | None = None
+    beside: Mapping[str, AnyArray] = field(default_factory=dict)
+    coefficients: Callable[[], tuple[Coefficient, ...]] | None = None
 
 
 _NOTHING_MORE = Outcome(np.empty(0))  # of a method that only scores
@@ -137,6 +141,8 @@ class Method(Settings):
             model=outcome.model,
             why=partial(self.explained, prefs),
             past=outcome.history,
+            beside=outcome.beside,
+            worths=outcome.coefficients,
         )
 
     def explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from concordant import kernels
+from concordant.coefficients import HEADER, Coefficient, rows_of
 from concordant.errors import ConcordantError, InputError
 from concordant.explaining import Explanation
 from concordant.histories import History
@@ -104,6 +105,10 @@ class Ranking:
     """Says why the ranking of one instance came out so, where the ballots behind it are still at hand."""
     past: Callable[[], History] | None = None
     """Finds how the scores moved over time, of methods that follow it."""
+    beside: Mapping[str, AnyArray] = field(default_factory=dict)
+    """Columns that stand beside the scores in every table, in slot order: the scores without covariates, …"""
+    worths: Callable[[], tuple[Coefficient, ...]] | None = None
+    """Finds what covariates of what was compared are worth, of methods that take them into account."""
 
     @classmethod
     def of_scores(
@@ -235,6 +240,13 @@ class Ranking:
             raise ConcordantError(f"{self.method} gives no {name!r} (it gives: {known}).")
         return self.details[name][self.order]
 
+    @cached_property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """What covariates of what was compared are worth, with errors; empty where none were taken into account."""
+        known = () if self.worths is None else self.worths()
+        mine = None if self.instances is None else set(self.instances)
+        return tuple(one for one in known if mine is None or one.instance in mine)
+
     @property
     def tiers(self) -> list[list[str]]:
         """The labels as tie groups, best first."""
@@ -268,6 +280,7 @@ class Ranking:
             score=self.score[span],
             instances=None if self.instances is None else Vocabulary([self.instances[q]]),
             uncertainty=_OfSome(self.uncertainty, span),
+            beside={name: values[span] for name, values in self.beside.items()},
         )
 
     def head(self, n: int) -> Ranking:
@@ -281,6 +294,7 @@ class Ranking:
             score=self.score[kept],
             uncertainty=_OfSome(self.uncertainty, kept),
             why=None if self.why is None else self._explain_whole,
+            beside={name: values[kept] for name, values in self.beside.items()},
         )
 
     def _explain_whole(self, part: Ranking) -> Explanation:
@@ -307,7 +321,7 @@ class Ranking:
         for name, values in (("low", self.slot_low), ("high", self.slot_high)):
             if values is not None:
                 out[name] = values[order]
-        return out
+        return out | {name: values[order] for name, values in self.beside.items()}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a DataFrame, one row per instance and item; ``backend`` is pandas, polars or pyarrow."""
@@ -325,16 +339,21 @@ class Ranking:
         return frame.to_native()
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain data, ready for JSON; the same keys for every method, absent parts None."""
+        """Return plain data, ready for JSON; the same keys for every method, absent parts None.
+
+        Columns beside the scores follow in every item.
+        """
         order, ranks = self.order, self.rank_in_order.tolist()
         labels = self.vocabulary.take(self.ranked_item)
         scores, low, high = (_listed(values, order) for values in (self.score, self.slot_low, self.slot_high))
+        beside = {name: values[order].tolist() for name, values in self.beside.items()}
         ptr = self.slot_ptr.tolist()
         instances = [
             {
                 "instance": None if self.instances is None else self.instances[q],
                 "items": [
                     {"item": labels[k], "rank": ranks[k], "score": scores[k], "low": low[k], "high": high[k]}
+                    | {name: values[k] for name, values in beside.items()}
                     for k in range(ptr[q], ptr[q + 1])
                 ],
             }
@@ -353,6 +372,7 @@ class Ranking:
             ],
             "seconds": self.seconds,
             "ran": self.ran or None,
+            "coefficients": [one.to_dict() for one in self.coefficients] or None,
         }
 
     def explain(self) -> Explanation:
@@ -421,9 +441,11 @@ class Ranking:
     def _text(self, limit: int | None) -> str:
         n = len(self.items) if limit is None else min(limit, len(self.items))
         columns = self.written(n)
-        lines = align([list(columns), *zip(*columns.values(), strict=True)], right={0, 2, 3})
+        lines = align([list(columns), *zip(*columns.values(), strict=True)], right=set(range(len(columns))) - {1})
         if n < len(self.items):
             lines.append(f"… {len(self.items) - n:,} more")
+        if self.coefficients:
+            lines += ["", *align([HEADER, *rows_of(self.coefficients)], right=set(range(1, len(HEADER))))]
         if self.instances is not None:
             lines.insert(0, f"[{self.instances[0]}]")
         return "\n".join(lines + [f"warning: {notice}" for notice in self.warnings])
@@ -441,6 +463,9 @@ class Ranking:
             least, most = ([write(end) for end in ends] for ends in (low, high))
             left, right = (max(map(len, ends), default=0) for ends in (least, most))
             columns["interval"] = [f"{a:>{left}} … {b:>{right}}" for a, b in zip(least, most, strict=True)]
+        for name, values in self.beside.items():
+            shown = values[self.order][:n].tolist()
+            columns[name.replace("_", " ")] = list(map(number_format(shown), shown))
         return columns
 
     def _repr_html_(self) -> str:

@@ -208,12 +208,17 @@ def _data(ranking: Any, told: list[Any] | None) -> dict[str, Any]:
 
 
 def _text(ranking: Any, told: list[Any], output: shared.Output) -> str:
-    """Return a table per instance, each with its explanation where there is one, and the verdict."""
+    """Return a table per instance, what covariates are worth, the explanation if asked for, and the verdict."""
+    from concordant.coefficients import HEADER, rows_of
+
     drawn = []
     for part, why in zip_longest(ranking, told):
         columns = part.written(len(part.items))
         title = ranking.method if part.instances is None else f"{ranking.method}, {part.instance}"
         rows = list(zip(*columns.values(), strict=True))
-        drawn.append(output.table(list(columns), rows, {0, 2, 3}, title))
+        drawn.append(output.table(list(columns), rows, set(range(len(columns))) - {1}, title))
+        if part.coefficients:
+            worth = rows_of(part.coefficients)
+            drawn.append(output.table(HEADER, worth, set(range(1, len(HEADER))), "what covariates are worth"))
         drawn += [] if why is None else [why.to_text()]
     return "\n\n".join([*drawn, *([ranking.verdict] if ranking.verdict else [])])

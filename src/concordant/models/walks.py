@@ -161,7 +161,7 @@ class Walk:
         return x
 
     def _times_walks(self, x: Floats) -> Floats:
-        out = self.walks * x
+        out: Floats = self.walks * x
         if len(x) > 1:
             out[1:] -= self.link[1:] * x[:-1]
             out[:-1] -= self.link[1:] * x[1:]

@@ -12,6 +12,7 @@ from math import exp, isnan, pi, sqrt
 
 import numpy as np
 
+from concordant.errors import ParameterError
 from concordant.models.courses import Compared, nodes_of, unit_of
 from concordant.models.walks import ROUGH_STEP, Nodes, Walk, fitted
 from concordant.moments import periods
@@ -51,6 +52,8 @@ def rolling(
         _carry(score, past & ~was, nodes.is_first)
         was = past
         if drift is None or prior is None:
+            if not len(own):
+                raise ParameterError("Nothing happened before since=, so drift and prior cannot be chosen: give them.")
             walk = fitted(own, drift, prior, score[past])
             drift, prior = walk.drift, walk.prior
         else:

@@ -22,7 +22,7 @@ from concordant.models.walks import Nodes, Walk
 from concordant.moments import as_times, periods
 from concordant.preferences import Preferences
 from concordant.ranking import Uncertainty
-from concordant.segments import pointer
+from concordant.segments import max_by, pointer
 from concordant.types import Bools, Floats, Int64s
 
 YEAR = 365.25  # days: the unit of time where there are dates
@@ -48,6 +48,12 @@ class Compared:
         first, second, is_tie = next(views.pairs_of_entries(prefs, at_once=np.inf))
         ballot = views.ballot_of_entry(prefs)[first]
         return cls(prefs.entry_slot[first], prefs.entry_slot[second], is_tie, prefs.weight[ballot], ballot)
+
+
+def end_of_slots(prefs: Preferences, end: Floats) -> Floats:
+    """Return by slot when the data of its instance end, from when the period of every ballot ends."""
+    last = max_by(prefs.instance_of_ballot, end, prefs.n_instances, -np.inf)
+    return np.asarray(np.where(np.isfinite(last), last, end.max(initial=0.0))[views.instance_of_slot(prefs)])
 
 
 def unit_of(prefs: Preferences) -> float:
@@ -91,11 +97,14 @@ def _choices(prefs: Preferences, period: str | float) -> list[str | float | None
 # ---- at any moment ----
 @dataclass(frozen=True, eq=False)
 class Courses:
-    """The scores of all candidates over time, in units of time (years, or what was given)."""
+    """The scores of all candidates over time, in units of time (years, or what was given).
+
+    ``end`` is by slot: when the data of its instance end.
+    """
 
     walk: Walk
     slot_ptr: Int64s
-    end: float
+    end: Floats
     level: float
 
     @cached_property
@@ -160,19 +169,19 @@ class Courses:
         nodes, score = self.walk.nodes, self.walk.score
         order = np.lexsort((score, nodes.slot))
         best = order[nodes.is_last]  # the nodes of a slot stay together, so its last place holds its highest score
-        peak, doubt = self.at(np.arange(int(self.slot_ptr[-1])), self.end)
+        peak, doubt = self.at(np.arange(len(self.end)), self.end)
         peak[nodes.slot[best]], doubt[nodes.slot[best]] = score[best], self.variances[0][best]
         return peak, doubt
 
     def difference(self, one: int, other: int) -> tuple[float, float]:
         """Return how far one slot is ahead of another at the end, and the standard error of that, exactly."""
         slots, right = np.array([one, other]), np.zeros(len(self.walk.nodes))
-        mean, variance = self.at(slots, self.end)[0], 0.0
+        mean, variance = self.at(slots, self.end[slots])[0], 0.0
         for slot, sign in ((one, 1.0), (other, -1.0)):
             node = int(self.node_ptr[slot + 1]) - 1
             if node >= int(self.node_ptr[slot]):
                 right[node] = sign
-                variance += self.walk.drift**2 * max(self.end - float(self.walk.nodes.time[node]), 0.0)
+                variance += self.walk.drift**2 * float(self.end[slot] - self.walk.nodes.time[node])
             else:
                 variance += 1 / self.walk.prior
         variance += float(right @ self.walk.solve(right, 1e-7)) if right.any() else 0.0
@@ -216,7 +225,7 @@ class CourseErrors:
         if self.kind == "peak":
             mean, variance = (whole[slots] for whole in courses.peaks())
         else:
-            mean, variance = courses.at(slots, courses.end)
+            mean, variance = courses.at(slots, courses.end[slots])
         error = np.sqrt(variance)
         half = simultaneous(courses.level) * error
         return Uncertainty(mean - half, mean + half, {"stderr": error})
@@ -238,7 +247,7 @@ class CourseModel(ComparisonModel):
 
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
         """Return the chances that the first slot of each pair wins, loses and ties at the end of the data."""
-        return self.chances_at(first, second, self.courses.end)
+        return self.chances_at(first, second, self.courses.end[first])
 
     def chances_at(self, first: Int64s, second: Int64s, time: Floats | float) -> tuple[Floats, Floats, Floats]:
         """Return the chances that the first slot of each pair wins, loses and ties at moments in units of time."""
@@ -249,11 +258,12 @@ class CourseModel(ComparisonModel):
     def p_beats(self, a: object, b: object, instance: object = None, *, time: object = None) -> float:
         """Return the chance that ``a`` beats ``b``, at a moment or at the end of the data."""
         first, second = self._pair(a, b, instance)
-        return float(self.chances_at(first, second, self._moments([time])[0])[0][0])
+        when = self.courses.end[first] if time is None else self._moment(time)
+        return float(self.chances_at(first, second, when)[0][0])
 
     def score_at(self, item: object, time: object, instance: object = None) -> tuple[float, float]:
         """Return the score of an item at a moment, and its standard error."""
-        mean, doubt = self.courses.at(np.array([self.slot(item, instance)]), self._moments([time]))
+        mean, doubt = self.courses.at(np.array([self.slot(item, instance)]), self._moment(time))
         return float(mean[0]), float(np.sqrt(doubt[0]))
 
     def difference(self, a: object, b: object, instance: object = None) -> tuple[float, float]:
@@ -269,23 +279,21 @@ class CourseModel(ComparisonModel):
         compared, slot = Compared.of(prefs), self.slots_of(prefs)
         first, second = slot[compared.ahead], slot[compared.behind]
         known = (first >= 0) & (second >= 0)
-        time: Floats = np.full(len(known), self.courses.end)
+        when = self.courses.end[first[known]]
         if prefs.time is not None:
             self._check(prefs.is_dated)
-            time = prefs.time[compared.ballot] / self.unit
-        up, down, _ = self.chances_at(first[known], second[known], time[known])
+            when = prefs.time[compared.ballot[known]] / self.unit
+        up, down, _ = self.chances_at(first[known], second[known], when)
         tiny = np.finfo(float).tiny
         up, down = np.log(np.maximum(up, tiny)), np.log(np.maximum(down, tiny))
         return float((compared.weight[known] * np.where(compared.is_tie[known], (up + down) / 2, up)).sum())
 
-    def _moments(self, asked: list[object]) -> Floats:
-        if asked == [None]:
-            return np.array([self.courses.end])
-        time, is_dated = as_times(asked)
-        if np.isnan(time).any():
-            raise InputError(f"time={asked[0]!r} is no moment: give a date written year first, or a number.")
+    def _moment(self, asked: object) -> float:
+        time, is_dated = as_times([asked])
+        if np.isnan(time[0]):
+            raise InputError(f"time={asked!r} is no moment: give a date written year first, or a number.")
         self._check(is_dated)
-        return np.asarray(time / self.unit)
+        return float(time[0]) / self.unit
 
     def _check(self, is_dated: bool) -> None:
         if is_dated != self.is_dated:

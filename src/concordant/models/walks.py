@@ -175,6 +175,9 @@ class Walk:
     def climb(self, start: Floats | None = None, small_step: float = SMALL_STEP) -> Walk:
         """Go to the maximum by Newton's method, and prepare solutions there."""
         value = self.evaluate(np.zeros(len(self.nodes)) if start is None else start)
+        if not len(self.nodes):
+            self.is_settled, self.pivot = True, np.empty(0)
+            return self
         for self.steps in range(1, MOST_STEPS):
             self.factorise()
             gradient = self.gradient()
@@ -198,6 +201,8 @@ class Walk:
         from scipy.linalg import lapack
 
         n = len(self.nodes)
+        if not n:
+            return np.empty(0), np.empty(0)
         off = -self.link[1:] if n > 1 else np.zeros(1)
         back = lapack.dpttrf(self.diagonal[::-1], off[::-1])[0][::-1]
         variance = 1 / (self.pivot + back - self.diagonal)
@@ -223,9 +228,11 @@ class Walk:
 
     def variances(self, draws: int = DRAWS) -> tuple[Floats, Floats]:
         """Return the posterior variance of every node, and its covariance with the node before it (0 for the first)."""
+        if not len(self.nodes):
+            return self.own_variances()
         if len(self.nodes) <= LARGEST_DENSE:
             whole = self.covariance()
-            before = np.append(0.0, np.diagonal(whole, 1)) if len(whole) else np.empty(0)
+            before = np.append(0.0, np.diagonal(whole, 1))
             return np.diagonal(whole).copy(), np.where(self.nodes.is_first, 0.0, before)
         variance, before = self.own_variances()
         _, mean = self.conditional_means(draws)

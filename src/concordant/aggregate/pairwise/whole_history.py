@@ -36,7 +36,7 @@ from concordant.aggregate.common import snap_scores
 from concordant.errors import InputError, ParameterError
 from concordant.method import Method, Outcome
 from concordant.models.course_forecasts import rolling
-from concordant.models.courses import Compared, CourseErrors, CourseModel, Courses, nodes_of, unit_of
+from concordant.models.courses import Compared, CourseErrors, CourseModel, Courses, end_of_slots, nodes_of, unit_of
 from concordant.models.duels import Counting
 from concordant.models.notices import OF_PAIRS, duel_standing, notice_on, standing_notices
 from concordant.models.walks import fitted
@@ -119,7 +119,7 @@ class WholeHistory(Method):
         compared = Compared.of(prefs)
         drift, prior = (None if isinstance(one, str) else one for one in (self.drift, self.prior))
         nodes, end = nodes_of(prefs, compared, "all" if drift == 0 else self.period)
-        return Courses(fitted(nodes, drift, prior), prefs.slot_ptr, float(end.max(initial=0.0)), self.level)
+        return Courses(fitted(nodes, drift, prior), prefs.slot_ptr, end_of_slots(prefs, end), self.level)
 
     def _outcome(self, prefs: Preferences, courses: Courses, keep: Bools | None = None) -> Outcome:
         """Return what is known of the slots that are ranked."""

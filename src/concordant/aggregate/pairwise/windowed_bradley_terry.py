@@ -1,9 +1,10 @@
 """Windowed Bradley-Terry: a plain bradley-terry fit to the results of the last months, at the end of every period.
 
 At the end of every ``period`` the results of the last ``window`` of time are fitted on their own, as if nothing had
-been before; with ``half_life`` a result counts half as much when it is that old. The curve of an item (``ranking.history``)
-is its score in one window after the other. Simple to explain and free of any assumption how scores change, but what
-happened before the window is forgotten, and a short window is noisy: whole-history uses the same results better.
+been before; with ``half_life`` a result counts half as much when it is that old. The curve of an item
+(``ranking.history``) is its score in one window after the other. Simple to explain and free of any assumption how
+scores change, but what happened before the window is forgotten, and a short window is noisy: whole-history uses the
+same results better.
 
 All windows are instances of one batched fit, with one prior for all (by evidence, ``ranking.fit["prior"]``). The scores
 of a window are relative to the mean of those who played in it. The ranking is of the last window; items that are
@@ -51,7 +52,6 @@ class WindowedBradleyTerry(Method):
     aliases = {"windowed": {}}
     waives = {
         "condorcet_consistency": "results before the window are forgotten",
-        "unanimity": "items that are not in the last window keep the score of another one",
         "instances_are_independent": "the last window ends with the last result of all instances",
     }
 

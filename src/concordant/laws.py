@@ -120,10 +120,10 @@ def instances_are_independent(method: Method, prefs: Preferences, rng: np.random
     if getattr(method, "missing", None) == "auto" and getattr(method, "counts", "binary") == "binary":
         settled = {"missing": views.resolve_missing(prefs, "auto")}
         method = dataclasses.replace(method, **settled)
-    if getattr(method, "prior", None) == "auto":  # one prior is chosen for all instances
+    chosen = [name for name in ("prior", "drift") if getattr(method, name, None) == "auto"]
+    if chosen:  # one is chosen for all instances
         fit = method.rank(prefs).fit or {}
-        settled = {"prior": fit["prior"]}
-        method = dataclasses.replace(method, **settled)
+        method = dataclasses.replace(method, **{name: fit[name] for name in chosen})
     together = _ranks(method, prefs)
     alone: Ranks = {}
     for label in prefs.instances.labels:
@@ -299,6 +299,8 @@ def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozens
         parts["instance"] = rng.integers(0, n_instances, n_ballots)
     if rng.random() < 0.3:
         parts["open"] = rng.random(n_ballots) < 0.5
+    if "time" in needs:
+        parts["time"], parts["is_dated"] = rng.integers(0, 5, n_ballots) * 100.0, bool(rng.random() < 0.5)
     if rng.random() < 0.5:
         parts["weight"] = rng.integers(1, 5, n_ballots) / rng.choice([1, 1, 10])
     return Preferences([f"item {k}" for k in range(n_items)], indptr, item, tier, **parts)

@@ -31,6 +31,7 @@ NEEDS = {
     "instances": "it has a single instance: build the preferences with instance=, or name an instance column",
     "values": "it has no ranks or ratings behind the order: build the preferences with from_ranks or from_ratings",
     "order": "equal ballots were merged, so the order of events is lost: use the preferences before merge()",
+    "time": "it does not say when things happened: build the preferences with time=, or name the column with --time",
     "labels": "it must first learn from labels: call fit(prefs, labels), or use a model that `concordant train-fusion` "
     "wrote",
 }
@@ -96,7 +97,7 @@ class Method(Settings):
 
     word: ClassVar[str] = "method"
     needs: ClassVar[frozenset[str]] = frozenset()
-    """What the preferences must carry: a subset of agents, instances, values, order, labels."""
+    """What the preferences must carry: a subset of agents, instances, values, order, time, labels."""
     waives: ClassVar[Mapping[str, str]] = {}
     """Laws this method does not satisfy, each with the reason."""
     silence: ClassVar[str] = ""
@@ -219,6 +220,7 @@ class Method(Settings):
             "instances": prefs.instances is None,
             "values": prefs.value is None,
             "order": prefs.is_merged,
+            "time": prefs.time is None,
             "labels": not self.learnt,
         }
         for need in sorted(self.needs):

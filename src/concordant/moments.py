@@ -88,7 +88,7 @@ def period_ends(number: Int64s, is_dated: bool, period: str | float) -> Floats:
     """Return the last day of the periods of these numbers since 1970, or the last of the numbers in them."""
     length = _length(is_dated, period)
     if isinstance(length, float):
-        ends: Floats = np.ceil((number + 1) * length) - 1 if is_dated else number * length
+        ends: Floats = np.asarray(np.ceil((number + 1) * length) - 1 if is_dated else number * length)
         return ends
     if length in ("day", "week"):
         return (number if length == "day" else 7 * number + 3).astype(np.float64)

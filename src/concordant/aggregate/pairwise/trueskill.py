@@ -11,7 +11,8 @@ other, and beat all of the next place, whatever their order.
 The score is the mean; ``conservative`` ranks by mean - 3 sigma, a skill the item has almost surely. ``drift`` lets
 skills change between games. The draw margin follows from ``draw``, the share of draws between equals.
 
-Refuses merged ballots, because their order is lost. Cost: one pass over the ballots, with an inner iteration for
+``ranking.history`` tells how the beliefs moved, ``forecasts`` what was thought of every game before it. Refuses merged
+ballots, because their order is lost. Cost: one pass over the ballots, with an inner iteration for
 ballots of more than two items. Reference: R. Herbrich, T. Minka and T. Graepel, TrueSkill: a Bayesian skill rating
 system, NIPS 2006.
 """
@@ -25,10 +26,11 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate import options
-from concordant.aggregate.pairwise.elo import unplayed
+from concordant.aggregate.pairwise._following import Following, before, history_of, in_order, unplayed
 from concordant.gather import segment_index
+from concordant.histories import History
 from concordant.kernels import links
-from concordant.method import Method, Outcome
+from concordant.method import Outcome
 from concordant.models.fitted import ComparisonModel
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -37,11 +39,9 @@ from concordant.types import Floats, Int64s
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trueskill(Method):
+class Trueskill(Following):
     """Beliefs about skills, sharpened game by game, with draws and rankings of any length."""
 
-    silence = "they did not play"
-    needs = frozenset({"order"})
     waives = {
         "anonymity": "beliefs depend on the order of the games",
         "neutrality": "of three tied items the one named between the others draws twice",
@@ -59,25 +59,50 @@ class Trueskill(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the skills after all games, with intervals."""
-        mean, sigma = kernels.trueskill_stream(
-            views.ballots(prefs), self.mean, self.sigma, self.beta, self.drift, self.margin, self.ties == "pairs"
-        )
-        half = NormalDist().inv_cdf((1 + self.level) / 2) * sigma
-        score = mean - 3 * sigma if self.score == "conservative" else mean
+        mean, sigma, _, _ = self._played(prefs, has_trail=False)
+        score, low, high = self._shown(mean, sigma)
         scale = np.full(prefs.n_instances, 1e3 * max(1.0, abs(self.mean)))
         played = np.zeros(prefs.n_slots, bool)
         sizes = np.diff(prefs.indptr)
         played[prefs.entry_slot[np.repeat(sizes > 1, sizes)]] = True
         return Outcome(
             score=snap(score, segment_index(prefs.slot_ptr), scale),
-            low=mean - half if self.score == "mean" else np.minimum(mean - half, score),
-            high=mean + half,
+            low=low,
+            high=high,
             warnings=unplayed(prefs, played, "keep the skill they started with"),
             details={"stderr": sigma},
             model=SkillModel.of(
                 prefs, mean, sigma=sigma, beta=self.beta, margin=self.margin, errors=Beliefs(prefs.slot_ptr, sigma)
             ),
+            history=lambda: self._history(prefs),
         )
+
+    def _played(self, prefs: Preferences, has_trail: bool) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return mean and sigma of every slot after all games, and the trails of both if asked for."""
+        is_paired = self.ties == "pairs"
+        return kernels.trueskill_stream(
+            views.ballots(in_order(prefs)), self.mean, self.sigma, self.beta, self.drift, self.margin, is_paired,
+            has_trail,
+        )  # fmt: skip
+
+    def _shown(self, mean: Floats, sigma: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the score that items are ranked by, and the ends of its interval."""
+        half = NormalDist().inv_cdf((1 + self.level) / 2) * sigma
+        if self.score == "mean":
+            return mean, mean - half, mean + half
+        score = mean - 3 * sigma
+        return score, np.minimum(mean - half, score), mean + half
+
+    def _history(self, prefs: Preferences) -> History:
+        return history_of(prefs, *self._shown(*self._played(prefs, has_trail=True)[2:]))
+
+    def _foretold(self, prefs: Preferences, ballot: Int64s) -> Floats:
+        trails = self._played(prefs, has_trail=True)[2:]
+        mean, sigma = (before(prefs, trail, own) for trail, own in zip(trails, (self.mean, self.sigma), strict=True))
+        first = prefs.indptr[ballot]
+        spread = np.sqrt(sigma[first] ** 2 + sigma[first + 1] ** 2 + 2 * (self.drift**2 + self.beta**2))
+        lead = (mean[first] - mean[first + 1] - self.margin) / spread
+        return links.chances(links.THURSTONE, lead, np.zeros(len(lead)))[0]
 
     @property
     def margin(self) -> float:

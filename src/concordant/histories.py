@@ -118,7 +118,7 @@ class History:
         if isinstance(period, str) and not self.is_dated:
             raise InputError(
                 f"There are no dates, so nobody knows what a {period} is: name the column of dates when reading "
-                "(time=, --time), or give the length of a period as a number."
+                "(time=), or give the length of a period as a number."
             )
         number, ends = periods(self.time, self.is_dated, period)
         place = self._instance.astype(np.int64) * len(ends) + number
@@ -207,6 +207,10 @@ class Table:
         if column not in self.columns:
             raise ConcordantError(f"There is no column {column!r} (there are: {', '.join(self.columns)}).")
         return self.columns[column]
+
+    def head(self, n: int) -> Table:
+        """Keep only the first ``n`` rows."""
+        return Table({name: column[:n] for name, column in self.columns.items()})
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a DataFrame; ``backend`` is pandas, polars or pyarrow."""

@@ -117,19 +117,18 @@ def plot_history(
     begin, end = (pick([float(pick(part.time)) for _, part in parts]) for pick in (min, max))
     figure, axes = _figure(10.0, 5.2)
     axes.spines["left"].set_visible(True)
-    import matplotlib as mpl
     from matplotlib.patheffects import withStroke
 
-    colours = mpl.colormaps["tab10"].colors
     if whole.is_dated:
         axes.xaxis_date()
-    late, style = [], {"fontsize": 8.5, "path_effects": [withStroke(linewidth=2.5, foreground="white")]}
+    late, faint = [], min(0.18, max(0.05, 0.5 / len(parts)))
+    style: dict[str, Any] = {"fontsize": 8.5, "path_effects": [withStroke(linewidth=2.5, foreground="white")]}
     for k, (item, part) in enumerate(parts):
         part = part.take(_last_of_stretches(part.time, begin, end))
-        colour = colours[k % len(colours)]
+        colour = f"C{k % 10}"
         if part.low is not None and part.high is not None:
-            axes.fill_between(part.time, part.low, part.high, step="post", color=colour, alpha=0.10, linewidth=0)
-        dashes = ("-", "--", ":")[k // len(colours) % 3]
+            axes.fill_between(part.time, part.low, part.high, step="post", color=colour, alpha=faint, linewidth=0)
+        dashes = ("-", "--", ":")[k // 10 % 3]
         axes.plot(part.time, part.score, dashes, color=colour, linewidth=1.4, drawstyle="steps-post")
         axes.plot(part.time[-1:], part.score[-1:], "o", color=colour, markersize=3)
         label = shorten(item, LABEL_WIDTH)
@@ -139,7 +138,9 @@ def plot_history(
             place = (part.time[-1], part.score[-1])
             axes.annotate(label, place, (4, 0), textcoords="offset points", va="center", color=colour, **style)
     axes.margins(x=0.01)
-    low, high = axes.get_ylim()
+    least, most = (pick([float(pick(part.score)) for _, part in parts]) for pick in (min, max))
+    room = 0.12 * (most - least) or 1.0  # unsure beginnings may leave the picture
+    low, high = axes.set_ylim(least - room, most + room)
     spread = _apart([score for score, _, _ in sorted(late)], 0.042 * (high - low))
     for height, (_, label, colour) in zip(spread, sorted(late), strict=True):
         axes.annotate(

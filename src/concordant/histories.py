@@ -107,8 +107,8 @@ class History:
         rows = order[is_new(self._key[order])]
         return Table(self._columns(rows[np.lexsort((rows, -values[rows], self._instance[rows]))]))
 
-    def best(self, period: str | float = "year", *, by: str = "end", top: int = 1) -> Table:
-        """Return who led in every period, of the items that were rated in it: ``top`` of them.
+    def best(self, period: str | float = "year", *, by: str = "end", top: int = 1, least: int = 1) -> Table:
+        """Return who led in every period, of the items that were rated in it at least so many times: ``top`` of them.
 
         ``by`` is what they are compared by: the score at the ``end`` of the period, the ``mean`` of their scores in it,
         or the best of these (``peak``). Items that were not rated in a period do not lead it, as they did not play.
@@ -132,7 +132,8 @@ class History:
         else:
             values = max_by(key, self.score, len(keys), -np.inf)
         order = np.lexsort((last, -values, place[last]))
-        chosen = order[number_inside(pointer(np.unique(place[last], return_counts=True)[1])) < top]
+        order = order[np.bincount(key, minlength=len(keys))[order] >= least]
+        chosen = order[number_inside(pointer(np.unique(place[last[order]], return_counts=True)[1])) < top]
         columns = self._columns(last[chosen], by == "end") | {"score": values[chosen]}
         columns["time"] = [_named(end, period, self.is_dated) for end in ends[number[last[chosen]]].tolist()]
         called = period if isinstance(period, str) else "until"

@@ -164,7 +164,7 @@ def test_rank_writes_and_draws_the_history(run, tmp_path):
     )
     assert code == 0
     assert "wrote 828 ratings of 8 items" in err
-    rows = list(csv.DictReader(table.open()))
+    rows = list(csv.DictReader(table.read_text().splitlines()))
     assert len(rows) == 828
     assert list(rows[0]) == ["time", "item", "score"]
     assert rows[0]["time"] == "2016-02-15"

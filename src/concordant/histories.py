@@ -14,7 +14,7 @@ import numpy as np
 
 from concordant.errors import ConcordantError, InputError
 from concordant.gather import sum_by
-from concordant.moments import as_times, periods, shown_time
+from concordant.moments import as_moment, periods, shown_time
 from concordant.segments import is_new, max_by, number_inside, pointer
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
@@ -78,7 +78,7 @@ class History:
         """
         from concordant.ranking import Ranking, Uncertainty
 
-        moment = self.moment(time)
+        moment = as_moment(time, self.is_dated)
         past = np.flatnonzero(self.time < moment + 1 if self.is_dated else self.time <= moment)
         if not len(past):
             first = f": the first time is {shown_time(self.time[0], self.is_dated)}" if len(self) else ""
@@ -138,14 +138,6 @@ class History:
         columns["time"] = [_named(end, period, self.is_dated) for end in ends[number[last[chosen]]].tolist()]
         called = period if isinstance(period, str) else "until"
         return Table({called if name == "time" else name: column for name, column in columns.items()})
-
-    def moment(self, time: object) -> float:
-        """Return a moment as the number it is here; refuse what is none, or a number where there are dates."""
-        value, is_dated = as_times([time])
-        if np.isnan(value[0]) or is_dated != self.is_dated:
-            wanted = "a date like 2024-05-31" if self.is_dated else "a number"
-            raise InputError(f"{time!r} is not a moment of this history: give {wanted}.")
-        return float(value[0])
 
     # ---- export ----
     def columns(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pytest
 
 import concordant as cc
 from concordant import registry
+from concordant.moments import shown_time
 
 METHODS = ("elo", "trueskill", "glicko2")
 
@@ -68,7 +69,7 @@ def test_a_ranking_without_its_history_does_not_ask_for_the_trail(games, monkeyp
 )
 def test_a_forecast_is_what_the_model_of_the_past_says(games, method, settings):
     """TrueSkill's next game adds a drift, which its model leaves out: here there is none."""
-    chance = registry.make(method, **settings).forecasts(games, games.time[60])
+    chance = registry.make(method, **settings).forecasts(games, shown_time(games.time[60], True))
     assert np.isnan(chance[games.time < games.time[60]]).all()
     pairs = games.item.reshape(-1, 2)
     for b in (70, 100, 149):
@@ -97,6 +98,13 @@ def test_what_happens_later_changes_no_forecast(games, method):
 def test_newcomers_and_long_ballots_are_not_forecast(method):
     prefs = cc.Preferences.from_rankings([["a", "b"], ["a", "b", "c"], ["c", "a"], ["d", "a"], ["a", "d"]])
     assert np.isnan(registry.make(method).forecasts(prefs)).tolist() == [True, True, False, True, False]
+
+
+def test_since_is_a_moment_of_the_games(games):
+    with pytest.raises(cc.InputError, match="a date like"):
+        registry.make("elo").forecasts(games, "soon")
+    with pytest.raises(cc.InputError, match="give a number"):
+        registry.make("elo").forecasts(games.replace(time=None, is_dated=False), "2001-01-01")
 
 
 def test_the_home_advantage_is_part_of_the_forecast():

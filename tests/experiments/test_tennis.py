@@ -77,7 +77,7 @@ def test_measures_are_those_of_the_definition():
 
 def test_a_window_forgets_what_is_older_and_knows_nothing_of_the_month(matches):
     joined = tennis.together(matches)
-    chance = tennis.windowed(joined, 11_688.0, years=0.5, prior=1.0)
+    chance = tennis.windowed(joined, "2002-01-01", years=0.5, prior=1.0)
     begin = int(np.searchsorted(joined.time, 11_688.0))
     past = joined.take((joined.time >= joined.time[begin] - 0.5 * 365.25) & (np.arange(joined.n_ballots) < begin))
     model = cc.rank(past, "bradley-terry", prior=1.0).model

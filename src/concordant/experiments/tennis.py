@@ -8,9 +8,10 @@ Every method says before each match how likely the winner was to win, from earli
     bradley-terry   all matches of the last N years count alike; fitted anew at the beginning of every month
     whole-history   strengths that drift, all matches together; where that method is installed
 
-Settings are chosen by one rule: of a grid, those with the least log-loss on the seasons 1990 to 2004. The table is of
-2005 to 2024, the same matches for all: those for which every method knows both players. Then who led at the end of
-every year, the highest ratings ever, and whether it helps to rate players by surface.
+Settings are chosen by one rule: of a grid, those with the least log-loss on the seasons 1990 to 2004 (whole-history
+chooses its own by evidence, from the matches before 1990). The table is of 2005 to 2024, the same matches for all: those
+for which every method knows both players. Then who led at the end of every year, the highest ratings ever, and whether
+it helps to rate players by surface.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from concordant.experiments import _frame as frame
 from concordant.experiments._frame import DataFolder, Progress, Row, Settings, Table, silent
 from concordant.histories import History
 from concordant.metrics.significance import holm, paired_t_test
-from concordant.moments import as_times, periods
+from concordant.moments import as_moment, as_times, periods
 from concordant.preferences import Preferences
 from concordant.types import Bools, Floats
 from concordant.writing import format_p
@@ -40,9 +41,9 @@ YEAR = 365.25  # days
 Grid = Mapping[str, Sequence[object]]
 GRIDS: Mapping[str, Grid] = {
     "elo": {"stake": (16.0, 20.0, 24.0, 28.0, 32.0, 40.0)},
-    "trueskill": {"draw": (0.0,), "drift": (0.05, 0.1, 0.15, 0.2, 0.3), "beta": (4.0, 6.0, 8.0)},
-    "glicko2": {"period": ("week", "month"), "volatility": (0.03, 0.06, 0.09), "deviation": (150.0, 250.0, 350.0)},
-    "bradley-terry": {"years": (1.0, 2.0, 3.0, 5.0), "prior": (0.3, 1.0, 3.0)},
+    "trueskill": {"draw": (0.0,), "drift": (0.1, 0.2, 0.3, 0.45), "beta": (6.0, 8.0, 11.0, 15.0)},
+    "glicko2": {"period": ("week", "month"), "volatility": (0.04, 0.06, 0.08), "deviation": (100.0, 150.0, 250.0)},
+    "bradley-terry": {"years": (1.0, 2.0, 3.0, 5.0), "prior": (1.0, 3.0, 10.0)},
     "whole-history": {},
 }
 QUICK: Mapping[str, Grid] = {
@@ -89,7 +90,7 @@ def run_on(
     """Run on matches with dates, an instance per surface."""
     matches = together(by_surface)
     assert matches.time is not None
-    (first, last), span = (as_times(list(ends))[0] for ends in (tuned, tested))
+    (first, last), span = (as_times(list(ends))[0].tolist() for ends in (tuned, tested))
     is_tuning = (matches.time >= first) & (matches.time <= last)
     is_test = (matches.time >= span[0]) & (matches.time <= span[1])
     chosen: dict[str, dict[str, Any]] = {}
@@ -97,7 +98,7 @@ def run_on(
     for name, grid in grids.items():
         found: list[tuple[float, int, dict[str, Any], Floats]] = []
         for settings in settings_of(grid):
-            chance = forecasts(name, settings, matches, float(first))
+            chance = forecasts(name, settings, matches, tuned[0])
             found.append((_loss_of_all(chance[is_tuning]), len(found), settings, chance))
             progress(name)
         _, _, chosen[name], chances[name] = min(found, key=lambda one: one[:2])
@@ -112,7 +113,7 @@ def run_on(
         "tests": _tests({name: chance[same] for name, chance in chances.items()}),
         "by year": _by_year(chances, matches.time, same),
         **_over_time(matches, {name: chosen[name] for name in FOLLOWED if name in chosen}),
-        "surfaces": list(_by_surface(by_surface, chances, chosen, is_test, float(first), progress)),
+        "surfaces": list(_by_surface(by_surface, chances, chosen, is_test, tuned[0], progress)),
     }
 
 
@@ -123,7 +124,7 @@ def together(by_surface: Preferences) -> Preferences:
 
 
 # ---- forecasts ----
-def forecasts(name: str, settings: Settings, matches: Preferences, since: float) -> Floats:
+def forecasts(name: str, settings: Settings, matches: Preferences, since: str) -> Floats:
     """Return the chance a method gave each winner before the match; NaN before ``since`` and where it does not know."""
     if name == "bradley-terry":
         return windowed(matches, since, **settings)  # type: ignore[arg-type]
@@ -131,7 +132,7 @@ def forecasts(name: str, settings: Settings, matches: Preferences, since: float)
     return np.asarray(method.forecasts(matches, since))
 
 
-def windowed(matches: Preferences, since: float, years: float, prior: float) -> Floats:
+def windowed(matches: Preferences, since: str, years: float, prior: float) -> Floats:
     """Forecast the matches of each month by Bradley-Terry on those of the last ``years`` before it."""
     assert matches.time is not None
     time, chance = matches.time, np.full(matches.n_ballots, np.nan)
@@ -139,10 +140,10 @@ def windowed(matches: Preferences, since: float, years: float, prior: float) -> 
     month, _ = periods(time, True, "month")
     bounds = np.append(np.flatnonzero(np.diff(month, prepend=-1)), len(month))
     pairs = matches.item.reshape(-1, 2)
-    score = np.empty(matches.n_items)
+    first, score = as_moment(since, True), np.empty(matches.n_items)
     for begin, end in pairwise(bounds.tolist()):
         start = int(np.searchsorted(time, time[begin] - years * YEAR))
-        if time[begin] < since or start >= begin:
+        if time[begin] < first or start >= begin:
             continue
         past = matches.take(slice(start, begin))
         ranking = method.rank(past)
@@ -210,7 +211,7 @@ def _by_surface(
     chances: Mapping[str, Floats],
     chosen: Mapping[str, Settings],
     is_test: Bools,
-    since: float,
+    since: str,
     progress: Progress,
 ) -> Iterator[Row]:
     """Rate players on every surface by itself, and take the mean of both log-odds."""

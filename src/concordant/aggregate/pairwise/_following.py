@@ -16,6 +16,7 @@ from concordant.errors import InputError
 from concordant.histories import History
 from concordant.method import Method
 from concordant.models.notices import notice_on
+from concordant.moments import as_moment
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.types import Bools, Floats, Int64s
@@ -28,18 +29,19 @@ class Following(Method):
     silence = "they did not play"
     needs = frozenset({"order"})
 
-    def forecasts(self, prefs: Preferences, since: float = -np.inf) -> Floats:
+    def forecasts(self, prefs: Preferences, since: object = None) -> Floats:
         """Return, per ballot, the chance that its first entry (the winner) wins, as known before the ballot.
 
-        Nothing of the ballot itself or of later ones goes into it. NaN for ballots before ``since`` (in the numbers of
-        ``prefs.time``), for those of other than two items, and where one of the two never played before.
+        Nothing of the ballot itself or of later ones goes into it. NaN for ballots before ``since`` (a date, or a number
+        where times are no dates), for those of other than two items, and where one of the two never played before.
         """
         self.check_needs(prefs)
         in_order(prefs)
         played = np.diff(prefs.indptr) > 1
         has_past = previous_entry(prefs, np.repeat(played, np.diff(prefs.indptr))) >= 0
         first = prefs.indptr[:-1]
-        ballot = np.flatnonzero((np.diff(prefs.indptr) == 2) & (times(prefs) >= since))
+        begin = -np.inf if since is None else as_moment(since, prefs.is_dated)
+        ballot = np.flatnonzero((np.diff(prefs.indptr) == 2) & (times(prefs) >= begin))
         ballot = ballot[has_past[first[ballot]] & has_past[first[ballot] + 1]]
         chance = np.full(prefs.n_ballots, np.nan)
         chance[ballot] = self._foretold(prefs, ballot)

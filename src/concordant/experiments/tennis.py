@@ -9,9 +9,9 @@ Every method says before each match how likely the winner was to win, from earli
     whole-history   strengths that drift, all matches together; where that method is installed
 
 Settings are chosen by one rule: of a grid, those with the least log-loss on the seasons 1990 to 2004 (whole-history
-chooses its own by evidence, from the matches before 1990). The table is of 2005 to 2024, the same matches for all: those
-for which every method knows both players. Then who led at the end of every year, the highest ratings ever, and whether
-it helps to rate players by surface.
+chooses its own by evidence, from the matches before 1990). The table is of 2005 to 2024, the same matches for all:
+those for which every method knows both players. Then who led at the end of every year, the highest ratings ever, and
+whether it helps to rate players by surface.
 """
 
 from __future__ import annotations

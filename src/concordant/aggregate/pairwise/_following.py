@@ -32,8 +32,8 @@ class Following(Method):
     def forecasts(self, prefs: Preferences, since: object = None) -> Floats:
         """Return, per ballot, the chance that its first entry (the winner) wins, as known before the ballot.
 
-        Nothing of the ballot itself or of later ones goes into it. NaN for ballots before ``since`` (a date, or a number
-        where times are no dates), for those of other than two items, and where one of the two never played before.
+        Nothing of the ballot itself or of later ones goes into it. NaN for ballots before ``since`` (a date, or a
+        number where times are no dates), for those of other than two items, and where one of them never played before.
         """
         self.check_needs(prefs)
         in_order(prefs)

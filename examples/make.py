@@ -1,4 +1,4 @@
-"""Make the example data: invented elections, models, search engines, films, hotels and matches, the same on every run.
+"""Make the example data: invented elections, models, players, engines, films, hotels and matches, always the same.
 
     python3 examples/make.py            write the files next to this script
     python3 examples/make.py --check    exit 1 if a file differs from what would be written
@@ -72,6 +72,18 @@ MODELS = {  # name: strength, on the scale of log odds
     "siskin": -1.2,
 }
 JUDGES = ("ana", "bo", "chidi", "dana", "emre", "freya")
+
+PLAYERS = {  # name: strength at the beginning and at the end (log odds), first and last year
+    "Ama Darko": (1.6, 0.2, 2016, 2024),
+    "Bo Winter": (0.9, 0.9, 2016, 2024),
+    "Cleo Marsh": (-0.6, 1.9, 2016, 2024),
+    "Dario Neri": (0.6, -0.6, 2016, 2024),
+    "Edda Holm": (0.0, 0.3, 2016, 2024),
+    "Finn Rowe": (1.2, 0.6, 2016, 2020),
+    "Gia Costa": (-0.3, 1.3, 2019, 2024),
+    "Hugo Lind": (-0.9, -0.3, 2016, 2024),
+}
+SEASONS, GAMES = range(2016, 2025), 46  # games of every season
 
 ENGINE_NOISE = (0.9, 1.1, 1.3, 1.9)  # engine 1 is the best, engine 4 little more than guesses
 TOPICS, POOL, DEPTH, JUDGED = 12, 30, 15, 24
@@ -174,6 +186,21 @@ def model_votes_csv() -> str:
     return lines(rows)
 
 
+def league_csv() -> str:
+    """Simulate a league of nine seasons whose players rise and decline; one comes late, one leaves early."""
+    random, rows = Random(7), []
+    for season in SEASONS:
+        active = [name for name, (_, _, first, last) in PLAYERS.items() if first <= season <= last]
+        for _ in range(GAMES):
+            a, b = sorted(active, key=lambda _: random.random())[:2]
+            month, day = 2 + int(random.random() * 10), 1 + int(random.random() * 28)
+            passed = (season - SEASONS[0] + month / 12) / len(SEASONS)
+            of_a, of_b = ((1 - passed) * PLAYERS[one][0] + passed * PLAYERS[one][1] for one in (a, b))
+            a_wins = random.random() < 1 / (1 + math.exp(of_b - of_a))
+            rows.append(f"{season}-{month:02d}-{day:02d}," + (f"{a},{b}" if a_wins else f"{b},{a}"))
+    return lines(["date,winner,loser", *sorted(rows)])
+
+
 def search_files() -> dict[str, str]:
     """Simulate search: graded relevance, engines that see it through noise, some documents judged."""
     random = Random(2)
@@ -272,6 +299,7 @@ def files() -> dict[str, str]:
         "council.csv": council_csv(),
         "approvals.csv": approvals_csv(),
         "model-votes.csv": model_votes_csv(),
+        "league.csv": league_csv(),
         "ratings.csv": ratings_csv(),
         **search_files(),
         "hotels.csv": hotels_csv(),

@@ -28,6 +28,7 @@ from concordant.aggregate.multinomial.mpm_mixture import MPMMixture as MPMMixtur
 from concordant.aggregate.pairwise.bradley_terry import BradleyTerry as BradleyTerry
 from concordant.aggregate.pairwise.davidson import Davidson as Davidson
 from concordant.aggregate.pairwise.elo import Elo as Elo
+from concordant.aggregate.pairwise.glicko2 import Glicko2 as Glicko2
 from concordant.aggregate.pairwise.rao_kupper import RaoKupper as RaoKupper
 from concordant.aggregate.pairwise.thurstone import Thurstone as Thurstone
 from concordant.aggregate.pairwise.trueskill import Trueskill as Trueskill

@@ -51,6 +51,14 @@ def as_times(column: object) -> tuple[Floats, bool]:
     return np.array([number[text] for text in texts], np.float64), are_dates
 
 
+def as_moment(moment: object, is_dated: bool) -> float:
+    """Return one moment as a number; refuse what is none, a number among dates and a date among numbers."""
+    found, is_date = as_times([moment])
+    if np.isnan(found[0]) or is_date != is_dated:
+        raise InputError(f"{moment!r} is no moment here: give {'a date like 2024-05-31' if is_dated else 'a number'}.")
+    return float(found[0])
+
+
 def shown_time(value: float, is_dated: bool) -> str:
     """Write a moment for people: a date, or the number it is."""
     if not is_dated:
@@ -88,7 +96,7 @@ def period_ends(number: Int64s, is_dated: bool, period: str | float) -> Floats:
     """Return the last day of the periods of these numbers since 1970, or the last of the numbers in them."""
     length = _length(is_dated, period)
     if isinstance(length, float):
-        ends: Floats = np.ceil((number + 1) * length) - 1 if is_dated else number * length
+        ends: Floats = np.asarray(np.ceil((number + 1) * length) - 1 if is_dated else number * length)
         return ends
     if length in ("day", "week"):
         return (number if length == "day" else 7 * number + 3).astype(np.float64)

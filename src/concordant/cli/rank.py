@@ -12,6 +12,7 @@ import click
 
 from concordant.cli import _shared as shared
 from concordant.cli._default_options import DefaultCommand, method_and_params
+from concordant.cli._history import OverTime, history_options
 
 EPILOG = """\b
 Examples:
@@ -24,6 +25,8 @@ Examples:
   concordant rank matches.csv --by low --top 10
   concordant rank ballots.csv --method schulze --explain
   concordant rank votes.csv --plot scores.svg --plot-matrix wins.png
+  concordant rank games.csv --time date --method glicko2 --history ratings.csv --plot-history ratings.svg
+  concordant rank games.csv --time date --method elo --best-of year --peaks
   concordant rank ballots.csv --method borda --missing ignore --json
   cat votes.csv | concordant rank - --csv > ranking.csv
   concordant rank votes/*.parquet --memory-limit 2GB --workers 2
@@ -58,6 +61,7 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
 @click.option("--plot", metavar="FILE", help="Draw scores and intervals (svg, png or pdf).")
 @click.option("--plot-matrix", metavar="FILE", help="Draw how often each item beats each other one.")
 @click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents (mpm --adherence).")
+@history_options
 @click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
 @shared.output_options("json", "csv", "output")
 @shared.reading_options("preferences")
@@ -85,6 +89,8 @@ def command(
 
     output.check_explained(explain)
     pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
+    over_time = OverTime.taken(options)
+    over_time.check(output)
     params = shared.taken_params(options)
     reading = shared.taken_reading(options)
     made = None
@@ -107,17 +113,18 @@ def command(
     if explain_picture is not None:
         _draw_explanation(ranking, explain_picture)
     _draw(ranking, prefs if min_ballots is None or prefs is None else prefs.min_ballots(min_ballots), pictures)
+    over = over_time.tell(ranking, top)
     if top is not None:
         ranking = ranking.head(top)
     if output.format == "text":
         chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
         ran = [ranking.ran] if ranking.ran else []
-        shared.tell([*gathered.notes, *ran, *chosen, *_learnt(ranking)], "note: ")
+        shared.tell([*gathered.notes, *ran, *chosen, *_learnt(ranking), *over.notes], "note: ")
     told = [one.explain() for one in islice(ranking, EXPLAINED)] if explain else []
     output.show(
-        data=lambda: _data(ranking, told if explain else None),
+        data=lambda: _data(ranking, told if explain else None) | over.to_dict(),
         columns=ranking.columns,
-        text=lambda: _text(ranking, told, output),
+        text=lambda: "\n\n".join([_text(ranking, told, output), *over.texts(output)]),
     )
     if explain and len(ranking) > EXPLAINED:
         shared.tell([f"explained the first {EXPLAINED} of {len(ranking):,} instances"], "note: ")

@@ -6,7 +6,7 @@ Text that already lies in Arrow memory is numbered there and never becomes Pytho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -48,6 +48,22 @@ def matrix_of_frame(frame: Any) -> tuple[Floats, list[Any] | None, list[str]]:
     return matrix, None if index is None else list(index), agents
 
 
+def frame_of(columns: Mapping[str, Any], backend: str | None) -> Any:
+    """Return columns as a DataFrame of pandas, polars or pyarrow; of the first that is installed, if none is named."""
+    import importlib.util
+
+    import narwhals as nw
+
+    known = ("pandas", "polars", "pyarrow")
+    chosen = backend or next((name for name in known if importlib.util.find_spec(name)), None)
+    if chosen is None:
+        raise ConcordantError("No DataFrame library is installed: pip install pandas, polars or pyarrow.")
+    if chosen not in known:
+        raise InputError(f"backend={chosen!r} is not a choice: use one of {', '.join(known)}.")
+    frame: Any = nw.from_dict(dict(columns), backend=chosen)  # type: ignore[arg-type]
+    return frame.to_native()
+
+
 COUNT = "weight of equal rows"
 
 
@@ -72,6 +88,8 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
     counted = nw.len() if weight is None else nw.col(weight).sum()
     counts = lazy.group_by(*keys.values()).agg(counted.alias(COUNT)).collect().sort(*keys.values())
     roles = {**dict.fromkeys(("agent", "instance", "tie")), **keys, "weight": COUNT}
+    if plan.is_grouped:
+        roles |= {"by": roles["instance"], "instance": None}
     note = f"pairs of a lazy frame, counted by its engine: {len(counts):,} different ones"
     return counts, replace(options, roles=roles, layout="pairs"), note
 

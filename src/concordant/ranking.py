@@ -303,18 +303,9 @@ class Ranking:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a DataFrame, one row per instance and item; ``backend`` is pandas, polars or pyarrow."""
-        import importlib.util
+        from concordant.frames import frame_of
 
-        import narwhals as nw
-
-        known = ("pandas", "polars", "pyarrow")
-        chosen = backend or next((name for name in known if importlib.util.find_spec(name)), None)
-        if chosen is None:
-            raise ConcordantError("No DataFrame library is installed: pip install pandas, polars or pyarrow.")
-        if chosen not in known:
-            raise InputError(f"backend={chosen!r} is not a choice: use one of {', '.join(known)}.")
-        frame: Any = nw.from_dict(self.columns(), backend=chosen)  # type: ignore[arg-type]
-        return frame.to_native()
+        return frame_of(self.columns(), backend)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain data, ready for JSON; the same keys for every method, absent parts None."""

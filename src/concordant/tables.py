@@ -18,7 +18,7 @@ from concordant.errors import InputError
 from concordant.gather import Parts
 from concordant.outcomes import decide_outcomes, read_flags, read_times
 from concordant.ranking_text import parse_rankings
-from concordant.reading import FEATURES, LABELS, Options
+from concordant.reading import FEATURES, LABELS, UNGROUPED, Options
 from concordant.roles import Plan, plan_columns
 from concordant.screening import Screen
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
@@ -84,10 +84,19 @@ class Rows(Screen):
         elif plan.layout != FEATURES:  # which are fetched some at a time
             texts += plan.places
         self._texts, self._numbers = table.fetch(texts, numbers) if texts or numbers else ({}, {})
+        if plan.is_grouped:
+            self._name_ungrouped(plan.column["instance"])
         columns: list[AnyArray] = [*(codes for codes, _ in self._texts.values()), *self._numbers.values()]
         super().__init__(table, len(columns[0]) if columns else count, options)
         if not len(self.good):
             raise table.error(-1, "there are no rows of data: check that this is the right file.")
+
+    def _name_ungrouped(self, column: str) -> None:
+        """Put rows that name no group into one of their own."""
+        codes, vocabulary = self._texts[column]
+        if (codes < 0).any():
+            labels = [*vocabulary.labels, *([] if UNGROUPED in vocabulary.labels else [UNGROUPED])]
+            self._texts[column] = np.where(codes < 0, labels.index(UNGROUPED), codes).astype(np.int32), Vocabulary(labels)
 
     def drop_identifier(self) -> None:
         """Leave out a guessed instance whose values hardly repeat: it numbers the rows."""

@@ -74,7 +74,7 @@ def by_errors(groups: Ranking, rests: Ranking) -> Contrasts:
     known = ~np.isnan(difference)
     p[known] = [erfc(abs(one) / sqrt(2)) for one in z[known].tolist()]
     adjusted[known] = holm(p[known].tolist())
-    return Contrasts(difference, stderr, z, p, adjusted, "standard errors", "Holm")
+    return Contrasts(difference, stderr, z, p, adjusted, "z test", "Holm")
 
 
 def by_permutation(method: Method, grouped: Preferences, whole: Ranking, n: int | None, seed: int) -> Contrasts:
@@ -91,7 +91,7 @@ def by_permutation(method: Method, grouped: Preferences, whole: Ranking, n: int 
     for cell, values in zip(cells, found, strict=True):
         cell[known] = values
     stderr, z, p, adjusted = (cell.reshape(shape) for cell in cells)
-    return Contrasts(drawn[0], stderr, z, p, adjusted, f"permutation of {deal.units}", "Westfall-Young", n)
+    return Contrasts(drawn[0], stderr, z, p, adjusted, f"permutation test over {deal.units}", "Westfall-Young", n)
 
 
 def _standardised(flat: Floats) -> tuple[Floats, Floats, Floats]:

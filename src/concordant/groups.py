@@ -9,9 +9,8 @@ that no ballot of a group names are left out there, unless the method reads sile
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,247 +20,22 @@ from concordant import api, contrasts, registry
 from concordant.contrasts import POOLED, Contrasts
 from concordant.errors import InputError, ParameterError
 from concordant.frames import is_frame
+from concordant.group_comparison import GroupComparison, GroupDifference
 from concordant.params import params_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
 from concordant.reading import FRAME, PREFERENCES, UNGROUPED, options_of
-from concordant.types import Floats
 from concordant.vocabulary import Vocabulary, shorten
-from concordant.writing import align, format_p, number_format
 
 if TYPE_CHECKING:
     from concordant.method import Method
 
-By = str | int | Sequence[object] | Mapping[Any, object] | None
+By = str | int | Iterable[object] | Mapping[Any, object] | None
 
 MOST_GROUPS = 100
 SMALL = 30.0  # ballots below which a group is named in a warning
 MANY = 100_000  # ballots from which equal ones are joined before they are ranked again for every group
-SHOWN = 8  # groups that a table has room for
-TOLD = 12  # differences that are told in sentences
-LABEL = 16  # characters of a group's name above its column
 TESTS = ("auto", "errors", "permutation")
-UP, DOWN = "▲", "▼"
-
-
-@dataclass(frozen=True)
-class GroupDifference:
-    """One item in one group: its place there, and how far its score is from that in all other groups together.
-
-    ``low`` and ``high`` are the ends of the interval of ``score``, None where the method gives none. ``difference`` is
-    between scores on one footing (centred, per ballot where scores are totals), ``z`` counts it in standard errors.
-    Without a value are items that are known only in the group or only elsewhere.
-    """
-
-    group: str
-    item: str
-    rank: int
-    rank_in_whole: int
-    score: float
-    low: float | None
-    high: float | None
-    difference: float | None
-    stderr: float | None
-    z: float | None
-    p: float | None
-    p_adjusted: float | None
-    holds: bool
-
-
-@dataclass(frozen=True, eq=False)
-class GroupComparison:
-    """The ranking of all ballots, that of every group, and how they differ; prints as a table with sentences.
-
-    ``whole`` is a ranking of one instance, ``groups`` one with an instance per group, the largest first. ``differences``
-    has a row per group and item, in the order of both. ``sizes`` counts the ballots of every group by weight.
-    """
-
-    whole: Ranking
-    groups: Ranking
-    differences: tuple[GroupDifference, ...]
-    sizes: Mapping[str, float]
-    test: str
-    correction: str
-    alpha: float
-    permutations: int = 0
-    by: str = "group"
-    notices: tuple[Notice, ...] = ()
-
-    @property
-    def names(self) -> list[str]:
-        """The groups, largest first."""
-        return list(self.sizes)
-
-    @property
-    def holding(self) -> list[GroupDifference]:
-        """The differences that hold, surest first."""
-        return sorted((one for one in self.differences if one.holds), key=lambda one: (one.p_adjusted, -abs(one.z or 0)))
-
-    @property
-    def warnings(self) -> tuple[Notice, ...]:
-        """What a reader must know: of the whole, of small groups, and of the fits of single groups."""
-        known = {notice.name for notice in self.whole.warnings}
-        of_groups = [
-            replace(notice, text=f"within groups, {notice.text}")
-            for notice in self.groups.warnings
-            if notice.name not in known
-        ]
-        return (*self.whole.warnings, *self.notices, *of_groups)
-
-    @cached_property
-    def cells(self) -> Mapping[tuple[str, str], GroupDifference]:
-        """The differences by (group, item)."""
-        return {(one.group, one.item): one for one in self.differences}
-
-    @property
-    def n_compared(self) -> int:
-        """How many differences were tested, all of them one family."""
-        return sum(one.p is not None for one in self.differences)
-
-    # ---- words ----
-    @property
-    def tested(self) -> str:
-        """How differences were tested, in a few words."""
-        drawn = f", {self.permutations:,} draws" if self.permutations else ""
-        return f"{self.test}{drawn}; {self.correction} over {self.n_compared:,} comparisons, level {self.alpha:g}"
-
-    def sentences(self, most: int = TOLD) -> list[str]:
-        """Say the differences that hold, surest first, or that none does."""
-        told = [self._sentence(one) for one in self.holding[:most]]
-        more = len(self.holding) - len(told)
-        if more > 0:
-            told.append(f"… and {more:,} more differences that hold")
-        if told:
-            return told
-        least = min((one.p_adjusted for one in self.differences if one.p_adjusted is not None), default=1.0)
-        return [f"no difference between groups holds: the least p is {format_p(least)} after {self.correction}"]
-
-    def _sentence(self, one: GroupDifference) -> str:
-        assert one.difference is not None and one.p_adjusted is not None
-        way = "higher" if one.difference > 0 else "lower"
-        places = f"rank {one.rank} there, {one.rank_in_whole} of all"
-        p = f"p {'' if (text := format_p(one.p_adjusted)).startswith('<') else '= '}{text} after {self.correction}"
-        amount = _written_difference(abs(one.difference)).removeprefix("+")
-        return (
-            f"{shorten(one.group, 40)}: {shorten(one.item, 40)} scores {amount} {way} than elsewhere ({places}; {p})"
-        )
-
-    @property
-    def legend(self) -> str:
-        """What the columns of groups show."""
-        return (
-            f"groups: rank there, difference of the score from all other groups, {UP} {DOWN} where it holds "
-            f"({self.tested})"
-        )
-
-    def written(self, n: int | None = None, most: int = SHOWN) -> dict[str, list[str]]:
-        """Return the columns of the table of the best ``n`` items, as text: the whole, then the largest groups."""
-        n = len(self.whole.items) if n is None else min(n, len(self.whole.items))
-        columns = self.whole.written(n)
-        columns.pop("interval", None)
-        for name in self.names[:most]:
-            head = f"{shorten(name, LABEL)} ({self.sizes[name]:,.6g})"
-            columns[head if head not in columns else f"{name} ({self.sizes[name]:,.6g})"] = self._column(name, n)
-        return columns
-
-    def _column(self, name: str, n: int) -> list[str]:
-        found = [self.cells.get((name, item)) for item in self.whole.items[:n]]
-        ranks = ["-" if one is None else str(one.rank) for one in found]
-        apart = ["" if one is None or one.difference is None else _written_difference(one.difference) for one in found]
-        wide = max(map(len, ranks), default=0), max(map(len, apart), default=0)
-        marks = [_mark(one) for one in found]
-        return [f"{a:>{wide[0]}} {b:>{wide[1]}} {c}" for a, b, c in zip(ranks, apart, marks, strict=True)]
-
-    def __str__(self) -> str:
-        columns = self.written(20)
-        lines = align([list(columns), *zip(*columns.values(), strict=True)], right={0, 2, *range(3, len(columns))})
-        return "\n".join(
-            [*lines, *self.left_out(20), self.legend, "", *self.sentences(), *(f"warning: {w}" for w in self.warnings)]
-        )
-
-    __repr__ = __str__
-
-    def left_out(self, n: int | None = None) -> list[str]:
-        """Say what the table does not show."""
-        items = 0 if n is None else len(self.whole.items) - n
-        groups = len(self.names) - SHOWN
-        said = [f"{items:,} more items"] if items > 0 else []
-        said += [f"{groups:,} smaller groups"] if groups > 0 else []
-        return [f"… {' and '.join(said)}"] if said else []
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        columns = self.written(50)
-        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in zip(*columns.values(), strict=True)
-        )
-        said = "".join(f"<li>{escape(line)}</li>" for line in self.sentences())
-        notices = "".join(f"<p>{escape(str(notice))}</p>" for notice in self.warnings)
-        caption = f"<caption>{escape(f'{self.whole.method} by {self.by}')}</caption>"
-        return (
-            f"<table>{caption}<tr>{head}</tr>{rows}</table><p>{escape(self.legend)}</p><ul>{said}</ul>{notices}"
-        )
-
-    # ---- export ----
-    def columns(self) -> dict[str, list[Any]]:
-        """Return all differences as columns, one row per group and item."""
-        names = [one.name for one in fields(GroupDifference)]
-        return {name: [getattr(one, name) for one in self.differences] for name in names}
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return the differences as a DataFrame of pandas, polars or pyarrow."""
-        from concordant.frames import frame_of
-
-        return frame_of(self.columns(), backend)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
-        return {
-            "by": self.by,
-            "groups": [{"group": name, "ballots": size} for name, size in self.sizes.items()],
-            "test": self.test,
-            "permutations": self.permutations,
-            "correction": self.correction,
-            "alpha": self.alpha,
-            "compared": self.n_compared,
-            "whole": self.whole.to_dict(),
-            "rankings": self.groups.to_dict()["instances"],
-            "differences": [asdict(one) for one in self.differences],
-            "warnings": [{"name": one.name, "text": one.text, "items": list(one.items)} for one in self.warnings],
-        }
-
-    def head(self, n: int) -> GroupComparison:
-        """Keep only the ``n`` best items of the whole; nothing is tested again."""
-        whole = self.whole.head(n)
-        kept = set(whole.items)
-        return replace(self, whole=whole, differences=tuple(one for one in self.differences if one.item in kept))
-
-    def plot(self, path: str | None = None, *, top: int = 40) -> Any:
-        """Draw differences as a heat map, items x groups, with a star where one holds (Matplotlib)."""
-        from concordant.plots import plot_groups
-
-        return plot_groups(self, path, top=top)
-
-    def matrix(self, items: Sequence[str], groups: Sequence[str]) -> Floats:
-        """Return the differences of some items (rows) in some groups, NaN where there is none."""
-        found = [[self.cells.get((group, item)) for group in groups] for item in items]
-        return np.array(
-            [[np.nan if one is None or one.difference is None else one.difference for one in row] for row in found]
-        ).reshape(len(items), len(groups))
-
-
-def _mark(one: GroupDifference | None) -> str:
-    return " " if one is None or not one.holds else UP if (one.difference or 0) > 0 else DOWN
-
-
-def _written_difference(value: float) -> str:
-    """Write a difference with three digits or so, its sign first."""
-    size = abs(value)
-    decimals = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.1 or size == 0 else 4
-    return f"{value:+.{decimals}f}" if size >= 1e-4 or size == 0 else f"{value:+.1e}"
 
 
 # ---- making it ----
@@ -344,6 +118,7 @@ def compare_groups(
         found.test,
         found.correction,
         alpha,
+        int((~np.isnan(found.p)).sum()),
         found.permutations,
         by,
         (*notices, *_small(sizes)),
@@ -374,7 +149,7 @@ def _settled(method: Method, whole: Ranking) -> Method:
 
 def _rows(whole: Ranking, groups: Ranking, found: Contrasts, alpha: float) -> tuple[GroupDifference, ...]:
     """Return a row per group and item it knows, items in the order of the whole."""
-    place = {item: rank for item, rank in zip(whole.items, whole.ranks.tolist(), strict=True)}
+    place = dict(zip(whole.items, whole.ranks.tolist(), strict=True))
     code = {label: k for k, label in enumerate(whole.vocabulary.labels)}
     rows = []
     for g, part in enumerate(groups):
@@ -431,15 +206,15 @@ def grouped_preferences(
         from concordant.io import read
 
         read_as = read if is_path else Preferences.from_frame
-        return _checked(read_as(prefs, by=by, **reading)), params
+        return checked_groups(read_as(prefs, by=by, **reading)), params
     prefs = api.as_preferences(prefs)
-    if by is None or by == "instance":
+    if by is None or (isinstance(by, str) and by == "instance"):
         if prefs.instances is None:
             raise InputError(
                 "These preferences name no groups: give by= a group per ballot or a mapping from agents to groups, or "
                 "read them with by=COLUMN."
             )
-        return _checked(prefs), dict(params)
+        return checked_groups(prefs), dict(params)
     if prefs.n_instances > 1:
         raise InputError(
             f"These preferences have {prefs.n_instances:,} instances, and groups are compared within one: take one "
@@ -453,7 +228,7 @@ def grouped_preferences(
     labels = [UNGROUPED if _is_missing(label) else str(label) for label in _labels(prefs, by)]
     code = {label: k for k, label in enumerate(dict.fromkeys(labels))}
     instance = np.array([code[label] for label in labels], np.int32)
-    return _checked(prefs.replace(**POOLED | {"instances": Vocabulary(code), "instance": instance})), dict(params)
+    return checked_groups(prefs.replace(**POOLED | {"instances": Vocabulary(code), "instance": instance})), dict(params)
 
 
 def _reading(params: Mapping[str, Any], what: str, method: object) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -466,7 +241,7 @@ def _reading(params: Mapping[str, Any], what: str, method: object) -> tuple[dict
     return reading, {name: value for name, value in params.items() if name not in readable}
 
 
-def _labels(prefs: Preferences, by: Sequence[object] | Mapping[Any, object]) -> Iterable[object]:
+def _labels(prefs: Preferences, by: Iterable[object] | Mapping[Any, object]) -> Iterable[object]:
     """Return the group of every ballot."""
     if isinstance(by, Mapping):
         if prefs.agents is None or prefs.agent is None:
@@ -489,7 +264,7 @@ def _is_missing(label: object) -> bool:
     return label is None or label == "" or label != label
 
 
-def _checked(grouped: Preferences) -> Preferences:
+def checked_groups(grouped: Preferences) -> Preferences:
     """Refuse what cannot be compared."""
     n = len(np.unique(grouped.instance_of_ballot))
     if n < 2:
@@ -499,8 +274,9 @@ def _checked(grouped: Preferences) -> Preferences:
             f"There are {n:,} groups, and more than {MOST_GROUPS} cannot be compared: name a coarser column (language, "
             "country, age class), or join rare groups."
         )
-    pair = np.unique(grouped.instance_of_ballot[contrasts.segment_index(grouped.indptr)] * np.int64(grouped.n_items) + grouped.item)
-    if np.bincount(pair % grouped.n_items, minlength=1).max() < 2:
+    owner = np.repeat(grouped.instance_of_ballot.astype(np.int64), np.diff(grouped.indptr))
+    named = np.unique(owner * grouped.n_items + grouped.item) % max(grouped.n_items, 1)
+    if np.bincount(named, minlength=1).max() < 2:
         raise InputError(
             "No item stands in two groups, so they cannot be compared: a group is a property of ballots (language, "
             "country, age class), not of items."
@@ -517,7 +293,8 @@ def by_size(grouped: Preferences) -> Preferences:
     """Return the same preferences with the largest group first, what has no group last."""
     sizes = _sizes(grouped)
     order = sorted(sizes, key=lambda name: (name == UNGROUPED, -sizes[name]))
-    assert grouped.instances is not None and grouped.instance is not None
+    assert grouped.instances is not None
+    assert grouped.instance is not None
     new = {name: k for k, name in enumerate(order)}
     code = np.array([new.get(name, 0) for name in grouped.instances.labels], np.int32)
     return grouped.replace(**POOLED | {"instances": Vocabulary(order), "instance": code[grouped.instance]})

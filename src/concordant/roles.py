@@ -195,8 +195,9 @@ class _Planner:
             return alike[0]
         if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(self.columns):
             return self.columns[int(text) - 1]
+        called = "group" if role == "by" else role
         raise UnknownColumnError(
-            f"{self.table.name} has no column {text!r} to be the {role}.{suggest(text, self.columns)} "
+            f"{self.table.name} has no column {text!r} to be the {called}.{suggest(text, self.columns)} "
             f"Its columns are {listed(self.columns)}."
         )
 

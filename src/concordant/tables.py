@@ -96,7 +96,10 @@ class Rows(Screen):
         codes, vocabulary = self._texts[column]
         if (codes < 0).any():
             labels = [*vocabulary.labels, *([] if UNGROUPED in vocabulary.labels else [UNGROUPED])]
-            self._texts[column] = np.where(codes < 0, labels.index(UNGROUPED), codes).astype(np.int32), Vocabulary(labels)
+            self._texts[column] = (
+                np.where(codes < 0, labels.index(UNGROUPED), codes).astype(np.int32),
+                Vocabulary(labels),
+            )
 
     def drop_identifier(self) -> None:
         """Leave out a guessed instance whose values hardly repeat: it numbers the rows."""

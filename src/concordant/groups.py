@@ -57,20 +57,15 @@ def rank_groups(
     agents to groups, or nothing where their instances are the groups. ``method`` and its ``params`` rank, by default
     one that fits; of files and DataFrames, other ``params`` say how to read.
 
-    ``test`` is ``"errors"`` for methods with standard errors, ``"permutation"`` for all others (``permutations`` draws
-    with this ``seed``), by default what the method allows. A difference holds where its p-value, corrected for all
-    groups and items, is below ``alpha``.
+    ``test`` is ``"errors"`` for methods with standard errors, ``"permutation"`` for any (``permutations`` draws with
+    this ``seed``), by default the first where these errors hold for few ballots, too. A difference holds where its
+    p-value, corrected for all groups and items, is below ``alpha``.
     """
     _check(alpha, test, permutations)
     grouped, params = grouped_preferences(prefs, by, params, method)
-    if isinstance(method, str) or method is None:
-        name = method if method is not None else api.default_method(pooled(grouped))
-        method = registry.make(name, **params)
-    elif params:
-        raise InputError("Give hyper-parameters to the method object itself, not to rank_groups().")
-    named = str(by) if isinstance(by, (str, int)) else "group"
+    made = api.made_method(pooled(grouped), method, params)
     return compare_groups(
-        grouped, method, by=named, alpha=alpha, test=test, permutations=permutations, seed=seed, min_ballots=min_ballots
+        grouped, made, alpha=alpha, test=test, permutations=permutations, seed=seed, min_ballots=min_ballots
     )
 
 
@@ -78,7 +73,6 @@ def compare_groups(
     grouped: Preferences,
     method: Method,
     *,
-    by: str = "group",
     alpha: float = 0.05,
     test: str = "auto",
     permutations: int | None = None,
@@ -86,6 +80,7 @@ def compare_groups(
     min_ballots: float | None = None,
 ) -> GroupComparison:
     """Compare groups, which are the instances of these preferences; see ``rank_groups``."""
+    by = str(grouped.meta.get("by", "group"))
     grouped = by_size(grouped)
     notices: list[Notice] = []
     if min_ballots is not None:
@@ -98,7 +93,7 @@ def compare_groups(
     has_errors = "stderr" in whole.details
     if test == "errors" and not has_errors:
         raise InputError(f"{method.name} gives no standard errors here: use test='permutation', or leave it out.")
-    is_by_errors = has_errors and test != "permutation"
+    is_by_errors = has_errors and (test == "errors" or (test == "auto" and method.errors_by_ballots))
     if is_by_errors and grouped.n_ballots > MANY and "order" not in method.needs:
         grouped = grouped.merge()
     silence = contrasts.counts_silence(method, together, whole)

@@ -94,6 +94,11 @@ class Method(Settings):
     """How many square matrices of the candidates of an instance (float64) it holds at its peak, measured; 0: none."""
     by_parts: ClassVar[bool] = False
     """Whether instances may be ranked some at a time where the matrices of all do not fit into memory."""
+    errors_by_ballots: ClassVar[bool] = False
+    """Whether its standard errors say how scores would vary had other ballots been cast, also where these are few.
+
+    Then groups of ballots are compared by them; else by permutation.
+    """
     apart: ClassVar[bool] = False
     """Whether every instance is ranked on its own, so that workers may share the instances."""
 

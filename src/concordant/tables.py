@@ -59,6 +59,8 @@ def parts_of_table(table: Table, options: Options, plan: Plan | None = None) -> 
     count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
     read = f"{table.name}: {count}; {plan.describe()}"
     unread = [f"not read: {', '.join(shorten(name) for name in plan.unread[:12])}"] if plan.unread else []
+    if plan.is_grouped:
+        parts["meta"] = {"by": plan.column["instance"]}
     parts["notes"] = ["; ".join([read, *plan.notes, *unread]), *table.notes, *rows.notes()]
     return parts
 

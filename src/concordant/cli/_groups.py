@@ -53,9 +53,8 @@ def show(
     together = pooled(grouped)
     choice = default_choice(together)
     name, params = method_and_params(command, choice.method, method, params, asked["seed"])
-    found = compare_groups(
-        grouped, registry.make(name, **params), by=str(reading["by"]), **{**asked, "seed": asked["seed"] or 0}
-    ).sorted_by(sort)
+    made = registry.make(name, **params)
+    found = compare_groups(grouped, made, **{**asked, "seed": asked["seed"] or 0}).sorted_by(sort)
     if (path := pictures.pop("plot_groups")) is not None:
         found.plot(path)
     least = asked["min_ballots"]

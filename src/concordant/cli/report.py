@@ -14,6 +14,7 @@ EPILOG = """\b
 Examples:
   concordant report votes.csv -o report.html
   concordant report ballots.csv --method schulze --methods schulze,borda,plurality -o report.html
+  concordant report arena.csv --by language -o languages.html
   concordant report ratings.csv --min-ballots 20 --top 50 --title "Films" -o films.html
   concordant report runs/*.run --labels qrels.txt --metric ndcg@10 -o report.html
 
@@ -29,6 +30,7 @@ The options of a method appear with:  concordant report --method NAME --help
     help="Method; by default one that fits.",
 )  # fmt: skip
 @click.option("--methods", metavar="A,B,…", help='Methods to compare; by default some that fit, "none" for none.')
+@click.option("--by", "read_by", metavar="COLUMN", help="Compare the groups this column names with the whole.")
 @click.option("--labels", "-l", metavar="FILE", help="Labels to measure the ranking by: TREC qrels or a table.")
 @click.option("--metric", "-k", "wanted", multiple=True, metavar="NAME", help="Metric, repeatable.  [ndcg@10, map]")
 @click.option("--title", metavar="TEXT", help="Heading of the page.")
@@ -51,20 +53,24 @@ def command(
 ) -> None:
     """Write a report of preferences as one HTML file.
 
-    It shows what the data are, the ranking with intervals, who beats whom, several methods and why they disagree,
-    agents, instances, metrics where labels are given, warnings, and how it was made. The file needs nothing else: it
-    opens from disk, prints, and asks no server for anything.
+    It shows what the data are, the ranking with intervals, who beats whom, several methods and why they disagree, where
+    groups differ if they are named, agents, instances, metrics where labels are given, warnings, and how it was made.
+    The file needs nothing else: it opens from disk, prints, and asks no server for anything.
     """
     from concordant.api import default_method
+    from concordant.contrasts import POOLED
     from concordant.io import read_labels
     from concordant.reporting import report
     from concordant.reporting.study import METRICS
 
     params = shared.taken_params(options)
+    by = options.get("read_by")
     prefs = shared.read_preferences(file, options)
-    name, params = method_and_params(command, default_method(prefs), method, params, seed)
+    chosen = default_method(prefs.replace(**POOLED) if by else prefs)
+    name, params = method_and_params(command, chosen, method, params, seed)
     made = report(
         prefs,
+        by="instance" if by else None,
         method=name,
         methods=None if methods is None else [] if methods == "none" else shared.listed(methods),
         labels=None if labels is None else read_labels(labels),

@@ -43,6 +43,7 @@ class ScoreModel(Method):
     """Base of the models that give every item a score such that likely winners score higher."""
 
     link: ClassVar[int]
+    errors_by_ballots = True
     learns = ("agent_weights", "covariates")
 
     prior: float | str = param(

@@ -41,6 +41,7 @@ class Trueskill(Method):
     """Beliefs about skills, sharpened game by game, with draws and rankings of any length."""
 
     silence = "they did not play"
+    errors_by_ballots = True
     needs = frozenset({"order"})
     waives = {
         "anonymity": "beliefs depend on the order of the games",

@@ -31,6 +31,7 @@ LARGEST_IN_BATCH = 256  # candidates up to which Newton's method is asked for in
 class ChoiceModel(Method):
     """Base of the models in which items, or tiers of them, are chosen one after the other in proportion to worth."""
 
+    errors_by_ballots = True
     missing: str = options.missing_choices()
     solver: str = param("auto", "how the scores are found", choices=("auto", "newton", "lbfgs", "mm"))
     errors: str = param("hessian", "where standard errors come from", choices=("hessian", "none"))

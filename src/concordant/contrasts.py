@@ -62,6 +62,11 @@ class Contrasts:
     correction: str
     permutations: int = 0
 
+    @property
+    def n_compared(self) -> int:
+        """How many differences there are to be wrong about; of two groups, one says what the other does."""
+        return int((~np.isnan(self.p)).sum()) // (2 if len(self.p) == 2 else 1)
+
 
 def by_errors(groups: Ranking, rests: Ranking) -> Contrasts:
     """Test by standard errors, where both rankings have them."""
@@ -72,9 +77,12 @@ def by_errors(groups: Ranking, rests: Ranking) -> Contrasts:
     z = np.divide(difference, stderr, out=np.zeros_like(difference), where=stderr > 0)
     z[np.isnan(difference)] = np.nan
     p, adjusted = (np.full(difference.shape, np.nan) for _ in range(2))
-    known = ~np.isnan(difference)
-    p[known] = [erfc(abs(one) / sqrt(2)) for one in z[known].tolist()]
-    adjusted[known] = holm(p[known].tolist())
+    for some in (
+        [slice(1), slice(1, 2)] if len(z) == 2 else [slice(None)]
+    ):  # of two groups, one says what the other does
+        known = ~np.isnan(z[some])
+        p[some][known] = [erfc(abs(one) / sqrt(2)) for one in z[some][known].tolist()]
+        adjusted[some][known] = holm(p[some][known].tolist())
     return Contrasts(difference, stderr, z, p, adjusted, "z test", "Holm")
 
 

@@ -111,8 +111,11 @@ class GroupComparison:
 
     def sentences(self, most: int = TOLD) -> list[str]:
         """Say the differences that hold, surest first, or that none does."""
-        told = [self._sentence(one) for one in self.holding[:most]]
-        more = len(self.holding) - len(told)
+        holding = self.holding
+        if len(self.names) == 2:  # what one group has more the other has less
+            holding = [one for one in holding if one.group == self.names[0]]
+        told = [self._sentence(one) for one in holding[:most]]
+        more = len(holding) - len(told)
         if more > 0:
             told.append(f"… and {more:,} more differences that hold")
         if told:

@@ -58,8 +58,8 @@ def rank_groups(
     one that fits; of files and DataFrames, other ``params`` say how to read.
 
     ``test`` is ``"errors"`` for methods with standard errors, ``"permutation"`` for any (``permutations`` draws with
-    this ``seed``), by default the first where these errors hold for few ballots, too. A difference holds where its
-    p-value, corrected for all groups and items, is below ``alpha``.
+    this ``seed``), by default the first where these errors hold for few ballots, too, unless ``permutations`` are asked
+    for. A difference holds where its p-value, corrected for all groups and items, is below ``alpha``.
     """
     _check(alpha, test, permutations)
     grouped, params = grouped_preferences(prefs, by, params, method)
@@ -93,7 +93,9 @@ def compare_groups(
     has_errors = "stderr" in whole.details
     if test == "errors" and not has_errors:
         raise InputError(f"{method.name} gives no standard errors here: use test='permutation', or leave it out.")
-    is_by_errors = has_errors and (test == "errors" or (test == "auto" and method.errors_by_ballots))
+    is_by_errors = has_errors and (
+        test == "errors" or (test == "auto" and permutations is None and method.errors_by_ballots)
+    )
     if is_by_errors and grouped.n_ballots > MANY and "order" not in method.needs:
         grouped = grouped.merge()
     silence = contrasts.counts_silence(method, together, whole)
@@ -113,7 +115,7 @@ def compare_groups(
         found.test,
         found.correction,
         alpha,
-        int((~np.isnan(found.p)).sum()),
+        found.n_compared,
         found.permutations,
         by,
         (*notices, *_small(sizes)),

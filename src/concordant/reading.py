@@ -99,7 +99,7 @@ COLUMNS = (
         "instance, query, topic, qid, election, question, prompt, contest",
         reads=(*BALLOTS, LABELS),
     ),
-    _of_ballots("by", "of groups to compare: language, country, age class", flag=None),
+    _of_ballots("by", "of groups to compare: language, country, age class"),  # only where somebody asks for it
     _of_ballots("weight", "of the number of times a row counts", "weight, count, votes, n, times, frequency"),
     _of_ballots("time", "of dates or numbers to sort pairs by, oldest first"),  # only where somebody asks for it
     _of_ballots("ballot", "that tells the ballots of one agent apart", "ballot", flag=None),

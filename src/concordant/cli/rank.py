@@ -52,16 +52,10 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
     help="Sort by the score, or by the low or high end of its interval.",
 )
 @click.option(
-    "--by",
-    "read_by",
-    metavar="COLUMN",
-    help="Compare the groups this column names (language, country, age class) with the whole.",
-)
-@click.option(
     "--permutations",
     type=click.IntRange(1),
     metavar="N",
-    help="Draws of the test of groups, of methods without errors.",
+    help="Test groups by so many permutations.",
 )
 @click.option("--plot", metavar="FILE", help="Draw scores and intervals (svg, png or pdf).")
 @click.option("--plot-matrix", metavar="FILE", help="Draw how often each item beats each other one.")
@@ -69,7 +63,7 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
 @click.option("--plot-groups", metavar="FILE", help="Draw where groups differ (with --by).")
 @click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
 @shared.output_options("json", "csv", "output")
-@shared.reading_options("preferences")
+@shared.reading_options("preferences", groups=True)
 def command(
     file: tuple[str, ...],
     method: str | None,

@@ -30,14 +30,13 @@ The options of a method appear with:  concordant report --method NAME --help
     help="Method; by default one that fits.",
 )  # fmt: skip
 @click.option("--methods", metavar="A,B,…", help='Methods to compare; by default some that fit, "none" for none.')
-@click.option("--by", "read_by", metavar="COLUMN", help="Compare the groups this column names with the whole.")
 @click.option("--labels", "-l", metavar="FILE", help="Labels to measure the ranking by: TREC qrels or a table.")
 @click.option("--metric", "-k", "wanted", multiple=True, metavar="NAME", help="Metric, repeatable.  [ndcg@10, map]")
 @click.option("--title", metavar="TEXT", help="Heading of the page.")
 @click.option("--top", type=click.IntRange(1), default=100, show_default=True, help="Rows that tables show.")
 @click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
 @click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
-@shared.reading_options("preferences")
+@shared.reading_options("preferences", groups=True)
 def command(
     file: tuple[str, ...],
     output: str,

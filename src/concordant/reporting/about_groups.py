@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concordant.group_comparison import GroupComparison
 from concordant.reporting.about_ranking import LABEL, download, ranking_table
-from concordant.reporting.sections import Fold, GroupMap, Part, Section, Table, Text
+from concordant.reporting.sections import Fold, GroupMap, Message, Messages, Part, Section, Table, Text
 from concordant.reporting.study import Study
 from concordant.vocabulary import shorten
 
@@ -19,9 +19,12 @@ def groups_section(study: Study, top: int) -> Section | None:
     if found is None:
         return None
     n = min(top, len(found.whole.items))
-    first, *more = found.sentences()
-    lead = f"{first[:1].upper()}{first[1:]}."
-    parts: list[Part] = [Text(lead, "lead"), *(Text(f"{line}.") for line in more), _picture(found), _table(found, n)]
+    hold = len(found.holding)
+    lead = f"{hold or 'None'} of {found.n_compared:,} differences between groups and the rest hold."
+    parts: list[Part] = [Text(lead, "lead"), *(Text(f"{line}.") for line in found.sentences())]
+    known = study.ranking.warnings
+    notices = [Message(one.name, one.text) for one in found.warnings if one not in known]
+    parts += [_picture(found), _table(found, n), *([Messages(tuple(notices))] if notices else [])]
     if len(found.names) > COLUMNS or n < len(found.whole.items):
         shown = f"{min(COLUMNS, len(found.names))} of {len(found.names):,} groups"
         parts.append(Text(f"The table shows {n:,} of {len(found.whole.items):,} items and {shown}.", "left-out"))

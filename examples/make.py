@@ -72,6 +72,8 @@ MODELS = {  # name: strength, on the scale of log odds
     "siskin": -1.2,
 }
 JUDGES = ("ana", "bo", "chidi", "dana", "emre", "freya")
+LANGUAGES = {"English": 0.45, "German": 0.25, "French": 0.18, "Japanese": 0.08, "Swahili": 0.04}  # shares of the votes
+ELSEWHERE = {("German", "wren-mini"): 2.4}  # how much stronger a model is in one language than in the others
 
 PLAYERS = {  # name: strength at the beginning and at the end (log odds), first and last year
     "Ama Darko": (1.6, 0.2, 2016, 2024),
@@ -201,6 +203,21 @@ def league_csv() -> str:
     return lines(["date,winner,loser", *sorted(rows)])
 
 
+def arena_languages_csv() -> str:
+    """Simulate votes in five languages that agree on all models but one; equal votes are counted."""
+    random, names = Random(8), list(MODELS)
+    counts: dict[tuple[str, str, str], int] = {}
+    for _ in range(600):
+        a, b = sorted(names, key=lambda _: random.random())[:2]
+        draw, shares = random.random(), list(LANGUAGES.values())
+        language = list(LANGUAGES)[sum(draw >= sum(shares[: k + 1]) for k in range(len(shares) - 1))]
+        strength = [MODELS[name] + ELSEWHERE.get((language, name), 0.0) for name in (a, b)]
+        odds = math.exp(strength[0] - strength[1])
+        winner, loser = (a, b) if random.random() * (odds + 1) < odds else (b, a)
+        counts[language, winner, loser] = counts.get((language, winner, loser), 0) + 1
+    return lines(["language,winner,loser,votes", *(f"{','.join(vote)},{n}" for vote, n in sorted(counts.items()))])
+
+
 def search_files() -> dict[str, str]:
     """Simulate search: graded relevance, engines that see it through noise, some documents judged."""
     random = Random(2)
@@ -300,6 +317,7 @@ def files() -> dict[str, str]:
         "approvals.csv": approvals_csv(),
         "model-votes.csv": model_votes_csv(),
         "league.csv": league_csv(),
+        "arena-languages.csv": arena_languages_csv(),
         "ratings.csv": ratings_csv(),
         **search_files(),
         "hotels.csv": hotels_csv(),

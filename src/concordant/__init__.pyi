@@ -84,6 +84,7 @@ from concordant.features import ExpertFeatures as ExpertFeatures
 from concordant.features import FusionFeatures as FusionFeatures
 from concordant.features import PlaceFeatures as PlaceFeatures
 from concordant.fusing import fuse as fuse
+from concordant.groups import rank_groups as rank_groups
 from concordant.io import Paths
 from concordant.io import write as write
 from concordant.io.features import Features
@@ -118,6 +119,7 @@ def read(
     rank: str | int | None = ...,
     rating: str | int | None = ...,
     instance: str | int | None = ...,
+    by: str | int | None = ...,
     weight: str | int | None = ...,
     time: str | int | None = ...,
     team: str | int | None = ...,

@@ -88,6 +88,8 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
     counted = nw.len() if weight is None else nw.col(weight).sum()
     counts = lazy.group_by(*keys.values()).agg(counted.alias(COUNT)).collect().sort(*keys.values())
     roles = {**dict.fromkeys(("agent", "instance", "tie")), **keys, "weight": COUNT}
+    if plan.is_grouped:
+        roles |= {"by": roles["instance"], "instance": None}
     note = f"pairs of a lazy frame, counted by its engine: {len(counts):,} different ones"
     return counts, replace(options, roles=roles, layout="pairs"), note
 

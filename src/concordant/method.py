@@ -108,6 +108,11 @@ class Method(Settings):
     """Whether instances may be ranked some at a time where the matrices of all do not fit into memory."""
     takes_teams: ClassVar[bool] = False
     """Whether it knows teams: else it would take the members of a team for tied items, so it refuses them."""
+    errors_by_ballots: ClassVar[bool] = False
+    """Whether its standard errors say how scores would vary had other ballots been cast, also where these are few.
+
+    Then groups of ballots are compared by them; else by permutation.
+    """
     apart: ClassVar[bool] = False
     """Whether every instance is ranked on its own, so that workers may share the instances."""
 

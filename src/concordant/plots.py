@@ -20,6 +20,7 @@ from concordant.preferences import Preferences
 from concordant.vocabulary import shorten
 
 if TYPE_CHECKING:
+    from concordant.group_comparison import GroupComparison
     from concordant.ranking import Ranking
     from concordant.types import Floats, Int64s
 
@@ -171,6 +172,39 @@ def _apart(heights: Sequence[float], gap: float) -> Floats:
             groups[-1] = [groups[-1][0] + total, groups[-1][1] + size]
     first = np.repeat([total / size for total, size in groups], [int(size) for _, size in groups])
     return np.asarray(first + gap * np.arange(len(heights)))
+
+
+def plot_groups(found: GroupComparison, path: str | os.PathLike[str] | None = None, *, top: int = 40) -> Any:
+    """Draw how far the scores of items in each group are from those elsewhere; a star where the difference holds."""
+    items = found.whole.items[: min(top, len(found.whole.items))]
+    groups = found.names[:top]
+    apart = found.matrix(items, groups)
+    reach = float(np.nanmax(np.abs(apart), initial=0.0)) or 1.0
+    figure, axes = _figure(3.4 + 0.55 * len(groups), 1.9 + 0.27 * len(items))
+    import matplotlib as mpl
+
+    colours = mpl.colormaps["RdBu"].with_extremes(bad="#f2f2f2")
+    masked = np.ma.masked_invalid(apart)
+    image = axes.imshow(masked, cmap=colours, vmin=-reach, vmax=reach, interpolation="nearest", aspect="auto")
+    axes.set_yticks(np.arange(len(items)), [shorten(item, LABEL_WIDTH) for item in items])
+    axes.set_xticks(np.arange(len(groups)), [shorten(name, LABEL_WIDTH) for name in groups], rotation=90)
+    axes.tick_params(length=0)
+    for i, item in enumerate(items):
+        for j, name in enumerate(groups):
+            one = found.cells.get((name, item))
+            if one is not None and one.holds:
+                colour = "white" if abs(apart[i, j]) > 0.6 * reach else INK
+                axes.text(j, i, "★", ha="center", va="center", fontsize=9, color=colour)
+    bar = figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=INK, labelsize=9)
+    bar.set_label("score less that elsewhere", color=INK)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    shown = "" if len(items) == len(found.whole.items) else f"{len(items)} of {len(found.whole.items):,} items"
+    hidden = "" if len(groups) == len(found.names) else f"{len(groups)} of {len(found.names):,} groups"
+    _title(axes, found.whole, ", ".join(filter(None, [f"by {shorten(found.by, 20)}", shown, hidden, "★ holds"])))
+    return _finish(figure, path)
 
 
 def plot_agents(ranking: Ranking, path: str | os.PathLike[str] | None = None, *, top: int = 40) -> Any:

@@ -25,6 +25,7 @@ FILES = (PREFERENCES, LABELS, FEATURES)
 BALLOTS = (PREFERENCES, FRAME)
 LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix")
 MAX_BYTES, MAX_RATIO = 16 << 30, 200.0
+UNGROUPED = "(none)"  # the group of ballots that name none
 IF_ANY = "?"  # "?": the column, if one is named like its role; "?name": that column, if it is there
 
 
@@ -105,6 +106,7 @@ COLUMNS = (
         "instance, query, topic, qid, election, question, prompt, contest",
         reads=(*BALLOTS, LABELS),
     ),
+    _of_ballots("by", "of groups to compare: language, country, age class"),  # only where somebody asks for it
     _of_ballots("weight", "of the number of times a row counts", "weight, count, votes, n, times, frequency"),
     # The next three only where somebody asks for them, but for teams in the layout they are written in.
     _of_ballots("time", "of dates or numbers to sort pairs or ballots by, oldest first"),

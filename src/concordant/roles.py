@@ -5,12 +5,12 @@ A table becomes preferences in one of six layouts, or labels, or rows of feature
 ========== ============================================== ===========================================
 layout     columns it needs                               may also have
 ========== ============================================== ===========================================
-pairs      winner, loser; or left, right and outcome      tie, agent, instance, weight, time
+pairs      winner, loser; or left, right and outcome      tie, agent, instance, by, weight, time
            or, for an outcome, left_won and right_won
-ranks      item, rank                                     rating, agent, ballot, team, instance, weight, time
-ratings    item, rating                                   agent, ballot, team, instance, weight, time
-places     first, second, third, … (rank1, rank2, …)      agent, instance, weight
-rankings   ranking (text like ``a > b = c > d``)          agent, instance, weight, open
+ranks      item, rank                                     rating, agent, ballot, team, instance, by, weight, time
+ratings    item, rating                                   agent, ballot, team, instance, by, weight, time
+places     first, second, third, … (rank1, rank2, …)      agent, instance, by, weight
+rankings   ranking (text like ``a > b = c > d``)          agent, instance, by, weight, open
 rank-matrix the first column names items, others agents   (only when asked for)
 labels     item, label                                    instance
 features   label, columns of numbers                      query, item, weight
@@ -20,8 +20,8 @@ features   label, columns of numbers                      query, item, weight
 named by a synonym, and names over identifiers of the same thing (``winner_name`` over ``winner_id``); two synonyms for
 one role are else an error that says which option settles it. Names are compared without case and punctuation
 (``userId`` is ``user id``). A role said to be ``None`` (or the word ``none``) is switched off. Pairs are split into
-instances only where somebody asks for it. Pairs, ranks and ratings may have covariates, and a side of a pair may be
-several columns, the players of a team.
+instances only where somebody asks for it. Groups to compare (``by``) are read as instances; a table has one or the
+other. Pairs, ranks and ratings may have covariates, and a side of a pair may be several columns, the players of a team.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from concordant.covariates import Covariate, covariates_said
 from concordant.errors import InputError, UnknownColumnError, UnknownNameError, suggest
 from concordant.reading import FEATURES, LABELS, LAYOUTS, PREFERENCES, Options, columns_of, is_optional
 
-COMMON = ("agent", "instance", "weight")
+COMMON = ("agent", "instance", "by", "weight")
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
     "pairs": (("winner", "loser"), ("left", "right", "outcome"), ("left", "right", "left_won", "right_won")),
     "rankings": (("ranking",),),
@@ -96,11 +96,15 @@ class Plan:
     players: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The columns of all players of a side, where it has several; ``column`` names the first."""
     covariates: tuple[Covariate, ...] = ()
+    is_grouped: bool = False
+    """Whether the instances are groups to compare."""
 
     def describe(self) -> str:
         """Say which column was taken for what."""
         one = ONE_OF_MANY.get(self.layout, "place")
-        parts = [f"{role} = {' + '.join(self.players.get(role, [name]))}" for role, name in self.column.items()]
+        called = {"instance": "by"} if self.is_grouped else {}
+        shown = {role: " + ".join(self.players.get(role, [name])) for role, name in self.column.items()}
+        parts = [f"{called.get(role, role)} = {names}" for role, names in shown.items()]
         parts += [covariate.describe() for covariate in self.covariates]
         if len(self.places) == 1:
             parts.append(f"{one} = {self.places[0]}")
@@ -188,8 +192,10 @@ class _Planner:
         if self.strict and has_names and layout != FEATURES:  # which features can be read is known later
             refuse_unread(self.table, unread)
         guessed = frozenset(role for role, name in column.items() if role not in self.said and normalise(name) != role)
+        is_grouped = "by" in column
+        column = {"instance" if role == "by" else role: name for role, name in column.items()}
         notes = () if has_names or layout in ("rank-matrix", FEATURES) else ("there is no header line",)
-        return Plan(layout, column, places, unread, notes, guessed, self.players, self.covariates)
+        return Plan(layout, column, places, unread, notes, guessed, self.players, self.covariates, is_grouped)
 
     # ---- what the user said ----
     def _take(self, role: str, value: object) -> None:
@@ -219,8 +225,9 @@ class _Planner:
             return alike[0]
         if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(self.columns):
             return self.columns[int(text) - 1]
+        called = "group" if role == "by" else role
         raise UnknownColumnError(
-            f"{self.table.name} has no column {text!r} to be the {role}.{suggest(text, self.columns)} "
+            f"{self.table.name} has no column {text!r} to be the {called}.{suggest(text, self.columns)} "
             f"Its columns are {listed(self.columns)}."
         )
 
@@ -333,6 +340,11 @@ class _Planner:
                 self._refuse(f"{listed(found)} could each be the {role}: say which with {role}={found[0]!r}.")
             if found:
                 column[role] = found[0]
+        if "by" in column and "instance" in column:
+            self._refuse(
+                f"{column['instance']} is the instance, and groups are compared within one: say instance='none' to put "
+                "all instances together, or leave out by=."
+            )
         missing = [role for role in needed if role not in column and role not in dispensable]
         if missing:
             self._refuse(f"no column is left to be the {missing[0]}: say {missing[0]}=COLUMN.")

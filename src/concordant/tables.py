@@ -20,7 +20,7 @@ from concordant.gather import Parts
 from concordant.moments import read_times
 from concordant.outcomes import decide_outcomes, read_flags
 from concordant.ranking_text import parse_rankings
-from concordant.reading import FEATURES, LABELS, Options
+from concordant.reading import FEATURES, LABELS, UNGROUPED, Options
 from concordant.roles import Plan, plan_columns
 from concordant.screening import Screen
 from concordant.sides import Sides, join_players, shown_side, split_teams
@@ -64,6 +64,8 @@ def parts_of_table(table: Table, options: Options, plan: Plan | None = None) -> 
     count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
     read = f"{table.name}: {count}; {plan.describe()}"
     unread = [f"not read: {', '.join(shorten(name) for name in plan.unread[:12])}"] if plan.unread else []
+    if plan.is_grouped:
+        parts["meta"] = {"by": plan.column["instance"]}
     parts["notes"] = ["; ".join([read, *plan.notes, *unread]), *table.notes, *rows.notes()]
     return parts
 
@@ -94,10 +96,22 @@ class Rows(Screen):
         self._texts, self._numbers = table.fetch(texts, numbers) if texts or numbers else ({}, {})
         for names in plan.players.values():
             self._texts[names[0]] = join_players([self._texts[name] for name in names])
+        if plan.is_grouped:
+            self._name_ungrouped(plan.column["instance"])
         columns: list[AnyArray] = [*(codes for codes, _ in self._texts.values()), *self._numbers.values()]
         super().__init__(table, len(columns[0]) if columns else count, options)
         if not len(self.good):
             raise table.error(-1, "there are no rows of data: check that this is the right file.")
+
+    def _name_ungrouped(self, column: str) -> None:
+        """Put rows that name no group into one of their own."""
+        codes, vocabulary = self._texts[column]
+        if (codes < 0).any():
+            labels = [*vocabulary.labels, *([] if UNGROUPED in vocabulary.labels else [UNGROUPED])]
+            self._texts[column] = (
+                np.where(codes < 0, labels.index(UNGROUPED), codes).astype(np.int32),
+                Vocabulary(labels),
+            )
 
     def drop_identifier(self) -> None:
         """Leave out a guessed instance whose values hardly repeat: it numbers the rows."""

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def reading_options(what: str) -> Callable[[F], F]:
-    """Add the options that say how to read preferences, labels or features."""
+def reading_options(what: str, *, groups: bool = False) -> Callable[[F], F]:
+    """Add the options that say how to read preferences, labels or features, with ``groups`` also their column."""
 
     def add(command: F) -> F:
         for declared in reversed(options_of(what)):
-            if declared.flag is not None:
+            if declared.flag is not None and (groups or declared.name != "by"):
                 command = _reading_option(declared)(command)
         return command
 

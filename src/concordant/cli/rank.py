@@ -22,7 +22,8 @@ Examples:
   concordant rank season-*.csv --instance none
   concordant rank ratings.csv --agent user --item film --rating stars --top 10
   concordant rank ratings.csv --method mean-rating --min-ballots 5
-  concordant rank matches.csv --by low --top 10
+  concordant rank matches.csv --sort low --top 10
+  concordant rank arena.csv --by language --plot-groups groups.svg
   concordant rank ballots.csv --method schulze --explain
   concordant rank votes.csv --plot scores.svg --plot-matrix wins.png
   concordant rank games.csv --time date --method glicko2 --history ratings.csv --plot-history ratings.svg
@@ -51,26 +52,35 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the N best of each instance.")
 @click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
 @click.option(
-    "--by",
+    "--sort",
     type=click.Choice(["score", "low", "high"]),
     default="score",
     help="Sort by the score, or by the low or high end of its interval.",
+)
+@click.option(
+    "--permutations",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Test groups by so many permutations.",
 )
 @click.option("--explain", is_flag=True, help="Say why the first ones are first, with the numbers behind.")
 @click.option("--explain-picture", metavar="FILE", help="Draw why, as svg (of methods that have a picture of it).")
 @click.option("--plot", metavar="FILE", help="Draw scores and intervals (svg, png or pdf).")
 @click.option("--plot-matrix", metavar="FILE", help="Draw how often each item beats each other one.")
 @click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents (mpm --adherence).")
+@click.option("--plot-groups", metavar="FILE", help="Draw where groups differ (with --by).")
 @history_options
 @click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
 @shared.output_options("json", "csv", "output")
-@shared.reading_options("preferences")
+@shared.reading_options("preferences", groups=True)
 def command(
     file: tuple[str, ...],
     method: str | None,
     top: int | None,
     min_ballots: float | None,
-    by: str,
+    sort: str,
+    permutations: int | None,
+    plot_groups: str | None,
     explain: bool,
     explain_picture: str | None,
     seed: int | None,
@@ -93,6 +103,20 @@ def command(
     over_time.check(output)
     params = shared.taken_params(options)
     reading = shared.taken_reading(options)
+    if "by" in reading:
+        if explain or explain_picture or any(over_time):
+            raise click.UsageError(
+                "--by compares groups; explanations and histories are of one ranking: leave --by out."
+            )
+        from concordant.cli._groups import show
+
+        pictures |= {"plot_groups": plot_groups}
+        asked = {"seed": seed, "permutations": permutations, "min_ballots": min_ballots}
+        show(command, file, reading, method, params, asked, sort, top, pictures, output)
+        return
+    if plot_groups is not None or permutations is not None:
+        option = "--plot-groups" if plot_groups is not None else "--permutations"
+        raise click.UsageError(f"{option} is for groups: name their column with --by COLUMN.")
     made = None
     if method is not None:
         name, params = method_and_params(command, "", method, params, seed)
@@ -107,19 +131,19 @@ def command(
         name, params = method_and_params(command, choice.method, None, params, seed)
         made = registry.make(name, **params)
     with _watched(name, prefs) if prefs is not None else nullcontext():
-        ranking = gathered.rank(made, min_ballots).by(by)
+        ranking = gathered.rank(made, min_ballots).by(sort)
     if pictures["plot_matrix"] and prefs is None:
         prefs = shared.read_preferences(file, {f"read_{name}": value for name, value in reading.items()})
     if explain_picture is not None:
         _draw_explanation(ranking, explain_picture)
-    _draw(ranking, prefs if min_ballots is None or prefs is None else prefs.min_ballots(min_ballots), pictures)
+    draw(ranking, prefs if min_ballots is None or prefs is None else prefs.min_ballots(min_ballots), pictures)
     over = over_time.tell(ranking, top)
     if top is not None:
         ranking = ranking.head(top)
     if output.format == "text":
         chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
         ran = [ranking.ran] if ranking.ran else []
-        shared.tell([*gathered.notes, *ran, *chosen, *_learnt(ranking), *over.notes], "note: ")
+        shared.tell([*gathered.notes, *ran, *chosen, *learnt(ranking), *over.notes], "note: ")
     told = [one.explain() for one in islice(ranking, EXPLAINED)] if explain else []
     output.show(
         data=lambda: _data(ranking, told if explain else None) | over.to_dict(),
@@ -132,7 +156,7 @@ def command(
         shared.tell(ranking.warnings, "warning: ")
 
 
-def _learnt(ranking: Any) -> list[str]:
+def learnt(ranking: Any) -> list[str]:
     """Say what the method chose itself."""
     if ranking.params.get("prior") != "auto" or ranking.fit is None or "prior" not in ranking.fit:
         return []
@@ -182,7 +206,7 @@ def _watched(name: str, prefs: Any) -> Iterator[None]:
             yield
 
 
-def _draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
+def draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
     """Draw what was asked for."""
     for kind, path in pictures.items():
         if path is not None:

@@ -20,6 +20,7 @@ from concordant.reporting.sections import (
     Download,
     Facts,
     Fold,
+    GroupMap,
     HeatMap,
     Messages,
     Part,
@@ -101,7 +102,9 @@ def part(one: Part) -> Markup:
             return _table(one)
         case HeatMap():
             out = element("p", class_="told", aria_live="polite", hidden=True)
-            return _figure(pictures.heat_map(one), one.title, joined([_legend(), out]))
+            return _figure(pictures.heat_map(one), one.title, joined([_legend("loses all", "wins all"), out]))
+        case GroupMap():
+            return _figure(pictures.group_map(one), one.title, _legend("lower than elsewhere", "higher"))
         case BumpChart():
             return _figure(pictures.bump_chart(one), one.title)
         case Picture():
@@ -143,10 +146,10 @@ def _figure(picture: Markup, title: str, more: Markup | None = None) -> Markup:
     return element("figure", scrolled, element("figcaption", title), more)
 
 
-def _legend() -> Markup:
+def _legend(low: str, high: str) -> Markup:
     swatches = [element("rect", x=26 * k, y=0, width=26, height=12, class_=f"h{k}") for k in range(pictures.SHADES)]
     drawn = element("svg", *swatches, width=26 * pictures.SHADES, height=12, class_="heat", aria_hidden="true")
-    return element("p", "loses all ", drawn, " wins all", class_="legend")
+    return element("p", f"{low} ", drawn, f" {high}", class_="legend")
 
 
 # ---- tables ----

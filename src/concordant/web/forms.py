@@ -133,6 +133,7 @@ def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
 def _role(column: str, number: int, chosen: str) -> Markup:
     known = {"": "not read", **{role: role.replace("_", " ") for role in columns_of(PREFERENCES)}, PLACE: PLACE}
     known.pop("places")
+    known.pop("by")  # groups are compared on the command line and in Python
     options = [element("option", shown, value=role, selected=role == chosen) for role, shown in known.items()]
     label = f"Role of the column {shorten(column, CELL)}"
     return element("select", *options, id=f"role-{number}", data_column=column, aria_label=label)

@@ -52,6 +52,7 @@ class ScoreModel(Method):
 
     link: ClassVar[int]
     takes_teams: ClassVar[bool] = True
+    errors_by_ballots = True
     learns = ("agent_weights", "covariates")
 
     prior: float | str = param(

@@ -51,6 +51,7 @@ class Trueskill(Following):
     """Beliefs about skills, sharpened game by game, with draws and rankings of any length."""
 
     takes_teams = True
+    errors_by_ballots = True
     waives = {
         "anonymity": "beliefs depend on the order of the games",
         "neutrality": "of three tied items the one named between the others draws twice",

@@ -40,6 +40,7 @@ class ChoiceModel(Method):
     """Base of the models in which items, or tiers of them, are chosen one after the other in proportion to worth."""
 
     takes_teams: ClassVar[bool] = True
+    errors_by_ballots = True
 
     missing: str = options.missing_choices()
     style_control: bool = options.style_control()

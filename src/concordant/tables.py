@@ -362,7 +362,8 @@ def _long(rows: Rows) -> Parts:
         level = "rank" if rows.has("rank") else "rating"
         team = rows.key(whole) * (len(rows.good) + len(rows.raw("team")[1])) + _team_numbers(rows)
         rows.tolerate(rows.raw("team")[0] < 0, "no team is named: the player is alone")
-        rows.refuse_differing(level, rows.values(level), team, "team")
+        unknown = "" if rows.has("ballot") else " (no column of matches is known: ballot= names it)"
+        rows.refuse_differing(level, rows.values(level), team, f"team{unknown}")
     covariates, (time, is_dated) = rows.covariates(), _times(rows)
     if time is not None:
         rows.refuse_differing("time", time, rows.key(whole), "ballot")

@@ -18,7 +18,10 @@ EPILOG = """\b
 Examples:
   concordant rank votes.csv
   concordant rank arena.csv --left model_a --right model_b --outcome winner
+  concordant rank arena.csv --covariate length_a,length_b
   concordant rank arena.csv --instance language --prior 1
+  concordant rank doubles.csv --ballot match --item player --team team --rank place
+  concordant rank doubles.csv --winner w1,w2 --loser l1,l2 --time date --method trueskill
   concordant rank season-*.csv --instance none
   concordant rank ratings.csv --agent user --item film --rating stars --top 10
   concordant rank ratings.csv --method mean-rating --min-ballots 5

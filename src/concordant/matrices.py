@@ -82,8 +82,18 @@ def recognise(table: Any, options: Options, said: Said, unclear: InputError) -> 
 
 def _could_be(table: Any, options: Options) -> bool:
     """Whether the first rows leave the hope of a matrix: two columns of answers, or one of lists."""
-    kinds = [_kind([cell for cell in column if cell], options) for column in table.first(SAMPLE)]
+    has_commas = _has_decimal_commas(table)
+    kinds = [_kind(_told(column, has_commas), options) for column in table.first(SAMPLE)]
     return sum(kind in ANSWERS for kind in kinds) > 1 or "lists" in kinds or bool(bracketed(table.columns))
+
+
+def _has_decimal_commas(table: Any) -> bool:
+    return getattr(getattr(table, "dialect", None), "delimiter", "") == ";"
+
+
+def _told(cells: Sequence[str | None], has_commas: bool) -> list[str]:
+    """Return the cells with something in them, numbers with a decimal point."""
+    return [cell.replace(",", ".") if has_commas else cell for cell in cells if cell]
 
 
 def _kind(labels: Sequence[str], options: Options) -> str:
@@ -113,14 +123,13 @@ class _Look:
     def __init__(self, table: Any, options: Options, said: Said, unclear: InputError) -> None:
         self.table, self.options, self.said, self.unclear = table, options, said, unclear
         self.coded: dict[str, Coded] = table.fetch(table.columns, [])[0]
-        self.decimal_comma = getattr(getattr(table, "dialect", None), "delimiter", "") == ";"
+        self.has_commas = _has_decimal_commas(table)
         self.kinds = {name: _kind(self._labels(name), options) for name in table.columns}
         self.notes: list[str] = []
 
     def _labels(self, name: str) -> list[str]:
         """Return the different cells of a column."""
-        labels = self.coded[name][1].labels
-        return [label.replace(",", ".") for label in labels] if self.decimal_comma else list(labels)
+        return _told(self.coded[name][1].labels, self.has_commas)
 
     def _error(self, message: str) -> InputError:
         error: InputError = self.table.error(-1, message)

@@ -200,7 +200,8 @@ class _Look:
         alike = {"numbers", "places"} if kind != "grades" else {"grades"}
         columns = tuple(name for name in candidates if self.kinds[name] in {*alike, "empty"})
         kind = "places" if kind != "grades" and "places" in kinds else kind
-        if groups := prefixed(columns):
+        in_brackets = bracketed(columns)
+        if groups := in_brackets if sum(map(len, in_brackets.values())) == len(columns) else prefixed(columns):
             return [
                 _Question(text, tuple(name for name, _ in pairs), tuple(label for _, label in pairs), kind)
                 for text, pairs in groups.items()

@@ -75,7 +75,7 @@ _UNCLEAR = (
     "rating=…, or ranking=…; of a column per agent say layout='rank-matrix' or layout='rating-matrix', of a row per "
     "agent transpose=True, too."
 )
-_PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d+)(?:st|nd|rd|th)?")
+_PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d{1,9})(?:st|nd|rd|th)?")
 _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
 _OPPONENTS = (("white", "black"), ("home", "away"), ("home team", "away team"))
 _ITEM_STEMS = {"", *columns_of(PREFERENCES)["item"].synonyms}

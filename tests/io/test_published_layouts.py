@@ -6,7 +6,6 @@ import io
 import sys
 import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from tests.io.conftest import MakeFile
 
 import concordant as cc
 from concordant.errors import FormatError, InputError, UnknownNameError
+from concordant.io import _sheets
 from concordant.io._source import OLE
 
 COLONS = "1::10::5::978300760\n1::20::3::978302109\n2::10::1::978301968\n"
@@ -98,16 +98,15 @@ def test_a_row_that_miscounts_itself_is_named(make: MakeFile) -> None:
 
 
 def test_an_excel_workbook_needs_a_reader(make: MakeFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("python_calamine", reason="workbooks need python-calamine")
     path = make(OLE + b"\0" * 600, "jester-data-1.xls")
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(FormatError, match=r"pip install 'concordant\[sheets\]'"):
         cc.read(path)
     unrated = [99.0] * 30
     rows = [[2.0, 4.0, 99.0, -3.0, *unrated], [1.0, 99.0, 5.0, 99.0, *unrated]]
-    sheet = SimpleNamespace(to_python=lambda: rows)
-    book = SimpleNamespace(get_sheet_by_index=lambda _: sheet)
-    reader = SimpleNamespace(CalamineWorkbook=SimpleNamespace(from_filelike=lambda file: book))
-    monkeypatch.setitem(sys.modules, "python_calamine", reader)
+    monkeypatch.undo()
+    monkeypatch.setattr(_sheets, "in_child", lambda *_: [_sheets.Sheet("S", True, (0, 0), rows)])
     assert ratings(cc.read(path)) == {"1": {"1": 4, "3": -3}, "2": {"2": 5}}
     rows[0][0] = 3.0
     with pytest.raises(FormatError, match="row 1: the first column counts 3 ratings"):

@@ -15,7 +15,7 @@ from tests.workbooks import archive, ods, xlsx
 import concordant as cc
 from concordant.errors import FormatError
 from concordant.io import _sheets
-from concordant.io._source import OLE
+from concordant.io._source import OLE, Source
 
 pytest.importorskip("python_calamine", reason="workbooks need python-calamine")
 PAIRS = [["winner", "loser"], ["a", "b"], ["b", "c"], ["a", "c"]]
@@ -156,8 +156,25 @@ def test_a_panic_of_the_reader_is_one_sentence(make: MakeFile, monkeypatch: pyte
             raise PanicError("index out of bounds")
 
     monkeypatch.setattr("python_calamine.CalamineWorkbook", Workbook)
-    with pytest.raises(FormatError, match=r"the workbook cannot be read \(index out of bounds\)"):
+    with pytest.raises(FormatError, match=r"the workbook cannot be read \(PanicError: index out of bounds\)"):
         cc.read(make(xlsx({"S": PAIRS}), "t.xlsx"))
+
+
+def test_what_cannot_be_measured_is_read_by_a_process_of_its_own(make: MakeFile) -> None:
+    with Source(make(xlsx({"S": POINTS, "T": []}), "t.xlsx")) as source:
+        first, second = _sheets.in_child(source, source.read_bytes())
+    assert (first.name, first.is_shown, first.cells) == (
+        "S",
+        True,
+        [["name", "x", "y"], ["ann", 5, 3.5], ["bob", 4, ""]],
+    )
+    assert second.cells == []
+
+
+def test_a_reader_that_dies_is_one_sentence(make: MakeFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_sheets, "_CHILD", "import os; os.abort()")
+    with pytest.raises(FormatError, match=r"the workbook cannot be read \(its cells take too much room\)"):
+        cc.read(make(OLE + b"\0" * 600, "t.xls"))
 
 
 def test_a_small_workbook_that_unpacks_into_a_large_one_is_refused(make: MakeFile) -> None:
@@ -175,6 +192,11 @@ def test_a_small_workbook_that_unpacks_into_a_large_one_is_refused(make: MakeFil
 
 
 def test_two_cells_at_the_far_ends_of_a_sheet_take_no_room(make: MakeFile) -> None:
+    for far in ("A2147483648", "a99999999999999999999", "XFD1048577"):
+        odd = _parts(xlsx({"S": PAIRS}))
+        odd["xl/worksheets/sheet1.xml"] = odd["xl/worksheets/sheet1.xml"].replace('r="A1"', f"r = '{far}'")
+        with pytest.raises(FormatError, match="a sheet spans"):
+            cc.read(make(archive(odd), "t.xlsx"))
     far = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
     wide = _parts(xlsx({"S": PAIRS}))
     wide["xl/worksheets/sheet1.xml"] = wide["xl/worksheets/sheet1.xml"].replace("</sheetData>", far)

@@ -7,7 +7,6 @@ extra ``sheets``); saved as csv they are read without it. Users and jokes are na
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -48,10 +47,14 @@ def _is_counted(numbers: Sequence[float]) -> bool:
 
 def is_jester(source: Source) -> bool:
     """Whether the first rows of a workbook count their own ratings."""
-    from concordant.io._sheets import numbers
+    from concordant.io._sheets import sheets_of
 
-    first = list(islice(numbers(source), 3))
-    return all(isinstance(cell, float) for row in first for cell in row) and all(map(_is_counted, first))
+    first = sheets_of(source)[0].cells[:3]
+    return (
+        bool(first)
+        and all(isinstance(cell, (int, float)) for row in first for cell in row)
+        and all(map(_is_counted, first))
+    )
 
 
 def _delimiter(line: bytes) -> bytes:
@@ -118,11 +121,11 @@ class _Workbook:
     """The first sheet of an Excel workbook."""
 
     def __init__(self, source: Source) -> None:
-        from concordant.io._sheets import numbers
+        from concordant.io._sheets import sheets_of
 
         self.source = source
         try:
-            self.matrix: Floats = np.array(list(numbers(source)), np.float64)
+            self.matrix: Floats = np.array(sheets_of(source)[0].cells, np.float64)
         except ValueError as problem:
             if isinstance(problem, InputError):
                 raise

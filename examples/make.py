@@ -1,4 +1,4 @@
-"""Make the example data: invented elections, models, players, engines, films, hotels and matches, always the same.
+"""Make the example data: invented elections, models, players, engines, films, hotels, matches and forms.
 
     python3 examples/make.py            write the files next to this script
     python3 examples/make.py --check    exit 1 if a file differs from what would be written
@@ -8,9 +8,13 @@ Only ``random.Random(seed).random()`` is used, whose sequence Python promises ne
 
 from __future__ import annotations
 
+import io
 import math
 import sys
+import zipfile
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
+from html import escape
 from pathlib import Path
 from random import Random
 
@@ -303,14 +307,147 @@ def letor_files() -> dict[str, str]:
     return files
 
 
+# ---- spreadsheets ----
+RESTAURANTS = ("Sushi Bar", "Taco Place", "Pho Corner", "The Diner", "Green Bowl")
+GUESTS = ("ana", "bo", "chidi", "dana", "emre", "freya", "gus", "hana")
+APPEAL = (0.9, 1.2, 0.6, -0.4, 0.1)
+PLACES = ("1st choice", "2nd choice", "3rd choice", "4th choice", "5th choice")
+PROPOSALS = ("Bike lanes", "Night bus", "Library roof", "Skate park")
+COMMITTEE = {
+    "Ines": (9, 7, 4, 2),
+    "Jonas": (8, 9, 5, 6),
+    "Kofi": (6, 8, 9, None),
+    "Lena": (10, 6, 7, 3),
+    "Marek": (7, 7, 8, 5),
+    "Nora": (9, 4, 6, 8),
+}
+
+
+def lunch_form_csv() -> str:
+    """Return the answers of a form as Google exports them: a column per restaurant, places in words."""
+    random = Random(11)
+    rows = ["Timestamp,Your name," + ",".join(f"Rank the restaurants [{name}]" for name in RESTAURANTS) + ",Comments"]
+    for k, guest in enumerate(GUESTS):
+        liked = [appeal + normal(random) for appeal in APPEAL]
+        order = sorted(range(len(liked)), key=lambda item: -liked[item])
+        places = ",".join(PLACES[order.index(item)] for item in range(len(liked)))
+        rows.append(f"2024/05/{13 + k // 4} 12:{4 * k:02}:09,{guest},{places},{'no onions' if k == 2 else ''}")
+    return lines(rows)
+
+
+def committee_sheets() -> dict[str, list[list[object]]]:
+    """Return a workbook: points from 0 to 10 by every member for every proposal, and a sheet of remarks."""
+    rows = [["Member", *PROPOSALS], *([name, *points] for name, points in COMMITTEE.items())]
+    title: list[list[object]] = [["Points for the proposals, 0 to 10"], []]
+    return {"Points": [*title, *rows], "Remarks": [["Kofi was not there for the skate park."]]}
+
+
+def xlsx(sheets: Mapping[str, Sequence[Sequence[object]]], *, merged: Sequence[str] = ()) -> bytes:
+    """Return an Excel workbook of text, numbers and empty cells (None); ``merged`` cells (A1:B1) of the first sheet."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    numbers = range(1, len(sheets) + 1)
+    types = "".join(
+        f'<Override PartName="/xl/worksheets/sheet{k}.xml" '
+        'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>'
+        for k in numbers
+    )
+    named = "".join(
+        f'<sheet name="{escape(n)}" sheetId="{k}" r:id="r{k}"/>' for k, n in zip(numbers, sheets, strict=True)
+    )
+    linked = "".join(
+        f'<Relationship Id="r{k}" Type="{office}/worksheet" Target="worksheets/sheet{k}.xml"/>' for k in numbers
+    )
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types">'
+        '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        '<Override PartName="/xl/workbook.xml" '
+        'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>'
+        f"{types}</Types>",
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships">'
+        f'<Relationship Id="r0" Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>{named}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">{linked}</Relationships>',
+    }
+    for k, rows in zip(numbers, sheets.values(), strict=True):
+        cells = "".join(
+            f'<row r="{r}">' + "".join(_xlsx_cell(f"{_letters(c)}{r}", cell) for c, cell in enumerate(row)) + "</row>"
+            for r, row in enumerate(rows, 1)
+        )
+        spans = "".join(f'<mergeCell ref="{span}"/>' for span in merged if k == 1)
+        spans = f"<mergeCells>{spans}</mergeCells>" if spans else ""
+        parts[f"xl/worksheets/sheet{k}.xml"] = (
+            f'<worksheet xmlns="{main}"><sheetData>{cells}</sheetData>{spans}</worksheet>'
+        )
+    return archive(parts)
+
+
+def _letters(column: int) -> str:
+    return (_letters(column // 26 - 1) if column >= 26 else "") + chr(65 + column % 26)
+
+
+def _xlsx_cell(where: str, cell: object) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return f'<c r="{where}" t="b"><v>{int(cell)}</v></c>'
+    if isinstance(cell, (int, float)):
+        return f'<c r="{where}"><v>{cell}</v></c>'
+    return f'<c r="{where}" t="inlineStr"><is><t>{escape(str(cell))}</t></is></c>'
+
+
+def ods(sheets: Mapping[str, Sequence[Sequence[object]]]) -> bytes:
+    """Return an OpenDocument workbook of text, numbers and empty cells (None)."""
+    names = "urn:oasis:names:tc:opendocument:xmlns"
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    tables = "".join(
+        f'<table:table table:name="{escape(name)}">'
+        + "".join(f"<table:table-row>{''.join(map(_ods_cell, row))}</table:table-row>" for row in rows)
+        + "</table:table>"
+        for name, rows in sheets.items()
+    )
+    parts = {
+        "mimetype": kind,
+        "META-INF/manifest.xml": f'<manifest:manifest xmlns:manifest="{names}:manifest:1.0">'
+        f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/>'
+        '<manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/></manifest:manifest>',
+        "content.xml": f'<office:document-content xmlns:office="{names}:office:1.0" xmlns:table="{names}:table:1.0" '
+        f'xmlns:text="{names}:text:1.0" office:version="1.2"><office:body><office:spreadsheet>{tables}'
+        "</office:spreadsheet></office:body></office:document-content>",
+    }
+    return archive(parts)
+
+
+def _ods_cell(cell: object) -> str:
+    if cell is None:
+        return "<table:table-cell/>"
+    if isinstance(cell, (int, float)):
+        number = f'<table:table-cell office:value-type="float" office:value="{cell}">'
+        return f"{number}<text:p>{cell}</text:p></table:table-cell>"
+    return f'<table:table-cell office:value-type="string"><text:p>{escape(str(cell))}</text:p></table:table-cell>'
+
+
+def archive(parts: Mapping[str, str]) -> bytes:
+    """Return a zip archive that is the same on every run and every machine."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packed:
+        for name, text in parts.items():
+            head = "" if name == "mimetype" else '<?xml version="1.0" encoding="UTF-8"?>\n'
+            about = zipfile.ZipInfo(name)
+            about.create_system = 3
+            packed.writestr(about, head + text)
+    return out.getvalue()
+
+
 def lines(rows: list[str]) -> str:
     """Join rows into the text of a file."""
     return "\n".join(rows) + "\n"
 
 
-def files() -> dict[str, str]:
-    """Return the text of every example file by its name."""
-    return {
+def files() -> dict[str, bytes]:
+    """Return the content of every example file by its name."""
+    texts = {
         "election.soc": election_soc(),
         "election.csv": election_csv(),
         "council.csv": council_csv(),
@@ -323,23 +460,30 @@ def files() -> dict[str, str]:
         "hotels.csv": hotels_csv(),
         "doubles.csv": doubles_csv(),
         **letor_files(),
+        "lunch-form.csv": lunch_form_csv(),
+    }
+    sheets = committee_sheets()
+    return {
+        **{name: text.encode() for name, text in texts.items()},
+        "committee.xlsx": xlsx(sheets, merged=["A1:E1"]),
+        "committee.ods": ods(sheets),
     }
 
 
-def is_current(path: Path, text: str) -> bool:
-    """Say whether a file holds exactly this text."""
-    return path.is_file() and path.read_bytes() == text.encode()
+def is_current(path: Path, content: bytes) -> bool:
+    """Say whether a file holds exactly this."""
+    return path.is_file() and path.read_bytes() == content
 
 
 def main(arguments: list[str]) -> int:
     """Write the files, or only compare them."""
-    stale = {name: text for name, text in files().items() if not is_current(HERE / name, text)}
+    stale = {name: content for name, content in files().items() if not is_current(HERE / name, content)}
     if arguments == ["--check"]:
         print("\n".join(f"{name} differs: run examples/make.py" for name in stale) or "all as made")
         return 1 if stale else 0
-    for name, text in stale.items():
+    for name, content in stale.items():
         (HERE / name).parent.mkdir(exist_ok=True)
-        (HERE / name).write_bytes(text.encode())
+        (HERE / name).write_bytes(content)
         print(f"wrote {name}")
     return 0
 

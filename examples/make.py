@@ -79,7 +79,7 @@ JUDGES = ("ana", "bo", "chidi", "dana", "emre", "freya")
 LANGUAGES = {"English": 0.45, "German": 0.25, "French": 0.18, "Japanese": 0.08, "Swahili": 0.04}  # shares of the votes
 ELSEWHERE = {("German", "wren-mini"): 2.4}  # how much stronger a model is in one language than in the others
 
-PLAYERS = {  # name: strength at the beginning and at the end (log odds), first and last year
+LEAGUE = {  # name: strength at the beginning and at the end (log odds), first and last year
     "Ama Darko": (1.6, 0.2, 2016, 2024),
     "Bo Winter": (0.9, 0.9, 2016, 2024),
     "Cleo Marsh": (-0.6, 1.9, 2016, 2024),
@@ -196,12 +196,12 @@ def league_csv() -> str:
     """Simulate a league of nine seasons whose players rise and decline; one comes late, one leaves early."""
     random, rows = Random(7), []
     for season in SEASONS:
-        active = [name for name, (_, _, first, last) in PLAYERS.items() if first <= season <= last]
+        active = [name for name, (_, _, first, last) in LEAGUE.items() if first <= season <= last]
         for _ in range(GAMES):
             a, b = sorted(active, key=lambda _: random.random())[:2]
             month, day = 2 + int(random.random() * 10), 1 + int(random.random() * 28)
             passed = (season - SEASONS[0] + month / 12) / len(SEASONS)
-            of_a, of_b = ((1 - passed) * PLAYERS[one][0] + passed * PLAYERS[one][1] for one in (a, b))
+            of_a, of_b = ((1 - passed) * LEAGUE[one][0] + passed * LEAGUE[one][1] for one in (a, b))
             a_wins = random.random() < 1 / (1 + math.exp(of_b - of_a))
             rows.append(f"{season}-{month:02d}-{day:02d}," + (f"{a},{b}" if a_wins else f"{b},{a}"))
     return lines(["date,winner,loser", *sorted(rows)])

@@ -1,4 +1,4 @@
-"""Make the example data: invented elections, models, search engines, films and hotels, the same on every run.
+"""Make the example data: invented elections, models, players, engines, films, hotels and matches, always the same.
 
     python3 examples/make.py            write the files next to this script
     python3 examples/make.py --check    exit 1 if a file differs from what would be written
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
+from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 
@@ -71,6 +72,20 @@ MODELS = {  # name: strength, on the scale of log odds
     "siskin": -1.2,
 }
 JUDGES = ("ana", "bo", "chidi", "dana", "emre", "freya")
+LANGUAGES = {"English": 0.45, "German": 0.25, "French": 0.18, "Japanese": 0.08, "Swahili": 0.04}  # shares of the votes
+ELSEWHERE = {("German", "wren-mini"): 2.4}  # how much stronger a model is in one language than in the others
+
+PLAYERS = {  # name: strength at the beginning and at the end (log odds), first and last year
+    "Ama Darko": (1.6, 0.2, 2016, 2024),
+    "Bo Winter": (0.9, 0.9, 2016, 2024),
+    "Cleo Marsh": (-0.6, 1.9, 2016, 2024),
+    "Dario Neri": (0.6, -0.6, 2016, 2024),
+    "Edda Holm": (0.0, 0.3, 2016, 2024),
+    "Finn Rowe": (1.2, 0.6, 2016, 2020),
+    "Gia Costa": (-0.3, 1.3, 2019, 2024),
+    "Hugo Lind": (-0.9, -0.3, 2016, 2024),
+}
+SEASONS, GAMES = range(2016, 2025), 46  # games of every season
 
 ENGINE_NOISE = (0.9, 1.1, 1.3, 1.9)  # engine 1 is the best, engine 4 little more than guesses
 TOPICS, POOL, DEPTH, JUDGED = 12, 30, 15, 24
@@ -93,6 +108,19 @@ USERS = 60
 
 CITIES = ("Arles", "Bergen", "Cork", "Delft", "Evora", "Ghent", "Hania", "Inari", "Jaca", "Kotor", "Lucca", "Malmo")
 CITIES += ("Namur", "Olot", "Porto", "Riga", "Split", "Turku", "Vigo", "Zadar")
+PLAYERS = {  # name: strength, on the scale of log odds
+    "Mira": 1.2,
+    "Jonas": 0.9,
+    "Aiko": 0.6,
+    "Tomas": 0.3,
+    "Lena": 0.0,
+    "Pavel": -0.3,
+    "Odile": -0.6,
+    "Sam": -0.9,
+    "Yusuf": -1.2,
+}
+MATCHES = 70
+
 PARTS = {"train": 20, "valid": 12, "test": 20}  # queries of every part
 
 
@@ -160,6 +188,36 @@ def model_votes_csv() -> str:
     return lines(rows)
 
 
+def league_csv() -> str:
+    """Simulate a league of nine seasons whose players rise and decline; one comes late, one leaves early."""
+    random, rows = Random(7), []
+    for season in SEASONS:
+        active = [name for name, (_, _, first, last) in PLAYERS.items() if first <= season <= last]
+        for _ in range(GAMES):
+            a, b = sorted(active, key=lambda _: random.random())[:2]
+            month, day = 2 + int(random.random() * 10), 1 + int(random.random() * 28)
+            passed = (season - SEASONS[0] + month / 12) / len(SEASONS)
+            of_a, of_b = ((1 - passed) * PLAYERS[one][0] + passed * PLAYERS[one][1] for one in (a, b))
+            a_wins = random.random() < 1 / (1 + math.exp(of_b - of_a))
+            rows.append(f"{season}-{month:02d}-{day:02d}," + (f"{a},{b}" if a_wins else f"{b},{a}"))
+    return lines(["date,winner,loser", *sorted(rows)])
+
+
+def arena_languages_csv() -> str:
+    """Simulate votes in five languages that agree on all models but one; equal votes are counted."""
+    random, names = Random(8), list(MODELS)
+    counts: dict[tuple[str, str, str], int] = {}
+    for _ in range(600):
+        a, b = sorted(names, key=lambda _: random.random())[:2]
+        draw, shares = random.random(), list(LANGUAGES.values())
+        language = list(LANGUAGES)[sum(draw >= sum(shares[: k + 1]) for k in range(len(shares) - 1))]
+        strength = [MODELS[name] + ELSEWHERE.get((language, name), 0.0) for name in (a, b)]
+        odds = math.exp(strength[0] - strength[1])
+        winner, loser = (a, b) if random.random() * (odds + 1) < odds else (b, a)
+        counts[language, winner, loser] = counts.get((language, winner, loser), 0) + 1
+    return lines(["language,winner,loser,votes", *(f"{','.join(vote)},{n}" for vote, n in sorted(counts.items()))])
+
+
 def search_files() -> dict[str, str]:
     """Simulate search: graded relevance, engines that see it through noise, some documents judged."""
     random = Random(2)
@@ -211,6 +269,20 @@ def hotels_csv() -> str:
     return lines(rows)
 
 
+def doubles_csv() -> str:
+    """Simulate matches of two against two, partners drawn by lot: Bradley-Terry of the sums of strengths."""
+    random, rows = Random(6), ["date,match,team,player,place"]
+    for match in range(1, MATCHES + 1):
+        on_court = sorted(PLAYERS, key=lambda _: random.random())[:4]
+        red, blue = on_court[:2], on_court[2:]
+        lead = sum(PLAYERS[name] for name in red) - sum(PLAYERS[name] for name in blue)
+        red_wins = random.random() < 1 / (1 + math.exp(-lead))
+        day = date(2026, 3, 1) + timedelta(days=match // 2)
+        for team, names, has_won in (("red", red, red_wins), ("blue", blue, not red_wins)):
+            rows += [f"{day},{match},{team},{name},{1 if has_won else 2}" for name in names]
+    return lines(rows)
+
+
 def letor_files() -> dict[str, str]:
     """Simulate feature rows in LETOR format: graded labels, seven documents a query, five features.
 
@@ -244,9 +316,12 @@ def files() -> dict[str, str]:
         "council.csv": council_csv(),
         "approvals.csv": approvals_csv(),
         "model-votes.csv": model_votes_csv(),
+        "league.csv": league_csv(),
+        "arena-languages.csv": arena_languages_csv(),
         "ratings.csv": ratings_csv(),
         **search_files(),
         "hotels.csv": hotels_csv(),
+        "doubles.csv": doubles_csv(),
         **letor_files(),
     }
 

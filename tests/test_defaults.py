@@ -76,6 +76,14 @@ A_FILE_OF_EACH_KIND = [
     ("ratings", "", "user,film,rating", [(u, f, r) for u in "xyz" for f, r in zip("abc", (5, 3, 1), strict=True)]),
     ("approvals", "", "ranking", [("a = b > c = d",), ("a > b = c = d",)]),
     ("choices", "", "ranking,open", [("a > b = c", 1), ("a > b = d", 1), ("b > c = d", 1)]),
+    (
+        *("teams", "", "ballot,team,item,rank"),
+        [
+            (m, t, p, t)
+            for m, teams in enumerate(("ab", "cd", "ac", "bd") * 3)
+            for p, t in zip(teams, (1, 2), strict=True)
+        ],
+    ),
     ("top-k", "", "ranking,open", [("a > b > c = d", 1), ("a > c > b = d", 1)]),
 ]
 

@@ -28,6 +28,7 @@ from concordant.aggregate.multinomial.mpm_mixture import MPMMixture as MPMMixtur
 from concordant.aggregate.pairwise.bradley_terry import BradleyTerry as BradleyTerry
 from concordant.aggregate.pairwise.davidson import Davidson as Davidson
 from concordant.aggregate.pairwise.elo import Elo as Elo
+from concordant.aggregate.pairwise.glicko2 import Glicko2 as Glicko2
 from concordant.aggregate.pairwise.rao_kupper import RaoKupper as RaoKupper
 from concordant.aggregate.pairwise.thurstone import Thurstone as Thurstone
 from concordant.aggregate.pairwise.trueskill import Trueskill as Trueskill
@@ -83,6 +84,7 @@ from concordant.features import ExpertFeatures as ExpertFeatures
 from concordant.features import FusionFeatures as FusionFeatures
 from concordant.features import PlaceFeatures as PlaceFeatures
 from concordant.fusing import fuse as fuse
+from concordant.groups import rank_groups as rank_groups
 from concordant.io import Paths
 from concordant.io import write as write
 from concordant.io.features import Features
@@ -103,11 +105,11 @@ def read(
     *,
     format: str | None = ...,
     layout: str | None = ...,
-    winner: str | int | None = ...,
-    loser: str | int | None = ...,
+    winner: str | int | Sequence[str] | None = ...,
+    loser: str | int | Sequence[str] | None = ...,
     tie: str | int | None = ...,
-    left: str | int | None = ...,
-    right: str | int | None = ...,
+    left: str | int | Sequence[str] | None = ...,
+    right: str | int | Sequence[str] | None = ...,
     outcome: str | int | None = ...,
     left_won: str | int | None = ...,
     right_won: str | int | None = ...,
@@ -117,8 +119,11 @@ def read(
     rank: str | int | None = ...,
     rating: str | int | None = ...,
     instance: str | int | None = ...,
+    by: str | int | None = ...,
     weight: str | int | None = ...,
     time: str | int | None = ...,
+    team: str | int | None = ...,
+    covariate: Sequence[str] | str | None = ...,
     ballot: str | int | None = ...,
     open: str | int | None = ...,
     places: Sequence[str | int] | str | int | None = ...,
@@ -126,6 +131,7 @@ def read(
     delimiter: str | None = ...,
     header: bool | None = ...,
     categories: Sequence[str] | str | None = ...,
+    team_separator: str | None = ...,
     merge: bool = ...,
     reduce: bool = ...,
     workers: int | None = ...,

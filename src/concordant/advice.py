@@ -45,6 +45,17 @@ class Facts:
 _Rule = tuple[str, str, Callable[[Facts], bool]]
 _RULES: tuple[_Rule, ...] = (
     (
+        "bradley-terry",
+        "a model of matches between two teams: scores of the members with intervals",
+        lambda f: f.form == "teams",
+    ),
+    (
+        "plackett-luce",
+        "a model of matches between teams: scores of the members with intervals",
+        lambda f: f.form == "teams",
+    ),
+    ("trueskill", "follows members of teams that change; the order of matches is known", lambda f: f.form == "teams"),
+    (
         "rrf",
         "fuses many short lists without tuning, and ignores what a list leaves out",
         lambda f: f.form == "rankings" and f.n_instances > 1 and f.agents_repeat,

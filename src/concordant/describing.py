@@ -51,6 +51,9 @@ class Description:
     notes: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
     methods: tuple[Advice, ...] = ()
+    covariates: tuple[str, ...] = ()
+    team_sizes: tuple[int, ...] = ()
+    """How many items the teams have, fewest first; empty where there are none."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
@@ -74,9 +77,13 @@ class Description:
                 "items per ballot",
                 f"{self.length_min} to {self.length_max}, {self.length_mean:.3g} on average",
             ),
+            *([("teams", f"of {_listed(self.team_sizes)}")] if self.team_sizes else []),
             ("density", f"{self.density:.1%} of the candidates stand on the average ballot"),
             ("ties", f"{self.tied_share:.1%} of the pairs on ballots"),
         ]
+        if self.covariates:
+            names = ", ".join(shorten(name, 30) for name in self.covariates)
+            lines.append(("covariates", f"{names}: models of comparisons and choices take them into account"))
         if self.density < 1:
             lines.append(("not on a ballot", MISSING[self.missing]))
         if self.n_unranked_slots:
@@ -136,13 +143,16 @@ def describe(prefs: Preferences) -> Description:
     facts = _summarise(prefs, groups, cycles)
     if not prefs.n_slots:
         return facts
-    found = [
+    found: list[Finding | None] = [
         findings.connection(prefs, groups[0]),
         findings.separation(facts.is_strongly_connected, facts.never_lost, facts.n_never_lost, facts.n_never_won),
-        findings.cyclicity(cycles, prefs.n_instances),
-        findings.outlying(prefs, findings.agreement(prefs)),
-        findings.top_two(prefs),
     ]
+    if prefs.team is None:  # what a team did says little of two of its players
+        found += [
+            findings.cyclicity(cycles, prefs.n_instances),
+            findings.outlying(prefs, findings.agreement(prefs)),
+            findings.top_two(prefs),
+        ]
     kept = tuple(finding for finding in found if finding is not None)
     troubles = {finding.name for finding in kept if not finding.is_fine}
     methods = fitting_methods(prefs, facts.tied_share, facts.density == 1, troubles)
@@ -191,7 +201,24 @@ def _summarise(prefs: Preferences, groups: tuple[Int32s, Int32s | None], cycles:
         n_never_won=len(winless),
         cyclic_triads=None if cycles is None else cycles.n_cyclic,
         notes=prefs.notes,
+        covariates=prefs.covariates,
+        team_sizes=_team_sizes(prefs),
     )
+
+
+def _team_sizes(prefs: Preferences) -> tuple[int, ...]:
+    """Return the different numbers of members that teams have."""
+    if prefs.team is None:
+        return ()
+    ballot = views.ballot_of_entry(prefs)
+    _, size = np.unique(ballot * (int(prefs.team.max(initial=0)) + 1) + prefs.team, return_counts=True)
+    return tuple(np.unique(size).tolist())
+
+
+def _listed(sizes: tuple[int, ...]) -> str:
+    if len(sizes) > 3:
+        return f"{sizes[0]} to {sizes[-1]}"
+    return " or ".join(filter(None, [", ".join(map(str, sizes[:-1])), str(sizes[-1])]))
 
 
 def _labels(prefs: Preferences, items: Int32s) -> tuple[str, ...]:
@@ -199,8 +226,8 @@ def _labels(prefs: Preferences, items: Int32s) -> tuple[str, ...]:
 
 
 def _tied_share(prefs: Preferences) -> float:
-    """Return the share of ties among the pairs that stand on ballots."""
-    wins, losses, ties = views.wins_and_losses(prefs)
+    """Return the share of ties among the pairs that stand on ballots; of teams, among pairs of them."""
+    wins, losses, ties = views.wins_and_losses(views.captains(prefs))
     compared = wins.sum() + losses.sum() + ties.sum()
     return float(ties.sum() / compared) if compared else 0.0
 

@@ -6,7 +6,7 @@ Text that already lies in Arrow memory is numbered there and never becomes Pytho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from concordant.errors import ConcordantError, InputError
 from concordant.reading import Options
-from concordant.roles import plan_columns
+from concordant.roles import beyond_counts, plan_columns
 from concordant.types import Bools, Floats
 from concordant.vocabulary import Coded, coded_of_stream, encode, read_arrow, shorten, speaks_arrow
 
@@ -24,6 +24,22 @@ T = TypeVar("T")
 def is_frame(given: object) -> bool:
     """Whether something has named columns, as DataFrames of all kinds do."""
     return hasattr(type(given), "columns") or hasattr(type(given), "column_names")
+
+
+def frame_of(columns: Mapping[str, Any], backend: str | None = None) -> Any:
+    """Return a DataFrame of these columns; ``backend`` is pandas, polars or pyarrow, else the first that is there."""
+    import importlib.util
+
+    import narwhals as nw
+
+    known = ("pandas", "polars", "pyarrow")
+    chosen = backend or next((name for name in known if importlib.util.find_spec(name)), None)
+    if chosen is None:
+        raise ConcordantError("No DataFrame library is installed: pip install pandas, polars or pyarrow.")
+    if chosen not in known:
+        raise InputError(f"backend={chosen!r} is not a choice: use one of {', '.join(known)}.")
+    frame: Any = nw.from_dict(columns, backend=chosen)  # type: ignore[arg-type]
+    return frame.to_native()
 
 
 def matrix_of_frame(frame: Any) -> tuple[Floats, list[Any] | None, list[str]]:
@@ -63,7 +79,7 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
         return None
     table = _Header(list(map(str, lazy.collect_schema().names())))
     plan = plan_columns(table, options)
-    if plan.layout != "pairs" or "time" in plan.column:
+    if plan.layout != "pairs" or beyond_counts(plan, options):
         return None
     keys = {role: name for role, name in plan.column.items() if role != "weight"}
     if options.roles.get("agent") is None:
@@ -72,6 +88,8 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
     counted = nw.len() if weight is None else nw.col(weight).sum()
     counts = lazy.group_by(*keys.values()).agg(counted.alias(COUNT)).collect().sort(*keys.values())
     roles = {**dict.fromkeys(("agent", "instance", "tie")), **keys, "weight": COUNT}
+    if plan.is_grouped:
+        roles |= {"by": roles["instance"], "instance": None}
     note = f"pairs of a lazy frame, counted by its engine: {len(counts):,} different ones"
     return counts, replace(options, roles=roles, layout="pairs"), note
 

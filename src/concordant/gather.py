@@ -6,7 +6,7 @@ Every function returns plain keyword arguments for ``Preferences``, but for the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +15,8 @@ import numpy as np
 from concordant import kernels
 from concordant.errors import InputError
 from concordant.frozen import freeze
+from concordant.moments import as_times
+from concordant.segments import first_of, pointer, spans
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import (
     Vocabulary,
@@ -23,6 +25,7 @@ from concordant.vocabulary import (
     encode_whole_numbers,
     join_rows,
     read_arrow,
+    renumber,
     shorten,
     speaks_arrow,
 )
@@ -83,7 +86,14 @@ def _flatten(rankings: list[Any]) -> tuple[list[object], Int64s, Int32s]:
 
 
 def gather_pairs(
-    winner: object, loser: object, *, tie: object = None, winner_first: object = None, **columns: object
+    winner: object,
+    loser: object,
+    *,
+    tie: object = None,
+    winner_first: object = None,
+    time: object = None,
+    covariates: Mapping[str, object] | None = None,
+    **columns: object,
 ) -> Parts:
     """One comparison per row. Where ``tie`` is true the two drew, where ``winner_first`` is the winner came first."""
     coded = encode_whole_numbers([winner, loser])
@@ -91,7 +101,49 @@ def gather_pairs(
         both = encode(winner, "item"), encode(loser, "item")
         _same_rows(both[0][0], both[1][0])
         coded = join_rows(both)
-    return pairs_of_codes(*coded, tie=tie, winner_first=winner_first, **columns)
+    parts = pairs_of_codes(*coded, tie=tie, winner_first=winner_first, **columns)
+    n = len(coded[0]) // 2
+    if covariates:
+        parts |= covariates_of_pairs(covariates, n)
+    return parts if time is None else sorted_by_time(parts, time, n)
+
+
+def covariates_of_pairs(covariates: Mapping[str, object], n: int) -> Parts:
+    """Return the covariates of both sides of n comparisons; of differences all goes to the winner's side."""
+    table = np.zeros((2 * n, len(covariates)))
+    for k, (name, given) in enumerate(covariates.items()):
+        sides = given if isinstance(given, tuple) and len(given) == 2 else (given,)
+        for side, column in enumerate(sides):
+            table[side::2, k] = as_numbers(column, n, f"covariate {shorten(name)!r}")
+    freeze(table)
+    return {"covariate": table, "covariates": tuple(covariates)}
+
+
+def sorted_by_time(parts: Parts, time: object, n: int) -> Parts:
+    """Return ballots in the order of time, oldest first; equal times stay as they were."""
+    moment, is_dated = as_times(time)
+    if moment.shape != (n,):
+        raise InputError(f"The time column has {moment.size} values for {n} rows: give one per row.")
+    if not np.isfinite(moment).all():
+        row = int(np.flatnonzero(~np.isfinite(moment))[0])
+        raise InputError(f"The time in row {row + 1} is neither a number nor a date like 2024-05-31: mend it.")
+    return in_order_of_time(parts | {"time": moment, "is_dated": is_dated})
+
+
+def in_order_of_time(parts: Parts) -> Parts:
+    """Return ballots sorted by their time, items numbered as they appear."""
+    order = np.argsort(parts["time"], kind="stable")
+    if "indptr" in parts:
+        indptr = parts["indptr"]
+        entries = spans(indptr[order], indptr[order + 1])
+        parts = parts | {"indptr": pointer(np.diff(indptr)[order])}
+    else:  # pairs
+        entries = (2 * order[:, None] + np.arange(2)).reshape(-1)
+    item, items = renumber(parts["item"][entries], parts["items"])
+    own = {"tier": entries, "value": entries, "shown": entries, "team": entries, "covariate": entries}
+    own |= {"weight": order, "agent": order, "instance": order, "time": order}
+    moved = {name: parts[name][index] for name, index in own.items() if parts.get(name) is not None}
+    return parts | moved | {"item": item, "items": items}
 
 
 def pairs_of_codes(
@@ -185,6 +237,21 @@ def gather_rows(
     ``level`` orders the items where that is not the value itself (a TREC run is ordered by its rank column and
     carries scores as values).
     """
+    columns = {"agent": agent, "instance": instance, "weight": weight, "level": level}
+    return gather_numbered_rows(item, value, scale=scale, **columns)[0]
+
+
+def gather_numbered_rows(
+    item: object,
+    value: object,
+    *,
+    scale: str,
+    agent: object = None,
+    instance: object = None,
+    weight: object = None,
+    level: object = None,
+) -> tuple[Parts, Int64s]:
+    """Do as ``gather_rows``, and return the row of every entry, too."""
     codes, vocabulary = encode(item, "item")
     n = len(codes)
     values = as_numbers(value, n, scale)
@@ -219,7 +286,7 @@ def gather_rows(
     }
     if weight is not None:
         parts["weight"] = _weight_of_ballots(as_numbers(weight, n, "weight"), order, indptr)
-    return parts
+    return parts, order if len(order) else np.arange(n)
 
 
 def gather_rank_matrix(
@@ -355,6 +422,14 @@ def sum_by(index: AnyArray, weights: AnyArray, n: int) -> Floats:
 def segment_index(indptr: AnyArray) -> Int64s:
     """Return the number of the segment every entry belongs to."""
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def number_teams(indptr: Int64s, team: AnyArray) -> Int32s:
+    """Return the number of every entry's team inside its ballot, from 0 in order of appearance."""
+    low = int(team.min(initial=0))
+    span = int(team.max(initial=0)) - low + 1
+    group, _ = kernels.encode_ints(segment_index(indptr) * span + (team.astype(np.int64) - low))
+    return (group - group[first_of(indptr)]).astype(np.int32)
 
 
 def compact(codes: AnyArray, size: int) -> tuple[Int64s, Int32s]:

@@ -15,7 +15,7 @@ import numpy as np
 from concordant import kernels
 from concordant.errors import InputError
 from concordant.frozen import freeze, own
-from concordant.gather import Parts, all_finite, segment_index
+from concordant.gather import Parts, all_finite, number_teams, segment_index
 from concordant.segments import pointer
 from concordant.types import AnyArray, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
@@ -23,8 +23,21 @@ from concordant.vocabulary import Vocabulary, shorten
 SCALES = (None, "rank", "rating")
 FORMS = ("pairs", "choices", "top-k", "approvals", "ratings", "rankings")
 
-PER_ENTRY: Mapping[str, type] = {"item": np.int32, "tier": np.int32, "value": np.float64, "shown": np.int32}
-PER_BALLOT: Mapping[str, type] = {"weight": np.float64, "agent": np.int32, "instance": np.int32, "open": np.bool_}
+PER_ENTRY: Mapping[str, type] = {
+    "item": np.int32,
+    "tier": np.int32,
+    "value": np.float64,
+    "shown": np.int32,
+    "team": np.int32,
+    "covariate": np.float64,
+}
+PER_BALLOT: Mapping[str, type] = {
+    "weight": np.float64,
+    "agent": np.int32,
+    "instance": np.int32,
+    "open": np.bool_,
+    "time": np.float64,
+}
 _ARRAYS = {"indptr": np.int64, "slot_ptr": np.int64, "slot_item": np.int32, **PER_ENTRY, **PER_BALLOT}
 
 
@@ -54,6 +67,9 @@ def checked(parts: Parts) -> Parts:
     _check_meaning(parts)
     _check_labels(parts)
     _sort_tiers(parts)
+    if parts["team"] is not None:
+        parts["team"] = number_teams(parts["indptr"], parts["team"])
+        freeze(parts["team"])
     if are_weighted:
         _check_weights(parts)
     if parts["slot_ptr"] is not None:
@@ -120,6 +136,33 @@ def _check_meaning(parts: Parts) -> None:
         raise InputError(f"scale={scale!r} does not fit: it is 'rank' or 'rating' when values are given.")
     if value is not None and not all_finite(value):
         raise InputError("A value is not a finite number: leave the item out of the ballot instead.")
+    if parts["time"] is not None and not all_finite(parts["time"]):
+        raise InputError("A time is not a finite number: leave the ballot out, or the times.")
+    _check_covariates(parts["covariate"], parts["covariates"])
+    _check_teams(parts)
+
+
+def _check_covariates(covariate: AnyArray | None, names: tuple[str, ...]) -> None:
+    """Refuse covariates without names, names without covariates, and numbers that are none."""
+    if covariate is None and not names:
+        return
+    if covariate is None or covariate.ndim != 2 or covariate.shape[1] != len(names) or len(set(names)) != len(names):
+        raise InputError("covariate holds a row per entry with a number for each of covariates, distinct names.")
+    if not all_finite(covariate):
+        raise InputError("A covariate is not a finite number: fill it in, or leave the ballot out.")
+
+
+def _check_teams(parts: Parts) -> None:
+    """Refuse a team whose members stand in different tiers of a ballot: a team wins or loses as one."""
+    team, tier = parts["team"], parts["tier"]
+    if team is None or not len(team):
+        return
+    ballot = segment_index(parts["indptr"])
+    order = np.lexsort((tier, team, ballot))
+    same = (np.diff(ballot[order]) == 0) & (np.diff(team[order]) == 0) & (np.diff(tier[order]) != 0)
+    if same.any():
+        at = int(ballot[order][int(np.argmax(same))])
+        raise InputError(f"Members of one team stand in different places of ballot {at + 1}: a team wins as one.")
 
 
 def _check_labels(parts: Parts) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from concordant.errors import InputError
-from concordant.gather import segment_index, sum_by
+from concordant.gather import number_teams, segment_index, sum_by
 from concordant.types import AnyArray, Bools, Int64s
 from concordant.vocabulary import Vocabulary
 
@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s]:
     """Group equal ballots: (first ballot of each group in input order, group of every ballot).
 
-    Equal means the same instance, agent (if kept), openness, items, tiers, values and shown order. Ballots of one
-    length are compared as rows of integers, so the work is one sort per distinct length.
+    Equal means the same instance, agent (if kept), openness, items, tiers, values, shown order, teams and covariates.
+    Ballots of one length are compared as rows of integers, so the work is one sort per distinct length.
     """
     sizes = np.diff(prefs.indptr)
     order = _canonical_order(prefs)
     columns = [prefs.item[order].astype(np.int64), dense_tiers(prefs)[order].astype(np.int64)]
     if prefs.value is not None:
         columns.append((prefs.value[order] + 0.0).view(np.int64))
-    if prefs.shown is not None:
-        columns.append(prefs.shown[order].astype(np.int64))
+    more = [_in_order(prefs, name, order) for name in ("shown", "team")]
+    columns += [part.astype(np.int64) for part in more if part is not None]
+    if prefs.covariate is not None:
+        columns += list((prefs.covariate[order] + 0.0).T.copy().view(np.int64))
     heads = [prefs.instance_of_ballot.astype(np.int64)]
     if keep_agents and prefs.agent is not None:
         heads.append(prefs.agent.astype(np.int64))
@@ -50,6 +52,10 @@ def same_content(a: Preferences, b: Preferences) -> bool:
     """Whether two preferences say the same, ballot by ballot, whatever the numbering of their labels."""
     if (a.n_ballots, len(a.item), a.scale, a.form) != (b.n_ballots, len(b.item), b.scale, b.form):
         return False
+    if (a.covariates, a.is_dated, a.time is None) != (b.covariates, b.is_dated, b.time is None):
+        return False
+    if a.time is not None and not np.array_equal(a.time, b.time):  # type: ignore[arg-type]
+        return False
     if not np.array_equal(np.diff(a.indptr), np.diff(b.indptr)) or not np.array_equal(a.weight, b.weight):
         return False
     items = _translate(b.items, a.items)
@@ -66,11 +72,11 @@ def same_content(a: Preferences, b: Preferences) -> bool:
         return False
     if not np.array_equal(dense_tiers(a)[order_a], dense_tiers(b)[order_b]):
         return False
-    for name in ("value", "shown"):
-        mine, theirs = getattr(a, name), getattr(b, name)
+    for name in ("value", "shown", "team", "covariate"):
+        mine, theirs = _in_order(a, name, order_a), _in_order(b, name, order_b)
         if (mine is None) != (theirs is None):
             return False
-        if mine is not None and not np.array_equal(mine[order_a], theirs[order_b]):
+        if mine is not None and not np.array_equal(mine, theirs):  # type: ignore[arg-type]
             return False
     # candidates, also those on no ballot
     slots_a = set(zip(segment_index(a.slot_ptr).tolist(), a.slot_item.tolist(), strict=True))
@@ -95,6 +101,14 @@ def dense_tiers(prefs: Preferences) -> Int64s:
 def _canonical_order(prefs: Preferences, translate: AnyArray | None = None) -> Int64s:
     item = prefs.item if translate is None else translate[prefs.item]
     return np.lexsort((item, prefs.tier, segment_index(prefs.indptr)))
+
+
+def _in_order(prefs: Preferences, name: str, order: Int64s) -> AnyArray | None:
+    """Return a column of the entries in another order, teams numbered as they appear in it."""
+    column: AnyArray | None = getattr(prefs, name)
+    if column is None:
+        return None
+    return number_teams(prefs.indptr, column[order]) if name == "team" else column[order]
 
 
 def _is_open(prefs: Preferences) -> AnyArray:

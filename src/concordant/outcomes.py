@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import numpy as np
 
@@ -26,33 +24,6 @@ def read_flags(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
     yes = np.array([*(word in YES for word in plain), False])
     known = np.array([*(word in YES or word in NO for word in plain), True])
     return yes[codes], ~known[codes]
-
-
-def read_times(words: Sequence[str]) -> Floats:
-    """Return each distinct moment as a number: numbers as they are (years, 20240531, time stamps), dates as seconds.
-
-    Dates are written year first (2024-05-31, 2024.05.31, with or without a time of day). NaN where a word is neither,
-    and where dates stand among numbers, which do not compare.
-    """
-    moments = [_moment(word.strip()) for word in words]
-    numbers = sum(kind == "number" for kind, _ in moments)
-    wanted = "number" if numbers * 2 >= len(moments) else "date"
-    return np.array([value if kind == wanted else np.nan for kind, value in moments], np.float64)
-
-
-def _moment(word: str) -> tuple[str, float]:
-    """Return ('number' | 'date' | 'neither', value); dates as seconds since 1970, UTC if they name no zone."""
-    try:
-        number = float(word)
-        return "number", number if np.isfinite(number) else np.nan
-    except ValueError:
-        pass
-    dashed = re.sub(r"^(\d{4})[./](\d{1,2})[./](\d{1,2})", lambda m: f"{m[1]}-{m[2]:0>2}-{m[3]:0>2}", word)
-    try:
-        parsed = datetime.fromisoformat(dashed)
-    except ValueError:
-        return "neither", np.nan
-    return "date", (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
 
 
 def decide_outcomes(outcome: Coded, left: Coded, right: Coded, names: tuple[str, str]) -> Floats:

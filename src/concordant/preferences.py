@@ -29,6 +29,8 @@ from concordant.vocabulary import Vocabulary
 _LABELS = ("items", "agents", "instances")
 _NOTHING: Mapping[str, object] = {
     **dict.fromkeys(("indptr", *PER_ENTRY, *PER_BALLOT, *_LABELS, "scale", "said_form", "slot_ptr", "slot_item")),
+    "covariates": (),
+    "is_dated": False,
     "is_merged": False,
     "notes": (),
     "meta": MappingProxyType({}),
@@ -50,6 +52,14 @@ class Preferences(Frozen):
     instance: Int32s | None
     open: Bools | None
     shown: Int32s | None
+    team: Int32s | None
+    """Entries of a ballot with one number are a team, which stands in one tier."""
+    covariate: Floats | None
+    """A row per entry: properties of what was compared, other than its item (the length of an answer)."""
+    covariates: tuple[str, ...]
+    time: Floats | None
+    """When each ballot was cast: days since 1970 where ``is_dated``, else numbers as they were given."""
+    is_dated: bool
     said_form: str | None
     is_merged: bool
     notes: tuple[str, ...]
@@ -71,6 +81,11 @@ class Preferences(Frozen):
         instance: AnyArray | None = None,
         open: AnyArray | None = None,
         shown: AnyArray | None = None,
+        team: AnyArray | None = None,
+        covariate: AnyArray | None = None,
+        covariates: Sequence[str] = (),
+        time: AnyArray | None = None,
+        is_dated: bool = False,
         slot_ptr: AnyArray | None = None,
         slot_item: AnyArray | None = None,
         form: str | None = None,
@@ -82,6 +97,7 @@ class Preferences(Frozen):
         del parts["self"]
         parts["said_form"] = parts.pop("form")
         parts["notes"], parts["meta"] = tuple(notes), MappingProxyType(dict(meta or {}))
+        parts["covariates"] = tuple(covariates)
         vars(self).update(checked(parts))
 
     @classmethod
@@ -198,7 +214,7 @@ class Preferences(Frozen):
 
     @cached_property
     def form(self) -> str:
-        """The kind of preferences: pairs, choices, top-k, approvals, ratings, rankings or empty.
+        """The kind of preferences: pairs, choices, top-k, approvals, ratings, rankings, teams or empty.
 
         A duel and a short ballot look alike, as do ratings and a ranked list with scores: whoever made the preferences
         knows which is meant (``from_pairs`` or ``from_rankings``, a table of winners and losers or one of places), so
@@ -206,6 +222,8 @@ class Preferences(Frozen):
         """
         if not len(self.item):
             return "empty"
+        if self.team is not None:
+            return "teams"
         if self.said_form is not None:
             return self.said_form
         sizes = np.diff(self.indptr)
@@ -253,21 +271,49 @@ class Preferences(Frozen):
         agent: object = None,
         instance: object = None,
         winner_first: object = None,
+        time: object = None,
+        covariates: Mapping[str, object] | None = None,
         merge: bool = False,
     ) -> Preferences:
         """Make preferences from one comparison per row; where ``tie`` is true the two drew.
 
-        ``winner_first`` is true where the winner was shown first (or at home). ``merge=True`` joins equal comparisons
-        on the way in: far cheaper for many votes over few items, but their order and who voted are forgotten.
+        ``winner_first`` is true where the winner was shown first (or at home). ``time`` says when each took place (a
+        number, or a date of Python, NumPy or written year first): rows are sorted by it, oldest first. ``covariates``
+        are properties of what was compared beside the items, by name: two columns (winner's, loser's) or one of
+        differences. ``merge=True`` joins equal comparisons on the way in: far cheaper for many votes over few items,
+        but their order and who voted are forgotten.
         """
-        columns = {"weight": weight, "tie": tie, "instance": instance, "winner_first": winner_first}
+        columns: dict[str, Any] = {"weight": weight, "tie": tie, "instance": instance, "winner_first": winner_first}
+        columns["covariates"] = covariates
         if not merge:
-            return cls.of_parts(gather.gather_pairs(winner, loser, agent=agent, **columns))
-        is_plain = instance is None and winner_first is None
+            return cls.of_parts(gather.gather_pairs(winner, loser, agent=agent, time=time, **columns))
+        is_plain = instance is None and winner_first is None and covariates is None
         parts = gather.tally_pairs(winner, loser, weight=weight, tie=tie) if is_plain else None
         if parts:
             return cls.of_parts(parts)
         return cls.of_parts(gather.gather_pairs(winner, loser, **columns)).merge(agents=False)
+
+    @classmethod
+    def from_teams(
+        cls,
+        matches: Iterable[Sequence[object]],
+        *,
+        rank: Sequence[Sequence[float] | None] | None = None,
+        weight: object = None,
+        agent: object = None,
+        instance: object = None,
+        time: object = None,
+    ) -> Preferences:
+        """Make preferences from matches between teams: each a list of teams, best first, a team a list of players.
+
+        ``[["ann", "bob"], ["cy", "dan"]]`` is a match that ann and bob won; a player alone may stand for a team of one.
+        ``rank`` gives the ranks of the teams of every match instead (1 is best, equal is a draw), or None for a match
+        whose teams stand in order. ``time`` says when each took place; matches are sorted by it, oldest first.
+        """
+        from concordant.sides import gather_teams
+
+        columns = {"weight": weight, "agent": agent, "instance": instance}
+        return cls(**gather_teams(matches, rank, time, **columns))
 
     @classmethod
     def from_ratings(
@@ -399,6 +445,7 @@ class Preferences(Frozen):
         keep = np.zeros(self.n_ballots, bool)
         keep[representative] = True
         changes: dict[str, Any] = {"weight": weight[np.diff(self.indptr)[representative] > 0], "is_merged": True}
+        changes |= {"time": None, "is_dated": False}
         if not keep_agents:
             changes |= {"agents": None, "agent": None}
         return self.subset(keep, np.ones(self.n_slots, bool), **changes)

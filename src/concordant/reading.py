@@ -25,6 +25,7 @@ FILES = (PREFERENCES, LABELS, FEATURES)
 BALLOTS = (PREFERENCES, FRAME)
 LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix")
 MAX_BYTES, MAX_RATIO = 16 << 30, 200.0
+UNGROUPED = "(none)"  # the group of ballots that name none
 IF_ANY = "?"  # "?": the column, if one is named like its role; "?name": that column, if it is there
 
 
@@ -45,6 +46,8 @@ class Option(Param):
     """Of a column: the names that are taken for it."""
     sure: int = 1
     """Of a column: how many of the synonyms settle the matter where another column bears one, too."""
+    many: bool = False
+    """Whether it may be said several times on the command line."""
 
 
 def option(default: T, doc: str, *, low: float | None = None, choices: Sequence[str] = (), **more: Any) -> T:
@@ -63,17 +66,22 @@ def _of_ballots(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
     return column(name, doc, synonyms, **{"reads": BALLOTS, **more})
 
 
+def _of_side(name: str, doc: str, synonyms: str) -> Option:
+    more = {"typed": "str | int | Sequence[str] | None", "metavar": "COLUMN[,COLUMN]"}
+    return _of_ballots(name, f"{doc}, or the columns of the players of a team", synonyms, **more)
+
+
 def _of_features(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
     return column(name, doc, synonyms, **{"reads": (FEATURES,), "typed": "str | int | bool | None", "sure": 2, **more})
 
 
 # The columns of a table. A column named exactly like its role wins over one named by a synonym.
 COLUMNS = (
-    _of_ballots("winner", "of the preferred item", "winner, chosen, won, better, preferred"),
-    _of_ballots("loser", "of the other item", "loser, rejected, lost, worse"),
+    _of_side("winner", "of the preferred item", "winner, chosen, won, better, preferred"),
+    _of_side("loser", "of the other item", "loser, rejected, lost, worse"),
     _of_ballots("tie", "that is true where the two drew", "tie, tied, draw, is tie, is draw"),
-    _of_ballots("left", "of the first item compared", "left"),
-    _of_ballots("right", "of the second item compared", "right"),
+    _of_side("left", "of the first item compared", "left"),
+    _of_side("right", "of the second item compared", "right"),
     _of_ballots(
         *("outcome", "that says which of left and right won", "outcome, result, choice, preference, verdict"),
     ),
@@ -98,9 +106,16 @@ COLUMNS = (
         "instance, query, topic, qid, election, question, prompt, contest",
         reads=(*BALLOTS, LABELS),
     ),
+    _of_ballots("by", "of groups to compare: language, country, age class"),  # only where somebody asks for it
     _of_ballots("weight", "of the number of times a row counts", "weight, count, votes, n, times, frequency"),
-    _of_ballots("time", "of dates or numbers to sort pairs by, oldest first"),  # only where somebody asks for it
-    _of_ballots("ballot", "that tells the ballots of one agent apart", "ballot", flag=None),
+    # The next three only where somebody asks for them, but for teams in the layout they are written in.
+    _of_ballots("time", "of dates or numbers to sort pairs or ballots by, oldest first"),
+    _of_ballots("team", "of teams: the items of one team on one ballot win and lose together"),
+    Option(
+        *("covariate", str, None, "a property of what was compared: the columns of both sides, or one of differences"),
+        reads=BALLOTS, metavar="COLUMN[,COLUMN]", typed="Sequence[str] | str | None", many=True,
+    ),
+    _of_ballots("ballot", "that tells ballots apart: the match, the race, the list", "ballot, match, race, game"),
     _of_ballots("open", "that is true where the order of the last items is unsaid", "open", flag=None),
     _of_ballots("places", "of every place, best first", flag=None, typed="Sequence[str | int] | str | int | None"),
     column(
@@ -140,6 +155,9 @@ class Options:
     header: bool | None = option(None, "whether the first line names the columns")
     categories: Sequence[str] | str | None = option(
         None, "categories of a PrefLib cat file, best first", metavar="A,B,…", reads=(PREFERENCES,)
+    )
+    team_separator: str | None = option(
+        None, "what stands between the players of a team in one cell, like '+'", metavar="TEXT", reads=BALLOTS
     )
     merge: bool = option(False, "join equal ballots and add their weights while reading", reads=(PREFERENCES,))
     reduce: bool = option(
@@ -190,6 +208,12 @@ class Options:
         if isinstance(fields.get("categories"), str):
             fields["categories"] = fields["categories"].split(",")
         return cls(**fields, roles=roles)
+
+    def columns_said(self) -> list[str]:
+        """Return the names of all columns that somebody spoke of."""
+        said = [[value] if isinstance(value, str) else value for value in self.roles.values()]
+        texts = [one for value in said if isinstance(value, Sequence) for one in value if isinstance(one, str)]
+        return [name for text in texts for name in {text, *text.split(",")}]
 
     def refuse_roles(self, what: str) -> None:
         """Say that column roles, layout, delimiter and header belong to tables only."""

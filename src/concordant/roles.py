@@ -5,12 +5,12 @@ A table becomes preferences in one of six layouts, or labels, or rows of feature
 ========== ============================================== ===========================================
 layout     columns it needs                               may also have
 ========== ============================================== ===========================================
-pairs      winner, loser; or left, right and outcome      tie, agent, instance, weight, time
+pairs      winner, loser; or left, right and outcome      tie, agent, instance, by, weight, time
            or, for an outcome, left_won and right_won
-ranks      item, rank                                     rating, agent, ballot, instance, weight
-ratings    item, rating                                   agent, ballot, instance, weight
-places     first, second, third, … (rank1, rank2, …)      agent, instance, weight
-rankings   ranking (text like ``a > b = c > d``)          agent, instance, weight, open
+ranks      item, rank                                     rating, agent, ballot, team, instance, by, weight, time
+ratings    item, rating                                   agent, ballot, team, instance, by, weight, time
+places     first, second, third, … (rank1, rank2, …)      agent, instance, by, weight
+rankings   ranking (text like ``a > b = c > d``)          agent, instance, by, weight, open
 rank-matrix the first column names items, others agents   (only when asked for)
 labels     item, label                                    instance
 features   label, columns of numbers                      query, item, weight
@@ -20,20 +20,22 @@ features   label, columns of numbers                      query, item, weight
 named by a synonym, and names over identifiers of the same thing (``winner_name`` over ``winner_id``); two synonyms for
 one role are else an error that says which option settles it. Names are compared without case and punctuation
 (``userId`` is ``user id``). A role said to be ``None`` (or the word ``none``) is switched off. Pairs are split into
-instances only where somebody asks for it.
+instances only where somebody asks for it. Groups to compare (``by``) are read as instances; a table has one or the
+other. Pairs, ranks and ratings may have covariates, and a side of a pair may be several columns, the players of a team.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NoReturn, Protocol
 
+from concordant.covariates import Covariate, covariates_said
 from concordant.errors import InputError, UnknownColumnError, UnknownNameError, suggest
 from concordant.reading import FEATURES, LABELS, LAYOUTS, PREFERENCES, Options, columns_of, is_optional
 
-COMMON = ("agent", "instance", "weight")
+COMMON = ("agent", "instance", "by", "weight")
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
     "pairs": (("winner", "loser"), ("left", "right", "outcome"), ("left", "right", "left_won", "right_won")),
     "rankings": (("ranking",),),
@@ -48,13 +50,16 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
     "pairs": ("tie", "time", *COMMON),
     "rankings": ("open", *COMMON),
     "places": COMMON,
-    "ranks": ("rating", "ballot", *COMMON),
-    "ratings": ("ballot", *COMMON),
+    "ranks": ("rating", "ballot", "team", "time", *COMMON),
+    "ratings": ("ballot", "team", "time", *COMMON),
     "rank-matrix": ("item",),
     LABELS: ("instance",),
     FEATURES: ("query", "item", "weight"),
 }
 WIDE = {"places": "places", "rank-matrix": "places", FEATURES: "features"}  # roles that many columns play
+
+SIDES = ("winner", "loser", "left", "right")  # roles that several columns may play, the players of a team
+COVARIATES = {"pairs": 2, "ranks": 1, "ratings": 1}  # how many columns one may have
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 ONE_OF_MANY = {"rank-matrix": "agent", FEATURES: "feature"}  # what one of these columns is, where it is no place
@@ -88,11 +93,19 @@ class Plan:
     unread: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     guessed: frozenset[str] = frozenset()
+    players: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns of all players of a side, where it has several; ``column`` names the first."""
+    covariates: tuple[Covariate, ...] = ()
+    is_grouped: bool = False
+    """Whether the instances are groups to compare."""
 
     def describe(self) -> str:
         """Say which column was taken for what."""
         one = ONE_OF_MANY.get(self.layout, "place")
-        parts = [f"{role} = {name}" for role, name in self.column.items()]
+        called = {"instance": "by"} if self.is_grouped else {}
+        shown = {role: " + ".join(self.players.get(role, [name])) for role, name in self.column.items()}
+        parts = [f"{called.get(role, role)} = {names}" for role, names in shown.items()]
+        parts += [covariate.describe() for covariate in self.covariates]
         if len(self.places) == 1:
             parts.append(f"{one} = {self.places[0]}")
         elif self.places:
@@ -104,6 +117,17 @@ class Plan:
         column = {own: name for own, name in self.column.items() if own != role}
         said = () if note is None else (note,)
         return replace(self, column=column, unread=(*self.unread, self.column[role]), notes=(*self.notes, *said))
+
+
+def beyond_counts(plan: Plan, options: Options) -> str | None:
+    """Name the role or option whose meaning is lost where equal pairs are counted; None where counts say everything."""
+    if plan.covariates:
+        return "covariate"
+    if plan.players:
+        return next(iter(plan.players))
+    if options.team_separator is not None:
+        return "team_separator"
+    return next((role for role in ("team", "time") if role in plan.column), None)
 
 
 def plan_columns(table: Headed, options: Options, layout: str | None = None) -> Plan:
@@ -136,6 +160,8 @@ class _Planner:
         self.said: dict[str, str] = {}
         self.places: tuple[str, ...] = ()
         self.off: set[str] = set()
+        self.players: dict[str, tuple[str, ...]] = {}
+        self.covariates: tuple[Covariate, ...] = ()
         self.dispensable = {role for role, value in options.roles.items() if is_optional(value)}
         for role, value in options.roles.items():
             self._take(role, value)
@@ -146,7 +172,9 @@ class _Planner:
         has_names = self.table.has_header
         if not has_names and self.layout != FEATURES:
             self._assume_by_position()
-        settled = {*self.said.values(), *self.places}
+        more = {name for names in self.players.values() for name in names}
+        more |= {name for covariate in self.covariates for name in covariate.columns}
+        settled = {*self.said.values(), *self.places, *more}
         free = [name for name in self.columns if name not in settled]
         guesses = self._guess(free) if has_names else {}
         if has_names and not self.places and self.layout in (None, "places") and "places" not in self.off:
@@ -158,13 +186,16 @@ class _Planner:
         # A second column that could be the label or the query is not a feature, either.
         rivals = {name for names in guesses.values() for name in names} if layout == FEATURES else set()
         places = self._wide_columns(layout, {*column.values(), *rivals})
-        read = {*column.values(), *places}
+        self._check_covariates(layout)
+        read = {*column.values(), *places, *more}
         unread = tuple(name for name in self.columns if name not in read)
         if self.strict and has_names and layout != FEATURES:  # which features can be read is known later
             refuse_unread(self.table, unread)
         guessed = frozenset(role for role, name in column.items() if role not in self.said and normalise(name) != role)
+        is_grouped = "by" in column
+        column = {"instance" if role == "by" else role: name for role, name in column.items()}
         notes = () if has_names or layout in ("rank-matrix", FEATURES) else ("there is no header line",)
-        return Plan(layout, column, places, unread, notes, guessed)
+        return Plan(layout, column, places, unread, notes, guessed, self.players, self.covariates, is_grouped)
 
     # ---- what the user said ----
     def _take(self, role: str, value: object) -> None:
@@ -175,6 +206,11 @@ class _Planner:
         elif is_optional(value) and text not in self.columns:
             if text[1:] in self.columns:
                 self.said[role] = text[1:]
+        elif role == "covariate":
+            self.covariates = covariates_said(value, self.columns, self._find, normalise)
+        elif role in SIDES and text not in self.columns and len(several := _wanted(role, value)) > 1:
+            self.players[role] = tuple(self._find(one, role) for one in several)
+            self.said[role] = self.players[role][0]
         elif role in WIDE.values():
             self.places = tuple(self._find(one, role.removesuffix("s")) for one in _wanted(role, value))
         else:
@@ -189,8 +225,9 @@ class _Planner:
             return alike[0]
         if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(self.columns):
             return self.columns[int(text) - 1]
+        called = "group" if role == "by" else role
         raise UnknownColumnError(
-            f"{self.table.name} has no column {text!r} to be the {role}.{suggest(text, self.columns)} "
+            f"{self.table.name} has no column {text!r} to be the {called}.{suggest(text, self.columns)} "
             f"Its columns are {listed(self.columns)}."
         )
 
@@ -225,6 +262,10 @@ class _Planner:
                 guesses[role] = sorted(found, key=place.__getitem__)
         if "left" in self.roles:
             self._guess_sides(guesses, plain, settled)
+        # Only beside a ballot and an item, as teams are written; else a team is an item, or where a player is from.
+        teams = [name for name, text in plain.items() if text == "team"]
+        if teams and "team" not in settled and {"ballot", "item"} <= set(plain.values()):
+            guesses["team"] = teams
         return guesses
 
     def _guess_sides(self, guesses: dict[str, list[str]], plain: Mapping[str, str], settled: set[str]) -> None:
@@ -288,7 +329,9 @@ class _Planner:
                 column[role] = self.said[role]
                 continue
             found = [name for name in guesses.get(role, ()) if name not in column.values()]
-            if layout == "pairs" and role == "instance":  # one ranking of all, unless a column asks for several by name
+            # Pairs give one ranking of all, and an agent one ballot, unless a column asks for several by name.
+            has_agent = "agent" in self.said or bool(guesses.get("agent"))
+            if (layout, role) == ("pairs", "instance") or (role == "ballot" and (layout != "ranks" or has_agent)):
                 found = [name for name in found if normalise(name) == role]
             found = found if self.strict else _named(found)
             surest = self.roles[role].synonyms[: self.roles[role].sure] if found else ()
@@ -297,10 +340,22 @@ class _Planner:
                 self._refuse(f"{listed(found)} could each be the {role}: say which with {role}={found[0]!r}.")
             if found:
                 column[role] = found[0]
+        if "by" in column and "instance" in column:
+            self._refuse(
+                f"{column['instance']} is the instance, and groups are compared within one: say instance='none' to put "
+                "all instances together, or leave out by=."
+            )
         missing = [role for role in needed if role not in column and role not in dispensable]
         if missing:
             self._refuse(f"no column is left to be the {missing[0]}: say {missing[0]}=COLUMN.")
         return column
+
+    def _check_covariates(self, layout: str) -> None:
+        most = COVARIATES.get(layout, 0)
+        for one in self.covariates:
+            if len(one.columns) > most:
+                advice = "name one column" if most else "leave it out, or name another layout="
+                self._refuse(f"covariate={','.join(one.columns)!r} has no meaning for {layout}: {advice}.")
 
     def _refuse_lacking(self, layout: str, lacking: Sequence[str]) -> NoReturn:
         what = f"no column was recognised as the {' or the '.join(lacking)}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from concordant.gather import compact, segment_index
 from concordant.segments import pointer
-from concordant.types import Bools
+from concordant.types import AnyArray, Bools
 from concordant.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -29,11 +29,12 @@ def parts_of_subset(prefs: Preferences, ballots: Bools, slots: Bools) -> dict[st
         "indptr": pointer(sizes[ballots]),
         "item": item_code[prefs.item[entries]],
         "tier": prefs.tier[entries],
-        "value": None if prefs.value is None else prefs.value[entries],
-        "shown": None if prefs.shown is None else prefs.shown[entries],
+        **{name: _some(getattr(prefs, name), entries) for name in ("value", "shown", "team", "covariate")},
+        "covariates": prefs.covariates,
         "scale": prefs.scale,
         "weight": prefs.weight[ballots],
-        "open": None if prefs.open is None else prefs.open[ballots],
+        **{name: _some(getattr(prefs, name), ballots) for name in ("open", "time")},
+        "is_dated": prefs.is_dated,
         "slot_item": item_code[prefs.slot_item[slots]],
         "form": prefs.said_form,
         "is_merged": prefs.is_merged,
@@ -52,3 +53,7 @@ def parts_of_subset(prefs: Preferences, ballots: Bools, slots: Bools) -> dict[st
         used, code = compact(prefs.agent[ballots], len(prefs.agents))
         parts.update(agents=Vocabulary(prefs.agents.take(used)), agent=code[prefs.agent[ballots]])
     return parts
+
+
+def _some(array: AnyArray | None, chosen: Bools) -> AnyArray | None:
+    return None if array is None else array[chosen]

@@ -15,12 +15,15 @@ import numpy as np
 
 from concordant import gather, kernels
 from concordant.errors import InputError
+from concordant.frozen import freeze
 from concordant.gather import Parts
-from concordant.outcomes import decide_outcomes, read_flags, read_times
+from concordant.moments import read_times
+from concordant.outcomes import decide_outcomes, read_flags
 from concordant.ranking_text import parse_rankings
-from concordant.reading import FEATURES, LABELS, Options
+from concordant.reading import FEATURES, LABELS, UNGROUPED, Options
 from concordant.roles import Plan, plan_columns
 from concordant.screening import Screen
+from concordant.sides import Sides, join_players, shown_side, split_teams
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import Coded, Vocabulary, join_rows, renumber, shorten
 
@@ -55,10 +58,14 @@ def parts_of_table(table: Table, options: Options, plan: Plan | None = None) -> 
     rows.drop_identifier()
     plan = rows.plan
     parts = _BUILDERS[plan.layout](rows)
+    if rows.has_sides:
+        parts = split_teams(parts, options.team_separator)
     unit = {"places": "ballots", "rankings": "ballots", "rank-matrix": "items"}.get(plan.layout, plan.layout)
     count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
     read = f"{table.name}: {count}; {plan.describe()}"
     unread = [f"not read: {', '.join(shorten(name) for name in plan.unread[:12])}"] if plan.unread else []
+    if plan.is_grouped:
+        parts["meta"] = {"by": plan.column["instance"]}
     parts["notes"] = ["; ".join([read, *plan.notes, *unread]), *table.notes, *rows.notes()]
     return parts
 
@@ -77,17 +84,34 @@ class Rows(Screen):
 
     def __init__(self, table: Table, plan: Plan, options: Options, count: int = 0) -> None:
         self.table, self.plan = table, plan
+        self.separator, self.has_sides = options.team_separator, bool(plan.players or options.team_separator)
         texts = [name for role, name in plan.column.items() if role not in NUMBER_ROLES]
+        texts += [name for names in plan.players.values() for name in names[1:]]
         numbers = [name for role, name in plan.column.items() if role in NUMBER_ROLES]
+        numbers += [name for covariate in plan.covariates for name in covariate.columns]
         if plan.layout == "rank-matrix":
             numbers += plan.places
         elif plan.layout != FEATURES:  # which are fetched some at a time
             texts += plan.places
         self._texts, self._numbers = table.fetch(texts, numbers) if texts or numbers else ({}, {})
+        for names in plan.players.values():
+            self._texts[names[0]] = join_players([self._texts[name] for name in names])
+        if plan.is_grouped:
+            self._name_ungrouped(plan.column["instance"])
         columns: list[AnyArray] = [*(codes for codes, _ in self._texts.values()), *self._numbers.values()]
         super().__init__(table, len(columns[0]) if columns else count, options)
         if not len(self.good):
             raise table.error(-1, "there are no rows of data: check that this is the right file.")
+
+    def _name_ungrouped(self, column: str) -> None:
+        """Put rows that name no group into one of their own."""
+        codes, vocabulary = self._texts[column]
+        if (codes < 0).any():
+            labels = [*vocabulary.labels, *([] if UNGROUPED in vocabulary.labels else [UNGROUPED])]
+            self._texts[column] = (
+                np.where(codes < 0, labels.index(UNGROUPED), codes).astype(np.int32),
+                Vocabulary(labels),
+            )
 
     def drop_identifier(self) -> None:
         """Leave out a guessed instance whose values hardly repeat: it numbers the rows."""
@@ -168,14 +192,40 @@ class Rows(Screen):
             bad = ~np.isfinite(self.values(role))
             self.refuse(bad, f"the {role} is not a number", self.explain(role, "not a finite number"))
 
-    def explain(self, role: str, trouble: str) -> Callable[[int], str]:
+    def explain(self, role: str, trouble: str, column: str | None = None) -> Callable[[int], str]:
         """Return the function that says what stands in a row where something else should."""
 
         def explain(row: int) -> str:
-            cell = self.table.cells(self.plan.column[role], [row])[0]
+            cell = self.table.cells(column or self.plan.column[role], [row])[0]
             return f"the {role} is missing" if cell is None else f"the {role} is {shorten(cell)!r}, {trouble}"
 
         return explain
+
+    def covariates(self) -> Floats | None:
+        """Return the covariates of all rows (rows x columns of each x covariates), refusing what is no number.
+
+        Of differences between the sides of pairs all is said of the first.
+        """
+        if not self.plan.covariates:
+            return None
+        table = np.zeros((len(self.good), 2 if self.plan.layout == "pairs" else 1, len(self.plan.covariates)))
+        for k, covariate in enumerate(self.plan.covariates):
+            for side, name in enumerate(covariate.columns):
+                table[:, side, k] = values = self._numbers[name]
+                what = f"covariate {shorten(name)}"
+                said = self.explain(what, "not a finite number", name)
+                self.refuse(~np.isfinite(values), f"the {what} is not a number", said)
+        return table
+
+    def refuse_differing(self, role: str, values: AnyArray, key: Int64s, of: str) -> None:
+        """Refuse rows that say something else than the first row with the same key."""
+        if not self.count:
+            return
+        _, first, inverse = np.unique(key[self.good], return_index=True, return_inverse=True)
+        own = values[self.good]
+        bad = np.zeros(len(self.good), bool)
+        bad[self.good] = own != own[first][inverse.reshape(-1)]
+        self.refuse(bad, f"the {role} differs from the other rows of its {of}")
 
     def refuse_repeated_items(self, roles: Sequence[str], what: str, advice: str) -> None:
         """Refuse rows that say again what an earlier row said: the same codes in all these roles."""
@@ -204,7 +254,7 @@ def _pairs(rows: Rows) -> Parts:
     # Items are numbered as they appear, the winner of a row before its loser.
     both = both.reshape(-1, 2)
     both = np.where((side < 0)[:, None], both[:, ::-1], both).reshape(-1)
-    return _compared(rows, both, vocabulary, side == 0, is_renumbered=True)
+    return _compared(rows, both, vocabulary, side == 0, is_swapped=side < 0)
 
 
 def _side_by_flags(rows: Rows) -> Floats:
@@ -230,39 +280,70 @@ def _side_by_words(rows: Rows) -> Floats:
 
 
 def _compared(
-    rows: Rows, both: Int32s, vocabulary: Vocabulary, tie: Bools | None, is_renumbered: bool = False
+    rows: Rows, both: Int32s, vocabulary: Vocabulary, tie: Bools | None, is_swapped: Bools | None = None
 ) -> Parts:
-    """Make pairs of the codes of winner and loser, row by row."""
-
-    def explain(row: int) -> str:
-        return f"{shorten(vocabulary[int(both[2 * row])])!r} is compared with itself"
-
-    rows.refuse(both[0::2] == both[1::2], "an item is compared with itself", explain)
-    time = _times(rows)
+    """Make pairs of the codes of winner and loser, row by row; where they are swapped, the right side won."""
+    _refuse_themselves(rows, both, vocabulary)
+    covariates = rows.covariates()
+    time, is_dated = _times(rows)
     shared = rows.shared()
-    if is_renumbered or time is not None or not rows.good.all():
+    parts: Parts = {}
+    order = np.arange(len(rows.good))
+    if is_swapped is not None or time is not None or not rows.good.all():
         order = np.flatnonzero(rows.good)
         if time is not None:
             by_time = np.argsort(time[order], kind="stable")
             order = order[by_time]
             shared = {role: _reordered(column, by_time) for role, column in shared.items()}
+            parts = {"time": time[order], "is_dated": is_dated}
         both, vocabulary = renumber(both.reshape(-1, 2)[order].reshape(-1), vocabulary)
         tie = None if tie is None else tie[order]
-    return gather.pairs_of_codes(both, vocabulary, tie=tie, **shared)
+    if covariates is not None:
+        if is_swapped is not None:
+            covariates = np.where(is_swapped[:, None, None], covariates[:, ::-1], covariates)
+        parts |= _covariate_parts(rows, covariates[order].reshape(2 * len(order), -1))
+    return gather.pairs_of_codes(both, vocabulary, tie=tie, **shared) | parts
 
 
-def _times(rows: Rows) -> Floats | None:
-    """Return when every row happened, None where nobody asked for an order."""
+def _refuse_themselves(rows: Rows, both: Int32s, vocabulary: Vocabulary) -> None:
+    """Refuse rows that compare an item with itself, or name a player twice."""
+
+    def label(row: int, side: int = 0) -> str:
+        return shown_side(vocabulary[int(both[2 * row + side])])
+
+    rows.refuse(
+        both[0::2] == both[1::2], "an item is compared with itself", lambda row: f"{label(row)} is compared with itself"
+    )
+    if not rows.has_sides:
+        return
+    sides = Sides(vocabulary, rows.separator)
+    nameless = sides.is_nameless[both]
+    for bad, what in (
+        (nameless[0::2] | nameless[1::2], "a player has no name"),
+        (sides.meet_themselves(both), "a player stands twice in a match"),
+    ):
+        rows.refuse(bad, what, lambda row, what=what: f"{what}: {label(row)} against {label(row, 1)}")  # type: ignore[misc]
+
+
+def _covariate_parts(rows: Rows, covariate: Floats) -> Parts:
+    covariate = np.ascontiguousarray(covariate)
+    freeze(covariate)
+    return {"covariate": covariate, "covariates": tuple(one.name for one in rows.plan.covariates)}
+
+
+def _times(rows: Rows) -> tuple[Floats | None, bool]:
+    """Return when every row happened, None where nobody asked for an order, and whether these are dates."""
     if not rows.has("time"):
-        return None
+        return None, False
     codes, words = rows.raw("time")
-    moment = np.append(read_times(words.labels), np.nan)[codes]
+    known, is_dated = read_times(words.labels)
+    moment = np.append(known, np.nan)[codes]
     rows.refuse(
         np.isnan(moment),
         "the time is neither a number nor a date",
         rows.explain("time", "neither a number nor a date like 2024-05-31"),
     )
-    return moment
+    return moment, is_dated
 
 
 def _reordered(column: Any, order: Int64s) -> object:
@@ -274,23 +355,49 @@ def _long(rows: Rows) -> Parts:
     rows.refuse_missing("item", "ballot")
     rows.refuse_not_finite("rank", "rating")
     rows.shared()
-    grouping = ["instance", "ballot" if rows.has("ballot") else "agent", "item"]
-    _refuse_weights_within_ballots(rows, grouping[:-1])
-    parts = _gather_long(rows)
+    whole = ["instance", "ballot" if rows.has("ballot") else "agent"]
+    if rows.has("weight"):
+        rows.refuse_differing("weight", rows.values("weight"), rows.key(whole), "ballot")
+    if rows.has("team"):
+        level = "rank" if rows.has("rank") else "rating"
+        team = rows.key(whole) * (len(rows.good) + len(rows.raw("team")[1])) + _team_numbers(rows)
+        rows.tolerate(rows.raw("team")[0] < 0, "no team is named: the player is alone")
+        unknown = "" if rows.has("ballot") else " (no column of matches is known: ballot= names it)"
+        rows.refuse_differing(level, rows.values(level), team, f"team{unknown}")
+    covariates, (time, is_dated) = rows.covariates(), _times(rows)
+    if time is not None:
+        rows.refuse_differing("time", time, rows.key(whole), "ballot")
+    parts, row = _gather_long(rows)
     if kernels.find_repeated(parts["indptr"], parts["item"], len(parts["items"]))[0] >= 0:
         advice = "keep one of them"
         if not rows.has("agent") and not rows.has("ballot"):
-            advice += " or name the column of agents with agent="
-        rows.refuse_repeated_items(grouping, "given twice{where}", advice)
-        parts = _gather_long(rows)
-    return parts
+            advice += " or name the column of agents with agent=, or that of matches or races with ballot="
+        rows.refuse_repeated_items([*whole, "item"], "given twice{where}", advice)
+        parts, row = _gather_long(rows)
+    row = np.flatnonzero(rows.good)[row]
+    if rows.has("team"):
+        parts["team"] = _team_numbers(rows)[row]
+        if parts["scale"] == "rank":  # the place of a team says no more than the order
+            parts |= {"value": None, "scale": None}
+    if covariates is not None:
+        parts |= _covariate_parts(rows, covariates[row, 0])
+    if time is None:
+        return parts
+    return gather.in_order_of_time(parts | {"time": time[row[parts["indptr"][:-1]]], "is_dated": is_dated})
 
 
-def _gather_long(rows: Rows) -> Parts:
+def _team_numbers(rows: Rows) -> Int32s:
+    """Return the team of every row; one that names none has a number of its own."""
+    codes, labels = rows.raw("team")
+    return np.where(codes < 0, len(labels) + np.arange(len(codes)), codes).astype(np.int32)
+
+
+def _gather_long(rows: Rows) -> tuple[Parts, Int64s]:
+    """Return the ballots, and which of the good rows every entry is."""
     columns = rows.shared()
     agent = columns.pop("agent", None)
     has_values = rows.has("rating")
-    parts = gather.gather_rows(
+    parts, row = gather.gather_numbered_rows(
         rows.coded("item"),
         rows.number("rating" if has_values else "rank"),
         scale="rating" if has_values else "rank",
@@ -298,18 +405,7 @@ def _gather_long(rows: Rows) -> Parts:
         level=rows.number("rank") if has_values and rows.plan.layout == "ranks" else None,
         **columns,
     )
-    return _agents_of_ballots(rows, parts, agent) if rows.has("ballot") else parts
-
-
-def _refuse_weights_within_ballots(rows: Rows, roles: Sequence[str]) -> None:
-    """A weight belongs to a whole ballot: refuse rows whose weight differs from the ballot's first row."""
-    if not rows.has("weight") or not rows.count:
-        return
-    _, first, inverse = np.unique(rows.key(roles)[rows.good], return_index=True, return_inverse=True)
-    weight = rows.number("weight")
-    bad = np.zeros(len(rows.good), bool)
-    bad[rows.good] = weight != weight[first][inverse.reshape(-1)]
-    rows.refuse(bad, "the weight differs from the other rows of its ballot")
+    return (_agents_of_ballots(rows, parts, agent) if rows.has("ballot") else parts), row
 
 
 def _agents_of_ballots(rows: Rows, parts: Parts, agent: Any) -> Parts:

@@ -22,7 +22,7 @@ from concordant.errors import ParameterError
 from concordant.gather import segment_index, sum_by
 from concordant.kernels.bundles import Ballots
 from concordant.preferences import Preferences
-from concordant.segments import number_inside, pointer
+from concordant.segments import max_by, number_inside, pointer
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 MISSING = ("ignore", "last", "last-free")
@@ -59,6 +59,25 @@ def ballots_by_instance(prefs: Preferences, ballots: Int64s | None = None) -> It
 def ballot_of_entry(prefs: Preferences) -> Int64s:
     """Return the ballot every entry belongs to."""
     return segment_index(prefs.indptr)
+
+
+def has_opponents(prefs: Preferences) -> Bools:
+    """Say of every entry whether its ballot names another item, or where there are teams, another team."""
+    sizes = np.diff(prefs.indptr)
+    sides = sizes if prefs.team is None else max_by(ballot_of_entry(prefs), prefs.team + 1, prefs.n_ballots)
+    return np.repeat(sides > 1, sizes)
+
+
+def captains(prefs: Preferences) -> Preferences:
+    """Return ballots over teams, each stood for by the member that is named first; without teams the same ballots."""
+    if prefs.team is None:
+        return prefs
+    ballot = ballot_of_entry(prefs)
+    _, first = np.unique(ballot * (int(prefs.team.max(initial=0)) + 1) + prefs.team, return_index=True)
+    first = np.sort(first)
+    columns = {name: getattr(prefs, name) for name in ("agents", "agent", "instances", "instance", "open", "weight")}
+    indptr = pointer(np.bincount(ballot[first], minlength=prefs.n_ballots))
+    return Preferences(prefs.items, indptr, prefs.item[first], prefs.tier[first], **columns)
 
 
 def weight_of_entry(prefs: Preferences) -> Floats:

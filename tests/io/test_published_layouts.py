@@ -209,8 +209,10 @@ def test_agents_and_weights_follow_the_order_of_dates(make: MakeFile) -> None:
 def test_what_is_no_date_is_an_error_with_its_line(make: MakeFile) -> None:
     with pytest.raises(FormatError, match=r"line 3: the time is 'soon', neither a number nor a date"):
         cc.read(make("winner,loser,when\na,b,2020-01-01\nb,a,soon\n"), time="when")
-    with pytest.raises(InputError, match="time= has no meaning for ratings"):
-        cc.read(make("user,item,rating,when\nu,a,1,2020\n"), time="when", layout="ratings")
+    with pytest.raises(InputError, match="time= has no meaning for rankings"):
+        cc.read(make("ranking,when\na > b,2020\n"), time="when", layout="rankings")
+    with pytest.raises(FormatError, match="line 3: the time differs from the other rows of its ballot"):
+        cc.read(make("user,item,rating,when\nu,a,1,2020\nu,b,2,2021\n"), time="when")
     with pytest.raises(UnknownNameError, match="no column 'date'"):
         cc.read(make("winner,loser\na,b\n"), time="date")
 

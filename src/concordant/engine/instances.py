@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from concordant.types import AnyArray, Floats
 from concordant.vocabulary import Vocabulary
 
 CHUNKS = 2  # per worker: enough to even out, few enough that each fills the batched solvers
+MORE_OF_ENTRY, MORE_OF_BALLOT = ("value", "shown", "team", "covariate"), ("agent", "open", "time")
 SUMMED = ("log_likelihood", "total_distance", "lower_bound", "total_footrule")
 LARGEST = ("gradient", "steps")
 
@@ -86,8 +88,8 @@ def _slice(prefs: Preferences, low: int, high: int) -> Preferences:
     begin, end = int(prefs.indptr[first]), int(prefs.indptr[last])
     slot_from, slot_to = int(prefs.slot_ptr[low]), int(prefs.slot_ptr[high])
     used, code = compact(prefs.slot_item[slot_from:slot_to], len(prefs.items))
-    by_entry = {name: part[begin:end] for name in ("value", "shown") if (part := getattr(prefs, name)) is not None}
-    by_ballot = {name: part[first:last] for name in ("agent", "open") if (part := getattr(prefs, name)) is not None}
+    by_entry = {name: part[begin:end] for name in MORE_OF_ENTRY if (part := getattr(prefs, name)) is not None}
+    by_ballot = {name: part[first:last] for name in MORE_OF_BALLOT if (part := getattr(prefs, name)) is not None}
     return Preferences.unchecked(
         Vocabulary(prefs.items.take(used)),
         prefs.indptr[first : last + 1] - begin,
@@ -105,6 +107,8 @@ def _slice(prefs: Preferences, low: int, high: int) -> Preferences:
             prefs.entry_slot[begin:end] - slot_from,
         ),
         scale=prefs.scale,
+        covariates=prefs.covariates,
+        is_dated=prefs.is_dated,
         said_form=prefs.said_form,
         is_merged=prefs.is_merged,
     )
@@ -216,6 +220,7 @@ def _joined(method: Method, prefs: Preferences, found: list[Ranked], executor: E
         seconds=seconds,
         uncertainty=Uncertainty(low, high, known),
         ran=f"{len(found)} chunks of instances on {executor.place}",
+        why=partial(method.explained, prefs),
     )
 
 

@@ -53,7 +53,9 @@ def read(path: Paths, **options: Any) -> Preferences:
     ``instance=None`` says that no column is the instance, whatever its name, and likewise for every other role.
     ``layout`` says how the table is meant where its columns allow several readings. The first row that cannot be used
     is an error with its line; ``skip_bad_rows`` leaves such rows out and counts them in the notes, ``strict`` refuses
-    also what is otherwise tolerated with a note. ``time`` names a column of dates to sort the rows of pairs by.
+    also what is otherwise tolerated with a note. ``time`` names a column of dates to sort pairs or ballots by.
+    ``covariate`` names columns of numbers beside the items (``"length_a,length_b"``, a list for several), ``team`` the
+    column of teams, ``team_separator`` what stands between the players of a side.
 
     ``merge`` joins equal ballots and adds their weights while reading, so that a table of pairs may be larger than
     memory; the order of events is lost, and the agents of pairs are kept only where ``agent=`` names their column.

@@ -11,7 +11,7 @@ import numpy as np
 
 from concordant.errors import InputError
 from concordant.gather import segment_index
-from concordant.io._compose import has_open, has_ties, lists_of_tiers
+from concordant.io._compose import NOT_WRITTEN, has_open, has_ties, lists_of_tiers
 from concordant.io._formats import Writing
 from concordant.io._source import COMPRESSIONS
 from concordant.io.preflib import AS_LISTED, CATEGORIES, COUNTED_FROM, COUNTS, NEVER_CAST, NUMBERS, TYPES
@@ -190,8 +190,7 @@ def _left_behind(prefs: Preferences, kind: str) -> list[str]:
         notes.append("the name of the instance is not written")
     if prefs.value is not None and kind != "wmd":
         notes.append(f"the {prefs.scale}s behind the order are not written")
-    if prefs.shown is not None:
-        notes.append("the order in which items were shown is not written")
+    notes += [f"{what} not written" for name, what in NOT_WRITTEN.items() if getattr(prefs, name) is not None]
     known = {NUMBERS, NEVER_CAST, CATEGORIES, AS_LISTED, COUNTED_FROM}
     strange = [key for key, value in prefs.meta.items() if not isinstance(value, str) and key not in known]
     if strange:

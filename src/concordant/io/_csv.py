@@ -56,8 +56,7 @@ def sniff(source: Source, options: Options) -> Dialect:
         raise source.error("its first rows are empty: there is nothing to read.")
     if len(source.head) >= HEAD and len(rows) > 1:
         rows.pop()  # the head may cut the last line
-    wanted = [value for value in options.roles.values() if isinstance(value, str)]
-    has_header = _has_header(rows, wanted) if options.header is None else options.header
+    has_header = _has_header(rows, options.columns_said()) if options.header is None else options.header
     width = len(rows[0]) if has_header else max(map(len, rows))
     spaced = has_header and len(rows[0]) > 1 and all(cell[:1] == " " for cell in rows[0][1:])
     names = [cell.strip() for cell in rows[0]] if has_header else [f"column {k + 1}" for k in range(width)]

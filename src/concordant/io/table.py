@@ -19,7 +19,7 @@ from concordant.io.features import Features, features_of_table
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.reading import FEATURES, LABELS, PREFERENCES, Options
-from concordant.roles import plan_columns
+from concordant.roles import beyond_counts, plan_columns
 from concordant.tables import Table, labels_of_table, parts_of_table
 
 _HOLDS = (PREFERENCES, LABELS, FEATURES)
@@ -58,7 +58,7 @@ def _read_merged(table: Table, options: Options) -> Preferences:
     plan = plan_columns(table, options)
     if "time" in plan.column:
         raise InputError("merge forgets the order of events: leave out time=, or merge.")
-    if plan.layout == "pairs" and isinstance(table, DuckTable):
+    if plan.layout == "pairs" and isinstance(table, DuckTable) and not beyond_counts(plan, options):
         return preferences_of(counted_pairs(table, plan, options))
     prefs = Preferences.of_parts(parts_of_table(table, options, plan))
     return prefs.merge(agents=True).noted(*prefs.notes)

@@ -14,17 +14,23 @@ Cost: linear in the ballots. Reference: J.-C. de Borda, Mémoire sur les électi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate import options
+from concordant.explaining import Reason
 from concordant.gather import sum_by
 from concordant.method import Method
 from concordant.preferences import Preferences
-from concordant.ranking import TIE_TOLERANCE, snap
+from concordant.ranking import TIE_TOLERANCE, Ranking, snap
 from concordant.types import Floats, Int32s
+
+if TYPE_CHECKING:
+    from concordant.reasoning import Scene
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +47,40 @@ class Borda(Method):
         """Return the points (or, ignoring missing items, the share of comparisons won) of every slot."""
         missing = views.resolve_missing(prefs, self.missing)
         return _points(prefs) if missing == "last" else _share_won(prefs)
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell where the ballots put the first ones and the points of that or, ignoring silence, what they won."""
+        from concordant.aggregate.positional._places import places_reason
+        from concordant.reasoning import Scene, number
+
+        scene = Scene(prefs, ranking, self.missing)
+        lead = super().reasons(prefs, ranking)
+        if views.resolve_missing(prefs, self.missing) == "ignore":
+            return [*lead, _comparisons(scene)]
+        m, total = len(scene.order), float(prefs.weight.sum())
+        points = [float(ranking.score[slot]) for slot in scene.top]
+        said = [f"The item in position r of a ballot gets {m:,} - r points, tied ones those of their mean position."]
+        if (np.diff(prefs.indptr) < m).any() or prefs.open is not None:
+            said.append("Those a ballot leaves out share the mean of its free positions.")
+        mean = [f"{m - point / total:.3f}" if total else "-" for point in points]
+        return [*lead, places_reason(scene, said, [("mean position", mean), ("points", [number(x) for x in points])])]
+
+
+def _comparisons(scene: Scene) -> Reason:
+    """Tell the comparisons that the first ones won, drew and lost."""
+    from concordant.reasoning import number
+
+    found = views.wins_and_losses(scene.prefs, "ignore")
+    rows = [
+        [
+            str(scene.rank[slot]), scene.names[slot], *(number(float(counts[slot])) for counts in found),
+            f"{scene.ranking.score[slot]:.1%}",
+        ]
+        for slot in scene.top
+    ]  # fmt: skip
+    header = ["rank", "item", "won", "lost", "tied", "share won"]
+    said = ["The score is the share of its comparisons that an item wins, ties counting half."]
+    return Reason("Comparisons", said, header, rows, frozenset(range(6)) - {1})
 
 
 def _points(prefs: Preferences) -> Floats:

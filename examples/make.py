@@ -168,12 +168,12 @@ def council_csv() -> str:
 
 
 def approvals_csv() -> str:
-    """Write crosses as a table of voters, books and ratings 1 or 0: everybody had the whole list."""
-    rows, reader = ["voter,item,rating"], 0
+    """Write crosses as a table: a row, rated 1, for every book a member would read."""
+    rows, voter = ["voter,item,rating"], 0
     for count, crossed in CROSSES:
         for _ in range(count):
-            reader += 1
-            rows += [f"reader {reader},{book},{int(code in crossed)}" for code, book in enumerate(BOOKS, 1)]
+            voter += 1
+            rows += [f"member {voter},{BOOKS[code - 1]},1" for code in crossed]
     return lines(rows)
 
 

@@ -136,9 +136,11 @@ def test_party_lists_share_ten_seats_six_to_four():
 
 def test_a_committee_that_is_not_proven_is_said_to_be_so(monkeypatch):
     solve = pav._Programme.solve
-    monkeypatch.setattr(pav._Programme, "solve", lambda self, limit: (solve(self, limit)[0], False))
+    monkeypatch.setattr(pav._Programme, "solve", lambda self, limit: (solve(self, limit)[0], 0.046))
     ranking = cc.rank(LISTS, "pav", seats=3)
     assert ranking.warnings[0].name == "not-proven"
+    assert "4.6% larger" in ranking.warnings[0].text
+    assert "as far as was found" in str(ranking.explain())
     assert len(elected(ranking)) == 3
 
 

@@ -79,12 +79,14 @@ class Chosen:
     """1 for a candidate in a tie that approvals decided, 2 in one that Borda points or the list decided."""
     value: float = 0.0
     """What the rule optimises, where it optimises something."""
+    gap: float = 0.0
+    """By what share a better committee could exceed that, as far as is known."""
 
     def in_slots(self, given: Approvals) -> Chosen:
         """Return the same with candidates by their number in the list, not by column."""
         elected, tie = np.empty_like(self.elected), np.empty_like(self.tie)
         elected[given.order], tie[given.order] = self.elected, self.tie
-        return Chosen([given.order[group] for group in self.groups], elected, tie, self.value)
+        return Chosen([given.order[group] for group in self.groups], elected, tie, self.value, self.gap)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +126,7 @@ class CommitteeRule(Method):
         return Outcome(
             elected.astype(np.float64) if self.output == "committee" else score,
             fit={"seats": float(self.seats), **self.measured(found)},
-            warnings=self.notices(prefs, tie),
+            warnings=(*self.notices(prefs, tie), *self.doubts(prefs, found)),
             details={"elected": elected.astype(np.float64)},
         )
 
@@ -140,6 +142,10 @@ class CommitteeRule(Method):
             *tie_notice(prefs, "unbroken-ties", ordered, tie == 2),
             *tie_notice(prefs, "broken-ties", settled, tie == 1),
         )
+
+    def doubts(self, prefs: Preferences, found: Sequence[Chosen]) -> tuple[Notice, ...]:
+        """Tell what is not proven."""
+        return ()
 
     def told(self, prefs: Preferences, ranking: Ranking, rule: str, more: Sequence[str] = ()) -> list[Reason]:
         """Say who is elected, and how many of the committee every ballot approves of."""

@@ -32,6 +32,8 @@ from concordant.aggregate.pairwise.glicko2 import Glicko2 as Glicko2
 from concordant.aggregate.pairwise.rao_kupper import RaoKupper as RaoKupper
 from concordant.aggregate.pairwise.thurstone import Thurstone as Thurstone
 from concordant.aggregate.pairwise.trueskill import Trueskill as Trueskill
+from concordant.aggregate.pairwise.whole_history import WholeHistory as WholeHistory
+from concordant.aggregate.pairwise.windowed_bradley_terry import WindowedBradleyTerry as WindowedBradleyTerry
 from concordant.aggregate.permutation.cps import CPS as CPS
 from concordant.aggregate.permutation.generalised_mallows import GeneralisedMallows as GeneralisedMallows
 from concordant.aggregate.permutation.mallows import Mallows as Mallows

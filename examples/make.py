@@ -80,14 +80,14 @@ LANGUAGES = {"English": 0.45, "German": 0.25, "French": 0.18, "Japanese": 0.08, 
 ELSEWHERE = {("German", "wren-mini"): 2.4}  # how much stronger a model is in one language than in the others
 
 LEAGUE = {  # name: strength at the beginning and at the end (log odds), first and last year
-    "Ama Darko": (1.6, 0.2, 2016, 2024),
-    "Bo Winter": (0.9, 0.9, 2016, 2024),
-    "Cleo Marsh": (-0.6, 1.9, 2016, 2024),
-    "Dario Neri": (0.6, -0.6, 2016, 2024),
-    "Edda Holm": (0.0, 0.3, 2016, 2024),
-    "Finn Rowe": (1.2, 0.6, 2016, 2020),
-    "Gia Costa": (-0.3, 1.3, 2019, 2024),
-    "Hugo Lind": (-0.9, -0.3, 2016, 2024),
+    "Ama": (1.6, 0.2, 2016, 2024),
+    "Bo": (0.9, 0.9, 2016, 2024),
+    "Cleo": (-0.6, 1.9, 2016, 2024),
+    "Dario": (0.6, -0.6, 2016, 2024),
+    "Edda": (0.0, 0.3, 2016, 2024),
+    "Finn": (1.2, 0.6, 2016, 2020),
+    "Gia": (-0.3, 1.3, 2019, 2024),
+    "Hugo": (-0.9, -0.3, 2016, 2024),
 }
 SEASONS, GAMES = range(2016, 2025), 46  # games of every season
 

@@ -1,4 +1,4 @@
-"""Make the example data: invented elections, models, search engines, films, hotels and matches, the same on every run.
+"""Make the example data: invented elections, models, players, engines, films, hotels and matches, always the same.
 
     python3 examples/make.py            write the files next to this script
     python3 examples/make.py --check    exit 1 if a file differs from what would be written
@@ -30,6 +30,37 @@ BALLOTS = (
     (4, (4, 3, 1, 2, 5)),
 )
 
+# Three seats of a ward. Rosa Lind has more than a quota; Greta Blom has more first places than Omar Haddad, who gets
+# the third seat by what others pass on.
+WARD = ("Rosa Lind", "Tom Acker", "Ines Duarte", "Karl Voss", "Omar Haddad", "Greta Blom", "Pia Sund")
+PAPERS = (
+    (118, (1, 2, 5)),
+    (61, (1, 5, 2)),
+    (34, (2, 1)),
+    (83, (3, 4)),
+    (47, (4, 3, 6)),
+    (40, (3, 6, 5)),
+    (41, (5, 7, 1)),
+    (21, (5, 3)),
+    (46, (6, 3, 4)),
+    (22, (6, 7)),
+    (28, (7, 5, 6)),
+    (17, (7,)),
+)
+
+# Three seats of a reading group, by crosses: two camps and a few who like a bit of both.
+BOOKS = ("Dune Songs", "Iron Tides", "Red Orbit", "Quiet Rooms", "The Orchard", "Salt Letters", "A Field Guide to Moss")
+CROSSES = (
+    (30, (1, 2, 3)),
+    (9, (1, 2)),
+    (2, (1,)),
+    (17, (4, 5)),
+    (8, (4, 6)),
+    (6, (3, 4)),
+    (5, (7,)),
+    (4, (5, 6, 7)),
+)
+
 MODELS = {  # name: strength, on the scale of log odds
     "heron-large": 1.1,
     "osprey-2": 0.9,
@@ -41,6 +72,18 @@ MODELS = {  # name: strength, on the scale of log odds
     "siskin": -1.2,
 }
 JUDGES = ("ana", "bo", "chidi", "dana", "emre", "freya")
+
+PLAYERS = {  # name: strength at the beginning and at the end (log odds), first and last year
+    "Ama Darko": (1.6, 0.2, 2016, 2024),
+    "Bo Winter": (0.9, 0.9, 2016, 2024),
+    "Cleo Marsh": (-0.6, 1.9, 2016, 2024),
+    "Dario Neri": (0.6, -0.6, 2016, 2024),
+    "Edda Holm": (0.0, 0.3, 2016, 2024),
+    "Finn Rowe": (1.2, 0.6, 2016, 2020),
+    "Gia Costa": (-0.3, 1.3, 2019, 2024),
+    "Hugo Lind": (-0.9, -0.3, 2016, 2024),
+}
+SEASONS, GAMES = range(2016, 2025), 46  # games of every season
 
 ENGINE_NOISE = (0.9, 1.1, 1.3, 1.9)  # engine 1 is the best, engine 4 little more than guesses
 TOPICS, POOL, DEPTH, JUDGED = 12, 30, 15, 24
@@ -108,6 +151,26 @@ def election_csv() -> str:
     return lines(["count,first,second,third,fourth,fifth", *rows])
 
 
+def council_csv() -> str:
+    """Write the papers of a ward as a table, one kind of paper per row; papers may be short."""
+    most = max(len(order) for _, order in PAPERS)
+    rows = []
+    for count, order in PAPERS:
+        names = [WARD[code - 1] for code in order]
+        rows.append(",".join([str(count), *names, *[""] * (most - len(order))]))
+    return lines(["count,first,second,third", *rows])
+
+
+def approvals_csv() -> str:
+    """Write crosses as a table of voters, books and ratings 1 or 0: everybody had the whole list."""
+    rows, reader = ["voter,item,rating"], 0
+    for count, crossed in CROSSES:
+        for _ in range(count):
+            reader += 1
+            rows += [f"reader {reader},{book},{int(code in crossed)}" for code, book in enumerate(BOOKS, 1)]
+    return lines(rows)
+
+
 def model_votes_csv() -> str:
     """Simulate judges who compare two models: Bradley-Terry with ties (Davidson)."""
     random, rows = Random(1), ["model_a,model_b,winner,judge"]
@@ -121,6 +184,21 @@ def model_votes_csv() -> str:
         winner = "model_a" if draw < wins else "tie" if draw < wins + ties else "model_b"
         rows.append(f"{a},{b},{winner},{judge}")
     return lines(rows)
+
+
+def league_csv() -> str:
+    """Simulate a league of nine seasons whose players rise and decline; one comes late, one leaves early."""
+    random, rows = Random(7), []
+    for season in SEASONS:
+        active = [name for name, (_, _, first, last) in PLAYERS.items() if first <= season <= last]
+        for _ in range(GAMES):
+            a, b = sorted(active, key=lambda _: random.random())[:2]
+            month, day = 2 + int(random.random() * 10), 1 + int(random.random() * 28)
+            passed = (season - SEASONS[0] + month / 12) / len(SEASONS)
+            of_a, of_b = ((1 - passed) * PLAYERS[one][0] + passed * PLAYERS[one][1] for one in (a, b))
+            a_wins = random.random() < 1 / (1 + math.exp(of_b - of_a))
+            rows.append(f"{season}-{month:02d}-{day:02d}," + (f"{a},{b}" if a_wins else f"{b},{a}"))
+    return lines(["date,winner,loser", *sorted(rows)])
 
 
 def search_files() -> dict[str, str]:
@@ -218,7 +296,10 @@ def files() -> dict[str, str]:
     return {
         "election.soc": election_soc(),
         "election.csv": election_csv(),
+        "council.csv": council_csv(),
+        "approvals.csv": approvals_csv(),
         "model-votes.csv": model_votes_csv(),
+        "league.csv": league_csv(),
         "ratings.csv": ratings_csv(),
         **search_files(),
         "hotels.csv": hotels_csv(),

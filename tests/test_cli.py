@@ -79,7 +79,17 @@ def test_json_has_the_promised_keys_for_every_method(run: Run, tmp_path: Path) -
         code, out, err = run("rank", ballots, "--method", method, "--json")
         assert code == 0, (method, err)
         data = json.loads(out)
-        assert list(data) == ["method", "params", "instances", "agents", "fit", "warnings", "seconds", "ran"]
+        assert list(data) == [
+            "method",
+            "params",
+            "instances",
+            "agents",
+            "fit",
+            "warnings",
+            "seconds",
+            "ran",
+            "coefficients",
+        ]
         assert list(data["instances"][0]["items"][0]) == ["item", "rank", "score", "low", "high"]
         assert sorted(item["item"] for item in data["instances"][0]["items"]) == ["a", "b", "c"]
 

@@ -66,7 +66,17 @@ def test_the_head_keeps_the_best_of_each_instance() -> None:
 
 def test_plain_data_has_the_same_keys_for_every_method() -> None:
     data = two_instances().to_dict()
-    assert list(data) == ["method", "params", "instances", "agents", "fit", "warnings", "seconds", "ran"]
+    assert list(data) == [
+        "method",
+        "params",
+        "instances",
+        "agents",
+        "fit",
+        "warnings",
+        "seconds",
+        "ran",
+        "coefficients",
+    ]
     assert data["instances"][0]["items"][0] == {"item": "a", "rank": 1, "score": 1.0, "low": None, "high": None}
 
 

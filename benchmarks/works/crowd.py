@@ -41,7 +41,9 @@ def ours(inputs: Inputs) -> Task:
     import concordant as cc
 
     def rank() -> Ranking:
-        ranking = cc.rank(cc.Preferences.from_ratings(inputs["worker"], inputs["item"], inputs["answer"]), "dawid-skene")
+        ranking = cc.rank(
+            cc.Preferences.from_ratings(inputs["worker"], inputs["item"], inputs["answer"]), "dawid-skene"
+        )
         _ = ranking.items
         return ranking
 
@@ -60,6 +62,4 @@ def is_alike(ours: Answer, theirs: Answer) -> bool:
     return bool((ours["category"] == theirs["category"]).mean() >= ALIKE)
 
 
-WORKS = (
-    Work("dawid-skene", "Dawid-Skene from lists of answers", SIZES, make, ours, {"crowdkit": 5}, is_alike),
-)
+WORKS = (Work("dawid-skene", "Dawid-Skene from lists of answers", SIZES, make, ours, {"crowdkit": 5}, is_alike),)

@@ -29,7 +29,6 @@ def labels_of(queries):
     return cc.Labels(*map(list, zip(*(row for row in known if row[0] in queries), strict=True)))
 
 
-
 learn_from, measured_on = [f"q{k}" for k in range(20)], [f"q{k}" for k in range(20, 40)]
 rest, labels = runs.select(instances=measured_on), labels_of(measured_on)
 systems = {name: cc.rank(rest, name) for name in ("rrf", "combmnz", "borda")}

@@ -80,6 +80,11 @@ _RULES: tuple[_Rule, ...] = (
     ("plackett-luce", "a model of choices: keeps to what was on offer", lambda f: f.form in ("choices", "top-k")),
     ("approval", "counts who approves of an item", lambda f: f.form == "approvals"),
     (
+        "pav",
+        "elects a committee (--seats) in which groups have their share",
+        lambda f: f.form == "approvals" and f.n_items <= FEW_ITEMS and f.n_instances == 1,
+    ),
+    (
         "kemeny",
         "the order with the fewest contradicted pairs: settles cycles",
         lambda f: "cyclic" in f.troubles and f.n_items <= FEW_ITEMS and f.n_instances == 1,
@@ -91,6 +96,11 @@ _RULES: tuple[_Rule, ...] = (
     ),
     ("copeland", "counts won duels and asks for no model", lambda f: f.form == "pairs"),
     ("schulze", "elects whoever wins every duel", lambda f: f.form == "rankings" and f.n_instances == 1),
+    (
+        "stv",
+        "elects several (--seats) in proportion; ballots may be short",
+        lambda f: f.form == "rankings" and not f.is_complete and f.n_items <= FEW_ITEMS and f.n_instances == 1,
+    ),
     ("mpm", "scores with uncertainty from ratings, at the cost of a sum", lambda f: f.form == "ratings"),
     ("mean-rating", "the mean rating, items with few of them drawn to the middle", lambda f: f.form == "ratings"),
     (

@@ -6,7 +6,7 @@ Text that already lies in Arrow memory is numbered there and never becomes Pytho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -24,6 +24,22 @@ T = TypeVar("T")
 def is_frame(given: object) -> bool:
     """Whether something has named columns, as DataFrames of all kinds do."""
     return hasattr(type(given), "columns") or hasattr(type(given), "column_names")
+
+
+def frame_of(columns: Mapping[str, Any], backend: str | None = None) -> Any:
+    """Return a DataFrame of these columns; ``backend`` is pandas, polars or pyarrow, else the first that is there."""
+    import importlib.util
+
+    import narwhals as nw
+
+    known = ("pandas", "polars", "pyarrow")
+    chosen = backend or next((name for name in known if importlib.util.find_spec(name)), None)
+    if chosen is None:
+        raise ConcordantError("No DataFrame library is installed: pip install pandas, polars or pyarrow.")
+    if chosen not in known:
+        raise InputError(f"backend={chosen!r} is not a choice: use one of {', '.join(known)}.")
+    frame: Any = nw.from_dict(columns, backend=chosen)  # type: ignore[arg-type]
+    return frame.to_native()
 
 
 def matrix_of_frame(frame: Any) -> tuple[Floats, list[Any] | None, list[str]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from concordant import kernels
+from concordant.coefficients import HEADER, Coefficient, rows_of
 from concordant.errors import ConcordantError, InputError
 from concordant.explaining import Explanation
 from concordant.histories import History
@@ -104,6 +105,10 @@ class Ranking:
     """Says why the ranking of one instance came out so, where the ballots behind it are still at hand."""
     past: Callable[[], History] | None = None
     """Finds how the scores moved over time, of methods that follow it."""
+    beside: Mapping[str, AnyArray] = field(default_factory=dict)
+    """Columns that stand beside the scores in every table, in slot order: the scores without covariates, …"""
+    worths: Callable[[], tuple[Coefficient, ...]] | None = None
+    """Finds what covariates of what was compared are worth, of methods that take them into account."""
 
     @classmethod
     def of_scores(
@@ -235,6 +240,13 @@ class Ranking:
             raise ConcordantError(f"{self.method} gives no {name!r} (it gives: {known}).")
         return self.details[name][self.order]
 
+    @cached_property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """What covariates of what was compared are worth, with errors; empty where none were taken into account."""
+        known = () if self.worths is None else self.worths()
+        mine = None if self.instances is None else set(self.instances)
+        return tuple(one for one in known if mine is None or one.instance in mine)
+
     @property
     def tiers(self) -> list[list[str]]:
         """The labels as tie groups, best first."""
@@ -268,7 +280,12 @@ class Ranking:
             score=self.score[span],
             instances=None if self.instances is None else Vocabulary([self.instances[q]]),
             uncertainty=_OfSome(self.uncertainty, span),
+            beside={name: values[span] for name, values in self.beside.items()},
+            past=None if self.past is None or self.instances is None else partial(self._past_of, self.instances[q]),
         )
+
+    def _past_of(self, instance: str) -> History:
+        return self.history[instance]
 
     def head(self, n: int) -> Ranking:
         """Keep only the ``n`` best of each instance."""
@@ -280,7 +297,13 @@ class Ranking:
             slot_item=self.slot_item[kept],
             score=self.score[kept],
             uncertainty=_OfSome(self.uncertainty, kept),
+            why=None if self.why is None else self._explain_whole,
+            beside={name: values[kept] for name, values in self.beside.items()},
         )
+
+    def _explain_whole(self, part: Ranking) -> Explanation:
+        """Say why the best of an instance came out so: its other candidates belong to the reasons."""
+        return (self if self.instances is None or part.instances is None else self[part.instances[0]]).explain()
 
     @property
     def instance(self) -> str | None:
@@ -302,34 +325,30 @@ class Ranking:
         for name, values in (("low", self.slot_low), ("high", self.slot_high)):
             if values is not None:
                 out[name] = values[order]
-        return out
+        return out | {name: values[order] for name, values in self.beside.items()}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a DataFrame, one row per instance and item; ``backend`` is pandas, polars or pyarrow."""
-        import importlib.util
+        from concordant.frames import frame_of
 
-        import narwhals as nw
-
-        known = ("pandas", "polars", "pyarrow")
-        chosen = backend or next((name for name in known if importlib.util.find_spec(name)), None)
-        if chosen is None:
-            raise ConcordantError("No DataFrame library is installed: pip install pandas, polars or pyarrow.")
-        if chosen not in known:
-            raise InputError(f"backend={chosen!r} is not a choice: use one of {', '.join(known)}.")
-        frame: Any = nw.from_dict(self.columns(), backend=chosen)  # type: ignore[arg-type]
-        return frame.to_native()
+        return frame_of(self.columns(), backend)
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain data, ready for JSON; the same keys for every method, absent parts None."""
+        """Return plain data, ready for JSON; the same keys for every method, absent parts None.
+
+        Columns beside the scores follow in every item.
+        """
         order, ranks = self.order, self.rank_in_order.tolist()
         labels = self.vocabulary.take(self.ranked_item)
         scores, low, high = (_listed(values, order) for values in (self.score, self.slot_low, self.slot_high))
+        beside = {name: values[order].tolist() for name, values in self.beside.items()}
         ptr = self.slot_ptr.tolist()
         instances = [
             {
                 "instance": None if self.instances is None else self.instances[q],
                 "items": [
                     {"item": labels[k], "rank": ranks[k], "score": scores[k], "low": low[k], "high": high[k]}
+                    | {name: values[k] for name, values in beside.items()}
                     for k in range(ptr[q], ptr[q + 1])
                 ],
             }
@@ -348,6 +367,7 @@ class Ranking:
             ],
             "seconds": self.seconds,
             "ran": self.ran or None,
+            "coefficients": [one.to_dict() for one in self.coefficients] or None,
         }
 
     def explain(self) -> Explanation:
@@ -362,11 +382,11 @@ class Ranking:
 
     @cached_property
     def history(self) -> History:
-        """How the scores moved over time, of methods that follow it (elo, trueskill, …), found when first asked for."""
+        """How the scores moved over time, of methods that follow it (elo, glicko2, …), found when first asked for."""
         if self.past is None:
             raise ConcordantError(
                 f"{self.method or 'This method'} gives one score for all time, so it has no history: use a method that "
-                "follows items over time, such as elo or trueskill."
+                "follows items over time, such as elo, glicko2 or trueskill."
             )
         return self.past()
 
@@ -382,6 +402,12 @@ class Ranking:
         from concordant.plots import plot_matrix
 
         return plot_matrix(self, prefs, path, top=top)
+
+    def plot_history(self, path: str | None = None, *, top: int = 10, items: Sequence[object] | None = None) -> Any:
+        """Draw how the scores of the best items moved over time, or of some, with their intervals."""
+        from concordant.plots import plot_history
+
+        return plot_history(self, path, top=top, items=items)
 
     def plot_agents(self, path: str | None = None, *, top: int = 40) -> Any:
         """Draw the weights the method gave to the agents."""
@@ -416,9 +442,11 @@ class Ranking:
     def _text(self, limit: int | None) -> str:
         n = len(self.items) if limit is None else min(limit, len(self.items))
         columns = self.written(n)
-        lines = align([list(columns), *zip(*columns.values(), strict=True)], right={0, 2, 3})
+        lines = align([list(columns), *zip(*columns.values(), strict=True)], right=set(range(len(columns))) - {1})
         if n < len(self.items):
             lines.append(f"… {len(self.items) - n:,} more")
+        if self.coefficients:
+            lines += ["", *align([HEADER, *rows_of(self.coefficients)], right=set(range(1, len(HEADER))))]
         if self.instances is not None:
             lines.insert(0, f"[{self.instances[0]}]")
         return "\n".join(lines + [f"warning: {notice}" for notice in self.warnings])
@@ -436,6 +464,9 @@ class Ranking:
             least, most = ([write(end) for end in ends] for ends in (low, high))
             left, right = (max(map(len, ends), default=0) for ends in (least, most))
             columns["interval"] = [f"{a:>{left}} … {b:>{right}}" for a, b in zip(least, most, strict=True)]
+        for name, values in self.beside.items():
+            shown = values[self.order][:n].tolist()
+            columns[name.replace("_", " ")] = list(map(number_format(shown), shown))
         return columns
 
     def _repr_html_(self) -> str:

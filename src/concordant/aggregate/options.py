@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concordant.models.contestants import TEAM_STRENGTHS
 from concordant.models.counts import COUNTS
 from concordant.params import param
 
@@ -26,6 +27,16 @@ def output(default: str = "permutation") -> str:
 def counts(default: str = "difference", doc: str = "how strongly a ballot prefers one item to another") -> str:
     """Declare how far a ballot puts one item before another (``levels`` has the formulas)."""
     return param(default, doc, choices=COUNTS)
+
+
+def style_control() -> bool:
+    """Declare whether covariates of what was compared are taken into account."""
+    return param(True, "take covariates of what was compared (the length of an answer) into account, if there are any")
+
+
+def team_strength() -> str:
+    """Declare what a team is worth."""
+    return param("sum", "the strength of a team: the sum or the mean of its members' scores", choices=TEAM_STRENGTHS)
 
 
 def level() -> float:

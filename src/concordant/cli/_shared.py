@@ -90,6 +90,13 @@ class Output(NamedTuple):
         else:
             self.write(to_csv(columns()) if self.format == "csv" else text())
 
+    def check_explained(self, explain: bool) -> None:
+        """Refuse an explanation as comma-separated values."""
+        from concordant.errors import InputError
+
+        if explain and self.format == "csv":
+            raise InputError("An explanation is no table: use --explain with text or with --json, not with --csv.")
+
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "") -> str:
         """Return a table as it should look where it goes."""
         return table(header, rows, right, title, self.path)

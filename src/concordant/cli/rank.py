@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import islice, zip_longest
 from typing import Any
 
 import click
 
 from concordant.cli import _shared as shared
 from concordant.cli._default_options import DefaultCommand, method_and_params
+from concordant.cli._history import OverTime, history_options
 
 EPILOG = """\b
 Examples:
@@ -24,7 +26,10 @@ Examples:
   concordant rank ratings.csv --agent user --item film --rating stars --top 10
   concordant rank ratings.csv --method mean-rating --min-ballots 5
   concordant rank matches.csv --by low --top 10
+  concordant rank ballots.csv --method schulze --explain
   concordant rank votes.csv --plot scores.svg --plot-matrix wins.png
+  concordant rank games.csv --time date --method glicko2 --history ratings.csv --plot-history ratings.svg
+  concordant rank games.csv --time date --method elo --best-of year --peaks
   concordant rank ballots.csv --method borda --missing ignore --json
   cat votes.csv | concordant rank - --csv > ranking.csv
   concordant rank votes/*.parquet --memory-limit 2GB --workers 2
@@ -33,6 +38,7 @@ Examples:
 The options of a method appear with:  concordant rank --method NAME --help
 """
 
+EXPLAINED = 5  # instances that --explain speaks of
 MANY = 50_000  # entries of all ballots from which a method is watched on a terminal
 
 
@@ -53,9 +59,12 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
     default="score",
     help="Sort by the score, or by the low or high end of its interval.",
 )
+@click.option("--explain", is_flag=True, help="Say why the first ones are first, with the numbers behind.")
+@click.option("--explain-picture", metavar="FILE", help="Draw why, as svg (of methods that have a picture of it).")
 @click.option("--plot", metavar="FILE", help="Draw scores and intervals (svg, png or pdf).")
 @click.option("--plot-matrix", metavar="FILE", help="Draw how often each item beats each other one.")
 @click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents (mpm --adherence).")
+@history_options
 @click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
 @shared.output_options("json", "csv", "output")
 @shared.reading_options("preferences")
@@ -65,6 +74,8 @@ def command(
     top: int | None,
     min_ballots: float | None,
     by: str,
+    explain: bool,
+    explain_picture: str | None,
     seed: int | None,
     output: shared.Output,
     **options: Any,
@@ -79,7 +90,10 @@ def command(
     from concordant import registry
     from concordant.io import asks_for_counts, gather_files
 
+    output.check_explained(explain)
     pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
+    over_time = OverTime.taken(options)
+    over_time.check(output)
     params = shared.taken_params(options)
     reading = shared.taken_reading(options)
     made = None
@@ -89,6 +103,8 @@ def command(
     path = file[0] if len(file) == 1 else file
     with _counting(asks_for_counts(path, reading)) as watch:
         gathered = gather_files(path, reading, made, watch)
+    if explain or explain_picture is not None:
+        gathered = gathered.whole()
     choice, prefs = gathered.choice, gathered.prefs
     if made is None:
         name, params = method_and_params(command, choice.method, None, params, seed)
@@ -97,14 +113,24 @@ def command(
         ranking = gathered.rank(made, min_ballots).by(by)
     if pictures["plot_matrix"] and prefs is None:
         prefs = shared.read_preferences(file, {f"read_{name}": value for name, value in reading.items()})
+    if explain_picture is not None:
+        _draw_explanation(ranking, explain_picture)
     _draw(ranking, prefs if min_ballots is None or prefs is None else prefs.min_ballots(min_ballots), pictures)
+    over = over_time.tell(ranking, top)
     if top is not None:
         ranking = ranking.head(top)
     if output.format == "text":
         chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
         ran = [ranking.ran] if ranking.ran else []
-        shared.tell([*gathered.notes, *ran, *chosen, *_learnt(ranking)], "note: ")
-    output.show(data=ranking.to_dict, columns=ranking.columns, text=lambda: _text(ranking, output))
+        shared.tell([*gathered.notes, *ran, *chosen, *_learnt(ranking), *over.notes], "note: ")
+    told = [one.explain() for one in islice(ranking, EXPLAINED)] if explain else []
+    output.show(
+        data=lambda: _data(ranking, told if explain else None) | over.to_dict(),
+        columns=ranking.columns,
+        text=lambda: "\n\n".join([_text(ranking, told, output), *over.texts(output)]),
+    )
+    if explain and len(ranking) > EXPLAINED:
+        shared.tell([f"explained the first {EXPLAINED} of {len(ranking):,} instances"], "note: ")
     if output.format != "json":
         shared.tell(ranking.warnings, "warning: ")
 
@@ -166,12 +192,43 @@ def _draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
             getattr(ranking, kind)(*((prefs, path) if kind == "plot_matrix" else (path,)))
 
 
-def _text(ranking: Any, output: shared.Output) -> str:
-    """Return a table per instance, and the verdict."""
+def _draw_explanation(ranking: Any, path: str) -> None:
+    """Write the picture of why, of the only instance."""
+    from concordant.errors import InputError
+
+    if len(ranking) > 1:
+        raise InputError(
+            f"The picture of an explanation is of one instance, and there are {len(ranking):,}: leave out the others."
+        )
+    draw = ranking.explain().draw
+    if draw is None:
+        raise InputError(
+            f"{ranking.method} has no picture of its explanation: --explain says it in words, --plot draws the scores, "
+            "--plot-matrix who beats whom."
+        )
+    shared.write_text(draw(), path)
+
+
+def _data(ranking: Any, told: list[Any] | None) -> dict[str, Any]:
+    """Return plain data; with explanations, one by instance (null for those beyond the first few)."""
+    data: dict[str, Any] = ranking.to_dict()
+    for instance, why in zip_longest(data["instances"], told or []) if told is not None else ():
+        instance["explanation"] = None if why is None else why.to_dict()["reasons"]
+    return data
+
+
+def _text(ranking: Any, told: list[Any], output: shared.Output) -> str:
+    """Return a table per instance, what covariates are worth, the explanation if asked for, and the verdict."""
+    from concordant.coefficients import HEADER, rows_of
+
     drawn = []
-    for part in ranking:
+    for part, why in zip_longest(ranking, told):
         columns = part.written(len(part.items))
         title = ranking.method if part.instances is None else f"{ranking.method}, {part.instance}"
         rows = list(zip(*columns.values(), strict=True))
-        drawn.append(output.table(list(columns), rows, {0, 2, 3}, title))
+        drawn.append(output.table(list(columns), rows, set(range(len(columns))) - {1}, title))
+        if part.coefficients:
+            worth = rows_of(part.coefficients)
+            drawn.append(output.table(HEADER, worth, set(range(1, len(HEADER))), "what covariates are worth"))
+        drawn += [] if why is None else [why.to_text()]
     return "\n\n".join([*drawn, *([ranking.verdict] if ranking.verdict else [])])

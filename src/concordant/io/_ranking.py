@@ -42,14 +42,20 @@ class Gathered:
     sums: tuple[Tally, Statistic, str] | None = None
     choice: api.Default = field(default=api.DEFAULTS[-1])
 
+    def whole(self) -> Gathered:
+        """Return the same with all ballots at hand, read again where only their sums were kept."""
+        if self.sums is None:
+            return self
+        prefs = _read_whole(_many.expand(self.path), self.reading)
+        return replace(self, sums=None, prefs=prefs, counted="", notes=prefs.notes)
+
     def rank(self, method: Method, min_ballots: float | None = None) -> Ranking:
         """Rank by a method, on the workers where there are any."""
         if self.sums is not None:
             tally, statistic, form = self.sums
             if statistic_for(method) is statistic and min_ballots is None:
                 return replace(rank_sums(method, tally, form), ran=self.counted)
-            prefs = _read_whole(_many.expand(self.path), self.reading)
-            return replace(self, sums=None, prefs=prefs, counted="").rank(method, min_ballots)
+            return self.whole().rank(method, min_ballots)
         assert self.prefs is not None
         prefs = self.prefs if min_ballots is None else self.prefs.min_ballots(min_ballots)
         limit = self.reading.get("memory_limit")

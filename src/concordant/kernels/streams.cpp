@@ -1,7 +1,8 @@
 // Streams: ratings that follow the games one after the other (Elo, TrueSkill).
 //
 // The order of events is the order of ballots, so instances and ballots are walked in input order. A ballot of weight
-// 2.5 is played three times, the last one counting half.
+// 2.5 is played three times, the last one counting half. Asked for a trail, they also return what every entry stood at
+// after its ballot, NaN where nothing was played.
 #include "ballots.hpp"
 
 #include <algorithm>
@@ -15,11 +16,13 @@ inline bool is_unsaid(const Ballots &g, size_t ballot, int64_t i, int64_t j) {
     return g.is_open[ballot] && g.tier[i] == g.tier[j] && g.tier[i] == g.tier[g.indptr[ballot + 1] - 1];
 }
 
+inline size_t entries(const Ballots &g) { return static_cast<size_t>(g.indptr[g.n]); }
+
 // Elo: every pair of a ballot is a game, all with the ratings before the ballot, the stake shared over the opponents.
 nb::tuple elo_stream(BallotArrays ballots, In<double> order, double start, double stake, double scale,
-                     double advantage) {
+                     double advantage, bool has_trail) {
     Ballots g(ballots);
-    Buffer<double> rating(g.slots, start), games(g.slots, 0.0);
+    Buffer<double> rating(g.slots, start), games(g.slots, 0.0), trail(has_trail ? entries(g) : 0, std::nan(""));
     double surprise = 0;
     {
         nb::gil_scoped_release unlocked;
@@ -50,10 +53,12 @@ nb::tuple elo_stream(BallotArrays ballots, In<double> order, double start, doubl
                     rating[g.slot[from + static_cast<int64_t>(k)]] += change[k];
                     games[g.slot[from + static_cast<int64_t>(k)]] += part;
                 }
+                if (has_trail)
+                    for (int64_t i = from; i < to; ++i) trail[i] = rating[g.slot[i]];
             }
         }
     }
-    return nb::make_tuple(rating.give(), games.give(), -surprise);
+    return nb::make_tuple(rating.give(), games.give(), -surprise, trail.give());
 }
 
 inline double density(double x) { return 0.39894228040143267794 * std::exp(-0.5 * x * x); }
@@ -204,9 +209,11 @@ void lay_out_pairs(Skill &game, bool is_open) {
 
 // `team` is the number of every entry's side inside its ballot, in order of appearance; empty where items stand alone.
 nb::tuple trueskill_stream(BallotArrays ballots, In<int32_t> team, double mean, double sigma, double beta, double drift,
-                           double margin, bool all_pairs) {
+                           double margin, bool all_pairs, bool has_trail) {
     Ballots g(ballots);
     Buffer<double> mu(g.slots, mean), sd(g.slots, sigma);
+    size_t kept = has_trail ? entries(g) : 0;
+    Buffer<double> trail(kept, std::nan("")), trail_sd(kept, std::nan(""));
     {
         nb::gil_scoped_release unlocked;
         Skill skill;
@@ -284,17 +291,22 @@ nb::tuple trueskill_stream(BallotArrays ballots, In<int32_t> team, double mean, 
                     mu[slot] = (mu[slot] * own + shown * seen) / (own + seen);
                     sd[slot] = std::sqrt(1 / (own + seen));
                 }
+                if (has_trail)
+                    for (int64_t i = from; i < g.indptr[b + 1]; ++i) {
+                        trail[i] = mu[g.slot[i]];
+                        trail_sd[i] = sd[g.slot[i]];
+                    }
             }
         }
     }
-    return nb::make_tuple(mu.give(), sd.give());
+    return nb::make_tuple(mu.give(), sd.give(), trail.give(), trail_sd.give());
 }
 
 } // namespace
 
 void bind_streams(nb::module_ &m) {
     m.def("elo_stream", &elo_stream, "ballots"_a.noconvert(), "order"_a.noconvert(), "start"_a, "stake"_a, "scale"_a,
-          "advantage"_a);
+          "advantage"_a, "has_trail"_a);
     m.def("trueskill_stream", &trueskill_stream, "ballots"_a.noconvert(), "team"_a.noconvert(), "mean"_a, "sigma"_a,
-          "beta"_a, "drift"_a, "margin"_a, "all_pairs"_a);
+          "beta"_a, "drift"_a, "margin"_a, "all_pairs"_a, "has_trail"_a);
 }

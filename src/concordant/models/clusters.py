@@ -22,10 +22,12 @@ import numpy as np
 from concordant import kernels, views
 from concordant.gather import sum_by
 from concordant.models.completed import with_missing
+from concordant.models.contestants import Design
 from concordant.models.duels import Counting, trusted
 from concordant.models.likelihoods import ObservedDuels
 from concordant.models.solve import Fit
 from concordant.preferences import Preferences
+from concordant.segments import pointer
 from concordant.types import Floats, Int64s
 
 TYPICAL = 10.0  # voters that the dependence of rankings is worth beside that of the data
@@ -38,7 +40,10 @@ N_DRAWS = 256
 class Voters:
     """Who said what: ballots, or those of an agent gathered, ready to give the gradient of each at a fit."""
 
-    def __init__(self, prefs: Preferences, counting: Counting, by_agent: bool = False) -> None:
+    def __init__(
+        self, prefs: Preferences, counting: Counting, by_agent: bool = False, design: Design | None = None
+    ) -> None:
+        self.design = design
         prefs = trusted(prefs, counting.trust) if counting.trust is not None else prefs
         self.prefs, self.counting = prefs, counting = with_missing(prefs, counting.missing), counting
         instance = prefs.instance_of_ballot.astype(np.int64)
@@ -64,9 +69,7 @@ class Voters:
     def gradients(self, parts: list[Fit]) -> Gradients:
         """Return the gradient of every voter at a fit."""
         prefs, n = self.prefs, len(self.weight)
-        score, advantage, tie = np.zeros(prefs.n_slots), np.zeros(prefs.n_instances), np.zeros(prefs.n_instances)
-        for part in parts:
-            score[part.slots], advantage[part.instances], tie[part.instances] = part.score, part.advantage, part.tie
+        score, advantage, tie = strengths_at(parts, self.design)
         slot, size = np.ascontiguousarray(prefs.entry_slot, np.int64), np.diff(prefs.indptr)
         slope, extra = kernels.ballot_slopes(
             views.ballots(prefs),
@@ -80,14 +83,31 @@ class Voters:
         # A voter with several ballots of different weights: weights enter the sum, the square is taken of the whole.
         weight = prefs.weight / np.sqrt(np.maximum(self.weight[self.unit], 1e-300))
         extra = np.stack([sum_by(self.row[self.unit], column * weight, n) for column in extra.T], 1)
-        times = sum_by(slot, np.repeat(np.maximum(self.weight, 1.0)[self.unit], size), prefs.n_slots)
         row, value = np.repeat(self.row[self.unit], size), slope * np.repeat(weight, size)
-        entries = sum_by(prefs.instance_of_ballot, size.astype(np.float64), prefs.n_instances)
-        entry_ptr = np.concatenate([[0], np.cumsum(entries)]).astype(np.int64)
+        voters, n_slots = np.repeat(np.maximum(self.weight, 1.0)[self.unit], size), prefs.n_slots
+        instance = np.repeat(prefs.instance_of_ballot, size)
+        if (design := self.design) is not None:
+            on_x = [sum_by(row, value * column[slot], n) for column in design.x.T]
+            extra, n_slots = np.column_stack([extra, *on_x]), design.n_slots
+            slot, entry, share = design.members(slot)
+            row, value, voters, instance = row[entry], value[entry] * share, voters[entry], instance[entry]
+        times = sum_by(slot, voters, n_slots)
+        entry_ptr = pointer(np.bincount(instance, minlength=prefs.n_instances))
         if prefs.n_instances > 1:
-            order = np.argsort(np.repeat(prefs.instance_of_ballot, size), kind="stable")
+            order = np.argsort(instance, kind="stable")
             row, slot, value = row[order], slot[order], value[order]
         return Gradients(row, slot, value, extra, times, self.row_ptr, entry_ptr)
+
+
+def strengths_at(parts: list[Fit], design: Design | None) -> tuple[Floats, Floats, Floats]:
+    """Return the strength of every contestant at a fit, an item where there is no design; advantages; ties."""
+    n = sum(len(part.instances) for part in parts)
+    score, advantage, tie = np.zeros(sum(len(part.slots) for part in parts)), np.zeros(n), np.zeros(n)
+    coefficient = np.zeros((n, 0 if design is None else design.n_coefficients))
+    for part in parts:
+        score[part.slots], advantage[part.instances], tie[part.instances] = part.score, part.advantage, part.tie
+        coefficient[part.instances] = part.coefficient
+    return score if design is None else design.strengths(score, coefficient), advantage, tie
 
 
 @dataclass(frozen=True)
@@ -145,7 +165,8 @@ class Scatter:
         at = self.part.objective(q)
         side, corner = at.likelihood.border(is_exact=True)
         columns = [int(name == "tie") for name in at.likelihood.extras()]
-        return side, corner + at.prior.extra[0, 0] * np.eye(len(corner)), columns
+        columns += [2 + k for k in range(at.likelihood.n_coefficients)]
+        return side, corner + at.prior.among_others(len(corner)), columns
 
     def traces(self) -> tuple[float, float]:
         """Return the traces of J A and of what it would be for independent pairs, over all instances."""
@@ -162,7 +183,11 @@ class Scatter:
 
     def clustered(self, factor: float, rng: np.random.Generator) -> Fit:
         """Return the part with clustered covariances; ``factor`` is the dependence."""
-        part = replace(self.part, extra_variance=factor * self.part.extra_variance)
+        part = replace(
+            self.part,
+            extra_variance=factor * self.part.extra_variance,
+            coefficient_covariance=factor * self.part.coefficient_covariance,
+        )
         if not self.spans:
             return part
         if part.covariance is None or (len(part.instances) == 1 and len(part.score) > LARGEST_BLOCK):
@@ -216,5 +241,5 @@ def clustered(parts: list[Fit], voters: Voters, seed: int | None) -> list[Fit]:
 
 
 def _duels(part: Fit) -> ObservedDuels:
-    assert isinstance(part.observed, ObservedDuels)
-    return part.observed
+    assert isinstance(part.observed.plain, ObservedDuels)
+    return part.observed.plain

@@ -73,7 +73,8 @@ def ways_of(observed: Observed, prior: Prior, with_log_det: bool) -> Ways:
     """Return the cheapest ways to fit every instance, to find the log-determinant there, and its errors."""
     cost = costs_of(observed)
     log_det = np.minimum(cost.factor, cost.lanczos) if with_log_det else 0.0
-    batch = np.full_like(cost.batch, np.inf) if prior.basis is not None else cost.batch
+    is_alone = prior.basis is not None or not observed.in_batches
+    batch = np.full_like(cost.batch, np.inf) if is_alone else cost.batch
     fit = np.argmin(np.stack([batch, cost.matrix + log_det, cost.products + log_det]), axis=0)
     others = (np.where(a <= b, 1, 2) for a, b in ((cost.factor, cost.lanczos), (cost.inverse, cost.draws)))
     return Ways(fit, *(np.where(fit == 0, 0, other) for other in others))

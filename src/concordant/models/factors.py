@@ -55,3 +55,13 @@ def _inverse_of_lower(lower: Floats) -> Floats:
 def log_determinant(factor: Floats) -> float:
     """Return the logarithm of the determinant of the factorised matrix."""
     return 2 * float(np.log(np.diag(factor)).sum())
+
+
+def quadrature(alpha: Floats, beta: Floats) -> float:
+    """Return the mean logarithm of the eigenvalues, from the coefficients of Lanczos steps, a column per start."""
+    total = 0.0
+    for a, b in zip(alpha.T, beta.T, strict=True):
+        steps = int(np.argmax(b < 1e-10)) + 1 if (b < 1e-10).any() else len(a)
+        nodes, vectors = np.linalg.eigh(np.diag(a[:steps]) + np.diag(b[: steps - 1], 1) + np.diag(b[: steps - 1], -1))
+        total += float(vectors[0] ** 2 @ np.log(np.maximum(nodes, 1e-300)))
+    return total / len(alpha.T)

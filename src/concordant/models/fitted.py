@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -20,8 +20,10 @@ from concordant.gather import segment_index
 from concordant.kernels import links
 from concordant.models.counts import agent_of_ballot, count
 from concordant.models.duels import Counting, Duels
+from concordant.models.effects import Effects
 from concordant.models.stages import Staging, worths
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
 from concordant.subsets import parts_of_subset
 from concordant.types import AnyArray, Floats, Int64s
 from concordant.vocabulary import Vocabulary
@@ -46,6 +48,10 @@ class FittedModel:
     slot_item: AnyArray
     score: Floats
     errors: HasCovariance | None = field(default=None, kw_only=True)
+    coefficients: Mapping[str, float] = field(default_factory=dict, kw_only=True)
+    """What a unit of each covariate is worth, of the items or of what was compared."""
+    effects: Effects | None = field(default=None, kw_only=True)
+    """Of teams, and of covariates of what was compared."""
 
     @classmethod
     def of(cls, prefs: Preferences, score: Floats, /, **more: Any) -> Self:
@@ -65,7 +71,33 @@ class FittedModel:
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
         """Draw n ballots over some slots: rows of slots, and the tier of each."""
 
+    def moved_to(self, prefs: Preferences, score: Floats, instance: Int64s) -> Self:
+        """Return the same model with other candidates and their scores; ``instance`` is that here of each there."""
+        return replace(
+            self,
+            items=prefs.items,
+            instances=prefs.instances,
+            slot_ptr=prefs.slot_ptr,
+            slot_item=prefs.slot_item,
+            score=score,
+            effects=None,
+            errors=None,
+        )
+
     # ---- questions ----
+    @property
+    def coefficient_errors(self) -> dict[str, float]:
+        """The standard errors of the coefficients of what was compared, of a single instance."""
+        known = () if self.effects is None or not self.effects.values else self.effects.known
+        return {one.name: one.stderr for one in known if one.stderr is not None}
+
+    @property
+    def uncorrected(self) -> Ranking:
+        """The ranking by the same method without covariates of what was compared."""
+        if self.effects is None or self.effects.uncorrected is None:
+            raise InputError("Nothing was corrected: these preferences have no covariates, or style_control is off.")
+        return self.effects.uncorrected
+
     def p_beats(self, a: object, b: object, instance: object = None) -> float:
         """Return the chance that ``a`` beats ``b``."""
         return float(self.chances(*self._pair(a, b, instance))[0][0])
@@ -199,6 +231,9 @@ class ComparisonModel(FittedModel):
 
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+        if self.effects is not None:
+            model, over = self.effects.lifted(self, prefs)
+            return model.log_likelihood(over)
         duels = self.counting.duels(prefs)
         slot = self.slots_of(prefs)
         first, second = slot[duels.first], slot[duels.second]
@@ -239,7 +274,11 @@ class PairModel(ComparisonModel):
     """Of the item shown first, by instance."""
     tie: Floats
     """The tie parameter, by instance."""
-    coefficients: Mapping[str, float] = field(default_factory=dict)
+
+    def moved_to(self, prefs: Preferences, score: Floats, instance: Int64s) -> Self:
+        """Return the same model with other candidates and their scores; ``instance`` is that here of each there."""
+        moved = super().moved_to(prefs, score, instance)
+        return replace(moved, advantage=self.advantage[instance], tie=self.tie[instance])
 
     @property
     def has_ties(self) -> bool:
@@ -294,6 +333,9 @@ class StageModel(FittedModel):
 
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+        if self.effects is not None:
+            model, over = self.effects.lifted(self, prefs)
+            return model.log_likelihood(over)
         prefs, slot = self.known_part(prefs)
         stages, score = self.staging.stages(prefs), self.score[slot]
         top = np.full(prefs.n_instances, -np.inf)

@@ -40,6 +40,13 @@ class Observed(ABC):
 
     gamma_kind: ClassVar[str]
     """How the constant of a Gamma prior on worths is taken (see ``evidence.log_constant``)."""
+    in_batches: ClassVar[bool] = True
+    """Whether many small instances can be fitted in one kernel call."""
+
+    @property
+    def plain(self) -> Observed:
+        """The observations themselves, where these are a function of something behind them."""
+        return self
 
     @property
     @abstractmethod
@@ -212,6 +219,8 @@ class LargeLikelihood(newton.Likelihood, Protocol):
     """A likelihood of one instance that can also do without a matrix."""
 
     probes: tuple[int, int]
+    n_coefficients: int
+    """How many parameters at the end are coefficients of covariates."""
 
     def diagonal(self) -> Floats:
         """Return the diagonal of minus the second derivatives in the scores."""
@@ -228,6 +237,8 @@ class LargeLikelihood(newton.Likelihood, Protocol):
 
 class DuelLikelihood:
     """The likelihood of the duels of one instance under one of the links."""
+
+    n_coefficients = 0
 
     def __init__(self, observed: ObservedDuels) -> None:
         duels, link = observed.duels, observed.link
@@ -341,6 +352,8 @@ class DuelLikelihood:
 
 class StageLikelihood:
     """The likelihood of the stages of one instance."""
+
+    n_coefficients = 0
 
     def __init__(self, stages: Stages) -> None:
         self.stages, self.probes = stages, ObservedStages(stages).probes

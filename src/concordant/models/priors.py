@@ -28,6 +28,7 @@ class Prior:
     """The prior of many instances: its strength on scores and on the other parameters, by instance, and its kind.
 
     ``basis`` (orthonormal columns per slot) spans what covariates explain: no penalty there, or but a ``shrink`` of it.
+    ``on_coefficients`` is the precision of the coefficients of what was shown, in standard units.
     """
 
     ridge: Floats
@@ -35,6 +36,7 @@ class Prior:
     is_gamma: bool = False
     basis: Floats | None = None
     shrink: Floats | None = None
+    on_coefficients: float = 0.0
 
     @property
     def belief(self) -> Belief:
@@ -46,9 +48,9 @@ class Prior:
         basis = None if self.basis is None else self.basis[slots]
         return replace(self, ridge=self.ridge[instances], ridge_extra=self.ridge_extra[instances], basis=basis)
 
-    def alone(self, m: int) -> LargePrior:
-        """Return the prior of the only instance, with products."""
-        return LargePrior(self, m)
+    def alone(self, m: int, n_extra: int = 1, n_coefficients: int = 0) -> LargePrior:
+        """Return the prior of the only instance, with products; of so many other parameters, the coefficients last."""
+        return LargePrior(self, m, n_extra, n_coefficients)
 
     def pull(self, score: Floats, slot_ptr: Int64s) -> Floats:
         """Return the prior's curvature on its diagonal, by slot."""
@@ -79,9 +81,12 @@ def relative(score: Floats, owner: Int64s, size: Int64s) -> Floats:
 class LargePrior(newton.Prior):
     """The prior of one instance: also products with its second derivatives, and covariates."""
 
-    def __init__(self, prior: Prior, m: int) -> None:
+    def __init__(self, prior: Prior, m: int, n_extra: int = 1, n_coefficients: int = 0) -> None:
         super().__init__(prior.belief, m)
         self.whole = prior
+        if n_coefficients:
+            self.extra = np.repeat(self.extra, n_extra, axis=1)
+            self.extra[:, -n_coefficients:] = prior.on_coefficients
         self.basis, self.shrink = prior.basis, prior.shrink
 
     def value(self, point: Floats) -> Floats:
@@ -103,6 +108,10 @@ class LargePrior(newton.Prior):
         super().add_hessian(point, hessian)
         if self.basis is not None and self.shrink is not None:
             hessian[0, : self.m, : self.m] -= self.strength[0] * (self.basis * self.shrink) @ self.basis.T
+
+    def among_others(self, n: int) -> Floats:
+        """Return minus its second derivatives among the other parameters, of which there are n."""
+        return np.diag(np.broadcast_to(self.extra[0], n))
 
     def product(self, point: Floats, x: Floats) -> Floats:
         """Return minus its second derivatives in the scores times columns."""

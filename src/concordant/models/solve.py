@@ -24,7 +24,8 @@ from concordant.errors import InputError
 from concordant.kernels.bundles import Begin
 from concordant.kernels.newton import Objective, Summit, climb
 from concordant.models.costs import N_DRAWS, WAYS, same_way, ways_of
-from concordant.models.factors import factor_of, inverted, log_determinant, solved
+from concordant.models.designs import DesignLikelihood, draws_noise
+from concordant.models.factors import factor_of, inverted, log_determinant, quadrature, solved
 from concordant.models.likelihoods import DuelLikelihood, LargeLikelihood, Observed
 from concordant.models.priors import LargePrior, Prior
 from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
@@ -63,6 +64,9 @@ class Fit:
     covariance: Floats | None = None
     variance: Floats = field(default_factory=lambda: np.empty(0))
     extra_variance: Floats = field(default_factory=lambda: np.zeros((1, 2)))
+    coefficient: Floats = field(default_factory=lambda: np.zeros((1, 0)))
+    """Of covariates, in standard units: a row for the only instance."""
+    coefficient_covariance: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     draws: Floats | None = None
     ends: tuple[Floats, Floats] | None = None
     """Ends of the score intervals, where they were resampled."""
@@ -106,6 +110,7 @@ class Fit:
         point[0, : likelihood.m] = self.score[span]
         for name, place in likelihood.extras().items():
             point[0, place] = getattr(self, name)[q]
+        point[0, likelihood.size - likelihood.n_coefficients :] = self.coefficient[0]
         found.evaluate(point)
         return found
 
@@ -147,7 +152,8 @@ def fit(
             fits.append(Fit(instances, slots, own, here, "batch", **{**batch._asdict(), "covariance": None}))
             continue
         objective = LARGE[climbing].of(own, here)
-        found = climb(objective, _begin(objective, from_here), small_step)
+        coefficient = next((one.coefficient for one in start or () if one.instances[0] == instances[0]), None)
+        found = climb(objective, _begin(objective, from_here, coefficient), small_step)
         if with_log_det and for_log_det != climbing:
             objective = LARGE[for_log_det].of(own, here)
             objective.evaluate(found.point)
@@ -169,7 +175,7 @@ def one_step(observed: Observed, prior: Prior, start: Sequence[Fit]) -> list[Fit
     if way == "batch":
         return None
     objective = LARGE[way].of(observed, prior)
-    point = _begin(objective, start[0].begin)
+    point = _begin(objective, start[0].begin, start[0].coefficient)
     here, gradient = objective.evaluate(point), objective.gradient()
     step, is_exact = objective.step(gradient)
     if not is_exact.all() or np.abs(step).max() >= ROUGH_STEP:
@@ -211,7 +217,7 @@ def with_errors(fitted: Fit) -> Fit:
     return fitted.objective(0).with_errors(fitted)
 
 
-def _begin(objective: Large, begin: Begin) -> Floats:
+def _begin(objective: Large, begin: Begin, coefficient: Floats | None) -> Floats:
     """Return where to begin: at an earlier fit or, of very many observations, where one of some of them ends."""
     likelihood = objective.likelihood
     if len(begin.start):
@@ -219,6 +225,8 @@ def _begin(objective: Large, begin: Begin) -> Floats:
         point[0, : likelihood.m] = begin.start
         for name, place in likelihood.extras().items():
             point[0, place] = getattr(begin, f"start_{name}")[0]
+        if coefficient is not None:
+            point[0, likelihood.size - likelihood.n_coefficients :] = coefficient[0]
         return point
     some = likelihood.sample()
     if some is None:
@@ -243,7 +251,7 @@ class Large(Objective):
     def of(cls, observed: Observed, prior: Prior) -> Self:
         """Return the objective of the only instance."""
         likelihood = observed.alone()
-        return cls(likelihood, prior.alone(likelihood.m))
+        return cls(likelihood, prior.alone(likelihood.m, observed.n_extra, likelihood.n_coefficients))
 
     def fitted(self, found: Summit, what: tuple[Int64s, Int64s, Observed, Prior, str], log_det: float) -> Fit:
         """Return the fit that ended here; ``what`` are its first fields."""
@@ -267,6 +275,7 @@ class Large(Objective):
             slack=found.slack,
             iterations=found.iterations,
             is_definite=self.is_exact,
+            coefficient=found.point[:, self.likelihood.size - self.likelihood.n_coefficients :],
         )
 
     def log_det(self) -> float:
@@ -279,6 +288,16 @@ class Large(Objective):
 
     def with_errors(self, fitted: Fit) -> Fit:
         """Return the fit with what is known of its covariance."""
+        raise NotImplementedError
+
+    def among_others(self) -> Floats:
+        """Return the covariance of the parameters other than scores: extras, then coefficients."""
+        unit = np.zeros((self.likelihood.size, self.likelihood.size - self.m))
+        unit[self.m :] = np.eye(unit.shape[1])
+        return self.inverse(unit)[self.m :] if unit.shape[1] else unit[:0]
+
+    def inverse(self, columns: Floats) -> Floats:
+        """Return the inverse of minus the second derivatives times columns, to many digits."""
         raise NotImplementedError
 
     def _filled(self, columns: Floats) -> Floats:
@@ -309,6 +328,10 @@ class Matrix(Large):
                 return self.factor
         raise InputError("These comparisons cannot be fitted: give the model a prior, or a larger one.")
 
+    def inverse(self, columns: Floats) -> Floats:
+        """Return the inverse of minus the second derivatives times columns."""
+        return solved(self._factored(), columns)
+
     def log_det(self) -> float:
         """Return the log-determinant, of the last step's factor: that of the optimum up to the step's length."""
         if self.factor is None or not self.is_exact.all():
@@ -328,12 +351,18 @@ class Matrix(Large):
         extra = np.zeros((1, 2))
         for name, place in self.likelihood.extras().items():
             extra[0, int(name == "tie")] = whole[place, place]
+        last = n - self.likelihood.n_coefficients
         own = whole[:m, :m] if n > m else whole
         own -= 1 / (m * self.along[0])
         covariance = np.ascontiguousarray(own).reshape(-1)
         variance = np.maximum(covariance[:: m + 1], 0.0)
         return replace(
-            fitted, covariance=covariance, variance=variance, extra_variance=extra, is_definite=self.is_exact
+            fitted,
+            covariance=covariance,
+            variance=variance,
+            extra_variance=extra,
+            coefficient_covariance=whole[last:, last:],
+            is_definite=self.is_exact,
         )
 
 
@@ -354,7 +383,7 @@ class Products(Large):
 
     def _prepare(self, is_exact: bool) -> None:
         self.side, self.corner = self.likelihood.border(is_exact)
-        self.corner = self.corner + self.prior.extra[0, 0] * np.eye(len(self.corner))
+        self.corner = self.corner + self.prior.among_others(len(self.corner))
         own = self.likelihood.diagonal() + self.prior.diagonal(self.point)
         self._diagonal = np.concatenate([own, np.diag(self.corner)])
         self.level = float(own.mean())
@@ -405,6 +434,11 @@ class Products(Large):
             p = z + rz / np.maximum(before, 1e-300) * p
         return x
 
+    def inverse(self, columns: Floats) -> Floats:
+        """Return the inverse of minus the second derivatives times columns, to many digits."""
+        self._prepare(is_exact=True)
+        return self.solve(columns, 1e-8)
+
     def log_det(self) -> float:
         """Estimate the log-determinant.
 
@@ -437,29 +471,29 @@ class Products(Large):
 
     def with_errors(self, fitted: Fit) -> Fit:
         """Return the fit with estimated variances, and the draws behind them."""
-        if not isinstance(self.likelihood, DuelLikelihood):  # choices have no draws of their own
+        if not draws_noise(self.likelihood):  # choices have no draws of their own
             whole = Matrix(self.likelihood, self.prior)
             whole.evaluate(self.point)
             return whole.with_errors(fitted)
         self._prepare(is_exact=True)
-        variance, draws = self._marginal_variances(self.likelihood)
-        return replace(fitted, variance=variance, draws=draws, extra_variance=self._extra_variances())
+        variance, draws = self._marginal_variances()
+        extra, among = np.zeros((1, 2)), self.among_others()
+        for name, place in self.likelihood.extras().items():
+            extra[0, int(name == "tie")] = among[place - self.m, place - self.m]
+        last = len(among) - self.likelihood.n_coefficients
+        return replace(
+            fitted,
+            variance=variance,
+            draws=draws,
+            extra_variance=extra,
+            coefficient_covariance=among[last:, last:],
+        )
 
-    def _extra_variances(self) -> Floats:
-        """Return the variances of the advantage of being first and of the tie parameter."""
-        places, out = self.likelihood.extras(), np.zeros((1, 2))
-        if places:
-            unit = np.zeros((len(self.diagonal), len(places)))
-            unit[-len(places) :] = np.eye(len(places))
-            found = self.solve(unit, 1e-8)
-            for k, (name, place) in enumerate(places.items()):
-                out[0, int(name == "tie")] = found[place, k]
-        return out
-
-    def _marginal_variances(self, likelihood: DuelLikelihood) -> tuple[Floats, Floats]:
+    def _marginal_variances(self) -> tuple[Floats, Floats]:
         """Estimate the variance of every centred score, and return the draws behind it."""
         m, rng = self.m, np.random.default_rng(0)
-        own = likelihood.noise(rng) + self.prior.noise(self.point, rng, N_DRAWS)
+        assert isinstance(self.likelihood, DuelLikelihood | DesignLikelihood)
+        own = self.likelihood.noise(rng) + self.prior.noise(self.point, rng, N_DRAWS)
         own += np.sqrt(self.level / m) * rng.standard_normal(N_DRAWS)
         right = self._filled(own)
         drawn = self.solve(right, 1e-4)[:m]
@@ -469,16 +503,6 @@ class Products(Large):
         # All scores up by the same is no uncertainty: its share is known exactly.
         variance -= 1 / (m * (self.level + self.prior.along[0]))
         return variance, drawn - drawn.mean(axis=0)
-
-
-def quadrature(alpha: Floats, beta: Floats) -> float:
-    """Return the mean logarithm of the eigenvalues, from the coefficients of Lanczos steps, a column per start."""
-    total = 0.0
-    for a, b in zip(alpha.T, beta.T, strict=True):
-        steps = int(np.argmax(b < 1e-10)) + 1 if (b < 1e-10).any() else len(a)
-        nodes, vectors = np.linalg.eigh(np.diag(a[:steps]) + np.diag(b[: steps - 1], 1) + np.diag(b[: steps - 1], -1))
-        total += float(vectors[0] ** 2 @ np.log(np.maximum(nodes, 1e-300)))
-    return total / len(alpha.T)
 
 
 LARGE: dict[str, type[Large]] = {"matrix": Matrix, "products": Products}

@@ -12,6 +12,7 @@ import numpy as np
 
 from concordant import kernels, memory
 from concordant.models.clusters import Voters, clustered
+from concordant.models.designs import Designed
 from concordant.models.duels import Duels
 from concordant.models.likelihoods import ObservedDuels, ObservedStages
 from concordant.models.notices import notice_on
@@ -76,7 +77,7 @@ class ScoreErrors:
     def lacking(self) -> Bools:
         """By instance: whether choices with ties have no errors, as their likelihood curves upwards or is too large."""
         size = np.diff(self.prefs.slot_ptr)
-        if not isinstance(self.fits[0].observed, ObservedStages):
+        if not isinstance(self.fits[0].observed.plain, ObservedStages):
             return np.zeros(len(size), bool)
         lacking = size > LARGEST_CURVATURE
         if lacking.any():
@@ -243,32 +244,59 @@ def bootstrap(parts: list[Fit], asked: Asked) -> list[Fit]:
 
 
 def _bootstrap(part: Fit, replicates: int, level: float, rng: np.random.Generator) -> Fit:
-    drawn = np.empty((replicates, len(part.score)))
-    assert isinstance(part.observed, ObservedDuels)
-    duels, link = part.observed.duels, part.observed.link
-    # Small problems are refitted many at a time: a replicate is an instance like any other.
-    together = max(1, min(replicates, STACKED // max(len(duels.first), 1)))
-    for start in range(0, replicates, together):
-        rows = slice(start, min(start + together, replicates))
-        copies = [resample(duels, rng) for _ in range(rows.stop - rows.start)]
-        stack = stacked(copies)
-        ridge, extra = (
-            np.tile(np.where(own > 0, own, LEAST_RIDGE), len(copies))
-            for own in (part.prior.ridge, part.prior.ridge_extra)
-        )
-        prior = replace(part.prior, ridge=ridge, ridge_extra=extra)
-        score = np.empty(stack.n_slots)
-        for refit in fit(ObservedDuels(stack, link), prior):
-            score[refit.slots] = refit.score
-        drawn[rows] = score.reshape(len(copies), -1)
+    ridge, extra = (np.where(own > 0, own, LEAST_RIDGE) for own in (part.prior.ridge, part.prior.ridge_extra))
+    firm = replace(part, prior=replace(part.prior, ridge=ridge, ridge_extra=extra))
+    again = _refitted_one_by_one if isinstance(part.observed, Designed) else _refitted_together
+    drawn, coefficient = again(firm, replicates, rng)
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    deviation = drawn - drawn.mean(axis=0)
+    deviation, beside = drawn - drawn.mean(axis=0), coefficient - coefficient.mean(axis=0)
     variance = (deviation**2).sum(axis=0) / max(replicates - 1, 1)
     covariance = None
     if part.covariance is not None:
         spans = [deviation[:, span] for _, span, _ in part.blocks]
         covariance = np.concatenate([(x.T @ x / max(replicates - 1, 1)).reshape(-1) for x in spans])
-    return replace(part, covariance=covariance, variance=variance, draws=deviation.T, ends=(low, high))
+    return replace(
+        part,
+        covariance=covariance,
+        variance=variance,
+        coefficient_covariance=beside.T @ beside / max(replicates - 1, 1),
+        draws=deviation.T,
+        ends=(low, high),
+    )
+
+
+def _refitted_together(part: Fit, replicates: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return scores of refits, a row each, and no coefficients: many at a time, each an instance like any other."""
+    assert isinstance(part.observed, ObservedDuels)
+    duels, link = part.observed.duels, part.observed.link
+    drawn = np.empty((replicates, len(part.score)))
+    together = max(1, min(replicates, STACKED // max(len(duels.first), 1)))
+    for start in range(0, replicates, together):
+        rows = slice(start, min(start + together, replicates))
+        copies = [resample(duels, rng) for _ in range(rows.stop - rows.start)]
+        stack = stacked(copies)
+        ridge, extra = (np.tile(own, len(copies)) for own in (part.prior.ridge, part.prior.ridge_extra))
+        prior = replace(part.prior, ridge=ridge, ridge_extra=extra)
+        score = np.empty(stack.n_slots)
+        for refit in fit(ObservedDuels(stack, link), prior):
+            score[refit.slots] = refit.score
+        drawn[rows] = score.reshape(len(copies), -1)
+    return drawn, np.zeros((replicates, 0))
+
+
+def _refitted_one_by_one(part: Fit, replicates: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return scores and coefficients of refits, a row each, every refit beginning at the fit."""
+    observed = part.observed
+    assert isinstance(observed, Designed)
+    assert isinstance(observed.inner, ObservedDuels)
+    drawn = np.empty((replicates, len(part.score)))
+    coefficient = np.empty((replicates, part.coefficient.shape[1]))
+    begin = replace(part, instances=np.zeros(1, np.int64), slots=np.arange(len(part.score)))
+    for k in range(replicates):
+        inner = replace(observed.inner, duels=resample(observed.inner.duels, rng))
+        (refit,) = fit(replace(observed, inner=inner), part.prior, [begin])
+        drawn[k], coefficient[k] = refit.score, refit.coefficient[0]
+    return drawn, coefficient
 
 
 def resample(duels: Duels, rng: np.random.Generator) -> Duels:

@@ -23,6 +23,7 @@ from concordant.reporting.sections import (
     HeatMap,
     Messages,
     Part,
+    Picture,
     Scale,
     Section,
     Table,
@@ -46,7 +47,7 @@ def page(title: str, sections: Sequence[Section]) -> str:
     """Return a whole page that needs nothing else."""
     style, script = static("report.css"), static("report.js")
     allowed = f"style-src {_source(style)}; script-src {_source(script)}"
-    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; img-src data:; {allowed}; base-uri 'none'; form-action 'none'"
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -103,6 +104,10 @@ def part(one: Part) -> Markup:
             return _figure(pictures.heat_map(one), one.title, joined([_legend(), out]))
         case BumpChart():
             return _figure(pictures.bump_chart(one), one.title)
+        case Picture():
+            # As an image it runs nothing and loads nothing, whatever is in it.
+            data = base64.b64encode(one.svg.encode("utf-8")).decode()
+            return _figure(element("img", src=f"data:image/svg+xml;base64,{data}", alt=one.title), one.title)
         case Code():
             return element("div", element("h3", one.title), element("pre", element("code", one.text)), class_="code")
         case Download():

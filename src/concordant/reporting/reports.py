@@ -20,6 +20,7 @@ from concordant.reporting.about_instances import instances_section
 from concordant.reporting.about_labels import labels_section
 from concordant.reporting.about_methods import methods_section
 from concordant.reporting.about_ranking import matrix_section, ranking_section
+from concordant.reporting.about_why import why_section
 from concordant.reporting.sections import Code, Facts, Part, Section
 from concordant.reporting.study import METRICS, Data, Study
 
@@ -110,6 +111,7 @@ def sections_of(study: Study, top: int, made: Making) -> tuple[Section, ...]:
     """Return all sections the data have something for."""
     found = (
         ranking_section(study, top),
+        why_section(study),
         instances_section(study, top),
         labels_section(study),
         methods_section(study),

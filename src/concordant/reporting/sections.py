@@ -109,6 +109,14 @@ class DotPlot:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A picture that a method drew, as the text of an SVG file."""
+
+    title: str
+    svg: str
+
+
+@dataclass(frozen=True)
 class Code:
     """What to type to get the same."""
 
@@ -136,7 +144,7 @@ class Fold:
     title_is_label: bool = False
 
 
-Part = Text | Facts | Messages | Table | HeatMap | BumpChart | Code | Download | Fold
+Part = Text | Facts | Messages | Table | HeatMap | BumpChart | Picture | Code | Download | Fold
 
 
 @dataclass(frozen=True)

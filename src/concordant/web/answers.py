@@ -32,6 +32,7 @@ from concordant.reporting.about_ranking import (
     ranking_section,
     ranking_table,
 )
+from concordant.reporting.about_why import why_section
 from concordant.reporting.markup import Markup, element, joined
 from concordant.reporting.pages import rendered, static
 from concordant.reporting.pictures import dot_plot as drawn_dots
@@ -178,6 +179,7 @@ class Answerer:
         else:
             sections = [
                 ranking_section(study, TOP),
+                why_section(study),
                 instances_section(study, TOP),
                 matrix_section(study),
                 agents_section(study, TOP),

@@ -8,30 +8,38 @@ instances) or given; ``prior=0`` asks for plain maximum likelihood, which is giv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.errors import InputError
+from concordant.explaining import Reason
 from concordant.kernels import links
 from concordant.method import Method, Outcome
 from concordant.models.clusters import Voters, dependence
+from concordant.models.contestants import Contest, Design, contest_of
+from concordant.models.designs import Designed, duel_standing_of, item_duels
 from concordant.models.duels import COUNTS, Counting, Duels
+from concordant.models.effects import ON_COEFFICIENTS, Effects, refuse
 from concordant.models.evidence import PriorSearch, settled_on, settled_prior
 from concordant.models.fitted import PairModel, share_turned
-from concordant.models.likelihoods import ObservedDuels
-from concordant.models.notices import LOOSE, OF_PAIRS, duel_standing, is_settled, notice_on, standing_notices
+from concordant.models.likelihoods import Observed, ObservedDuels
+from concordant.models.notices import LOOSE, OF_PAIRS, Standing, duel_standing, is_settled, notice_on, standing_notices
 from concordant.models.priors import Covariates, Prior
 from concordant.models.solve import Fit, fit, with_errors
+from concordant.models.style_reasons import style_reasons
 from concordant.models.uncertainty import Asked, LaterFigures, ScoreErrors
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice
+from concordant.ranking import Notice, Ranking
 from concordant.types import Bools, Floats
+
+if TYPE_CHECKING:
+    from concordant.aggregate.pairwise._contributions import Contributions
 
 FALLBACK = 0.01  # the prior where plain maximum likelihood has no finite answer
 TIE_OF_FITTED = 1e-9  # fitted scores within 1e-9 of each other are one score: rounding of a sum over all duels
@@ -43,6 +51,7 @@ class ScoreModel(Method):
     """Base of the models that give every item a score such that likely winners score higher."""
 
     link: ClassVar[int]
+    takes_teams: ClassVar[bool] = True
     learns = ("agent_weights", "covariates")
 
     prior: float | str = param(
@@ -63,6 +72,8 @@ class ScoreModel(Method):
     normalise: bool = param(False, "divide differences by the ballot's largest rank or range of ratings")
     missing: str = options.missing("ignore", choices=("ignore", "last", "last-free"))
     order_effect: bool = param(False, "estimate the advantage of the item shown first (or at home)")
+    style_control: bool = options.style_control()
+    team_strength: str = options.team_strength()
     errors: str = param(
         "auto",
         "standard errors from the curvature (hessian), clustered by voter (sandwich), resampled (bootstrap), or none; "
@@ -96,42 +107,81 @@ class ScoreModel(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with intervals, rank intervals, the chance to be the best, and the fitted model."""
-        counting = Counting(
-            self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights")
-        )
-        duels = counting.duels(prefs)
-        found = duel_standing(duels)
-        settled = is_settled(duels, found, links.has_tie_parameter(self.link))
+        counting, contest = self._counting(), self._contest(prefs)
+        over, design = (prefs, None) if contest is None else (contest.prefs, contest.design)
+        observed, found, settled = self._observed(over, design)
+        duels = counted(observed)
         covariates = self._covariates(prefs)
         voters = None
-        if (self.errors == "auto" or isinstance(self.prior, str)) and self._is_clustered(prefs):
-            voters = Voters(prefs, counting)
-        observed = ObservedDuels(duels, self.link)
-        prior_of = partial(self._prior, duels=duels, settled=settled, covariates=covariates)
+        if (self.errors == "auto" or isinstance(self.prior, str)) and self._is_clustered(over):
+            voters = Voters(over, counting, design=design)
+        prior_of = partial(self._prior, duels=duels, settled=settled, covariates=covariates, design=design)
         prior, doubt, start = self._chosen(observed, prior_of, voters)
         if self.errors == "sandwich":
-            voters = Voters(prefs, counting, by_agent=True)
+            voters = Voters(over, counting, by_agent=True, design=design)
         parts = fit(observed, prior_of(prior), start)
-        score = snap_scores(prefs, _gather(parts, duels), TIE_OF_FITTED, least=1.0)
+        score = snap_scores(prefs, _gather(parts, prefs.n_slots), TIE_OF_FITTED, least=1.0)
         errors = None
         if self.errors != "none":
             by_voter = voters if self.errors in ("auto", "sandwich") else None
             asked = Asked(self.errors, self.level, self.replicates, self.seed)
             errors = ScoreErrors(prefs, parts, score, asked, doubt, by_voter)
         kept = "the prior" if prior > 0 else f"a small prior (precision {FALLBACK:g}) added for them"
+        effects = self._effects(prefs, design, parts, errors)
+        told = [] if effects is None else effects.notices()
         return Outcome(
             score=score,
             fit=self._fit(parts, duels, score, prior, errors),
-            warnings=(*standing_notices(prefs, found, OF_PAIRS, kept), *_unconverged(prefs, parts)),
+            warnings=(*standing_notices(prefs, found, OF_PAIRS, kept), *_unconverged(prefs, parts), *told),
             uncertainty=errors,
-            model=self._model(prefs, counting, parts, score, covariates, errors),
+            model=self._model(prefs, counting, parts, score, covariates, errors, effects),
+            beside={} if effects is None else effects.beside(),
+            coefficients=None if effects is None or not effects.design.names else lambda: effects.known,
         )
+
+    def _counting(self) -> Counting:
+        return Counting(self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights"))
+
+    def _contest(self, prefs: Preferences) -> Contest | None:
+        """Return who meets whom, where that is more than items; refuse what is not known of it."""
+        contest = contest_of(prefs, self.team_strength, self.style_control)
+        if contest is not None:
+            if self.missing != "ignore":
+                refuse(f"missing={self.missing!r}", "missing='ignore'")
+            if self.counts != "binary" and not contest.design.is_single:
+                refuse(f"counts={self.counts!r}", "counts='binary'")
+        return contest
+
+    def _observed(self, over: Preferences, design: Design | None) -> tuple[Observed, Standing, Bools]:
+        """Return the duels, which items they join, and by instance whether they alone give finite scores."""
+        duels, has_tie = self._counting().duels(over), links.has_tie_parameter(self.link)
+        if design is None:
+            found = duel_standing(duels)
+            return ObservedDuels(duels, self.link), found, is_settled(duels, found, has_tie)
+        found = duel_standing_of(design, duels)
+        if design.is_single:
+            settled = is_settled(item_duels(design, duels), found, has_tie)
+        else:  # a tie parameter could grow with the scores, but teams always have some prior
+            settled = is_settled(replace(duels, slot_ptr=design.slot_ptr), found, has_tie_parameter=False)
+        return Designed(ObservedDuels(duels, self.link), design), found, settled
+
+    def _effects(
+        self, prefs: Preferences, design: Design | None, parts: list[Fit], errors: ScoreErrors | None
+    ) -> Effects | None:
+        if design is None:
+            return None
+        has_covariates = bool(self.style_control and prefs.covariates)
+        plain = replace(self, style_control=False).with_learnt(**self.learnt) if has_covariates else None
+        ranked = None if plain is None else partial(plain.rank, prefs)
+        return Effects(prefs, design, parts, self.team_strength, errors, self.level, ranked)
 
     def ranks_apart(self, prefs: Preferences) -> bool:
         """Say whether instances can be ranked apart: not where errors or the prior are pooled over all in other ways.
 
         The evidence of a prior is a sum over instances; the spread of voters and the draws of a bootstrap are not.
         """
+        if self._contest(prefs) is not None:
+            return False
         is_clustered = self.errors == "sandwich" or (self.errors == "auto" and self._is_clustered(prefs))
         if is_clustered or self.errors == "bootstrap":
             return False
@@ -140,13 +190,42 @@ class ScoreModel(Method):
 
     def prior_search(self, prefs: Preferences) -> PriorSearch:
         """Return the search for the prior of these preferences."""
-        counting = Counting(
-            self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights")
-        )
+        contest = self._contest(prefs)
+        over, design = (prefs, None) if contest is None else (contest.prefs, contest.design)
+        observed, _, settled = self._observed(over, design)
+        prior_of = partial(self._prior, duels=counted(observed), settled=settled, covariates=None, design=design)
+        return PriorSearch(observed, prior_of)
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell whom the first ones met, what each opponent adds to their scores, and what covariates are worth."""
+        from concordant.aggregate.pairwise._contributions import told
+        from concordant.reasoning import Scene
+
+        found = self.contributions(prefs, ranking)
+        more = [] if found is None else told(Scene(prefs, ranking, self.missing), found)
+        return [*super().reasons(prefs, ranking), *more, *style_reasons(ranking)]
+
+    def contributions(self, prefs: Preferences, ranking: Ranking) -> Contributions | None:
+        """Return what the score of each item of one instance is made of; None where that is more than its duels.
+
+        So it is with teams and with covariates of what was compared, and where the fitted model was not kept.
+        """
+        from concordant.aggregate.pairwise._contributions import Contributions
+
+        model = ranking.model
+        if not isinstance(model, PairModel) or ranking.fit is None or "prior" not in ranking.fit:
+            return None
+        if self._contest(prefs) is not None:
+            return None
+        q = 0 if ranking.instance is None or model.instances is None else model.instances.code(ranking.instance)
+        counting, trust = self._counting(), self.learnt.get("agent_weights")
+        if trust is not None and prefs.agents is not None:  # an instance may lack agents that others have
+            here = set(prefs.agents.labels)
+            counting = replace(counting, trust={agent: weight for agent, weight in trust.items() if agent in here})
         duels = counting.duels(prefs)
         settled = is_settled(duels, duel_standing(duels), links.has_tie_parameter(self.link))
-        prior_of = partial(self._prior, duels=duels, settled=settled, covariates=None)
-        return PriorSearch(ObservedDuels(duels, self.link), prior_of)
+        prior = self._prior(ranking.fit["prior"], duels, settled, self._covariates(prefs))
+        return Contributions(duels, self.link, ranking.score, float(model.advantage[q]), float(model.tie[q]), prior)
 
     def settled(self, strength: float, doubt: float) -> Self:
         """Return a copy that takes the prior, with the variance of its logarithm, as chosen already."""
@@ -162,7 +241,7 @@ class ScoreModel(Method):
         return prefs.said_form != "pairs" and int(np.diff(prefs.indptr).max(initial=0)) > 2
 
     def _chosen(
-        self, observed: ObservedDuels, prior_of: Callable[[float], Prior], voters: Voters | None
+        self, observed: Observed, prior_of: Callable[[float], Prior], voters: Voters | None
     ) -> tuple[float, float, list[Fit] | None]:
         """Return the prior's precision, by evidence where it is "auto", the variance of its logarithm, and a fit."""
         if not isinstance(self.prior, str):
@@ -177,7 +256,9 @@ class ScoreModel(Method):
         best, doubt = search.best(times, unit)
         return best, doubt, search.fitted(best)
 
-    def _prior(self, prior: float, duels: Duels, settled: Bools, covariates: Covariates | None) -> Prior:
+    def _prior(
+        self, prior: float, duels: Duels, settled: Bools, covariates: Covariates | None, design: Design | None = None
+    ) -> Prior:
         """Return the prior of every instance; where plain likelihood has no answer, a small one."""
         total, ties = duels.totals
         unit = total if self.likelihood == "mean" else np.ones(len(total))
@@ -192,9 +273,12 @@ class ScoreModel(Method):
             ahead = duels.by_instance(duels.order * duels.won)
             behind = duels.by_instance(duels.order * duels.lost)
             extra = np.where((ahead <= 0) | (behind <= 0), np.maximum(extra, FALLBACK), extra)
+        if design is not None and not design.is_single:  # teams can be without an answer in ways that are not seen
+            ridge = np.maximum(ridge, ON_COEFFICIENTS)
         if covariates is None:
-            return Prior(ridge, extra, self.prior_kind == "gamma" and prior > 0)
-        return Prior(np.where(ridge == 0, FALLBACK, ridge), extra, False, covariates.basis, covariates.shrink)
+            return Prior(ridge, extra, self.prior_kind == "gamma" and prior > 0, on_coefficients=ON_COEFFICIENTS)
+        ridge = np.where(ridge == 0, FALLBACK, ridge)
+        return Prior(ridge, extra, False, covariates.basis, covariates.shrink, ON_COEFFICIENTS)
 
     def _covariates(self, prefs: Preferences) -> Covariates | None:
         table: Mapping[str, Mapping[str, float]] | None = self.learnt.get("covariates")
@@ -205,7 +289,8 @@ class ScoreModel(Method):
     ) -> Mapping[str, float]:
         out = {"log_likelihood": float(sum(part.value.sum() for part in parts))}
         later: dict[str, Callable[[], float]] = {}
-        if self.counts == "binary":
+        design = parts[0].observed.design if isinstance(parts[0].observed, Designed) else None
+        if self.counts == "binary" and design is None:
             later["mean_kendall"] = partial(share_turned, duels, score)
         if len(parts) == 1 and len(parts[0].instances) == 1:
             others = (("order_effect", len(duels.order) > 0), ("tie_parameter", links.has_tie_parameter(self.link)))
@@ -223,11 +308,15 @@ class ScoreModel(Method):
         score: Floats,
         covariates: Covariates | None,
         errors: ScoreErrors | None,
+        effects: Effects | None = None,
     ) -> PairModel:
         advantage, tie = np.zeros(prefs.n_instances), np.zeros(prefs.n_instances)
         for part in parts:
             advantage[part.instances], tie[part.instances] = part.advantage, part.tie
         worth = {} if covariates is None else covariates.coefficients(score)
+        shown = {} if effects is None else effects.values
+        if twice := sorted(worth.keys() & shown.keys()):
+            raise InputError(f"{twice[0]!r} is a covariate of items and of what was compared: rename one of the two.")
         return PairModel.of(
             prefs,
             score,
@@ -235,7 +324,8 @@ class ScoreModel(Method):
             advantage=advantage,
             tie=tie,
             counting=counting,
-            coefficients=worth,
+            coefficients=worth | shown,
+            effects=effects,
             errors=errors,
         )
 
@@ -250,9 +340,15 @@ def _unconverged(prefs: Preferences, parts: list[Fit]) -> list[Notice]:
     return [notice_on(prefs, "no-convergence", text, np.repeat(loose, np.diff(prefs.slot_ptr)))]
 
 
-def _gather(parts: list[Fit], duels: Duels) -> Floats:
+def counted(observed: Observed) -> Duels:
+    """Return the duels behind observations."""
+    assert isinstance(observed.plain, ObservedDuels)
+    return observed.plain.duels
+
+
+def _gather(parts: list[Fit], n_slots: int) -> Floats:
     """Put the scores of all parts where their slots are."""
-    out = np.zeros(duels.n_slots)
+    out = np.zeros(n_slots)
     for part in parts:
         out[part.slots] = part.score
     return out

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
+from concordant.explaining import Reason
 from concordant.method import Method, Outcome
+from concordant.models.contestants import Design, contest_of
+from concordant.models.designs import Designed, stage_standing_of
+from concordant.models.effects import ON_COEFFICIENTS, Effects, refuse
 from concordant.models.evidence import PriorSearch
 from concordant.models.first_order import fit_by
 from concordant.models.fitted import StageModel
-from concordant.models.likelihoods import ObservedStages
-from concordant.models.notices import LOOSE, OF_STAGES, stage_standing, standing_notices
+from concordant.models.likelihoods import Observed, ObservedStages
+from concordant.models.notices import LOOSE, OF_STAGES, Standing, stage_standing, standing_notices
 from concordant.models.priors import Prior
 from concordant.models.solve import Fit, fit
 from concordant.models.stages import Stages, Staging
+from concordant.models.style_reasons import style_reasons
 from concordant.models.uncertainty import Asked, ScoreErrors
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice
+from concordant.ranking import Notice, Ranking
 
 TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are one score
+FIRST_ORDER = ("lbfgs", "mm")  # solvers without second derivatives
 LARGEST_IN_BATCH = 256  # candidates up to which Newton's method is asked for in the kernel
 
 
@@ -31,20 +39,47 @@ LARGEST_IN_BATCH = 256  # candidates up to which Newton's method is asked for in
 class ChoiceModel(Method):
     """Base of the models in which items, or tiers of them, are chosen one after the other in proportion to worth."""
 
+    takes_teams: ClassVar[bool] = True
+
     missing: str = options.missing_choices()
+    style_control: bool = options.style_control()
+    team_strength: str = options.team_strength()
     solver: str = param("auto", "how the scores are found", choices=("auto", "newton", "lbfgs", "mm"))
     errors: str = param("hessian", "where standard errors come from", choices=("hessian", "none"))
     level: float = options.level()
 
-    def fitted(self, stages: Stages, prior: Prior, start: list[Fit] | None = None) -> list[Fit]:
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell who leads, and how often the first ones were chosen where chance or their scores would have it so."""
+        from concordant.aggregate.stagewise._choices import choices_reason
+        from concordant.reasoning import Scene
+
+        lead, model = super().reasons(prefs, ranking), ranking.model
+        if not isinstance(model, StageModel) or self.contest(prefs)[1] is not None:
+            return [*lead, *style_reasons(ranking)]
+        return [*lead, choices_reason(Scene(prefs, ranking, self.missing), model.staging.stages(prefs))]
+
+    def contest(self, prefs: Preferences) -> tuple[Preferences, Design | None]:
+        """Return the ballots over contestants, and how strong these are; None where they are just items."""
+        contest = contest_of(prefs, self.team_strength, self.style_control)
+        if contest is None:
+            return prefs, None
+        if self.missing != "ignore":
+            refuse(f"missing={self.missing!r}", "missing='ignore'")
+        if self.solver in FIRST_ORDER:
+            refuse(f"solver={self.solver!r}", "solver='auto'")
+        return contest.prefs, contest.design
+
+    def fitted(
+        self, stages: Stages, prior: Prior, start: list[Fit] | None = None, design: Design | None = None
+    ) -> list[Fit]:
         """Fit every instance by the solver asked for."""
-        observed = ObservedStages(stages)
-        if self.solver in ("lbfgs", "mm"):
-            return fit_by(self.solver, observed, prior)
+        if self.solver in FIRST_ORDER:
+            return fit_by(self.solver, ObservedStages(stages), prior)
         way = None
         if self.solver == "newton":
-            way = "batch" if np.diff(stages.slot_ptr).max(initial=0) <= LARGEST_IN_BATCH else "matrix"
-        return fit(observed, prior, start, way=way)
+            is_small = np.diff(stages.slot_ptr).max(initial=0) <= LARGEST_IN_BATCH and design is None
+            way = "batch" if is_small else "matrix"
+        return fit(observed_of(stages, design), prior, start, way=way)
 
     def outcome(
         self,
@@ -53,6 +88,7 @@ class ChoiceModel(Method):
         fits: list[Fit],
         doubt: float = 0.0,
         told: tuple[Notice, ...] = (),
+        design: Design | None = None,
     ) -> Outcome:
         """Return scores with their fit and warnings."""
         score = np.zeros(prefs.n_slots)
@@ -61,14 +97,16 @@ class ChoiceModel(Method):
         score = snap_scores(prefs, score, TIE_OF_FITTED, least=1e-3)
         scale = [np.maximum(one.observed.total + one.prior.ridge, 1e-300) for one in fits]
         left = max(float((one.slack / by).max(initial=0.0)) for one, by in zip(fits, scale, strict=True))
-        observed = [one.observed for one in fits if isinstance(one.observed, ObservedStages)]
-        found = stage_standing(observed[0].stages if len(observed) == 1 else staging.stages(prefs))
+        found = self._standing(prefs, staging, fits, design)
         warnings = [*told, *standing_notices(prefs, found, OF_STAGES)]
         if left > LOOSE:
             warnings.append(Notice("no-convergence", "the fit did not converge, so the scores are approximate"))
         asked, errors = Asked("hessian", self.level, seed=staging.seed), None
         if self.errors == "hessian":
             errors = ScoreErrors(prefs, fits, score, asked, doubt)
+        effects = self._effects(prefs, design, fits, errors)
+        if effects is not None:
+            warnings += effects.notices()
         return Outcome(
             score=score,
             fit={
@@ -79,26 +117,61 @@ class ChoiceModel(Method):
             },
             warnings=tuple(warnings),
             uncertainty=errors,
-            model=StageModel.of(prefs, score, staging=staging, errors=errors),
+            model=StageModel.of(
+                prefs,
+                score,
+                staging=staging,
+                errors=errors,
+                coefficients={} if effects is None else effects.values,
+                effects=effects,
+            ),
+            beside={} if effects is None else effects.beside(),
+            coefficients=None if effects is None or not effects.design.names else lambda: effects.known,
         )
+
+    def _standing(
+        self, prefs: Preferences, staging: Staging, fits: list[Fit], design: Design | None
+    ) -> Standing | None:
+        """Find which items can be compared."""
+        if design is not None:
+            return stage_standing_of(design, staging.stages(self.contest(prefs)[0]))
+        only = fits[0].observed if len(fits) == 1 else None
+        return stage_standing(only.stages if isinstance(only, ObservedStages) else staging.stages(prefs))
+
+    def _effects(
+        self, prefs: Preferences, design: Design | None, fits: list[Fit], errors: ScoreErrors | None
+    ) -> Effects | None:
+        if design is None:
+            return None
+        has_covariates = bool(self.style_control and prefs.covariates)
+        ranked = partial(replace(self, style_control=False).rank, prefs) if has_covariates else None
+        return Effects(prefs, design, fits, self.team_strength, errors, self.level, ranked)
+
+
+def observed_of(stages: Stages, design: Design | None) -> Observed:
+    """Return what is fitted: choices of items, or of contestants."""
+    observed = ObservedStages(stages)
+    return observed if design is None else Designed(observed, design)
 
 
 def prior_of(strength: float, kind: str, n_instances: int) -> Prior:
     """Return the same prior for every instance."""
     ridge = np.full(n_instances, float(strength))
-    return Prior(ridge, ridge, kind == "gamma")
+    return Prior(ridge, ridge, kind == "gamma", on_coefficients=ON_COEFFICIENTS)
 
 
-def chosen_prior(stages: Stages, strength: float | str, kind: str) -> tuple[float, float, list[Fit] | None]:
+def chosen_prior(
+    stages: Stages, strength: float | str, kind: str, design: Design | None = None
+) -> tuple[float, float, list[Fit] | None]:
     """Return the prior's strength, by evidence where it is "auto", the variance of its logarithm, and a fit."""
     if not isinstance(strength, str):
         return strength, 0.0, None
-    search = search_of(stages, kind)
+    search = search_of(stages, kind, design)
     best, doubt = search.best()
     return best, doubt, search.fitted(best)
 
 
-def search_of(stages: Stages, kind: str) -> PriorSearch:
+def search_of(stages: Stages, kind: str, design: Design | None = None) -> PriorSearch:
     """Return the search for the prior of these choices."""
     n = len(stages.slot_ptr) - 1
-    return PriorSearch(ObservedStages(stages), partial(prior_of, kind=kind, n_instances=n))
+    return PriorSearch(observed_of(stages, design), partial(prior_of, kind=kind, n_instances=n))

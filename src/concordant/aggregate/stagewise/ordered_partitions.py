@@ -46,4 +46,6 @@ class OrderedPartitions(ChoiceModel):
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
         staging = Staging(self.missing, seed=seed)
         prior = prior_of(self.prior, self.prior_kind, prefs.n_instances)
-        return self.outcome(prefs, staging, self.fitted(staging.stages(prefs), prior))
+        over, design = self.contest(prefs)
+        fits = self.fitted(staging.stages(over), prior, design=design)
+        return self.outcome(prefs, staging, fits, design=design)

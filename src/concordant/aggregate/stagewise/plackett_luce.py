@@ -33,6 +33,7 @@ from concordant.aggregate.stagewise._model import ChoiceModel, chosen_prior, pri
 from concordant.aggregate.stagewise._posterior import draw_posterior
 from concordant.errors import ParameterError
 from concordant.method import Outcome
+from concordant.models.effects import refuse
 from concordant.models.evidence import PriorSearch, settled_on, settled_prior
 from concordant.models.stages import PRIOR_DOC, Staging
 from concordant.params import param
@@ -64,26 +65,32 @@ class PlackettLuce(ChoiceModel):
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
         if self.posterior and (self.prior_kind != "gamma" or self.prior == 0):
             raise ParameterError("posterior draws need the Gamma prior: set prior_kind='gamma' and prior above 0.")
+        over, design = self.contest(prefs)
+        if self.posterior and design is not None:
+            refuse(f"posterior={self.posterior}", "posterior=0")
         staging = Staging(self.missing, self.ties, seed)
-        stages = staging.stages(prefs)
-        weighed = replace(staging, ties="shuffle").stages(prefs) if self.ties == "partition" else stages
+        stages = staging.stages(over)
+        weighed = replace(staging, ties="shuffle").stages(over) if self.ties == "partition" else stages
         known = settled_prior(self)
-        strength, doubt, start = (*known, None) if known else chosen_prior(weighed, self.prior, self.prior_kind)
-        fits = self.fitted(stages, prior_of(strength, self.prior_kind, prefs.n_instances), start)
-        outcome = self.outcome(prefs, staging, fits, doubt, self._told(prefs))
+        strength, doubt, start = (*known, None) if known else chosen_prior(weighed, self.prior, self.prior_kind, design)
+        fits = self.fitted(stages, prior_of(strength, self.prior_kind, prefs.n_instances), start, design)
+        outcome = self.outcome(prefs, staging, fits, doubt, self._told(over), design)
         if self.posterior:
             return draw_posterior(prefs, stages, outcome, strength, self.posterior, self.level, seed)
         return outcome
 
     def ranks_apart(self, prefs: Preferences) -> bool:
         """Say whether instances can be ranked apart: not where the random order of ties runs through all of them."""
+        if self.contest(prefs)[1] is not None:
+            return False
         is_drawn = self.ties in ("shuffle", "partition") and n_tied_ballots(prefs) > 0
         return not self.posterior and not (is_drawn and (self.ties == "shuffle" or isinstance(self.prior, str)))
 
     def prior_search(self, prefs: Preferences) -> PriorSearch:
         """Return the search for the prior of these preferences."""
         ties = "shuffle" if self.ties == "partition" else self.ties
-        return search_of(Staging(self.missing, ties, self.seed or 0).stages(prefs), self.prior_kind)
+        over, design = self.contest(prefs)
+        return search_of(Staging(self.missing, ties, self.seed or 0).stages(over), self.prior_kind, design)
 
     def settled(self, strength: float, doubt: float) -> Self:
         """Return a copy that takes the prior, with the variance of its logarithm, as chosen already."""

@@ -1,4 +1,8 @@
-"""Ratings that follow the games one after the other, in Python and NumPy (twin of streams.cpp)."""
+"""Ratings that follow the games one after the other, in Python and NumPy (twin of streams.cpp).
+
+Asked for a trail, they also return what every entry stood at after its ballot, NaN where nothing was played; else an
+empty array.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +23,11 @@ Natural = tuple[float, float]  # a normal distribution: precision, precision x m
 
 
 def elo_stream(
-    ballots: Ballots, order: Floats, start: float, stake: float, scale: float, advantage: float
-) -> tuple[Floats, Floats, float]:
-    """Return (rating, games played, log-likelihood of the games as they were forecast)."""
+    ballots: Ballots, order: Floats, start: float, stake: float, scale: float, advantage: float, has_trail: bool
+) -> tuple[Floats, Floats, float, Floats]:
+    """Return (rating, games played, log-likelihood of the games as they were forecast, trail)."""
     n_slots = int(ballots.slot_ptr[-1])
-    rating, games = np.full(n_slots, start), np.zeros(n_slots)
+    rating, games, trail = np.full(n_slots, start), np.zeros(n_slots), _empty_trail(ballots, has_trail)
     foretold, rate = 0.0, math.log(10.0) / scale
     for b, span, part in _games(ballots.indptr, ballots.weight):
         slot, own = ballots.entry_slot[span], ballots.tier[span]
@@ -42,7 +46,9 @@ def elo_stream(
         points = part * stake / (m - 1) * (result - expected)
         rating[slot] += np.bincount(i, points, m) - np.bincount(j, points, m)
         games[slot] += part
-    return rating, games, foretold
+        if has_trail:
+            trail[span] = rating[slot]
+    return rating, games, foretold, trail
 
 
 def trueskill_stream(
@@ -54,8 +60,9 @@ def trueskill_stream(
     drift: float,
     margin: float,
     all_pairs: bool,
-) -> tuple[Floats, Floats]:
-    """Return (mean, standard deviation) of every skill after all games.
+    has_trail: bool,
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return (mean, standard deviation) of every skill after all games, and the trails of both.
 
     The sides of a game are its items or, where ``team`` numbers the side of every entry inside its ballot in order of
     appearance, teams, whose performance is the sum of their members'. Every side meets the next one, as a draw inside a
@@ -64,6 +71,7 @@ def trueskill_stream(
     """
     n_slots = int(ballots.slot_ptr[-1])
     mu, sd = np.full(n_slots, mean), np.full(n_slots, sigma)
+    trail, trail_sd = _empty_trail(ballots, has_trail), _empty_trail(ballots, has_trail)
     noise = beta * beta
     for b, span, part in _games(ballots.indptr, ballots.weight):
         slot = ballots.entry_slot[span]
@@ -88,7 +96,13 @@ def trueskill_stream(
                 shown = (tau[k] - prior_tau[k]) / gained - (side_mean[k] - mu[s])
                 mu[s] = (mu[s] * own + shown * seen) / (own + seen)
                 sd[s] = math.sqrt(1 / (own + seen))
-    return mu, sd
+        if has_trail:
+            trail[span], trail_sd[span] = mu[slot], sd[slot]
+    return mu, sd, trail, trail_sd
+
+
+def _empty_trail(ballots: Ballots, has_trail: bool) -> Floats:
+    return np.full(int(ballots.indptr[-1]) if has_trail else 0, np.nan)
 
 
 def _games(indptr: Int64s, weight: Floats) -> Iterator[tuple[int, slice, float]]:

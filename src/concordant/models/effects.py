@@ -1,0 +1,158 @@
+"""What is known of coefficients after a fit: their values and errors, trouble with them, and what they say of others.
+
+A coefficient has a prior of its own, so weak that it decides nothing unless the data say nothing (``ON_COEFFICIENTS``,
+in standard units). Where it does decide, the reader is told: a covariate may never differ inside a ballot, be made up
+of others or of the items, or explain every outcome without exception, so that it could be as large as one likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from concordant.coefficients import Coefficient
+from concordant.errors import InputError, ParameterError
+from concordant.models.contestants import TEAM_SIZE, Contest, Design, contest_of
+from concordant.models.notices import named, notice_on
+from concordant.models.solve import Fit
+from concordant.models.uncertainty import ScoreErrors, simultaneous
+from concordant.preferences import Preferences
+from concordant.ranking import Notice, Ranking
+from concordant.types import AnyArray, Floats, Int64s
+
+if TYPE_CHECKING:
+    from concordant.models.fitted import FittedModel
+
+M = TypeVar("M", bound="FittedModel")
+ON_COEFFICIENTS = 1e-4
+DECIDES = 0.01  # share of a coefficient's precision that comes from its prior, from which the prior decides
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """The coefficients of a fit, and what is asked of them."""
+
+    prefs: Preferences
+    design: Design
+    fits: list[Fit]
+    team_strength: str
+    errors: ScoreErrors | None = None
+    level: float = 0.95
+    plain: Callable[[], Ranking] | None = None
+    """Ranks without covariates, where there are any."""
+
+    @cached_property
+    def uncorrected(self) -> Ranking | None:
+        """The ranking without covariates; None where there are none."""
+        return None if self.plain is None else self.plain()
+
+    @cached_property
+    def known(self) -> tuple[Coefficient, ...]:
+        """All coefficients with their errors, instance by instance."""
+        half, out = simultaneous(self.level), []
+        parts = self.fits if self.errors is None else self.errors.parts
+        for part in sorted(parts, key=lambda one: int(one.instances[0])):
+            label = None if self.prefs.instances is None else self.prefs.instances[int(part.instances[0])]
+            for k, name in enumerate(self.design.names):
+                unit = self.design.spread[k] or 1.0
+                one = Coefficient(
+                    name, float(part.coefficient[0, k] / unit), float(self.design.spread[k]), instance=label
+                )
+                if self.errors is not None:
+                    stderr = float(np.sqrt(max(part.coefficient_covariance[k, k], 0.0)) / unit)
+                    one = replace(one, stderr=stderr, low=one.value - half * stderr, high=one.value + half * stderr)
+                out.append(one)
+        return tuple(out)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The coefficients of the only instance by name; with several, ``ranking.coefficients`` has them."""
+        if len(self.fits) != 1:
+            return {}
+        unit = np.where(self.design.spread > 0, self.design.spread, 1.0)
+        return dict(zip(self.design.names, (self.fits[0].coefficient[0] / unit).tolist(), strict=True))
+
+    def beside(self) -> dict[str, AnyArray]:
+        """Return the columns of the ranking without covariates."""
+        if self.uncorrected is None:
+            return {}
+        return {"uncorrected_rank": self.uncorrected.rank_by_slot, "uncorrected_score": self.uncorrected.score}
+
+    def notices(self) -> list[Notice]:
+        """Tell of coefficients and players that only a prior decides."""
+        told, unknown, constant = [], set(), set()
+        if self.design.inseparable.any():
+            text = "these items were always in the same teams, so nothing tells them apart and they score the same"
+            told.append(notice_on(self.prefs, "inseparable", text, self.design.inseparable))
+        for part in self.fits:
+            share = ON_COEFFICIENTS * np.diag(_among_coefficients(part))
+            for name, of_prior, spread in zip(self.design.names, share, self.design.spread, strict=True):
+                if spread == 0:
+                    constant.add(name)
+                elif of_prior > DECIDES:
+                    unknown.add(name)
+        if constant:
+            text = "inside a ballot these covariates never differ, so they say nothing"
+            told.append(Notice("constant-covariate", f"{text}: {named(sorted(constant))}"))
+        if unknown:
+            text = (
+                "only a weak prior keeps the coefficients of these covariates finite: they explain every outcome, or "
+                "are made up of each other or of the items, so neither they nor the corrected scores mean much"
+            )
+            told.append(Notice("undecided-covariate", f"{text}: {named(sorted(unknown))}"))
+        return told
+
+    def lifted(self, model: M, prefs: Preferences) -> tuple[M, Preferences]:
+        """Return a model of the contestants of other preferences, and these with contestants for items."""
+        prefs, slot = model.known_part(prefs)
+        contest = contest_of(prefs, self.team_strength, style_control=self.plain is not None)
+        if contest is None:
+            contest = _as_they_are(prefs)
+        instance = model.instances_of(prefs, slot)
+        coefficients = self._translated(contest.design, instance)
+        strengths = contest.design.strengths(model.score[slot], coefficients)
+        over = contest.prefs
+        return model.moved_to(over, strengths, instance), over
+
+    def _translated(self, design: Design, instance: Int64s) -> Floats:
+        """Return the coefficients of these instances in the standard units of another design."""
+        place = {name: k for k, name in enumerate(self.design.names)}
+        by_instance = np.zeros((len(self.fits), len(self.design.names)))
+        for part in self.fits:
+            by_instance[part.instances] = part.coefficient
+        unit = np.where(self.design.spread > 0, self.design.spread, 1.0)
+        out = np.zeros((len(instance), len(design.names)))
+        for k, name in enumerate(design.names):
+            if name in place:
+                at = place[name]
+                out[:, k] = by_instance[instance, at] / unit[at] * design.spread[k]
+            elif name != TEAM_SIZE:
+                raise InputError(f"This model was fitted without the covariate {name!r}: leave it out, or fit anew.")
+        return out
+
+
+def _as_they_are(prefs: Preferences) -> Contest:
+    """Return preferences whose contestants are the items."""
+    n = prefs.n_slots
+    ptr = np.arange(n + 1)
+    design = Design(prefs.slot_ptr, prefs.slot_ptr, ptr, np.arange(n), np.ones(n), np.zeros((n, 0)))
+    return Contest(prefs, design)
+
+
+def _among_coefficients(part: Fit) -> Floats:
+    """Return the covariance of the coefficients by the curvature."""
+    if not part.coefficient.shape[1]:
+        return np.zeros((0, 0))
+    return part.objective(0).among_others()[-part.coefficient.shape[1] :, -part.coefficient.shape[1] :]
+
+
+def refuse(what: str, use: str) -> None:
+    """Refuse a setting that knows neither teams nor covariates."""
+    raise ParameterError(
+        f"{what} knows neither teams nor covariates: use {use}, or leave them out with style_control=False and "
+        "prefs.replace(team=None)."
+    )

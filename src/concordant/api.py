@@ -39,7 +39,11 @@ DEFAULTS = (
     Default("top-k", "", "plackett-luce", "first places with the rest left open"),
     Default("approvals", "", "approval", "ballots of two levels"),
     Default("ratings", "", "mpm", "ratings"),
-    Default("teams", "", "trueskill", "matches between teams"),
+    Default(
+        *("teams", "more than two in a match", "plackett-luce", "matches between teams"),
+        lambda prefs: prefs.team is not None and prefs.team.max() > 1,
+    ),
+    Default("teams", "", "bradley-terry", "matches between two teams"),
     Default(
         "rankings",
         "the same agents rank in several instances",

@@ -80,6 +80,21 @@ def captains(prefs: Preferences) -> Preferences:
     return Preferences(prefs.items, indptr, prefs.item[first], prefs.tier[first], **columns)
 
 
+def records_of_members(prefs: Preferences) -> tuple[Floats, Floats, Floats]:
+    """Return by slot how many teams its own beat, lost to and drew with, by weight."""
+    over, ballot = captains(prefs), ballot_of_entry(prefs)
+    span = int(prefs.tier.max(initial=0)) + 1
+    sides, own = ballot_of_entry(over) * span + over.tier, ballot * span + prefs.tier
+    start, end = over.indptr[ballot], over.indptr[ballot + 1]
+    better, alike = np.searchsorted(sides, own), np.searchsorted(sides, own, side="right")
+    weight = weight_of_entry(prefs)
+    won, lost, drawn = (
+        sum_by(prefs.entry_slot, weight * count, prefs.n_slots)
+        for count in (end - alike, better - start, alike - better - 1)
+    )
+    return won, lost, drawn
+
+
 def weight_of_entry(prefs: Preferences) -> Floats:
     """Return the weight of the ballot every entry stands in."""
     if prefs.has_unit_weights:

@@ -21,7 +21,7 @@ MOST = 200_000  # ballots up to which games are replayed
 def games_reasons(scene: Scene, start: float, ratings: Callable[[Preferences], Floats]) -> list[Reason]:
     """Tell the records of the first ones and, by replaying all games before and after, what the last ones changed."""
     prefs, score = scene.prefs, scene.ranking.score
-    won, lost, drawn = views.wins_and_losses(prefs)
+    won, lost, drawn = views.wins_and_losses(prefs) if prefs.team is None else views.records_of_members(prefs)
     write = number_format([*score[scene.top].tolist(), start])
     rows = [
         [
@@ -59,10 +59,12 @@ def _result(scene: Scene, ballot: int, slot: int) -> str:
     prefs = scene.prefs
     span = slice(int(prefs.indptr[ballot]), int(prefs.indptr[ballot + 1]))
     slots, tier = prefs.entry_slot[span], prefs.tier[span]
-    own = int(tier[slots == slot][0])
-    if len(slots) == 2:
-        other = int(slots[slots != slot][0])
-        theirs = int(tier[slots == other][0])
+    side = np.arange(len(slots)) if prefs.team is None else prefs.team[span]
+    mine = slots == slot
+    own, others = int(tier[mine][0]), side != side[mine]
+    _, first = np.unique(side, return_index=True)
+    if len(first) == 2:
+        theirs = int(tier[others][0])
         verb = "beat" if own < theirs else "lost to" if own > theirs else "drew with"
-        return f"{verb} {scene.names[other]}"
-    return f"{ordinal(1 + int((tier < own).sum()))} of {len(slots):,}"
+        return f"{verb} {' + '.join(scene.names[other] for other in slots[others].tolist())}"
+    return f"{ordinal(1 + int((tier[first] < own).sum()))} of {len(first):,}"

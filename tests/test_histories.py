@@ -131,10 +131,10 @@ def test_lines_bear_their_names_and_bands_their_level():
     prefs = cc.read(LEAGUE, time="date")
     figure = cc.rank(prefs, "glicko2").plot_history(top=3)
     axes = figure.axes[0]
-    assert {text.get_text() for text in axes.texts} == {"Finn Rowe", "Cleo Marsh", "Gia Costa"}
+    assert {text.get_text() for text in axes.texts} == {"Finn", "Cleo", "Gia"}
     assert "95%" in axes.get_ylabel()
-    named = cc.rank(prefs, "elo").plot_history(items=["Bo Winter"]).axes[0]
-    assert [text.get_text() for text in named.texts] == ["Bo Winter"]
+    named = cc.rank(prefs, "elo").plot_history(items=["Bo"]).axes[0]
+    assert [text.get_text() for text in named.texts] == ["Bo"]
     assert named.get_ylabel() == "score"
     with pytest.raises(cc.ConcordantError, match="no item"):
         cc.rank(prefs, "elo").plot_history(items=["nobody"])
@@ -172,10 +172,10 @@ def test_rank_writes_and_draws_the_history(run, tmp_path):
     assert picture.read_text().startswith("<?xml")
     code, _, err = run(
         "rank", LEAGUE, "--time", "date", "-m", "glicko2", "--history", str(tmp_path / "h.jsonl"),
-        "--history-items", "Bo Winter,Edda Holm",
+        "--history-items", "Bo,Edda",
     )  # fmt: skip
     rows = [json.loads(line) for line in (tmp_path / "h.jsonl").read_text().splitlines()]
-    assert {row["item"] for row in rows} == {"Bo Winter", "Edda Holm"}
+    assert {row["item"] for row in rows} == {"Bo", "Edda"}
     assert "of 2 items" in err
 
 
@@ -183,12 +183,12 @@ def test_rank_says_who_led_and_who_was_ever_best(run):
     code, out, _ = run("rank", LEAGUE, "--time", "date", "-m", "elo", "--best-of", "year", "--peaks", "--top", "2")
     assert code == 0
     assert "best of every year" in out
-    assert out.count("Ama Darko") >= 5
+    assert out.count("Ama") >= 5
     assert len(out.partition("peaks")[2].strip().splitlines()) == 3
     _, out, _ = run("rank", LEAGUE, "--time", "date", "-m", "glicko2", "--best-of", "year", "--peaks", "--json")
     found = json.loads(out)
     assert [row["year"] for row in found["best_of"]] == [str(year) for year in range(2016, 2025)]
-    assert {row["item"] for row in found["peaks"]} >= {"Gia Costa"}
+    assert {row["item"] for row in found["peaks"]} >= {"Gia"}
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ from concordant.aggregate.pairwise.glicko2 import Glicko2 as Glicko2
 from concordant.aggregate.pairwise.rao_kupper import RaoKupper as RaoKupper
 from concordant.aggregate.pairwise.thurstone import Thurstone as Thurstone
 from concordant.aggregate.pairwise.trueskill import Trueskill as Trueskill
+from concordant.aggregate.pairwise.whole_history import WholeHistory as WholeHistory
+from concordant.aggregate.pairwise.windowed_bradley_terry import WindowedBradleyTerry as WindowedBradleyTerry
 from concordant.aggregate.permutation.cps import CPS as CPS
 from concordant.aggregate.permutation.generalised_mallows import GeneralisedMallows as GeneralisedMallows
 from concordant.aggregate.permutation.mallows import Mallows as Mallows
@@ -130,6 +132,9 @@ def read(
     encoding: str | None = ...,
     delimiter: str | None = ...,
     header: bool | None = ...,
+    transpose: bool = ...,
+    sheet: str | int | None = ...,
+    question: str | None = ...,
     categories: Sequence[str] | str | None = ...,
     team_separator: str | None = ...,
     merge: bool = ...,
@@ -153,6 +158,8 @@ def read_labels(
     encoding: str | None = ...,
     delimiter: str | None = ...,
     header: bool | None = ...,
+    transpose: bool = ...,
+    sheet: str | int | None = ...,
     skip_bad_rows: bool = ...,
     strict: bool = ...,
     max_bytes: int = ...,
@@ -170,6 +177,8 @@ def read_features(
     encoding: str | None = ...,
     delimiter: str | None = ...,
     header: bool | None = ...,
+    transpose: bool = ...,
+    sheet: str | int | None = ...,
     n_features: int | None = ...,
     dtype: str = ...,
     skip_bad_rows: bool = ...,

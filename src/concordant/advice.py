@@ -39,6 +39,7 @@ class Facts:
     is_complete: bool
     tied_share: float
     has_order: bool
+    has_times: bool
     troubles: Collection[str]
 
 
@@ -74,6 +75,11 @@ _RULES: tuple[_Rule, ...] = (
         "davidson",
         "a model of duels with draws: many pairs are tied",
         lambda f: f.form == "pairs" and f.tied_share > MANY_TIES,
+    ),
+    (
+        "whole-history",
+        "follows scores that change over time, with a curve and intervals for every item; times are known",
+        lambda f: f.form == "pairs" and f.has_times,
     ),
     ("bradley-terry", "a model of duels: scores with intervals, chances of winning", lambda f: f.form == "pairs"),
     ("elo", "follows strengths that change; the order of events is known", lambda f: f.form == "pairs" and f.has_order),
@@ -141,6 +147,7 @@ def fitting_methods(
         is_complete=is_complete,
         tied_share=tied_share,
         has_order=not prefs.is_merged and prefs.has_unit_weights,
+        has_times=prefs.time is not None and bool(prefs.time.max() > prefs.time.min()),
         troubles=troubles,
     )
     found: dict[str, str] = {}

@@ -77,9 +77,8 @@ def by_errors(groups: Ranking, rests: Ranking) -> Contrasts:
     z = np.divide(difference, stderr, out=np.zeros_like(difference), where=stderr > 0)
     z[np.isnan(difference)] = np.nan
     p, adjusted = (np.full(difference.shape, np.nan) for _ in range(2))
-    for some in (
-        [slice(1), slice(1, 2)] if len(z) == 2 else [slice(None)]
-    ):  # of two groups, one says what the other does
+    # Of two groups, one says what the other does: each is a family of its own.
+    for some in [slice(1), slice(1, 2)] if len(z) == 2 else [slice(None)]:
         known = ~np.isnan(z[some])
         p[some][known] = [erfc(abs(one) / sqrt(2)) for one in z[some][known].tolist()]
         adjusted[some][known] = holm(p[some][known].tolist())

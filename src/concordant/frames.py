@@ -14,7 +14,8 @@ import numpy as np
 
 from concordant.errors import ConcordantError, InputError
 from concordant.reading import Options
-from concordant.roles import beyond_counts, plan_columns
+from concordant.roles import Names, beyond_counts, plan_columns
+from concordant.tables import Table, turned_if_named
 from concordant.types import Bools, Floats
 from concordant.vocabulary import Coded, coded_of_stream, encode, read_arrow, shorten, speaks_arrow
 
@@ -77,9 +78,12 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
         return None
     if not isinstance(lazy, nw.LazyFrame) or isinstance(frame, nw.DataFrame):
         return None
-    table = _Header(list(map(str, lazy.collect_schema().names())))
-    plan = plan_columns(table, options)
-    if plan.layout != "pairs" or beyond_counts(plan, options):
+    table = Names("the frame", list(map(str, lazy.collect_schema().names())))
+    try:
+        plan = plan_columns(table, options)
+    except InputError:  # FrameTable says what is wrong, or recognises a matrix by its numbers
+        return None
+    if options.transpose or plan.layout != "pairs" or beyond_counts(plan, options):
         return None
     keys = {role: name for role, name in plan.column.items() if role != "weight"}
     if options.roles.get("agent") is None:
@@ -94,17 +98,10 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
     return counts, replace(options, roles=roles, layout="pairs"), note
 
 
-class _Header:
-    """The names of the columns of a frame that was not collected."""
-
-    has_header, name = True, "the frame"
-
-    def __init__(self, columns: list[str]) -> None:
-        self.columns = columns
-
-    def error(self, row: int, message: str) -> InputError:
-        """Make the error that names the frame."""
-        return InputError(f"{self.name}: {message}")
+def table_of_frame(frame: Any, options: Options, layout: str | None = None) -> Table:
+    """Return a frame as a table, with rows and columns swapped where the options say so."""
+    table = FrameTable(frame)
+    return (turned_if_named(table, options, layout) if options.transpose else None) or table
 
 
 class FrameTable:

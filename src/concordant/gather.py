@@ -289,26 +289,60 @@ def gather_numbered_rows(
     return parts, order if len(order) else np.arange(n)
 
 
-def gather_rank_matrix(
-    ranks: object, *, items: Iterable[object] | None, agents: Iterable[object] | None, weight: object = None
+def gather_matrix(
+    matrix: object,
+    *,
+    items: Iterable[object] | None,
+    agents: Iterable[object] | None,
+    weight: object = None,
+    scale: str = "rank",
 ) -> Parts:
-    """Items x agents, NaN where an agent did not rank an item; rank 1 is best."""
-    matrix = np.asarray(ranks, np.float64)
-    if matrix.ndim != 2:
-        raise InputError(f"A rank matrix has two dimensions (items x agents), not {matrix.ndim}: reshape it.")
-    n_items, n_agents = matrix.shape
-    if np.isinf(matrix).any():
-        raise InputError("A rank is infinite: use NaN where an agent did not rank an item.")
+    """Items x agents, NaN where an agent said nothing of an item; rank 1 is best, ratings are good if high."""
+    values = np.asarray(matrix, np.float64)
+    if values.ndim != 2:
+        raise InputError(f"A {scale} matrix has two dimensions (items x agents), not {values.ndim}: reshape it.")
+    n_items, n_agents = values.shape
+    if np.isinf(values).any():
+        raise InputError(f"A {scale} is infinite: use NaN where an agent did not give one.")
     _, vocabulary = _same_length(encode(range(n_items) if items is None else items), n_items, "item")
     if len(vocabulary) != n_items:
         raise InputError(f"The {n_items} item labels are not distinct: name each row once.")
-    column, row = np.nonzero(~np.isnan(matrix.T))
-    columns = Vocabulary.lazy(n_agents, list)  # columns may bear one name and are ballots of their own all the same
-    parts = gather_rows((row, vocabulary), matrix[row, column], scale="rank", agent=(column, columns))
-    parts |= {"slot_ptr": np.array([0, n_items]), "slot_item": np.arange(n_items, dtype=np.int32), "agents": None}
-    present, parts["agent"] = parts["agent"], None
-    if agents is not None:
-        codes, parts["agents"] = _same_length(encode(agents, "agent"), n_agents, "agent")
+    column, row = np.nonzero(~np.isnan(values.T))
+    parts = gather_rows((row, vocabulary), values[row, column], scale=scale, agent=(column, _unnamed(n_agents)))
+    parts |= {"slot_ptr": np.array([0, n_items]), "slot_item": np.arange(n_items, dtype=np.int32)}
+    return _named_ballots(parts, n_agents, agent=agents, weight=weight)
+
+
+def gather_questions(
+    matrix: Floats, items: Sequence[str], questions: Sequence[str], *, scale: str, **columns: object
+) -> Parts:
+    """Agents x columns, each of which stands for an item of a question, NaN where nothing was said.
+
+    A question is an instance whose candidates are the items of its columns.
+    """
+    item, vocabulary = encode(items)
+    question, instances = encode(questions, "instance")
+    row, column = np.nonzero(~np.isnan(matrix))
+    parts = gather_rows(
+        (item[column], vocabulary), matrix[row, column], scale=scale,
+        agent=(row, _unnamed(len(matrix))), instance=(question[column], instances),
+    )  # fmt: skip
+    by_question = np.argsort(question, kind="stable")
+    sizes = np.bincount(question, minlength=len(instances))
+    parts |= {"slot_ptr": np.concatenate([[0], np.cumsum(sizes)]), "slot_item": item[by_question]}
+    return _named_ballots(parts, len(matrix), **columns)
+
+
+def _unnamed(count: int) -> Vocabulary:
+    """Return agents without names: two that bear one name cast ballots of their own all the same."""
+    return Vocabulary.lazy(count, list)
+
+
+def _named_ballots(parts: Parts, n_agents: int, agent: Any = None, weight: object = None) -> Parts:
+    """Give ballots, whose agents are numbers so far, names and weights of their agents."""
+    present, parts["agent"], parts["agents"] = parts["agent"], None, None
+    if agent is not None:
+        codes, parts["agents"] = _same_length(encode(agent, "agent"), n_agents, "agent")
         parts["agent"] = codes[present]
     if weight is not None:
         parts["weight"] = as_numbers(weight, n_agents, "weight")[present]

@@ -347,7 +347,7 @@ class Preferences(Frozen):
         if is_frame(ranks):
             ranks, rows, columns = matrix_of_frame(ranks)
             items, agents = rows if items is None else items, columns if agents is None else agents
-        return cls(**gather.gather_rank_matrix(ranks, items=items, agents=agents, weight=weight))
+        return cls(**gather.gather_matrix(ranks, items=items, agents=agents, weight=weight))
 
     @classmethod
     @takes_options(FRAME)
@@ -359,13 +359,13 @@ class Preferences(Frozen):
         meant when the names allow several. Pairs of a lazy frame (polars, Dask, DuckDB, …) are counted by its engine,
         and only the counts come here: agents are kept only where ``agent=`` names their column.
         """
-        from concordant.frames import FrameTable, grouped_pairs
+        from concordant.frames import FrameTable, grouped_pairs, table_of_frame
         from concordant.tables import parts_of_table
 
         said = Options.of(FRAME, options)
         grouped = grouped_pairs(frame, said)
         if grouped is None:
-            return cls.of_parts(parts_of_table(FrameTable(frame), said))
+            return cls.of_parts(parts_of_table(table_of_frame(frame, said), said))
         frame, said, note = grouped
         return cls.of_parts(parts_of_table(FrameTable(frame), said)).merge().noted(note)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,7 +24,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 PREFERENCES, LABELS, FEATURES, FRAME = "preferences", "labels", "features", "frame"
 FILES = (PREFERENCES, LABELS, FEATURES)
 BALLOTS = (PREFERENCES, FRAME)
-LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix")
+MATRICES = ("rank-matrix", "rating-matrix")
+LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings", *MATRICES)
 MAX_BYTES, MAX_RATIO = 16 << 30, 200.0
 UNGROUPED = "(none)"  # the group of ballots that name none
 IF_ANY = "?"  # "?": the column, if one is named like its role; "?name": that column, if it is there
@@ -153,12 +155,22 @@ class Options:
     encoding: str | None = option(None, "encoding of the text, if not UTF-8", metavar="NAME")
     delimiter: str | None = option(None, "what separates the columns; recognised if not given", metavar="CHAR")
     header: bool | None = option(None, "whether the first line names the columns")
-    categories: Sequence[str] | str | None = option(
-        None, "categories of a PrefLib cat file, best first", metavar="A,B,…", reads=(PREFERENCES,)
+    transpose: bool = option(
+        False, "swap rows and columns of a table; of a matrix: every row is an agent", reads=(*FILES, FRAME)
     )
     team_separator: str | None = option(
         None, "what stands between the players of a team in one cell, like '+'", metavar="TEXT", reads=BALLOTS
     )
+    sheet: str | int | None = option(
+        None, "the sheet of a workbook, by name or number; the first with data if not given", metavar="NAME"
+    )
+    question: str | None = option(
+        None, "the one question of a form to read; all if not given", metavar="TEXT", reads=BALLOTS
+    )
+    categories: Sequence[str] | str | None = option(
+        None, "the words of a scale, or the categories of a PrefLib cat file, best first",
+        metavar="A,B,…", reads=BALLOTS,
+    )  # fmt: skip
     merge: bool = option(False, "join equal ballots and add their weights while reading", reads=(PREFERENCES,))
     reduce: bool = option(
         False, "keep only counts of pairs, so that files, folders and patterns may exceed memory", reads=(PREFERENCES,)
@@ -206,7 +218,7 @@ class Options:
         if fields.get("dtype", "float64") not in ("float64", "float32"):
             raise InputError(f"dtype={fields['dtype']!r} is no type of features: use 'float64' or 'float32'.")
         if isinstance(fields.get("categories"), str):
-            fields["categories"] = fields["categories"].split(",")
+            fields["categories"] = [category.strip() for category in fields["categories"].split(",")]
         return cls(**fields, roles=roles)
 
     def columns_said(self) -> list[str]:
@@ -216,11 +228,12 @@ class Options:
         return [name for text in texts for name in {text, *text.split(",")}]
 
     def refuse_roles(self, what: str) -> None:
-        """Say that column roles, layout, delimiter and header belong to tables only."""
+        """Say that column roles, layout, delimiter, header and the like belong to tables only."""
         said = [
             role for role, value in self.roles.items() if not (value is None or value is False or is_optional(value))
         ]
-        said += [name for name in ("layout", "delimiter", "header") if getattr(self, name) is not None]
+        others = ("layout", "delimiter", "header", "sheet", "question")
+        said += [name for name in others if getattr(self, name) is not None] + ["transpose"] * self.transpose
         if said:
             raise InputError(f"{said[0]}= has no meaning for {what}, whose layout is fixed: leave it out.")
 
@@ -272,3 +285,15 @@ def takes_options(what: str) -> Callable[[F], F]:
         return function
 
     return mark
+
+
+def normalise(name: str) -> str:
+    """Return a column name as lower-case words: ``userId``, ``User ID`` and ``user_id`` are one."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name.strip())
+    return re.sub(r"[\W_]+", " ", spaced).strip().lower()
+
+
+def listed(names: Sequence[str]) -> str:
+    """Name some columns in a message."""
+    shown = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in names[:12])
+    return shown + (f", … ({len(names)} in all)" if len(names) > 12 else "")

@@ -1,6 +1,6 @@
 """Which column of a table means what: winner, item, rank, agent, … guessed from names or said by the user.
 
-A table becomes preferences in one of six layouts, or labels, or rows of features:
+A table becomes preferences in one of seven layouts, or labels, or rows of features:
 
 ========== ============================================== ===========================================
 layout     columns it needs                               may also have
@@ -11,7 +11,8 @@ ranks      item, rank                                     rating, agent, ballot,
 ratings    item, rating                                   agent, ballot, team, instance, by, weight, time
 places     first, second, third, … (rank1, rank2, …)      agent, instance, by, weight
 rankings   ranking (text like ``a > b = c > d``)          agent, instance, by, weight, open
-rank-matrix the first column names items, others agents   (only when asked for)
+matrices   the first column names items, others agents;   weight
+           or agent, and a column per item
 labels     item, label                                    instance
 features   label, columns of numbers                      query, item, weight
 ========== ============================================== ===========================================
@@ -22,6 +23,8 @@ one role are else an error that says which option settles it. Names are compared
 (``userId`` is ``user id``). A role said to be ``None`` (or the word ``none``) is switched off. Pairs are split into
 instances only where somebody asks for it. Groups to compare (``by``) are read as instances; a table has one or the
 other. Pairs, ranks and ratings may have covariates, and a side of a pair may be several columns, the players of a team.
+The two matrices hold ranks (``rank-matrix``) or ratings (``rating-matrix``); where no names say what a table is,
+``matrices`` looks whether it is one of them.
 """
 
 from __future__ import annotations
@@ -33,7 +36,19 @@ from typing import NoReturn, Protocol
 
 from concordant.covariates import Covariate, covariates_said
 from concordant.errors import InputError, UnknownColumnError, UnknownNameError, suggest
-from concordant.reading import FEATURES, LABELS, LAYOUTS, PREFERENCES, Options, columns_of, is_optional
+from concordant.grades import ORDINALS
+from concordant.reading import (
+    FEATURES,
+    LABELS,
+    LAYOUTS,
+    MATRICES,
+    PREFERENCES,
+    Options,
+    columns_of,
+    is_optional,
+    listed,
+    normalise,
+)
 
 COMMON = ("agent", "instance", "by", "weight")
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -42,7 +57,7 @@ NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
     "places": (("places",),),
     "ranks": (("item", "rank"),),
     "ratings": (("item", "rating"),),
-    "rank-matrix": ((),),
+    **dict.fromkeys(MATRICES, ((),)),
     LABELS: (("item", "label"),),
     FEATURES: (("label",),),
 }
@@ -52,18 +67,21 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
     "places": COMMON,
     "ranks": ("rating", "ballot", "team", "time", *COMMON),
     "ratings": ("ballot", "team", "time", *COMMON),
-    "rank-matrix": ("item",),
+    **dict.fromkeys(MATRICES, ("item", "agent", "weight")),
     LABELS: ("instance",),
     FEATURES: ("query", "item", "weight"),
 }
-WIDE = {"places": "places", "rank-matrix": "places", FEATURES: "features"}  # roles that many columns play
+WIDE = {"places": "places", **dict.fromkeys(MATRICES, "places"), FEATURES: "features"}  # roles that many columns play
 
 SIDES = ("winner", "loser", "left", "right")  # roles that several columns may play, the players of a team
 COVARIATES = {"pairs": 2, "ranks": 1, "ratings": 1}  # how many columns one may have
 
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-ONE_OF_MANY = {"rank-matrix": "agent", FEATURES: "feature"}  # what one of these columns is, where it is no place
-_PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d+)(?:st|nd|rd|th)?")
+_UNCLEAR = (
+    "do not say what the preferences are: name them, for example winner=… and loser=…, or item=… with rank=… or "
+    "rating=…, or ranking=…; of a column per agent say layout='rank-matrix' or layout='rating-matrix', of a row per "
+    "agent transpose=True, too."
+)
+_PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d{1,9})(?:st|nd|rd|th)?")
 _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
 _OPPONENTS = (("white", "black"), ("home", "away"), ("home team", "away team"))
 _ITEM_STEMS = {"", *columns_of(PREFERENCES)["item"].synonyms}
@@ -82,6 +100,19 @@ class Headed(Protocol):
         """Make the error that names it; row -1 is the whole."""
 
 
+@dataclass
+class Names:
+    """The names of the columns of a table that is not at hand."""
+
+    name: str
+    columns: list[str]
+    has_header: bool = True
+
+    def error(self, row: int, message: str) -> InputError:
+        """Make the error that names the table."""
+        return InputError(f"{self.name}: {message}")
+
+
 @dataclass(frozen=True)
 class Plan:
     """How a table is read: its layout, the column of every role, and what was left unread."""
@@ -89,7 +120,7 @@ class Plan:
     layout: str
     column: Mapping[str, str]
     places: tuple[str, ...] = ()
-    """The columns of places, of agents' ranks or of features."""
+    """The columns of places, of one agent or one item each, or of features."""
     unread: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     guessed: frozenset[str] = frozenset()
@@ -98,18 +129,31 @@ class Plan:
     covariates: tuple[Covariate, ...] = ()
     is_grouped: bool = False
     """Whether the instances are groups to compare."""
+    labels: tuple[str, ...] = ()
+    """Of a matrix whose columns have longer names than what they stand for: the item of each."""
+    questions: tuple[str, ...] = ()
+    """Of a form with several: the question each of the columns belongs to."""
+    separator: str = ""
+    """What stands between the items of a ranking in one cell, where that is known."""
+
+    @property
+    def one_of_many(self) -> str:
+        """What one of many columns is."""
+        if self.layout in MATRICES:
+            return "agent" if "item" in self.column else "item"
+        return "feature" if self.layout == FEATURES else "place"
 
     def describe(self) -> str:
         """Say which column was taken for what."""
-        one = ONE_OF_MANY.get(self.layout, "place")
+        one, places = self.one_of_many, tuple(dict.fromkeys(self.labels)) or self.places
         called = {"instance": "by"} if self.is_grouped else {}
         shown = {role: " + ".join(self.players.get(role, [name])) for role, name in self.column.items()}
         parts = [f"{called.get(role, role)} = {names}" for role, names in shown.items()]
         parts += [covariate.describe() for covariate in self.covariates]
-        if len(self.places) == 1:
-            parts.append(f"{one} = {self.places[0]}")
-        elif self.places:
-            parts.append(f"{len(self.places)} {one}s = {self.places[0]} … {self.places[-1]}")
+        if len(places) == 1:
+            parts.append(f"{one} = {places[0]}")
+        elif places:
+            parts.append(f"{len(places)} {one}s = {places[0]} … {places[-1]}")
         return ", ".join(parts)
 
     def without(self, role: str, note: str | None = None) -> Plan:
@@ -135,26 +179,20 @@ def plan_columns(table: Headed, options: Options, layout: str | None = None) -> 
     return _Planner(table, options, layout).plan()
 
 
-def normalise(name: str) -> str:
-    """Return a column name as lower-case words: ``userId``, ``User ID`` and ``user_id`` are one."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name.strip())
-    return re.sub(r"[\W_]+", " ", spaced).strip().lower()
-
-
 def is_known_name(name: str) -> bool:
     """Whether a cell looks like a column name of this vocabulary and not like data."""
     plain = normalise(name)
     if plain.isdigit() or len(plain) < 2:
         return False
     first = plain.split(" ")[0]
-    return first in _ORDINALS or _PLACE.fullmatch(plain) is not None or not _stems(plain).isdisjoint(_KNOWN_WORDS)
+    return first in ORDINALS or _PLACE.fullmatch(plain) is not None or not _stems(plain).isdisjoint(_KNOWN_WORDS)
 
 
 class _Planner:
     """What is known of a table while its columns are given their roles."""
 
     def __init__(self, table: Headed, options: Options, layout: str | None) -> None:
-        self.table, self.columns, self.strict = table, table.columns, options.strict
+        self.table, self.columns, self.strict, self.options = table, table.columns, options.strict, options
         self.roles = columns_of(layout or PREFERENCES)
         self.layout = layout or _known_layout(options.layout)
         self.said: dict[str, str] = {}
@@ -177,11 +215,19 @@ class _Planner:
         settled = {*self.said.values(), *self.places, *more}
         free = [name for name in self.columns if name not in settled]
         guesses = self._guess(free) if has_names else {}
+        if self._is_matrix_by_agents():
+            return self._recognised(guesses)
         if has_names and not self.places and self.layout in (None, "places") and "places" not in self.off:
             self.places = _place_columns(free)
         layout = self.layout or self._choose_layout(guesses)
-        column = self._fill(layout, guesses)
-        if layout == "rank-matrix":
+        if layout is None:
+            return self._recognised(guesses)
+        if self.options.question is not None:
+            self._refuse(f"question= is for forms with a column per answer, and these are {layout}: leave it out.")
+        column = self._fill(layout, {} if layout in MATRICES else guesses)
+        if layout in MATRICES:
+            if strange := [role for role in self.said if role != "item"]:
+                self._refuse(f"{strange[0]}= has no meaning for a {layout} whose rows are items: leave it out.")
             column = {"item": self.said.get("item", self.columns[0])}
         # A second column that could be the label or the query is not a feature, either.
         rivals = {name for names in guesses.values() for name in names} if layout == FEATURES else set()
@@ -194,7 +240,7 @@ class _Planner:
         guessed = frozenset(role for role, name in column.items() if role not in self.said and normalise(name) != role)
         is_grouped = "by" in column
         column = {"instance" if role == "by" else role: name for role, name in column.items()}
-        notes = () if has_names or layout in ("rank-matrix", FEATURES) else ("there is no header line",)
+        notes = () if has_names or layout in (*MATRICES, FEATURES) else ("there is no header line",)
         return Plan(layout, column, places, unread, notes, guessed, self.players, self.covariates, is_grouped)
 
     # ---- what the user said ----
@@ -235,7 +281,7 @@ class _Planner:
         """Of a table without a header, take two columns for winner and loser, one for rankings."""
         if self.layout == "places" and not self.places:
             self.places = tuple(name for name in self.columns if name not in self.said.values())
-        if self.said or self.places or self.layout == "rank-matrix":
+        if self.said or self.places or self.layout in MATRICES:
             return
         if self.layout in (None, "pairs") and len(self.columns) == 2:
             self.said = {"winner": self.columns[0], "loser": self.columns[1]}
@@ -280,13 +326,45 @@ class _Planner:
             if sides and not {"outcome"} & {*guesses, *settled}:
                 guesses |= _outcome_flags(plain, sides, settled)
 
-    def _choose_layout(self, guesses: Mapping[str, Sequence[str]]) -> str:
+    def _is_matrix_by_agents(self) -> bool:
+        """Whether a matrix is asked for in which every row is an agent."""
+        if self.layout in MATRICES and "item" not in self.said:
+            from concordant.headings import bracketed
+
+            return self.options.transpose or "agent" in self.said or bool(bracketed(self.columns))
+        # Rows and columns are to be swapped, and were not, because only a matrix can be meant.
+        return self.layout is None and self.options.transpose and not getattr(self.table, "is_turned", False)
+
+    def _recognised(self, guesses: Mapping[str, Sequence[str]]) -> Plan:
+        """Return the plan of a matrix, or of a form, that its content is recognised by."""
+        from concordant.matrices import Said, recognise
+
+        unclear = self.table.error(-1, f"the columns {listed(self.columns)} {_UNCLEAR}")
+        if any(role not in OPTIONAL[MATRICES[0]] for role in self.said):
+            raise unclear
+        column = dict(self.said)
+        if guesses.get("weight") and normalise(guesses["weight"][0]) in ("weight", "count"):
+            column.setdefault("weight", guesses["weight"][0])
+        said = Said(column, self.places if self.says_places else (), self.layout)
+        grid = recognise(self.table, self.options, said, unclear)
+        read = {*grid.column.values(), *grid.columns}
+        unread = tuple(name for name in self.columns if name not in read)
+        if self.strict:
+            refuse_unread(self.table, unread)
+        labels = () if grid.labels == grid.columns else grid.labels
+        return Plan(
+            *(grid.layout, grid.column, grid.columns, unread, grid.notes),
+            labels=labels, questions=grid.questions, separator=grid.separator,
+        )  # fmt: skip
+
+    def _choose_layout(self, guesses: Mapping[str, Sequence[str]]) -> str | None:
+        """Return the layout that the names of columns speak of, None where they do not speak of any."""
         have = {*self.said, *guesses, *(("places",) if self.places else ())}
         stated = {*self.said, *(("places",) if self.says_places else ())}
         fits = [
             layout
             for layout in LAYOUTS
-            if layout != "rank-matrix"
+            if layout not in MATRICES
             and any(set(needed) <= have for needed in NEEDED[layout])
             and all(role in _roles_of(layout) for role in stated)
         ]
@@ -302,12 +380,9 @@ class _Planner:
         fits = [layout for layout in fits if any(set(needed) <= stated for needed in NEEDED[layout])] or fits
         if len(fits) == 1:
             return fits[0]
-        advice = (
-            f"can be read as {' or as '.join(fits)}: say layout={fits[0]!r} or another of them."
-            if fits
-            else "do not say what the preferences are: name them, for example winner=… and loser=…, or item=… with "
-            "rank=… or rating=…, or ranking=…."
-        )
+        if not fits:
+            return None
+        advice = f"can be read as {' or as '.join(fits)}: say layout={fits[0]!r} or another of them."
         raise self.table.error(-1, f"the columns {listed(self.columns)} {advice}")
 
     # ---- the plan ----
@@ -368,12 +443,13 @@ class _Planner:
 
     def _wide_columns(self, layout: str, taken: set[str]) -> tuple[str, ...]:
         """Return the columns that together hold places, ranks or features: those named, or all that are left."""
-        if layout == "rank-matrix" or (layout == FEATURES and not self.says_places):
+        if layout in MATRICES or (layout == FEATURES and not self.says_places):
             self.places = tuple(name for name in self.columns if name not in taken)
         if layout == "places" and not self.places:
             self._refuse("no columns are named first, second, …: say places='COLUMN,COLUMN', best first.")
-        if layout == "rank-matrix" and not self.places:
-            self._refuse("there is no column of ranks beside the items: a rank matrix has one per agent.")
+        if layout in MATRICES and not self.places:
+            what = layout.removesuffix("-matrix")
+            self._refuse(f"there is no column of {what}s beside the items: a {what} matrix has one per agent.")
         return self.places if layout in WIDE else ()
 
     def _refuse(self, message: str) -> NoReturn:
@@ -451,8 +527,8 @@ def _place_columns(free: Sequence[str]) -> tuple[str, ...]:
     for name in free:
         plain = normalise(name)
         word = plain.removesuffix(" choice").removesuffix(" place")
-        if word in _ORDINALS:
-            by_place.setdefault(_ORDINALS.index(word) + 1, name)
+        if word in ORDINALS:
+            by_place.setdefault(ORDINALS.index(word) + 1, name)
         elif match := _PLACE.fullmatch(plain):
             by_place.setdefault(int(match[1]), name)
     numbers = sorted(by_place)
@@ -475,9 +551,3 @@ def _named(found: list[str]) -> list[str]:
     kinds = {plain.rpartition(" ")[2]: plain.rpartition(" ")[0] for plain in by_plain}
     is_one_thing = len(found) == 2 and kinds.keys() == {"id", "name"} and kinds["id"] == kinds["name"]
     return [by_plain[f"{kinds['name']} name"]] if is_one_thing else found
-
-
-def listed(names: Sequence[str]) -> str:
-    """Name some columns in a message."""
-    shown = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in names[:12])
-    return shown + (f", … ({len(names)} in all)" if len(names) > 12 else "")

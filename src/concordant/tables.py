@@ -9,24 +9,29 @@ with a note: columns that are not read, a role with a second candidate column, e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from concordant import gather, kernels
+from concordant.cells import CellTable, turned
 from concordant.errors import InputError
 from concordant.frozen import freeze
 from concordant.gather import Parts
+from concordant.grades import means_missing, place_in, rate
 from concordant.moments import read_times
 from concordant.outcomes import decide_outcomes, read_flags
 from concordant.ranking_text import parse_rankings
-from concordant.reading import FEATURES, LABELS, UNGROUPED, Options
-from concordant.roles import Plan, plan_columns
+from concordant.reading import FEATURES, LABELS, MATRICES, UNGROUPED, Options
+from concordant.roles import Names, Plan, plan_columns
 from concordant.screening import Screen
 from concordant.sides import Sides, join_players, shown_side, split_teams
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import Coded, Vocabulary, join_rows, renumber, shorten
 
+RATED = ("ratings", "rating-matrix")  # layouts with words for ratings, perhaps
+_NO_WORDS = "categories= is for PrefLib's cat files and for ratings in words, and these are"
 NUMBER_ROLES = ("rank", "rating", "weight", "label")
 FEWEST_ROWS = 2.0  # rows of the average instance: a column with fewer per value is an identifier, not an instance
 
@@ -57,10 +62,13 @@ def parts_of_table(table: Table, options: Options, plan: Plan | None = None) -> 
     rows = Rows(table, plan or plan_columns(table, options), options)
     rows.drop_identifier()
     plan = rows.plan
+    if options.categories is not None and plan.layout not in RATED:
+        raise table.error(-1, f"{_NO_WORDS} {plan.layout}: leave it out.")
     parts = _BUILDERS[plan.layout](rows)
     if rows.has_sides:
         parts = split_teams(parts, options.team_separator)
-    unit = {"places": "ballots", "rankings": "ballots", "rank-matrix": "items"}.get(plan.layout, plan.layout)
+    by_item = plan.layout in MATRICES and "item" in plan.column
+    unit = "items" if by_item else "ballots" if plan.layout in ("places", "rankings", *MATRICES) else plan.layout
     count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
     read = f"{table.name}: {count}; {plan.describe()}"
     unread = [f"not read: {', '.join(shorten(name) for name in plan.unread[:12])}"] if plan.unread else []
@@ -79,17 +87,33 @@ def labels_of_table(table: Table, options: Options) -> tuple[Coded | None, Coded
     return rows.coded("instance") if rows.has("instance") else None, rows.coded("item"), rows.number("label")
 
 
+def turned_if_named(table: Table, options: Options, layout: str | None = None) -> CellTable | None:
+    """Return a table with rows and columns swapped; None where it has no roles then, so that a matrix is meant."""
+    swapped = turned(table, options.header is not False)
+    if layout is None:
+        if options.layout is not None and options.layout.strip().lower().replace("_", "-") in MATRICES:
+            return None
+        try:
+            names = Names(swapped.name, swapped.columns, swapped.has_header)
+            plan_columns(names, replace(options, transpose=False))
+        except InputError:
+            return None
+    return swapped
+
+
 class Rows(Screen):
     """The fetched columns of a plan by role, and which rows are still good."""
 
     def __init__(self, table: Table, plan: Plan, options: Options, count: int = 0) -> None:
         self.table, self.plan = table, plan
         self.separator, self.has_sides = options.team_separator, bool(plan.players or options.team_separator)
+        self.categories: Sequence[str] | None = options.categories
+        self._rated: dict[str, Floats] = {}
         texts = [name for role, name in plan.column.items() if role not in NUMBER_ROLES]
         texts += [name for names in plan.players.values() for name in names[1:]]
         numbers = [name for role, name in plan.column.items() if role in NUMBER_ROLES]
         numbers += [name for covariate in plan.covariates for name in covariate.columns]
-        if plan.layout == "rank-matrix":
+        if plan.layout in MATRICES:
             numbers += plan.places
         elif plan.layout != FEATURES:  # which are fetched some at a time
             texts += plan.places
@@ -158,16 +182,49 @@ class Rows(Screen):
         return key
 
     def values(self, role: str) -> Floats:
-        """Return a column of numbers of all rows."""
-        return self._numbers[self.plan.column[role]]
+        """Return a column of numbers of all rows; ratings in words as the user's categories say."""
+        name = self.plan.column[role]
+        if role == "rating" and self.categories is not None and name not in self._rated:
+            (codes, words), value = self.table.fetch([name], [])[0][name], {}
+            value = rate(words.labels, self.categories)
+            self._rated[name] = np.array([*(value.get(word, np.nan) for word in words.labels), np.nan])[codes]
+        return self._rated.get(name, self._numbers[name]) if role == "rating" else self._numbers[name]
 
     def number(self, role: str) -> Floats:
         """Return a column of numbers."""
         return self.values(role)[self.good]
 
     def matrix(self) -> Floats:
-        """Return the columns of an agent's ranks each, side by side."""
-        return np.stack([self._numbers[name] for name in self.plan.places], 1)
+        """Return the columns of ranks or ratings side by side, words as the numbers they mean; refuse other words."""
+        places, what = self.plan.places, self.plan.layout.removesuffix("-matrix")
+        matrix = np.stack([self._numbers[name] for name in places], 1)
+        is_number: Bools = np.isfinite(matrix) & (self.categories is None)
+        odd = [k for k in range(len(places)) if not is_number[:, k].all()]
+        coded = self.table.fetch([places[k] for k in odd], [])[0] if odd else {}
+        questions = self.plan.questions or ("",) * len(places)
+        for question in dict.fromkeys(questions[k] for k in odd):  # whose answers are on one scale
+            columns = {k: coded[places[k]] for k in odd if questions[k] == question}
+            words = {word for _, labels in columns.values() for word in labels.labels if not means_missing(word)}
+            is_mixed = any(is_number[:, k].any() for k in range(len(places)) if questions[k] == question)
+            value = self._meaning(words, is_mixed)
+            for k, (codes, labels) in columns.items():
+                meant = np.array([*(value.get(word, np.nan) for word in labels.labels), np.nan])[codes]
+                told = np.array([*(word in words for word in labels.labels), False])[codes]
+                matrix[:, k] = np.where(is_number[:, k], matrix[:, k], meant)
+                reason = f"the {what} in column {places[k]!r} is not a number"
+                self.refuse(told & ~np.isfinite(matrix[:, k]), reason, self._strange(reason, codes, labels))
+        return matrix
+
+    def _meaning(self, words: set[str], is_mixed: bool) -> dict[str, float]:
+        """Return the numbers that words stand for: places, or grades of one scale, which numbers do not stand among."""
+        if self.plan.layout == "rank-matrix":
+            return {word: place for word in words if (place := place_in(word)) is not None}
+        return {} if is_mixed and self.categories is None else rate(words, self.categories)
+
+    def _strange(self, reason: str, codes: Int32s, labels: Vocabulary) -> Callable[[int], str]:
+        """Return the function that says which word stands where a number should, and how words can be ordered."""
+        advice = "" if self.plan.layout == "rank-matrix" else " (categories= orders words, best first)"
+        return lambda row: f"{reason}, but {shorten(labels[int(codes[row])])!r}{advice}"
 
     def shared(self) -> dict[str, Any]:
         """Return the columns every layout may have, checked."""
@@ -463,7 +520,7 @@ def _repeated_ballots(code: Int32s, filled: Bools, n_items: int) -> Bools:
 
 def _rankings(rows: Rows) -> Parts:
     code, texts = rows.raw("ranking")
-    parsed = parse_rankings(texts.labels)
+    parsed = parse_rankings(texts.labels, rows.plan.separator)
     problem = np.array([*(text is not None for text in parsed.problem), False])
     rows.refuse(problem[code], "the ranking cannot be understood", lambda row: str(parsed.problem[int(code[row])]))
     size = np.append(np.diff(parsed.ptr), 0)  # the last one stands for a missing text, code -1
@@ -485,18 +542,32 @@ def _rankings(rows: Rows) -> Parts:
     return parts | gather.ballot_columns(rows.count, **rows.shared())
 
 
-def _rank_matrix(rows: Rows) -> Parts:
-    rows.refuse_missing("item")
-    matrix = rows.matrix()
-    for column, name in enumerate(rows.plan.places):
-        odd = np.flatnonzero(np.isnan(matrix[:, column]))
-        words = rows.table.cells(name, odd.tolist()) if len(odd) else []
-        bad = np.isinf(matrix[:, column])
-        bad[odd] = [word is not None and word.strip().lower() not in ("nan", "na", "null", "-", "") for word in words]
-        rows.refuse(bad, f"the rank in column {name!r} is not a number")
-    rows.refuse_repeated_items(["item"], "listed twice{where}", "name each item once")
-    item = rows.coded("item")
-    return gather.gather_rank_matrix(matrix[rows.good], items=item, agents=list(rows.plan.places))
+def _matrix(rows: Rows) -> Parts:
+    matrix, plan = rows.matrix(), rows.plan
+    scale = plan.layout.removesuffix("-matrix")
+    if "item" in plan.column:
+        rows.refuse_missing("item")
+        rows.refuse_repeated_items(["item"], "listed twice{where}", "name each item once")
+        item = rows.coded("item")
+        return gather.gather_matrix(matrix[rows.good], items=item, agents=list(plan.places), scale=scale)
+    empty: Bools = np.logical_not(np.isfinite(matrix).any(axis=1))
+    rows.tolerate(empty, "an empty ballot, left out")
+    columns = rows.shared()
+    labels = _labels_of_columns(rows)
+    if not plan.questions:
+        by_item = matrix[rows.good].T
+        return gather.gather_matrix(by_item, items=labels, agents=columns.pop("agent", None), scale=scale, **columns)
+    return gather.gather_questions(matrix[rows.good], labels, plan.questions, scale=scale, **columns)
+
+
+def _labels_of_columns(rows: Rows) -> list[str]:
+    """Return the item of every column; two columns of a question may not stand for the same."""
+    plan = rows.plan
+    labels = list(plan.labels or plan.places)
+    named = list(zip(plan.questions or [""] * len(labels), labels, strict=True))
+    if twice := next((label for k, (_, label) in enumerate(named) if named[k] in named[:k]), None):
+        raise rows.table.error(-1, f"two columns stand for the item {shorten(twice)!r}: rename or remove one.")
+    return labels
 
 
 _BUILDERS = {
@@ -505,5 +576,5 @@ _BUILDERS = {
     "ratings": _long,
     "places": _places,
     "rankings": _rankings,
-    "rank-matrix": _rank_matrix,
+    **dict.fromkeys(MATRICES, _matrix),
 }

@@ -81,11 +81,12 @@ def test_the_score_follows_a_turn_and_the_history_shows_it(turn):
 
 def test_whoever_stops_playing_keeps_a_score_that_gets_less_sure(turn):
     ranking = cc.rank(turn, "whole-history", drift=0.5)
-    model, (low, high) = ranking.model, ends(ranking)["c"]
+    model = ranking.model
     then, error = model.score_at("c", "2020-04-01")
     assert by_item(ranking)["c"] == pytest.approx(then)
     years = (np.datetime64("2022-06-01") - np.datetime64("2020-04-01")).astype(int) / 365.25
-    assert ((high - low) / 2 / 1.959964) ** 2 == pytest.approx(error**2 + 0.5**2 * years, rel=1e-6)
+    assert model.score_at("c", "2022-06-01")[1] ** 2 == pytest.approx(error**2 + 0.5**2 * years, rel=1e-6)
+    assert np.ptp(ends(ranking)["c"]) > np.ptp(ends(ranking)["a"])
     assert model.score_at("c", "2030-01-01")[1] > model.score_at("c", "2023-01-01")[1]
     assert model.score_at("c", "2010-01-01")[1] > error
 
@@ -130,6 +131,17 @@ def test_the_likelihood_of_other_results_is_that_of_their_times(turn):
         model.log_likelihood(cc.Preferences.from_pairs(["a"], ["b"], time=[3]))
     with pytest.raises(cc.InputError, match="no moment"):
         model.p_beats("a", "b", time="someday")
+
+
+def test_the_intervals_of_a_ranking_are_those_given_the_mean_of_all(turn):
+    ranking = cc.rank(turn, "whole-history", drift=0.5, prior=1.0)
+    courses = ranking.model.courses
+    walk, last = courses.walk, np.flatnonzero(courses.walk.nodes.is_last)
+    whole = walk.covariance()[np.ix_(last, last)] + np.diag(0.25 * (courses.end - walk.nodes.time[last]))
+    mean = np.full(3, 1 / 3)
+    given = whole - np.outer(whole @ mean, whole @ mean) / (mean @ whole @ mean)
+    found = dict(zip(ranking.items, ranking.detail("stderr"), strict=True))
+    assert [found[item] for item in "abc"] == pytest.approx(np.sqrt(np.diag(given)), rel=1e-5)
 
 
 # ---- which score is ranked ----

@@ -80,6 +80,15 @@ KINDS = (
         ("bradley-terry", "davidson", "elo", "rao-kupper", "thurstone", "trueskill"),
     ),
     Kind(
+        "timed duels",
+        (150, 450, 1350),
+        0,
+        (25_000, 100_000, 400_000),
+        300,
+        1,
+        ("whole-history", "windowed-bradley-terry"),
+    ),
+    Kind(
         "ratings",
         (1000, 4000, 16_000),
         50,
@@ -104,7 +113,7 @@ def make(size: Size, seed: int, data: str) -> Inputs:
     rng = np.random.default_rng(seed)
     n, m = size["ballots"], size["items"]
     parts: Inputs = {"items": [f"i{item}" for item in range(m)]}
-    if data == "duels":
+    if data.endswith("duels"):
         n = n or m * VOTES_PER_ITEM
         score = rng.normal(size=m)
         a = rng.integers(0, m, n)
@@ -113,6 +122,8 @@ def make(size: Size, seed: int, data: str) -> Inputs:
         item = np.column_stack([np.where(wins, a, b), np.where(wins, b, a)]).astype(np.int32)
         tier = np.tile(np.array([0, 1], np.int32), n)
         tier[1::2][rng.random(n) < 0.1] = 0
+        if data == "timed duels":
+            parts |= {"time": rng.integers(0, 100, n).astype(np.float64)}
         return {**parts, "indptr": np.arange(0, 2 * n + 1, 2), "item": item.ravel(), "tier": tier, "form": "pairs"}
     noisy = (rng.normal(size=m) + rng.gumbel(size=(n, m))).astype(np.float32)
     order = np.argsort(-noisy, axis=1).astype(np.int32)
@@ -141,7 +152,7 @@ def rank(method: str, inputs: Inputs) -> Task:
 
 def curves_of(kind: Kind) -> list[Curve]:
     """Return the curves over items and over ballots of all methods of a kind."""
-    smallest = 3 if kind.data == "duels" else 6
+    smallest = 3 if kind.data.endswith("duels") else 6
     votes = 0 if kind.at_ballots == 0 else 5
     found = []
     for method in kind.methods:

@@ -139,17 +139,17 @@ def windowed(matches: Preferences, since: str, years: float, prior: float) -> Fl
     method = registry.make("bradley-terry", prior=prior, errors="none")
     month, _ = periods(time, True, "month")
     bounds = np.append(np.flatnonzero(np.diff(month, prepend=-1)), len(month))
-    pairs = matches.item.reshape(-1, 2)
+    pairs, ballot = matches.item.reshape(-1, 2), np.arange(matches.n_ballots)
     first, score = as_moment(since, True), np.empty(matches.n_items)
     for begin, end in pairwise(bounds.tolist()):
         start = int(np.searchsorted(time, time[begin] - years * YEAR))
         if time[begin] < first or start >= begin:
             continue
-        past = matches.take(slice(start, begin))
-        ranking = method.rank(past)
+        players = np.unique(pairs[start:begin])
+        slots = np.isin(matches.slot_item, players)
+        past = matches.subset((ballot >= start) & (ballot < begin), slots)
         score[:] = np.nan
-        slots = np.unique(past.entry_slot)
-        score[matches.items.codes(past.items)[past.slot_item[slots]]] = ranking.score[slots]
+        score[matches.slot_item[slots]] = method.rank(past).score
         lead = score[pairs[begin:end, 0]] - score[pairs[begin:end, 1]]
         chance[begin:end] = 1 / (1 + np.exp(-lead))
     return chance

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from concordant import memory
 from concordant.errors import ConcordantError, FormatError, InputError
-from concordant.io._formats import FUNCTIONS, Format, all_formats, named, recognise
+from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, named, recognise
 from concordant.io._many import expand, read_reduced
 from concordant.io._source import PathLike, Source
 from concordant.reading import FEATURES, LABELS, PREFERENCES, Options, takes_options
@@ -90,10 +90,11 @@ def read_features(path: Paths | Any, **options: Any) -> Features:
     if isinstance(path, (str, os.PathLike, list, tuple)) or hasattr(path, "read"):
         features: Features = _read(FEATURES, path, options)
         return features
-    from concordant.frames import FrameTable
+    from concordant.frames import table_of_frame
     from concordant.io.features import features_of_table
 
-    return features_of_table(FrameTable(path), Options.of(FEATURES, options))
+    said = Options.of(FEATURES, options)
+    return features_of_table(table_of_frame(path, said, FEATURES), said)
 
 
 @dataclass(frozen=True)
@@ -224,8 +225,10 @@ def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Option
     if what not in kind.reads:
         found = f"this looks like {kind.name} ({kind.doc}), which holds no {what}"
         raise sources[0].error(f"{found}: read it with {FUNCTIONS[kind.reads[0]]}, or say format=.")
-    if options.categories is not None and kind.name != "preflib":
-        raise sources[0].error(f"categories= is for PrefLib's cat files, this is {kind.name}: leave it out.")
+    if options.categories is not None and kind.name != "preflib" and not kind.is_table:
+        raise sources[0].error(f"categories= is for PrefLib's cat files and tables, this is {kind.name}: leave it out.")
+    if options.sheet is not None and kind.name not in WORKBOOKS:
+        raise sources[0].error(f"sheet= is for workbooks, this is {kind.name}: leave it out.")
     if kind.is_table:  # all kinds of tables have one reader
         options = replace(options, format=kind.name)
     result = kind.function(FUNCTIONS[what])(sources, options)

@@ -3,7 +3,8 @@
 Between two nodes a random walk is a Brownian bridge, before the first and after the last its variance grows with time
 while its mean stays. The chance of a win integrates over that doubt: for a lead of mean m and variance v,
 E[1 / (1 + e^-lead)] is about 1 / (1 + e^-(m / sqrt(1 + pi v / 8))), the doubts about two candidates taken as
-independent. "All scores up by the same" is no doubt: scores are relative to the mean of all first scores.
+independent. "All scores up by the same" is no doubt: scores are relative to the mean of all first scores. The intervals
+of a ranking at the end also leave out how far all have moved together since.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from concordant import views
 from concordant.errors import InputError
+from concordant.gather import segment_index
 from concordant.histories import History
 from concordant.models.fitted import ComparisonModel
 from concordant.models.uncertainty import simultaneous
@@ -173,6 +175,28 @@ class Courses:
         peak[nodes.slot[best]], doubt[nodes.slot[best]] = score[best], self.variances[0][best]
         return peak, doubt
 
+    def standing(self) -> tuple[Floats, Floats]:
+        """Return the score of every slot at the end, and its variance given the mean score of its instance then.
+
+        How far all of them have moved together since the beginning is in doubt, but says nothing of who is ahead.
+        """
+        slots = np.arange(len(self.end))
+        mean, variance = self.at(slots, self.end)
+        variance += self._shift
+        nodes, walk = self.walk.nodes, self.walk
+        instance = segment_index(self.slot_ptr)
+        share = 1 / np.maximum(np.diff(self.slot_ptr), 1)[instance]
+        last = np.flatnonzero(nodes.is_last)
+        right = np.zeros(len(nodes))
+        right[last] = share[nodes.slot[last]]
+        with_mean = share / walk.prior  # the covariance with the mean: of those who never played, and of the others
+        own = walk.drift**2 * (self.end[nodes.slot[last]] - nodes.time[last])
+        with_mean[nodes.slot[last]] = share[nodes.slot[last]] * own
+        if len(last):
+            with_mean[nodes.slot[last]] += walk.solve(right, 1e-6)[last]
+        of_mean = np.bincount(instance, share * with_mean, len(self.slot_ptr) - 1)
+        return mean, np.maximum(variance - with_mean**2 / of_mean[instance], 0.0)
+
     def difference(self, one: int, other: int) -> tuple[float, float]:
         """Return how far one slot is ahead of another at the end, and the standard error of that, exactly."""
         slots, right = np.array([one, other]), np.zeros(len(self.walk.nodes))
@@ -225,7 +249,7 @@ class CourseErrors:
         if self.kind == "peak":
             mean, variance = (whole[slots] for whole in courses.peaks())
         else:
-            mean, variance = courses.at(slots, courses.end[slots])
+            mean, variance = (whole[slots] for whole in courses.standing())
         error = np.sqrt(variance)
         half = simultaneous(courses.level) * error
         return Uncertainty(mean - half, mean + half, {"stderr": error})

@@ -12,11 +12,12 @@ keeps scores constant, which is bradley-terry. Within a ``period`` a score does 
 dates every day) is one, or longer ones where there would be too many. Ties are half a win each way. Of a ballot with
 more than two items all pairs count as if they were independent, so that its intervals are too narrow.
 
-The ranking is of the scores at the end of the data (``score="last"``). An item that has not played for long keeps its
-last score with an interval that widens; ``since`` leaves such items out of the ranking (not out of the fit),
-``score="low"`` ranks by the lower ends of the intervals, where who is not seen any more sinks, and ``"peak"`` by the
-best moment. ``ranking.model`` answers p_beats(a, b, time=...) and score_at(item, time). ``forecasts`` predicts every
-comparison from those before it.
+The ranking is of the scores at the end of the data (``score="last"``), and its intervals take the mean of all as
+known: how far all have moved together since the beginning, which those of the history include, says nothing of who is
+ahead. An item that has not played for long keeps its last score with an interval that widens; ``since`` leaves such
+items out of the ranking (not out of the fit), ``score="low"`` ranks by the lower ends of the intervals, where who is
+not seen any more sinks, and ``"peak"`` by the best moment. ``ranking.model`` answers p_beats(a, b, time=...) and
+score_at(item, time). ``forecasts`` predicts every comparison from those before it.
 
 Cost: linear in the comparisons, some fifty passes over them, with the strengths chosen about three times that.
 Reference: R. Coulom, Whole-history rating: a Bayesian rating system for players of time-varying strength, 2008.

@@ -42,7 +42,10 @@ KINDS = (
         (4000, 16_000, 64_000),
         50,
         1,
-        ("approval", "borda", "calibrated-rrf", "majority-vote", "median-rank", "plurality", "rrf"),
+        (
+            "approval", "borda", "bucklin", "calibrated-rrf", "majority-vote", "median-rank", "plurality", "rrf",
+            "veto",
+        ),
     ),
     Kind("rankings", (500, 1500, 4500), 100, (500, 2000, 8000), 50, 1, ("ordered-partitions", "plackett-luce")),
     Kind(
@@ -53,9 +56,9 @@ KINDS = (
         50,
         2,
         (
-            "condorcet", "condorcet-fuse", "copeland", "cps", "fas-pivot", "generalised-mallows", "hodgerank",
-            "insertion-sort", "instant-runoff", "lehmer", "local-search", "mallows", "markov-chain", "minimax",
-            "pick-a-perm", "rank-centrality", "svp",
+            "black", "condorcet", "condorcet-fuse", "coombs", "copeland", "cps", "fas-pivot", "generalised-mallows",
+            "hodgerank", "insertion-sort", "instant-runoff", "lehmer", "local-search", "mallows", "markov-chain",
+            "minimax", "nanson", "phragmen", "pick-a-perm", "rank-centrality", "sequential-pav", "svp",
         ),
     ),
     Kind(
@@ -65,7 +68,7 @@ KINDS = (
         (1000, 4000, 16_000),
         50,
         3,
-        ("footrule", "ranked-pairs", "schulze"),
+        ("baldwin", "footrule", "ranked-pairs", "schulze", "stv"),
     ),
     Kind(
         "duels",
@@ -92,11 +95,13 @@ KINDS = (
         (500, 2000, 8000),
         100,
         1,
-        ("comb", "dawid-skene", "mean-rating", "mpm", "mpm-mixture"),
+        ("comb", "dawid-skene", "mean-rating", "mpm", "mpm-mixture", "score"),
     ),
+    Kind("ratings", (250, 500, 1000), 50, (1000, 4000, 16_000), 50, 2, ("star",)),
 )  # fmt: skip
 WITHOUT = {
     "kemeny": "exact, and NP-hard: the cost depends on the cycles, not only on the size",
+    "pav": "exact, and NP-hard: the cost depends on how approvals overlap, not only on the size",
     "faslp-pivot": "a linear programme: the cost depends on the cycles, not only on the size",
 }
 

@@ -23,9 +23,9 @@ The ranking: the elected in the order of election, those still in when all seats
 excluded first. ``ranking.detail("elected")`` is 1 for who has a seat, and the share of one where a lot must decide;
 ``ranking.model`` has the stages: votes, transfers, quota.
 
-Cost: stages x ballots; instances are counted one after the other. References: The Scottish Local Government Elections
-Order 2007, schedule 1, rules 46 to 52; I. D. Hill, B. A. Wichmann and D. R. Woodall, Algorithm 123: single transferable
-vote by Meek's method, The Computer Journal, 1987.
+Cost: stages x (ballots + candidates²); instances one after the other. References: The Scottish Local Government
+Elections Order 2007, schedule 1, rules 46 to 52; I. D. Hill, B. A. Wichmann and D. R. Woodall, Algorithm 123: single
+transferable vote by Meek's method, The Computer Journal, 1987.
 """
 
 from __future__ import annotations

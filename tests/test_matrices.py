@@ -259,6 +259,13 @@ def test_a_cell_that_lists_all_items_is_a_ranking(read: Any) -> None:
         read("ID,Name,Which do you know?\n1,a,x;y;\n2,b,x;\n")
 
 
+def test_a_list_that_nobody_orders_otherwise_has_to_be_named(read: Any) -> None:
+    text = "ID,Name,Rank the places\n1,ann,Sushi;Taco;Pho;\n2,bob,Sushi;Taco;Pho;\n"
+    with pytest.raises(InputError, match="do not say what the preferences are"):
+        read(text, delimiter=",")
+    assert said(read(text, delimiter=",", ranking=3, agent="Name"))["bob"] == "Sushi > Taco > Pho"
+
+
 def test_columns_that_are_places_hold_items(read: Any) -> None:
     prefs = read("Timestamp,Name,Vote [2nd choice],Vote [1st choice]\n1,ann,Pho,Taco\n2,bob,Taco,Pho\n")
     assert said(prefs) == {"ann": "Taco > Pho", "bob": "Pho > Taco"}

@@ -112,9 +112,9 @@ def _kind(labels: Sequence[str], options: Options) -> str:
 
 
 def _are_lists(cells: Sequence[str]) -> bool:
-    """Whether every cell lists the same items, in whatever order, with semicolons between."""
+    """Whether every cell lists the same items with semicolons between, and not all in the same order."""
     named = [sorted(name.strip() for name in cell.split(";") if name.strip()) for cell in cells]
-    return len(set(named[0])) == len(named[0]) > 1 and all(names == named[0] for names in named)
+    return len(cells) > 1 and len(set(named[0])) == len(named[0]) > 1 and all(names == named[0] for names in named)
 
 
 class _Look:

@@ -82,6 +82,8 @@ def _places(text: str, separator: str) -> tuple[list[list[str]], str | None]:
         return _json_places(text)
     if not text.strip():
         return [], None
+    if separator == ";":
+        text = text.strip().removesuffix(";")  # forms write one after every item
     if separator == ">":
         places = [re.split("[=~]", place) for place in text.split(">")]
     else:

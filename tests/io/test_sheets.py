@@ -128,9 +128,25 @@ def test_what_is_no_workbook_is_refused_in_a_sentence(make: MakeFile, content: b
 
 
 def test_a_workbook_without_sense_is_refused_in_a_sentence(make: MakeFile) -> None:
-    nonsense = archive({"[Content_Types].xml": "x", "xl/workbook.xml": "x"})
+    nonsense = archive({"[Content_Types].xml": "<x/>", "xl/workbook.xml": "<x/>"})
     with pytest.raises(FormatError, match="the workbook cannot be read"):
         cc.read(make(nonsense, "t.xlsx"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("</table:table>", ""),  # the reader would look for it for ever
+        ("<office:document-content", "<!DOCTYPE a [<!ENTITY b 'c'>]><office:document-content"),
+        ("<office:document-content", "<?xml version='1.0' encoding='klingon'?><office:document-content"),
+        ("winner", "winner\0"),
+    ],
+)
+def test_text_that_is_not_well_formed_is_refused(make: MakeFile, old: str, new: str) -> None:
+    parts = _parts(ods({"S": PAIRS}))
+    parts["content.xml"] = parts["content.xml"].replace(old, new)
+    with pytest.raises(FormatError, match="the workbook is damaged"):
+        cc.read(make(archive(parts), "t.ods"))
 
 
 @pytest.mark.parametrize("write", [xlsx, ods])

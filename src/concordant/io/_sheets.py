@@ -244,7 +244,7 @@ def _check_size(source: Source, content: bytes) -> bool:
         EOFError,
         ValueError,
         OSError,
-        KeyError,
+        LookupError,
     ) as problem:
         if "password" in str(problem):
             raise _locked(source) from None

@@ -41,8 +41,8 @@ YEAR = 365.25  # days
 Grid = Mapping[str, Sequence[object]]
 GRIDS: Mapping[str, Grid] = {
     "elo": {"stake": (16.0, 20.0, 24.0, 28.0, 32.0, 40.0)},
-    "trueskill": {"draw": (0.0,), "drift": (0.1, 0.2, 0.3, 0.45), "beta": (6.0, 8.0, 11.0, 15.0)},
-    "glicko2": {"period": ("week", "month"), "volatility": (0.04, 0.06, 0.08), "deviation": (100.0, 150.0, 250.0)},
+    "trueskill": {"draw": (0.0,), "drift": (0.2, 0.3, 0.45, 0.7), "beta": (8.0, 11.0, 15.0, 20.0)},
+    "glicko2": {"period": ("week", "month"), "volatility": (0.04, 0.06, 0.08), "deviation": (60.0, 100.0, 150.0)},
     "bradley-terry": {"years": (1.0, 2.0, 3.0, 5.0), "prior": (1.0, 3.0, 10.0)},
     "whole-history": {},
 }

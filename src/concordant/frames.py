@@ -13,9 +13,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from concordant.errors import ConcordantError, InputError
+from concordant.plans import Names, beyond_counts
 from concordant.reading import Options
-from concordant.roles import Names, beyond_counts, plan_columns
-from concordant.tables import Table, turned_if_named
+from concordant.roles import plan_columns
+from concordant.table_rows import Table
+from concordant.tables import turned_if_named
 from concordant.types import Bools, Floats
 from concordant.vocabulary import Coded, coded_of_stream, encode, read_arrow, shorten, speaks_arrow
 

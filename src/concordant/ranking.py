@@ -119,7 +119,7 @@ class Ranking:
         slot_ptr, slot_item = _plain_slots(len(labels))
         self.__dict__.update(
             vocabulary=Vocabulary(labels), slot_ptr=slot_ptr, slot_item=slot_item, score=score,
-            method=method, params=params, seconds=seconds,
+            method=method, params=params, seconds=seconds, beside={},
         )  # fmt: skip
         return self
 

@@ -77,7 +77,7 @@ KINDS = (
         (100_000, 400_000, 1_600_000),
         300,
         1,
-        ("bradley-terry", "davidson", "elo", "rao-kupper", "thurstone", "trueskill"),
+        ("bradley-terry", "davidson", "elo", "glicko2", "rao-kupper", "thurstone", "trueskill"),
     ),
     Kind(
         "timed duels",

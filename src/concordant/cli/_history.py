@@ -31,7 +31,7 @@ def history_options(command: Any) -> Any:
             "--peaks",
             "history_peaks",
             is_flag=True,
-            help="Show the best rating every item ever had, and when; --by low counts only what was sure.",
+            help="Show the best rating every item ever had, and when; --sort low counts only what was sure.",
         ),
     )
     for option in reversed(declared):

@@ -24,9 +24,9 @@ from concordant.reading import FEATURES, LABELS, PREFERENCES, Options, takes_opt
 if TYPE_CHECKING:
     from concordant.io.features import Features
     from concordant.labels import Labels
+    from concordant.plans import Plan
     from concordant.preferences import Preferences
     from concordant.ranking import Ranking
-    from concordant.roles import Plan
 
 __all__ = [
     "Format",

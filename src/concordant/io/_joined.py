@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from concordant.errors import InputError
-from concordant.tables import Table
+from concordant.table_rows import Table
 from concordant.types import Floats
 from concordant.vocabulary import Coded, join_vocabularies
 

@@ -25,10 +25,12 @@ from concordant.io._duckdb import CsvTable, DuckTable
 from concordant.io._formats import named, recognise
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
+from concordant.plans import Plan, beyond_counts
 from concordant.preferences import Preferences
 from concordant.reading import Options
-from concordant.roles import Plan, beyond_counts, plan_columns
-from concordant.tables import Table, parts_of_table
+from concordant.roles import plan_columns
+from concordant.table_rows import Table
+from concordant.tables import parts_of_table
 
 BIG = 256 << 20  # bytes from which files are reduced without being asked
 MOST_NOTES = 12

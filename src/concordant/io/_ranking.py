@@ -21,10 +21,11 @@ from concordant.io import _many, _rows
 from concordant.io._formats import named, recognise
 from concordant.io._source import Source
 from concordant.method import Method
+from concordant.plans import Plan, beyond_counts
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
 from concordant.reading import PREFERENCES, Options
-from concordant.roles import Plan, beyond_counts, plan_columns
+from concordant.roles import plan_columns
 
 HOW = ("reduce", "workers", "cluster", "memory_limit", "skip_bad_files")  # options that ask for a reduction
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from concordant.reading import FEATURES, Options, listed
 from concordant.roles import plan_columns, refuse_unread
-from concordant.tables import Rows, Table
+from concordant.table_rows import Rows, Table
 from concordant.types import AnyArray, Floats, Int64s
 from concordant.vocabulary import Vocabulary, renumber, shorten
 

@@ -17,10 +17,12 @@ from concordant.io._plain_csv import open_csv
 from concordant.io._source import OLE, Source
 from concordant.io.features import Features, features_of_table
 from concordant.labels import Labels
+from concordant.plans import beyond_counts
 from concordant.preferences import Preferences
 from concordant.reading import FEATURES, LABELS, PREFERENCES, Options
-from concordant.roles import beyond_counts, plan_columns
-from concordant.tables import Table, labels_of_table, parts_of_table, turned_if_named
+from concordant.roles import plan_columns
+from concordant.table_rows import Table
+from concordant.tables import labels_of_table, parts_of_table, turned_if_named
 
 _HOLDS = (PREFERENCES, LABELS, FEATURES)
 declare(

@@ -15,9 +15,10 @@ MISSING = {
     *("", "-", "--", "–", "—", "?", "na", "n/a", "nan", "null", "none", "not applicable", "no opinion", "no answer"),
     *("don't know", "dont know", "do not know", "abstain", "not rated", "not ranked", "unranked"),
 }
+# Patterns are texts, compiled when somebody first asks: every start would pay for them.
 _THING = r"(?:choice|place|preference|pick|rank|position|priority|option)"
-_PLACE = re.compile(rf"(?:(?:{_THING}|no|nr|number|#)[ .:#]*)?(\d{{1,4}})(?:st|nd|rd|th)?[.)]?(?: {_THING})?")
-_ORDINAL = re.compile(rf"(?:(?:my|the) )?({'|'.join(ORDINALS)})(?: {_THING})?")
+_PLACE = rf"(?:(?:{_THING}|no|nr|number|#)[ .:#]*)?(\d{{1,4}})(?:st|nd|rd|th)?[.)]?(?: {_THING})?"
+_ORDINAL = rf"(?:(?:my|the) )?({'|'.join(ORDINALS)})(?: {_THING})?"
 
 # Worst first; "/" between words that mean the same grade.
 _NEUTRAL = "neutral/neither agree nor disagree/neither/undecided/neither satisfied nor dissatisfied/no preference"
@@ -83,9 +84,9 @@ def means_missing(word: str) -> bool:
 def place_in(word: str) -> float | None:
     """Return the rank a word stands for, None where it is none."""
     text = plain(word)
-    if found := _PLACE.fullmatch(text):
+    if found := re.fullmatch(_PLACE, text):
         return float(found[1])
-    found = _ORDINAL.fullmatch(text)
+    found = re.fullmatch(_ORDINAL, text)
     return None if found is None else float(ORDINALS.index(found[1]) + 1)
 
 

@@ -136,12 +136,12 @@ class DesignLikelihood:
 
     def _up(self, scores: Floats) -> Floats:
         """Carry scores to contestants: centred ones, where teams differ in size and the mean is a coefficient."""
-        return self.design.up(scores if self.design.is_level else scores - scores.mean(axis=0))
+        return self.design.up(scores if self.design.is_level else _centred(scores))
 
     def _down(self, values: Floats) -> Floats:
         """Carry derivatives back."""
         found = self.design.down(values)
-        return found if self.design.is_level else found - found.mean(axis=0)
+        return found if self.design.is_level else _centred(found)
 
     def hessian(self, is_exact: bool) -> Floats:
         """Return minus the second derivatives there."""
@@ -187,6 +187,11 @@ class DesignLikelihood:
         """Draw 64 columns whose covariance is minus the second derivatives in the scores (of duels)."""
         assert isinstance(self.inner, DuelLikelihood)
         return self._down(self.inner.noise(rng))
+
+
+def _centred(values: Floats) -> Floats:
+    """Return values, or columns, less their mean; an instance may have no items."""
+    return np.asarray(values - values.sum(axis=0) / max(len(values), 1))
 
 
 def draws_noise(likelihood: LargeLikelihood) -> bool:

@@ -85,6 +85,8 @@ class Prior:
 
     def relative(self, score: Floats) -> Floats:
         """Return scores relative to the logarithm of the mean worth."""
+        if not score.shape[1]:
+            return score
         top = score.max(axis=1, keepdims=True)
         return np.asarray(score - top - np.log(np.exp(score - top).mean(axis=1, keepdims=True)))
 
@@ -127,9 +129,9 @@ class Objective:
         hessian, m = self.likelihood.hessian(is_exact), self.m
         self.prior.add_hessian(self.point, hessian)
         trace = hessian[:, np.arange(m), np.arange(m)].sum(axis=1)
-        level = np.where(trace > 0, trace / m**2, 1.0)
+        level = np.where(trace > 0, trace / max(m, 1) ** 2, 1.0)
         hessian[:, :m, :m] += level[:, None, None]
-        self.along = level * m + self.prior.along
+        self.along = level * max(m, 1) + self.prior.along
         return hessian
 
 

@@ -115,7 +115,8 @@ class DesignLikelihood:
     def start(self) -> Floats:
         """Return equal scores."""
         point = np.zeros((1, self.size))
-        point[0, self.m : self.size - self.n_coefficients] = self.inner.start()[0, self.inner.m :]
+        if self.inner.m:
+            point[0, self.m : self.size - self.n_coefficients] = self.inner.start()[0, self.inner.m :]
         return point
 
     def sample(self) -> None:
@@ -135,39 +136,39 @@ class DesignLikelihood:
 
     def _up(self, scores: Floats) -> Floats:
         """Carry scores to contestants: centred ones, where teams differ in size and the mean is a coefficient."""
-        return self.design.up(scores if self.design.is_level else scores - scores.mean(axis=0))
+        return self.design.up(scores if self.design.is_level else _centred(scores))
 
     def _down(self, values: Floats) -> Floats:
         """Carry derivatives back."""
         found = self.design.down(values)
-        return found if self.design.is_level else found - found.mean(axis=0)
+        return found if self.design.is_level else _centred(found)
 
     def hessian(self, is_exact: bool) -> Floats:
         """Return minus the second derivatives there."""
         m = self.m
         whole = np.empty((1, self.size, self.size))
-        whole[0, :m, :m] = self._on_scores()
+        whole[0, :m, :m] = self._on_scores(is_exact)
         whole[0, :m, m:], whole[0, m:, m:] = self.border(is_exact)
         whole[0, m:, :m] = whole[0, :m, m:].T
         return whole
 
-    def _on_scores(self) -> Floats:
-        """Return minus the second derivatives in the scores."""
+    def _on_scores(self, is_exact: bool) -> Floats:
+        """Return minus the second derivatives in the scores, exact or a bound."""
         inner, design = self.inner, self.design
         if self.pairs is not None and isinstance(inner, DuelLikelihood):
             return kernels.laplacian(*self.pairs, inner.terms.curve, self.m)
-        out, mean = np.empty((self.m, self.m)), self.design.up(np.full((self.m, 1), 1 / self.m))
+        out, mean = np.empty((self.m, self.m)), self.design.up(np.full((self.m, 1), 1 / max(self.m, 1)))
         for first in range(0, self.m, COLUMNS):
             last = min(first + COLUMNS, self.m)
             columns = design.columns(first, last)
-            out[:, first:last] = self._down(inner.product(columns if design.is_level else columns - mean))
+            out[:, first:last] = self._down(inner.product(columns if design.is_level else columns - mean, is_exact))
         return (out + out.T) / 2
 
     def border(self, is_exact: bool) -> tuple[Floats, Floats]:
         """Return those between scores and the other parameters, and among the others."""
         x = self.design.x
         side, corner = self.inner.border(is_exact)
-        towards_x = self.inner.product(x) if self.n_coefficients else x
+        towards_x = self.inner.product(x, is_exact) if self.n_coefficients else x
         between = side.T @ x
         whole = np.block([[corner, between], [between.T, x.T @ towards_x]])
         return np.concatenate([self._down(side), self._down(towards_x)], axis=1), whole
@@ -176,16 +177,21 @@ class DesignLikelihood:
         """Return that of minus the second derivatives in the scores, or a bound: an item stands once in a ballot."""
         return self.design.down_squared(self.inner.diagonal())
 
-    def product(self, x: Floats) -> Floats:
-        """Return minus the second derivatives in the scores times columns."""
+    def product(self, x: Floats, is_exact: bool = True) -> Floats:
+        """Return minus the second derivatives in the scores times columns, or those of a bound."""
         if self.pairs is not None and isinstance(self.inner, DuelLikelihood):
             return kernels.laplacian_product(*self.pairs, self.inner.terms.curve, np.ascontiguousarray(x))
-        return self._down(self.inner.product(np.ascontiguousarray(self._up(x))))
+        return self._down(self.inner.product(np.ascontiguousarray(self._up(x)), is_exact))
 
     def noise(self, rng: np.random.Generator) -> Floats:
         """Draw 64 columns whose covariance is minus the second derivatives in the scores (of duels)."""
         assert isinstance(self.inner, DuelLikelihood)
         return self._down(self.inner.noise(rng))
+
+
+def _centred(values: Floats) -> Floats:
+    """Return values, or columns, less their mean; an instance may have no items."""
+    return np.asarray(values - values.sum(axis=0) / max(len(values), 1))
 
 
 def draws_noise(likelihood: LargeLikelihood) -> bool:

@@ -88,7 +88,7 @@ class Effects:
         if self.design.inseparable.any():
             text = "these items were always in the same teams, so nothing tells them apart and they score the same"
             told.append(notice_on(self.prefs, "inseparable", text, self.design.inseparable))
-        for part in self.fits:
+        for part in (one for one in self.fits if one.observed.total[0] > 0):
             share = ON_COEFFICIENTS * np.diag(_among_coefficients(part))
             for name, of_prior, spread in zip(self.design.names, share, self.design.spread, strict=True):
                 if spread == 0:
@@ -100,8 +100,8 @@ class Effects:
             told.append(Notice("constant-covariate", f"{text}: {named(sorted(constant))}"))
         if unknown:
             text = (
-                "only a weak prior keeps the coefficients of these covariates finite: they explain every outcome, or "
-                "are made up of each other or of the items, so neither they nor the corrected scores mean much"
+                "only a weak prior keeps the coefficients of these covariates finite: they explain every outcome, do "
+                "not differ, or are made up of each other or of the items, so neither they nor the corrected scores mean much"
             )
             told.append(Notice("undecided-covariate", f"{text}: {named(sorted(unknown))}"))
         return told

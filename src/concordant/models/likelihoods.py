@@ -19,7 +19,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.kernels import links, newton
-from concordant.kernels.bundles import Begin, Belief, DuelTerms, Fitted
+from concordant.kernels.bundles import Begin, Belief, DuelTerms, Fitted, StageRows
 from concordant.models.duels import Duels
 from concordant.models.stages import GOES_ON, REST, Stages, worths
 from concordant.types import Floats, Int64s
@@ -225,8 +225,8 @@ class LargeLikelihood(newton.Likelihood, Protocol):
     def diagonal(self) -> Floats:
         """Return the diagonal of minus the second derivatives in the scores."""
 
-    def product(self, x: Floats) -> Floats:
-        """Return minus the second derivatives in the scores times columns."""
+    def product(self, x: Floats, is_exact: bool = True) -> Floats:
+        """Return minus the second derivatives in the scores times columns; or of a bound that is never indefinite."""
 
     def border(self, is_exact: bool) -> tuple[Floats, Floats]:
         """Return those between scores and the other parameters, and among the others."""
@@ -290,7 +290,7 @@ class DuelLikelihood:
 
     def _terms(self, point: Floats) -> DuelTerms:
         d, score, at = self.duels, np.ascontiguousarray(point[: self.m]), self.extras()
-        if self.link == links.BRADLEY_TERRY and not self.has_order and np.ptp(score) < SPREAD:
+        if self.link == links.BRADLEY_TERRY and not self.has_order and self.m and np.ptp(score) < SPREAD:
             return kernels.worth_terms(d.first, d.second, d.total, d.balance, score)
         advantage, tie = (float(point[at[name]]) if name in at else 0.0 for name in ("advantage", "tie"))
         return kernels.duel_terms(d.rows, score, advantage, tie, self.link)
@@ -330,8 +330,8 @@ class DuelLikelihood:
         """Return the diagonal of minus the second derivatives in the scores."""
         return self.terms.diagonal
 
-    def product(self, x: Floats) -> Floats:
-        """Return minus the second derivatives in the scores times columns."""
+    def product(self, x: Floats, is_exact: bool = True) -> Floats:
+        """Return minus the second derivatives in the scores times columns: they are never indefinite."""
         d, curve = self.duels, self.terms.curve
         if not self.is_full:
             return kernels.laplacian_product(d.first, d.second, curve, x)
@@ -379,7 +379,7 @@ class StageLikelihood:
         """Return the log-likelihood; what the derivatives need is kept."""
         self.worth = worths(point[0])
         value, self.gain, self.rate = kernels.stage_sums(self.stages.rows, self.worth)
-        return np.array([value + float(self.stages.wins @ (point[0] - point[0].max()))])
+        return np.array([value + float(self.stages.wins @ (point[0] - point[0].max(initial=-np.inf)))])
 
     def gradient(self) -> Floats:
         """Return the gradient at the point last evaluated."""
@@ -387,10 +387,13 @@ class StageLikelihood:
 
     def hessian(self, is_exact: bool) -> Floats:
         """Return minus the second derivatives there; a bound leaves those of tiers of several items out."""
+        return kernels.stage_hessian(self.stages.rows if is_exact else self._bound, self.worth)[None]
+
+    @cached_property
+    def _bound(self) -> StageRows:
+        """The stages without what tiers of several items add, which may curve upwards."""
         rows = self.stages.rows
-        if not (is_exact or self.is_concave):
-            rows = rows._replace(mark=np.where(rows.mark == GOES_ON, REST, rows.mark).astype(np.uint8))
-        return kernels.stage_hessian(rows, self.worth)[None]
+        return rows._replace(mark=np.where(rows.mark == GOES_ON, REST, rows.mark).astype(np.uint8))
 
     def border(self, is_exact: bool) -> tuple[Floats, Floats]:
         """Return nothing: there are no other parameters."""
@@ -400,6 +403,8 @@ class StageLikelihood:
         """Return a bound of the diagonal of minus the second derivatives: that of the minorising function."""
         return np.asarray(self.worth * self.rate)
 
-    def product(self, x: Floats) -> Floats:
-        """Return minus the second derivatives times columns."""
-        return kernels.stage_product(self.stages.rows, self.worth, self.rate - self.gain, x)
+    def product(self, x: Floats, is_exact: bool = True) -> Floats:
+        """Return minus the second derivatives times columns; or of a bound, as in ``hessian``."""
+        if is_exact:
+            return kernels.stage_product(self.stages.rows, self.worth, self.rate - self.gain, x)
+        return kernels.stage_product(self._bound, self.worth, self.rate, x)

@@ -353,7 +353,7 @@ class Matrix(Large):
             extra[0, int(name == "tie")] = whole[place, place]
         last = n - self.likelihood.n_coefficients
         own = whole[:m, :m] if n > m else whole
-        own -= 1 / (m * self.along[0])
+        own -= 1 / (max(m, 1) * self.along[0])
         covariance = np.ascontiguousarray(own).reshape(-1)
         variance = np.maximum(covariance[:: m + 1], 0.0)
         return replace(

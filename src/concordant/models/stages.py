@@ -174,4 +174,4 @@ def _sorted_by_instance(prefs: Preferences, slot: Int32s, mark: Bytes) -> Stages
 
 def worths(score: Floats) -> Floats:
     """Return exp(score) relative to the best."""
-    return np.asarray(np.exp(np.maximum(score - score.max(), LEAST_LOG_WORTH)))
+    return np.asarray(np.exp(np.maximum(score - score.max(initial=-np.inf), LEAST_LOG_WORTH)))

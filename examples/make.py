@@ -75,6 +75,7 @@ MODELS = {  # name: strength, on the scale of log odds
     "plover-1": -0.8,
     "siskin": -1.2,
 }
+TALK = {"heron-small": 380, "kestrel": 300, "osprey-2": 90, "finch-chat": 120}  # words of an answer, others 180
 JUDGES = ("ana", "bo", "chidi", "dana", "emre", "freya")
 LANGUAGES = {"English": 0.45, "German": 0.25, "French": 0.18, "Japanese": 0.08, "Swahili": 0.04}  # shares of the votes
 ELSEWHERE = {("German", "wren-mini"): 2.4}  # how much stronger a model is in one language than in the others
@@ -189,6 +190,19 @@ def model_votes_csv() -> str:
         draw = random.random() * (wins + ties + 1)
         winner = "model_a" if draw < wins else "tie" if draw < wins + ties else "model_b"
         rows.append(f"{a},{b},{winner},{judge}")
+    return lines(rows)
+
+
+def arena_style_csv() -> str:
+    """Simulate judges who take long answers for good ones; heron-small talks a lot, osprey-2 hardly."""
+    random, names = Random(5), list(MODELS)
+    rows = ["model_a,model_b,winner,length_a,length_b"]
+    for _ in range(280):
+        a, b = sorted(names, key=lambda _: random.random())[:2]
+        words = [round(TALK.get(name, 180) * (0.6 + 0.8 * random.random())) for name in (a, b)]
+        odds = math.exp(MODELS[a] - MODELS[b] + 0.008 * (words[0] - words[1]))
+        winner = "model_a" if random.random() * (odds + 1) < odds else "model_b"
+        rows.append(f"{a},{b},{winner},{words[0]},{words[1]}")
     return lines(rows)
 
 
@@ -453,6 +467,7 @@ def files() -> dict[str, bytes]:
         "council.csv": council_csv(),
         "approvals.csv": approvals_csv(),
         "model-votes.csv": model_votes_csv(),
+        "arena-style.csv": arena_style_csv(),
         "league.csv": league_csv(),
         "arena-languages.csv": arena_languages_csv(),
         "ratings.csv": ratings_csv(),

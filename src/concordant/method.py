@@ -31,7 +31,7 @@ NEEDS = {
     "instances": "it has a single instance: build the preferences with instance=, or name an instance column",
     "values": "it has no ranks or ratings behind the order: build the preferences with from_ranks or from_ratings",
     "order": "equal ballots were merged, so the order of events is lost: use the preferences before merge()",
-    "time": "it does not say when things happened: build the preferences with time=, or name the column with --time",
+    "time": "it does not say when things happened: say it with time=",
     "labels": "it must first learn from labels: call fit(prefs, labels), or use a model that `concordant train-fusion` "
     "wrote",
 }

@@ -26,7 +26,9 @@ class JoinedTable:
                 raise table.error(-1, f"only one of this and {first.name} names its columns: read them one by one.")
         if not self.columns:
             strange = (table for table in tables[1:] if not set(table.columns) & set(first.columns))
-            raise next(strange, tables[1]).error(-1, f"no column is named as in {first.name}: read the files one by one.")
+            raise next(strange, tables[1]).error(
+                -1, f"no column is named as in {first.name}: read the files one by one."
+            )
         self.has_header, self.dialect = first.has_header, getattr(first, "dialect", None)
         self._start = np.zeros(len(tables), np.int64)
         lacking = sorted({name for table in tables for name in table.columns} - set(self.columns))

@@ -41,6 +41,15 @@ MODELS = {  # name: strength, on the scale of log odds
 }
 JUDGES = ("ana", "bo", "chidi", "dana", "emre", "freya")
 
+STYLES = {  # name: strength when answers are equally long, and how many words its answers have on average
+    "heron": (0.8, 140),
+    "osprey": (0.5, 190),
+    "finch": (0.1, 260),
+    "wren": (-0.3, 420),
+    "siskin": (-1.1, 210),
+}
+PER_100_WORDS = 0.5  # what voters give for length alone, on the scale of log odds
+
 ENGINE_NOISE = (0.9, 1.1, 1.3, 1.9)  # engine 1 is the best, engine 4 little more than guesses
 TOPICS, POOL, DEPTH, JUDGED = 12, 30, 15, 24
 
@@ -128,6 +137,19 @@ def search_files() -> dict[str, str]:
     return {"qrels.txt": lines(qrels), **files}
 
 
+def arena_style_csv() -> str:
+    """Simulate voters who like good answers, and long ones for their length alone."""
+    random, rows = Random(7), ["model_a,model_b,winner,length_a,length_b"]
+    names = list(STYLES)
+    for _ in range(360):
+        pair = sorted(names, key=lambda _: random.random())[:2]
+        words = [max(20, round(STYLES[name][1] * math.exp(0.4 * normal(random)))) for name in pair]
+        lead = STYLES[pair[0]][0] - STYLES[pair[1]][0] + PER_100_WORDS * (words[0] - words[1]) / 100
+        winner = "a" if random.random() < 1 / (1 + math.exp(-lead)) else "b"
+        rows.append(",".join([*pair, winner, *map(str, words)]))
+    return lines(rows)
+
+
 def ratings_csv() -> str:
     """Simulate stars: a user is mild or strict and has seen about half the films, good ones more often."""
     random, rows = Random(3), ["user,item,rating"]
@@ -191,6 +213,7 @@ def files() -> dict[str, str]:
         "election.soc": election_soc(),
         "election.csv": election_csv(),
         "model-votes.csv": model_votes_csv(),
+        "arena-style.csv": arena_style_csv(),
         "ratings.csv": ratings_csv(),
         **search_files(),
         "hotels.csv": hotels_csv(),

@@ -101,7 +101,8 @@ class Effects:
         if unknown:
             text = (
                 "only a weak prior keeps the coefficients of these covariates finite: they explain every outcome, do "
-                "not differ, or are made up of each other or of the items, so neither they nor the corrected scores mean much"
+                "not differ, or are made up of each other or of the items, so neither they nor the corrected scores "
+                "mean much"
             )
             told.append(Notice("undecided-covariate", f"{text}: {named(sorted(unknown))}"))
         return told

@@ -363,14 +363,14 @@ def test_the_command_line_says_which_prior_was_chosen_and_sorts_by_the_low_end(r
     votes = tmp_path / "votes.csv"
     rows = ["new,b"] * 2 + ["known,b"] * 60 + ["b,known"] * 15
     votes.write_text("\n".join(["winner,loser", *rows]) + "\n")
-    code, out, err = run("rank", votes, "--prior", "auto", "--csv", "--by", "low")
+    code, out, err = run("rank", votes, "--prior", "auto", "--csv", "--sort", "low")
     assert code == 0
     assert out.splitlines()[1].split(",")[1] == "known"
     code, out, err = run("rank", votes)
     assert "chosen by evidence; --prior takes another" in err
     code, out, err = run("rank", votes, "--prior", "0.01")
     assert "chosen by evidence" not in err
-    code, _, err = run("rank", votes, "--method", "borda", "--by", "low")
+    code, _, err = run("rank", votes, "--method", "borda", "--sort", "low")
     assert code != 0
     assert "borda gives no intervals here" in err
     code, _, err = run("rank", votes, "--method", "bradley-terry", "--prior", "much")

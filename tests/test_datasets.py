@@ -131,6 +131,28 @@ def test_matches_come_in_order_of_date_and_namesakes_are_two_players(laid_out: A
     assert prefs.items.take(prefs.item) == ["Ann (3)", "Ann (1)", "Ann (1)", "Bob"]
 
 
+def test_matches_of_a_day_come_in_the_order_of_rounds_and_surfaces_are_instances(tmp_path: Path) -> None:
+    header = "tourney_date,winner_id,loser_id,winner_name,loser_name,round,match_num,tourney_id,score,surface\n"
+    rows = (
+        "20160104,1,2,Ann,Bob,F,300,A,6-0 6-0,Clay\n"
+        "20160104,2,4,Bob,Dan,SF,299,A,W/O,Clay\n"
+        "20160104,1,3,Ann,Cid,SF,298,A,6-0 6-0,Clay\n"
+        "20160104,3,5,Cid,Eve,R32,100,A,6-0 6-0,\n"
+    )
+    (tmp_path / "atp_matches_1968.csv").write_text(header + rows)
+    played = {part: datasets.load("tennis-atp", tmp_path, part=part) for part in ("all", "played", "surfaces")}
+    one = played["all"]
+    assert isinstance(one, cc.Preferences)
+    assert one.items.take(one.item) == ["Cid", "Eve", "Ann", "Cid", "Bob", "Dan", "Ann", "Bob"]
+    assert one.is_dated
+    for part in ("played", "surfaces"):
+        some = played[part]
+        assert isinstance(some, cc.Preferences)
+        assert some.items.take(some.item) == ["Cid", "Eve", "Ann", "Cid", "Ann", "Bob"]
+        assert any("left out 1 walkovers" in note for note in some.notes)
+    assert list(played["surfaces"].instances or ()) == ["unknown", "Clay"]  # type: ignore[union-attr]
+
+
 def test_a_missing_set_says_where_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         InputError, match=r"u\.data is missing\. Get it from GroupLens.*grouplens\.org.*no redistribution"

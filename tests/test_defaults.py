@@ -57,6 +57,12 @@ def arena(tmp_path: Path) -> Path:
 
 # ---- the table of defaults ----
 RANKED = [["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"]]
+TWO_TEAMS = [
+    (match, place, player, place)
+    for match, teams in enumerate([("ab", "cd"), ("ac", "bd"), ("ad", "bc"), ("bc", "ad")] * 3)
+    for place, team in enumerate(teams, 1)
+    for player in team
+]
 A_FILE_OF_EACH_KIND = [
     ("pairs", "", "winner,loser", [("a", "b")] * 3 + [("b", "c"), ("a", "c")]),
     (
@@ -76,6 +82,13 @@ A_FILE_OF_EACH_KIND = [
     ("ratings", "", "user,film,rating", [(u, f, r) for u in "xyz" for f, r in zip("abc", (5, 3, 1), strict=True)]),
     ("approvals", "", "ranking", [("a = b > c = d",), ("a > b = c = d",)]),
     ("choices", "", "ranking,open", [("a > b = c", 1), ("a > b = d", 1), ("b > c = d", 1)]),
+    ("teams", "", "ballot,team,item,rank", TWO_TEAMS),
+    (
+        "teams",
+        "more than two in a match",
+        "ballot,team,item,rank",
+        [*TWO_TEAMS, (99, 1, "a", 1), (99, 2, "b", 2), (99, 3, "c", 3)],
+    ),
     ("top-k", "", "ranking,open", [("a > b > c = d", 1), ("a > c > b = d", 1)]),
 ]
 

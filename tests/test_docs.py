@@ -75,6 +75,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with the examples; metrics and formats that a page registers are forgotten afterwards."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")  # sentences are broken alike wherever the tests run
     assert registry.METRICS.modules(), "loaded, so that only what the page adds is forgotten"
     assert registry.READERS.modules()
     with unittest.mock.patch.dict(registry.METRICS.added), unittest.mock.patch.dict(registry.READERS.added):

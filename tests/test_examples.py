@@ -38,7 +38,7 @@ def ballots() -> list[tuple[int, list[str]]]:
 
 
 def test_the_script_makes_exactly_these_files(make: ModuleType) -> None:
-    assert {name for name, text in make.files().items() if (EXAMPLES / name).read_bytes() != text.encode()} == set()
+    assert {name for name, text in make.files().items() if (EXAMPLES / name).read_bytes() != text} == set()
 
 
 def test_every_data_file_is_small_and_described(make: ModuleType) -> None:

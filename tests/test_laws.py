@@ -53,6 +53,8 @@ def preferences(draw, needs=frozenset()):
     if "instances" in needs or draw(st.booleans()):
         parts["instances"] = ["q1", "q2", "q3"]
         parts["instance"] = draw(st.lists(st.integers(0, 2), min_size=n_ballots, max_size=n_ballots))
+    if "time" in needs:
+        parts["time"] = draw(st.lists(st.integers(0, 3), min_size=n_ballots, max_size=n_ballots))
     if draw(st.booleans()):
         parts["open"] = draw(st.lists(st.booleans(), min_size=n_ballots, max_size=n_ballots))
     if draw(st.booleans()):

@@ -37,9 +37,13 @@ def test_half_of_what_is_free_is_allowed(monkeypatch: pytest.MonkeyPatch) -> Non
 def circles(n_items: int, n_instances: int) -> cc.Preferences:
     """Return instances in which a few agents rank the same items, each shifted by some places."""
     names = [f"item {k}" for k in range(n_items)]
-    ballots = [names[k % n_items :] + names[: k % n_items] for k in range(3 * n_instances)]
-    agents = [f"agent {k % 3}" for k in range(3 * n_instances)]
-    return cc.Preferences.from_rankings(ballots, agent=agents, instance=[f"q{k // 3}" for k in range(3 * n_instances)])
+    rows = [
+        (f"agent {k % 3}", name, place, f"q{k // 3}")
+        for k in range(3 * n_instances)
+        for place, name in enumerate(names[k % n_items :] + names[: k % n_items], 1)
+    ]
+    agent, item, rank, instance = (list(column) for column in zip(*rows, strict=True))
+    return cc.Preferences.from_ranks(agent, item, rank, instance=instance)
 
 
 MATRIX_METHODS = [name for name in registry.names() if registry.load(name).matrices]

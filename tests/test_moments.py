@@ -7,7 +7,7 @@ import pytest
 
 import concordant as cc
 from concordant.errors import InputError
-from concordant.moments import as_times, read_times, shown_time
+from concordant.moments import as_times, periods, read_times, shown_time
 
 
 def test_dates_are_days_since_1970_however_they_are_written():
@@ -82,3 +82,44 @@ def test_bad_times_and_covariates_are_refused():
         cc.Preferences.from_pairs(["a", "b"], ["b", "a"], covariates={"length": [1.0, float("nan")]})
     with pytest.raises(InputError, match="distinct names"):
         cc.Preferences(["a", "b"], [0, 2], [0, 1], [0, 1], covariate=[[1.0], [2.0]])
+
+
+@pytest.mark.parametrize(
+    ("period", "numbers", "ends"),
+    [
+        ("day", [0, 1, 2, 3], ["2023-12-31", "2024-01-01", "2024-02-29", "2024-12-31"]),
+        ("week", [0, 1, 2, 3], ["2023-12-31", "2024-01-07", "2024-03-03", "2025-01-05"]),
+        ("month", [0, 1, 2, 3], ["2023-12-31", "2024-01-31", "2024-02-29", "2024-12-31"]),
+        ("quarter", [0, 1, 1, 2], ["2023-12-31", "2024-03-31", "2024-12-31"]),
+        ("year", [0, 1, 1, 1], ["2023-12-31", "2024-12-31"]),
+    ],
+)
+def test_dates_are_cut_by_the_calendar(period, numbers, ends):
+    days, is_dated = as_times(["2023-12-31", "2024-01-01", "2024-02-29", "2024-12-31T23:30"])
+    found, end = periods(days, is_dated, period)
+    assert found.tolist() == numbers
+    assert [shown_time(one, True) for one in end] == ends
+
+
+def test_dates_before_1970_are_cut_alike():
+    days, is_dated = as_times(["1968-12-31", "1969-01-01", "1969-12-31"])
+    found, end = periods(days, is_dated, "year")
+    assert found.tolist() == [0, 1, 1]
+    assert [shown_time(one, True) for one in end] == ["1968-12-31", "1969-12-31"]
+
+
+def test_every_so_many_days_or_rounds_is_a_period():
+    assert [part.tolist() for part in periods(np.array([0.0, 29.9, 30.0, 95.0]), True, 30)] == [
+        [0, 0, 1, 2],
+        [29.0, 59.0, 119.0],
+    ]
+    assert [part.tolist() for part in periods(np.array([1.0, 5.0, 6.0, 20.0]), False, 5)] == [
+        [0, 0, 1, 2],
+        [5.0, 10.0, 20.0],
+    ]
+
+
+@pytest.mark.parametrize(("is_dated", "period"), [(True, "fortnight"), (True, 0), (False, "month"), (False, -1.0)])
+def test_what_is_no_period_is_refused(is_dated, period):
+    with pytest.raises(InputError, match="is none"):
+        periods(np.array([1.0]), is_dated, period)

@@ -101,7 +101,9 @@ def test_its_method_ranks_with_its_own_options(site: Path) -> None:
 
 
 def test_its_method_is_found_by_alias_and_in_any_spelling(site: Path) -> None:
-    code = "from concordant import registry; print(registry.resolve('veto')[0], registry.resolve('LastPlaces')[0])"
+    code = (
+        "from concordant import registry; print(registry.resolve('few-vetoes')[0], registry.resolve('LastPlaces')[0])"
+    )
     assert python(site, code).split() == ["last-places", "last-places"]
 
 

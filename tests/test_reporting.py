@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import ROOT, Run, random_preferences
 
 import concordant as cc
-from concordant.reporting import reasons
+from concordant.disagreeing import disagreements
 from concordant.reporting.markup import element, escape, verbatim
 from concordant.reporting.sections import BumpChart, Download, HeatMap, Messages, Scale, Table, Text
 from concordant.reporting.study import Data, Study
@@ -78,10 +78,10 @@ def names(made: cc.reporting.Report) -> list[str]:
 @pytest.mark.parametrize(
     ("file", "sections"),
     [
-        ("election.csv", ["ranking", "methods", "duels", "data", "making"]),
-        ("election.soc", ["ranking", "methods", "duels", "data", "making"]),
-        ("model-votes.csv", ["ranking", "methods", "duels", "agents", "data", "warnings", "making"]),
-        ("ratings.csv", ["ranking", "methods", "duels", "agents", "data", "making"]),
+        ("election.csv", ["ranking", "why", "methods", "duels", "data", "making"]),
+        ("election.soc", ["ranking", "why", "methods", "duels", "data", "making"]),
+        ("model-votes.csv", ["ranking", "why", "methods", "duels", "agents", "data", "warnings", "making"]),
+        ("ratings.csv", ["ranking", "why", "methods", "duels", "agents", "data", "making"]),
     ],
 )
 def test_sections_that_have_nothing_to_say_are_left_out(file: str, sections: list[str]) -> None:
@@ -206,7 +206,7 @@ def test_the_page_allows_only_its_own_style_and_script() -> None:
 def disagreement(lists: list, methods: list[str], **more: object) -> str:
     prefs = cc.Preferences.from_rankings(lists, **more)
     compared = cc.compare(prefs, methods)
-    return " ".join(reasons.disagreements(prefs, compared, Data(prefs).matrices.matrix()))
+    return " ".join(disagreements(prefs, compared.rankings, compared.names, Data(prefs).matrices.matrix()))
 
 
 def test_a_circle_is_named() -> None:

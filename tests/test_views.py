@@ -101,3 +101,12 @@ def test_unknown_conventions_are_refused() -> None:
     assert views.resolve_missing(prefs, "auto") == "ignore"
     with pytest.raises(cc.ParameterError, match="missing='first'"):
         views.resolve_missing(prefs, "first")
+
+
+def test_records_of_members_count_teams_and_not_partners() -> None:
+    matches = [[["a", "b"], ["c", "d"]], [["c", "a"], ["b"], ["d", "e"]]]
+    prefs = cc.Preferences.from_teams(matches, rank=[None, [1, 2, 2]], weight=[2, 1])
+    won, lost, drawn = (dict(zip(prefs.items, of.tolist(), strict=True)) for of in views.records_of_members(prefs))
+    assert won == {"a": 4, "b": 2, "c": 2, "d": 0, "e": 0}
+    assert lost == {"a": 0, "b": 1, "c": 2, "d": 3, "e": 1}
+    assert drawn == {"a": 0, "b": 1, "c": 0, "d": 1, "e": 1}

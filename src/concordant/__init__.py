@@ -20,6 +20,7 @@ _HOME = {
     "FusionFeatures": "features",
     "PlaceFeatures": "features",
     "rank": "api",
+    "rank_groups": "groups",
     "fuse": "fusing",
     "compare": "comparing",
     "evaluate": "evaluation",

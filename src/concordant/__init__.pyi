@@ -28,9 +28,12 @@ from concordant.aggregate.multinomial.mpm_mixture import MPMMixture as MPMMixtur
 from concordant.aggregate.pairwise.bradley_terry import BradleyTerry as BradleyTerry
 from concordant.aggregate.pairwise.davidson import Davidson as Davidson
 from concordant.aggregate.pairwise.elo import Elo as Elo
+from concordant.aggregate.pairwise.glicko2 import Glicko2 as Glicko2
 from concordant.aggregate.pairwise.rao_kupper import RaoKupper as RaoKupper
 from concordant.aggregate.pairwise.thurstone import Thurstone as Thurstone
 from concordant.aggregate.pairwise.trueskill import Trueskill as Trueskill
+from concordant.aggregate.pairwise.whole_history import WholeHistory as WholeHistory
+from concordant.aggregate.pairwise.windowed_bradley_terry import WindowedBradleyTerry as WindowedBradleyTerry
 from concordant.aggregate.permutation.cps import CPS as CPS
 from concordant.aggregate.permutation.generalised_mallows import GeneralisedMallows as GeneralisedMallows
 from concordant.aggregate.permutation.mallows import Mallows as Mallows
@@ -40,6 +43,8 @@ from concordant.aggregate.positional.majority_vote import MajorityVote as Majori
 from concordant.aggregate.positional.mean_rating import MeanRating as MeanRating
 from concordant.aggregate.positional.median_rank import MedianRank as MedianRank
 from concordant.aggregate.positional.plurality import Plurality as Plurality
+from concordant.aggregate.positional.score import Score as Score
+from concordant.aggregate.positional.veto import Veto as Veto
 from concordant.aggregate.spectral.hodgerank import HodgeRank as HodgeRank
 from concordant.aggregate.spectral.markov_chain import MarkovChain as MarkovChain
 from concordant.aggregate.spectral.rank_centrality import RankCentrality as RankCentrality
@@ -50,13 +55,23 @@ from concordant.aggregate.supervised.crf import CRF as CRF
 from concordant.aggregate.supervised.expert_blend import ExpertBlend as ExpertBlend
 from concordant.aggregate.supervised.expert_ranker import ExpertRanker as ExpertRanker
 from concordant.aggregate.supervised.supervised_markov_chain import SupervisedMarkovChain as SupervisedMarkovChain
+from concordant.aggregate.voting.baldwin import Baldwin as Baldwin
+from concordant.aggregate.voting.black import Black as Black
+from concordant.aggregate.voting.bucklin import Bucklin as Bucklin
 from concordant.aggregate.voting.condorcet import Condorcet as Condorcet
 from concordant.aggregate.voting.condorcet_fuse import CondorcetFuse as CondorcetFuse
+from concordant.aggregate.voting.coombs import Coombs as Coombs
 from concordant.aggregate.voting.copeland import Copeland as Copeland
 from concordant.aggregate.voting.instant_runoff import InstantRunoff as InstantRunoff
 from concordant.aggregate.voting.minimax import Minimax as Minimax
+from concordant.aggregate.voting.nanson import Nanson as Nanson
+from concordant.aggregate.voting.pav import PAV as PAV
+from concordant.aggregate.voting.phragmen import Phragmen as Phragmen
 from concordant.aggregate.voting.ranked_pairs import RankedPairs as RankedPairs
 from concordant.aggregate.voting.schulze import Schulze as Schulze
+from concordant.aggregate.voting.sequential_pav import SequentialPAV as SequentialPAV
+from concordant.aggregate.voting.star import Star as Star
+from concordant.aggregate.voting.stv import STV as STV
 from concordant.api import rank as rank
 from concordant.comparing import compare as compare
 from concordant.errors import ConcordantError as ConcordantError
@@ -71,6 +86,7 @@ from concordant.features import ExpertFeatures as ExpertFeatures
 from concordant.features import FusionFeatures as FusionFeatures
 from concordant.features import PlaceFeatures as PlaceFeatures
 from concordant.fusing import fuse as fuse
+from concordant.groups import rank_groups as rank_groups
 from concordant.io import Paths
 from concordant.io import write as write
 from concordant.io.features import Features
@@ -91,11 +107,11 @@ def read(
     *,
     format: str | None = ...,
     layout: str | None = ...,
-    winner: str | int | None = ...,
-    loser: str | int | None = ...,
+    winner: str | int | Sequence[str] | None = ...,
+    loser: str | int | Sequence[str] | None = ...,
     tie: str | int | None = ...,
-    left: str | int | None = ...,
-    right: str | int | None = ...,
+    left: str | int | Sequence[str] | None = ...,
+    right: str | int | Sequence[str] | None = ...,
     outcome: str | int | None = ...,
     left_won: str | int | None = ...,
     right_won: str | int | None = ...,
@@ -105,14 +121,21 @@ def read(
     rank: str | int | None = ...,
     rating: str | int | None = ...,
     instance: str | int | None = ...,
+    by: str | int | None = ...,
     weight: str | int | None = ...,
     time: str | int | None = ...,
+    team: str | int | None = ...,
+    covariate: Sequence[str] | str | None = ...,
     ballot: str | int | None = ...,
     open: str | int | None = ...,
     places: Sequence[str | int] | str | int | None = ...,
     encoding: str | None = ...,
     delimiter: str | None = ...,
     header: bool | None = ...,
+    transpose: bool = ...,
+    team_separator: str | None = ...,
+    sheet: str | int | None = ...,
+    question: str | None = ...,
     categories: Sequence[str] | str | None = ...,
     merge: bool = ...,
     reduce: bool = ...,
@@ -135,6 +158,8 @@ def read_labels(
     encoding: str | None = ...,
     delimiter: str | None = ...,
     header: bool | None = ...,
+    transpose: bool = ...,
+    sheet: str | int | None = ...,
     skip_bad_rows: bool = ...,
     strict: bool = ...,
     max_bytes: int = ...,
@@ -152,6 +177,8 @@ def read_features(
     encoding: str | None = ...,
     delimiter: str | None = ...,
     header: bool | None = ...,
+    transpose: bool = ...,
+    sheet: str | int | None = ...,
     n_features: int | None = ...,
     dtype: str = ...,
     skip_bad_rows: bool = ...,

@@ -39,11 +39,23 @@ class Facts:
     is_complete: bool
     tied_share: float
     has_order: bool
+    has_times: bool
     troubles: Collection[str]
 
 
 _Rule = tuple[str, str, Callable[[Facts], bool]]
 _RULES: tuple[_Rule, ...] = (
+    (
+        "bradley-terry",
+        "a model of matches between two teams: scores of the members with intervals",
+        lambda f: f.form == "teams",
+    ),
+    (
+        "plackett-luce",
+        "a model of matches between teams: scores of the members with intervals",
+        lambda f: f.form == "teams",
+    ),
+    ("trueskill", "follows members of teams that change; the order of matches is known", lambda f: f.form == "teams"),
     (
         "rrf",
         "fuses many short lists without tuning, and ignores what a list leaves out",
@@ -64,10 +76,20 @@ _RULES: tuple[_Rule, ...] = (
         "a model of duels with draws: many pairs are tied",
         lambda f: f.form == "pairs" and f.tied_share > MANY_TIES,
     ),
+    (
+        "whole-history",
+        "follows scores that change over time, with a curve and intervals for every item; times are known",
+        lambda f: f.form == "pairs" and f.has_times,
+    ),
     ("bradley-terry", "a model of duels: scores with intervals, chances of winning", lambda f: f.form == "pairs"),
     ("elo", "follows strengths that change; the order of events is known", lambda f: f.form == "pairs" and f.has_order),
     ("plackett-luce", "a model of choices: keeps to what was on offer", lambda f: f.form in ("choices", "top-k")),
     ("approval", "counts who approves of an item", lambda f: f.form == "approvals"),
+    (
+        "pav",
+        "elects a committee (--seats) in which groups have their share",
+        lambda f: f.form == "approvals" and f.n_items <= FEW_ITEMS and f.n_instances == 1,
+    ),
     (
         "kemeny",
         "the order with the fewest contradicted pairs: settles cycles",
@@ -80,6 +102,11 @@ _RULES: tuple[_Rule, ...] = (
     ),
     ("copeland", "counts won duels and asks for no model", lambda f: f.form == "pairs"),
     ("schulze", "elects whoever wins every duel", lambda f: f.form == "rankings" and f.n_instances == 1),
+    (
+        "stv",
+        "elects several (--seats) in proportion; ballots may be short",
+        lambda f: f.form == "rankings" and not f.is_complete and f.n_items <= FEW_ITEMS and f.n_instances == 1,
+    ),
     ("mpm", "scores with uncertainty from ratings, at the cost of a sum", lambda f: f.form == "ratings"),
     ("mean-rating", "the mean rating, items with few of them drawn to the middle", lambda f: f.form == "ratings"),
     (
@@ -120,6 +147,7 @@ def fitting_methods(
         is_complete=is_complete,
         tied_share=tied_share,
         has_order=not prefs.is_merged and prefs.has_unit_weights,
+        has_times=prefs.time is not None and bool(prefs.time.max() > prefs.time.min()),
         troubles=troubles,
     )
     found: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,11 @@ DEFAULTS = (
     Default("top-k", "", "plackett-luce", "first places with the rest left open"),
     Default("approvals", "", "approval", "ballots of two levels"),
     Default("ratings", "", "mpm", "ratings"),
+    Default(
+        *("teams", "more than two in a match", "plackett-luce", "matches between teams"),
+        lambda prefs: prefs.team is not None and prefs.team.max() > 1,
+    ),
+    Default("teams", "", "bradley-terry", "matches between two teams"),
     Default(
         "rankings",
         "the same agents rank in several instances",
@@ -86,6 +91,18 @@ def _are_paths(given: Sequence[object]) -> bool:
     return all(isinstance(one, (str, PathLike)) for one in given)
 
 
+def made_method(prefs: Preferences, method: str | Method | None, params: Mapping[str, Any]) -> Method:
+    """Return the method that was named, with its hyper-parameters, or else one that fits the form."""
+    if method is None:
+        method = default_method(prefs)
+    if isinstance(method, str):
+        made: Method = registry.make(method, **params)
+        return made
+    if params:
+        raise InputError("Give hyper-parameters to the method object itself, not to rank().")
+    return method
+
+
 def rank(
     prefs: Preferences | Any, method: str | Method | None = None, *, min_ballots: float | None = None, **params: object
 ) -> Ranking:
@@ -101,12 +118,7 @@ def rank(
 
         return rank_files(prefs, method, min_ballots, params)
     prefs = as_preferences(prefs)
-    if method is None:
-        method = default_method(prefs)
-    if isinstance(method, str):
-        method = registry.make(method, **params)
-    elif params:
-        raise InputError("Give hyper-parameters to the method object itself, not to rank().")
+    method = made_method(prefs, method, params)
     if min_ballots is None:
         return method.rank(prefs)
     from concordant.ranking import Notice

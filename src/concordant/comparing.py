@@ -10,15 +10,19 @@ import numpy as np
 
 from concordant import metrics, views
 from concordant.api import as_preferences, rank
-from concordant.errors import InputError
+from concordant.errors import ConcordantError, InputError
+from concordant.explaining import Explanation, Reason
+from concordant.gather import sum_by
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.types import Floats
+from concordant.types import Bools, Floats
 from concordant.vocabulary import shorten
 from concordant.writing import align
 
 if TYPE_CHECKING:
     from concordant.method import Method
+
+DISPUTED = 3  # instances that an explanation looks at
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,8 @@ class Comparison:
     tau: Floats
     distance: Floats
     held_out: HeldOut | None = None
+    prefs: Preferences | None = None
+    """What was ranked, where it is still at hand."""
 
     @property
     def log_likelihood(self) -> list[float | None]:
@@ -88,6 +94,25 @@ class Comparison:
             ],
             "tau": self.tau.tolist(),
         }
+
+    def explain(self) -> Explanation:
+        """Say where the methods differ and why: on the one instance, or on those where they differ most."""
+        from concordant.disagreeing import differences
+
+        prefs = self.prefs
+        if prefs is None:
+            raise ConcordantError("This comparison does not know the preferences behind it: make it with cc.compare.")
+        method = ", ".join(self.names)
+        if prefs.n_instances == 1 or prefs.instances is None:
+            return Explanation(
+                method, tuple(differences(prefs, self.rankings, self.names, "Where and why they differ"))
+            )
+        reasons = [Reason("Over all instances", [_over_instances(prefs, self.rankings)])]
+        for instance in _most_disputed(prefs, self.rankings):
+            parts = [ranking[instance] for ranking in self.rankings]
+            own = prefs.select(instances=[instance])
+            reasons += differences(own, parts, self.names, f"Instance {shorten(instance, 60)}")
+        return Explanation(method, tuple(reasons))
 
     def columns(self) -> list[tuple[str, list[str]]]:
         """Return the table people read: (header, a cell per method), without the first items."""
@@ -141,7 +166,7 @@ def compare_rankings(prefs: Preferences, rankings: Sequence[Ranking], names: Seq
         tau += 1 - 2 * metrics.kendall_matrix(ranks[:, start:stop], normalised=True)
         counted += 1
     tau = tau / counted if counted else np.ones_like(tau)
-    return Comparison(tuple(rankings), tuple(names), tau, distances_to_ballots(prefs, ranks))
+    return Comparison(tuple(rankings), tuple(names), tau, distances_to_ballots(prefs, ranks), prefs=prefs)
 
 
 def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: int = 5, seed: int = 0) -> HeldOut:
@@ -181,6 +206,38 @@ def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:
             behind = np.sign(rank_by_slot[:, None] - rank_by_slot[None, :])
             turned[k] += float((wins * (behind + 1)).sum()) / 2
     return turned / total if total else turned
+
+
+def _over_instances(prefs: Preferences, rankings: Sequence[Ranking]) -> str:
+    """Say in how many instances the methods agree on the first place, and on everything."""
+    same, same_first = _agreeing(prefs, rankings)
+    n = prefs.n_instances
+    return (
+        f"All methods give the same order in {int(same.sum()):,} of {n:,} instances, and the same first place in "
+        f"{int(same_first.sum()):,}; below are those where they differ most."
+        if not same.all()
+        else f"All methods give the same order in all {n:,} instances."
+    )
+
+
+def _agreeing(prefs: Preferences, rankings: Sequence[Ranking]) -> tuple[Bools, Bools]:
+    """Say of every instance whether all methods give the same ranks, and the same items first."""
+    ranks = np.stack([ranking.rank_by_slot for ranking in rankings])
+    instance, n = views.instance_of_slot(prefs), prefs.n_instances
+    differs, differs_first = (ranks != ranks[0]).any(axis=0), ((ranks == 1) != (ranks[0] == 1)).any(axis=0)
+    same, same_first = (np.bincount(instance[one], minlength=n) == 0 for one in (differs, differs_first))
+    return same, same_first
+
+
+def _most_disputed(prefs: Preferences, rankings: Sequence[Ranking]) -> list[str]:
+    """Return the few instances whose methods differ most: over the first place, then by how far ranks lie apart."""
+    assert prefs.instances is not None
+    ranks = np.stack([ranking.rank_by_slot for ranking in rankings])
+    same, same_first = _agreeing(prefs, rankings)
+    size = np.maximum(np.diff(prefs.slot_ptr), 1)
+    spread = sum_by(views.instance_of_slot(prefs), np.ptp(ranks, axis=0), prefs.n_instances) / size**2
+    order = np.lexsort((np.arange(len(size)), -spread, same_first))
+    return [prefs.instances[q] for q in order.tolist() if not same[q]][:DISPUTED]
 
 
 def _written(tiers: list[list[str]], n: int) -> str:

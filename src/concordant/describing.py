@@ -16,6 +16,7 @@ from concordant.types import Bools, Int32s, Int64s
 from concordant.vocabulary import shorten
 from concordant.writing import text_width
 
+SHOWN, SHOWN_ITEMS = 3, 8  # ballots, and items of each, that are shown as they were understood
 MISSING = {
     "last": "ranked below the named items by the rules (missing=last); score models leave them out",
     "ignore": "nothing is said of them (missing=ignore)",
@@ -52,11 +53,16 @@ class Description:
     findings: tuple[Finding, ...] = ()
     methods: tuple[Advice, ...] = ()
     covariates: tuple[str, ...] = ()
+    team_sizes: tuple[int, ...] = ()
+    """How many items the teams have, fewest first; empty where there are none."""
+    first: tuple[tuple[str, str], ...] = ()
+    """The first ballots as they were understood: who, and in which order (``a > b = c``)."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
         plain = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
         plain["findings"] = [finding.to_dict() for finding in self.findings]
+        plain["first"] = [{"ballot": who, "says": order} for who, order in self.first]
         return plain
 
     def finding(self, name: str) -> Finding | None:
@@ -75,6 +81,7 @@ class Description:
                 "items per ballot",
                 f"{self.length_min} to {self.length_max}, {self.length_mean:.3g} on average",
             ),
+            *([("teams", f"of {_listed(self.team_sizes)}")] if self.team_sizes else []),
             ("density", f"{self.density:.1%} of the candidates stand on the average ballot"),
             ("ties", f"{self.tied_share:.1%} of the pairs on ballots"),
         ]
@@ -95,22 +102,22 @@ class Description:
         return lines + [("note", note) for note in self.notes]
 
     def __str__(self) -> str:
-        parts = [self.rows()]
-        if self.findings:
-            parts.append(
-                [(f"{finding.name}{'' if finding.is_fine else ' !'}", finding.text) for finding in self.findings]
-            )
-        if self.methods:
-            parts.append([(advice.method, advice.reason) for advice in self.methods])
-        titles = ["", "Findings (! asks for attention)", "Methods that fit"]
-        return "\n\n".join(_block(title, part) for title, part in zip(titles, parts, strict=False))
+        found = [(f"{finding.name}{'' if finding.is_fine else ' !'}", finding.text) for finding in self.findings]
+        parts = {
+            "": self.rows(),
+            "First ballots, as understood": list(self.first),
+            "Findings (! asks for attention)": found,
+            "Methods that fit": [(advice.method, advice.reason) for advice in self.methods],
+        }
+        return "\n\n".join(_block(title, part) for title, part in parts.items() if part)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        rows = self.rows() + [(f.name, f.text) for f in self.findings] + [(m.method, m.reason) for m in self.methods]
+        rows = self.rows() + list(self.first)
+        rows += [(f.name, f.text) for f in self.findings] + [(m.method, m.reason) for m in self.methods]
         cells = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
         return f"<table>{cells}</table>"
 
@@ -140,13 +147,16 @@ def describe(prefs: Preferences) -> Description:
     facts = _summarise(prefs, groups, cycles)
     if not prefs.n_slots:
         return facts
-    found = [
+    found: list[Finding | None] = [
         findings.connection(prefs, groups[0]),
         findings.separation(facts.is_strongly_connected, facts.never_lost, facts.n_never_lost, facts.n_never_won),
-        findings.cyclicity(cycles, prefs.n_instances),
-        findings.outlying(prefs, findings.agreement(prefs)),
-        findings.top_two(prefs),
     ]
+    if prefs.team is None:  # what a team did says little of two of its players
+        found += [
+            findings.cyclicity(cycles, prefs.n_instances),
+            findings.outlying(prefs, findings.agreement(prefs)),
+            findings.top_two(prefs),
+        ]
     kept = tuple(finding for finding in found if finding is not None)
     troubles = {finding.name for finding in kept if not finding.is_fine}
     methods = fitting_methods(prefs, facts.tied_share, facts.density == 1, troubles)
@@ -196,7 +206,53 @@ def _summarise(prefs: Preferences, groups: tuple[Int32s, Int32s | None], cycles:
         cyclic_triads=None if cycles is None else cycles.n_cyclic,
         notes=prefs.notes,
         covariates=prefs.covariates,
+        team_sizes=_team_sizes(prefs),
+        first=_first_ballots(prefs),
     )
+
+
+def _team_sizes(prefs: Preferences) -> tuple[int, ...]:
+    """Return the different numbers of members that teams have."""
+    if prefs.team is None:
+        return ()
+    ballot = views.ballot_of_entry(prefs)
+    _, size = np.unique(ballot * (int(prefs.team.max(initial=0)) + 1) + prefs.team, return_counts=True)
+    return tuple(np.unique(size).tolist())
+
+
+def _listed(sizes: tuple[int, ...]) -> str:
+    if len(sizes) > 3:
+        return f"{sizes[0]} to {sizes[-1]}"
+    return " or ".join(filter(None, [", ".join(map(str, sizes[:-1])), str(sizes[-1])]))
+
+
+def _first_ballots(prefs: Preferences) -> tuple[tuple[str, str], ...]:
+    """Return who cast the first ballots, and what they say in words; long ones are cut."""
+    found = []
+    for ballot in range(min(prefs.n_ballots, SHOWN)):
+        start, stop = int(prefs.indptr[ballot]), int(prefs.indptr[ballot + 1])
+        end = min(stop, start + SHOWN_ITEMS)
+        tier = prefs.tier[start:end]
+        is_open = prefs.open is not None and bool(prefs.open[ballot])
+        rest = int(prefs.tier[stop - 1]) if is_open and stop > start else None  # a tier whose order is unsaid
+        places = list(zip(tier.tolist(), tier.tolist()[1:], strict=False))
+        signs = ["", *(" > " if a != b else ", " if b == rest else " = " for a, b in places)]
+        names = (shorten(label, 30) for label in prefs.items.take(prefs.item[start:end]))
+        order = "".join(sign + name for sign, name in zip(signs, names, strict=False))
+        more = f" … ({stop - start:,} items)" if stop > end else ""
+        times = f" (×{prefs.weight[ballot]:g})" if prefs.weight[ballot] != 1 else ""
+        found.append((_caster(prefs, ballot), order + more + times))
+    return tuple(found)
+
+
+def _caster(prefs: Preferences, ballot: int) -> str:
+    """Say whose ballot it is, and of which instance, as far as they have names."""
+    parts = [
+        shorten(labels[int(codes[ballot])], 30)
+        for labels, codes in ((prefs.agents, prefs.agent), (prefs.instances, prefs.instance))
+        if labels is not None and codes is not None
+    ]
+    return ", ".join(parts) or f"ballot {ballot + 1}"
 
 
 def _labels(prefs: Preferences, items: Int32s) -> tuple[str, ...]:
@@ -204,8 +260,8 @@ def _labels(prefs: Preferences, items: Int32s) -> tuple[str, ...]:
 
 
 def _tied_share(prefs: Preferences) -> float:
-    """Return the share of ties among the pairs that stand on ballots."""
-    wins, losses, ties = views.wins_and_losses(prefs)
+    """Return the share of ties among the pairs that stand on ballots; of teams, among pairs of them."""
+    wins, losses, ties = views.wins_and_losses(views.captains(prefs))
     compared = wins.sum() + losses.sum() + ties.sum()
     return float(ties.sum() / compared) if compared else 0.0
 

@@ -6,15 +6,18 @@ Text that already lies in Arrow memory is numbered there and never becomes Pytho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from concordant.errors import ConcordantError, InputError
+from concordant.plans import Names, beyond_counts
 from concordant.reading import Options
 from concordant.roles import plan_columns
+from concordant.table_rows import Table
+from concordant.tables import turned_if_named
 from concordant.types import Bools, Floats
 from concordant.vocabulary import Coded, coded_of_stream, encode, read_arrow, shorten, speaks_arrow
 
@@ -24,6 +27,22 @@ T = TypeVar("T")
 def is_frame(given: object) -> bool:
     """Whether something has named columns, as DataFrames of all kinds do."""
     return hasattr(type(given), "columns") or hasattr(type(given), "column_names")
+
+
+def frame_of(columns: Mapping[str, Any], backend: str | None = None) -> Any:
+    """Return a DataFrame of these columns; ``backend`` is pandas, polars or pyarrow, else the first that is there."""
+    import importlib.util
+
+    import narwhals as nw
+
+    known = ("pandas", "polars", "pyarrow")
+    chosen = backend or next((name for name in known if importlib.util.find_spec(name)), None)
+    if chosen is None:
+        raise ConcordantError("No DataFrame library is installed: pip install pandas, polars or pyarrow.")
+    if chosen not in known:
+        raise InputError(f"backend={chosen!r} is not a choice: use one of {', '.join(known)}.")
+    frame: Any = nw.from_dict(columns, backend=chosen)  # type: ignore[arg-type]
+    return frame.to_native()
 
 
 def matrix_of_frame(frame: Any) -> tuple[Floats, list[Any] | None, list[str]]:
@@ -61,9 +80,12 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
         return None
     if not isinstance(lazy, nw.LazyFrame) or isinstance(frame, nw.DataFrame):
         return None
-    table = _Header(list(map(str, lazy.collect_schema().names())))
-    plan = plan_columns(table, options)
-    if plan.layout != "pairs" or "time" in plan.column:
+    table = Names("the frame", list(map(str, lazy.collect_schema().names())))
+    try:
+        plan = plan_columns(table, options)
+    except InputError:  # FrameTable says what is wrong, or recognises a matrix by its numbers
+        return None
+    if options.transpose or plan.layout != "pairs" or beyond_counts(plan, options):
         return None
     keys = {role: name for role, name in plan.column.items() if role != "weight"}
     if options.roles.get("agent") is None:
@@ -72,21 +94,16 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
     counted = nw.len() if weight is None else nw.col(weight).sum()
     counts = lazy.group_by(*keys.values()).agg(counted.alias(COUNT)).collect().sort(*keys.values())
     roles = {**dict.fromkeys(("agent", "instance", "tie")), **keys, "weight": COUNT}
+    if plan.is_grouped:
+        roles |= {"by": roles["instance"], "instance": None}
     note = f"pairs of a lazy frame, counted by its engine: {len(counts):,} different ones"
     return counts, replace(options, roles=roles, layout="pairs"), note
 
 
-class _Header:
-    """The names of the columns of a frame that was not collected."""
-
-    has_header, name = True, "the frame"
-
-    def __init__(self, columns: list[str]) -> None:
-        self.columns = columns
-
-    def error(self, row: int, message: str) -> InputError:
-        """Make the error that names the frame."""
-        return InputError(f"{self.name}: {message}")
+def table_of_frame(frame: Any, options: Options, layout: str | None = None) -> Table:
+    """Return a frame as a table, with rows and columns swapped where the options say so."""
+    table = FrameTable(frame)
+    return (turned_if_named(table, options, layout) if options.transpose else None) or table
 
 
 class FrameTable:

@@ -16,6 +16,7 @@ from concordant import kernels
 from concordant.errors import InputError
 from concordant.frozen import freeze
 from concordant.moments import as_times
+from concordant.segments import first_of, pointer, spans
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import (
     Vocabulary,
@@ -104,7 +105,7 @@ def gather_pairs(
     n = len(coded[0]) // 2
     if covariates:
         parts |= covariates_of_pairs(covariates, n)
-    return parts if time is None else _sorted_by_time(parts, time, n)
+    return parts if time is None else sorted_by_time(parts, time, n)
 
 
 def covariates_of_pairs(covariates: Mapping[str, object], n: int) -> Parts:
@@ -118,20 +119,31 @@ def covariates_of_pairs(covariates: Mapping[str, object], n: int) -> Parts:
     return {"covariate": table, "covariates": tuple(covariates)}
 
 
-def _sorted_by_time(parts: Parts, time: object, n: int) -> Parts:
-    """Return pairs in the order of time, oldest first; equal times stay as they were."""
+def sorted_by_time(parts: Parts, time: object, n: int) -> Parts:
+    """Return ballots in the order of time, oldest first; equal times stay as they were."""
     moment, is_dated = as_times(time)
     if moment.shape != (n,):
         raise InputError(f"The time column has {moment.size} values for {n} rows: give one per row.")
     if not np.isfinite(moment).all():
         row = int(np.flatnonzero(~np.isfinite(moment))[0])
         raise InputError(f"The time in row {row + 1} is neither a number nor a date like 2024-05-31: mend it.")
-    order = np.argsort(moment, kind="stable")
-    both = (2 * order[:, None] + np.arange(2)).reshape(-1)
-    parts["item"], parts["items"] = renumber(parts["item"][both], parts["items"])
-    for names, index in ((("tier", "shown", "covariate"), both), (("weight", "agent", "instance"), order)):
-        parts |= {name: parts[name][index] for name in names if name in parts}
-    return parts | {"time": moment[order], "is_dated": is_dated}
+    return in_order_of_time(parts | {"time": moment, "is_dated": is_dated})
+
+
+def in_order_of_time(parts: Parts) -> Parts:
+    """Return ballots sorted by their time, items numbered as they appear."""
+    order = np.argsort(parts["time"], kind="stable")
+    if "indptr" in parts:
+        indptr = parts["indptr"]
+        entries = spans(indptr[order], indptr[order + 1])
+        parts = parts | {"indptr": pointer(np.diff(indptr)[order])}
+    else:  # pairs
+        entries = (2 * order[:, None] + np.arange(2)).reshape(-1)
+    item, items = renumber(parts["item"][entries], parts["items"])
+    own = {"tier": entries, "value": entries, "shown": entries, "team": entries, "covariate": entries}
+    own |= {"weight": order, "agent": order, "instance": order, "time": order}
+    moved = {name: parts[name][index] for name, index in own.items() if parts.get(name) is not None}
+    return parts | moved | {"item": item, "items": items}
 
 
 def pairs_of_codes(
@@ -225,6 +237,21 @@ def gather_rows(
     ``level`` orders the items where that is not the value itself (a TREC run is ordered by its rank column and
     carries scores as values).
     """
+    columns = {"agent": agent, "instance": instance, "weight": weight, "level": level}
+    return gather_numbered_rows(item, value, scale=scale, **columns)[0]
+
+
+def gather_numbered_rows(
+    item: object,
+    value: object,
+    *,
+    scale: str,
+    agent: object = None,
+    instance: object = None,
+    weight: object = None,
+    level: object = None,
+) -> tuple[Parts, Int64s]:
+    """Do as ``gather_rows``, and return the row of every entry, too."""
     codes, vocabulary = encode(item, "item")
     n = len(codes)
     values = as_numbers(value, n, scale)
@@ -259,29 +286,63 @@ def gather_rows(
     }
     if weight is not None:
         parts["weight"] = _weight_of_ballots(as_numbers(weight, n, "weight"), order, indptr)
-    return parts
+    return parts, order if len(order) else np.arange(n)
 
 
-def gather_rank_matrix(
-    ranks: object, *, items: Iterable[object] | None, agents: Iterable[object] | None, weight: object = None
+def gather_matrix(
+    matrix: object,
+    *,
+    items: Iterable[object] | None,
+    agents: Iterable[object] | None,
+    weight: object = None,
+    scale: str = "rank",
 ) -> Parts:
-    """Items x agents, NaN where an agent did not rank an item; rank 1 is best."""
-    matrix = np.asarray(ranks, np.float64)
-    if matrix.ndim != 2:
-        raise InputError(f"A rank matrix has two dimensions (items x agents), not {matrix.ndim}: reshape it.")
-    n_items, n_agents = matrix.shape
-    if np.isinf(matrix).any():
-        raise InputError("A rank is infinite: use NaN where an agent did not rank an item.")
+    """Items x agents, NaN where an agent said nothing of an item; rank 1 is best, ratings are good if high."""
+    values = np.asarray(matrix, np.float64)
+    if values.ndim != 2:
+        raise InputError(f"A {scale} matrix has two dimensions (items x agents), not {values.ndim}: reshape it.")
+    n_items, n_agents = values.shape
+    if np.isinf(values).any():
+        raise InputError(f"A {scale} is infinite: use NaN where an agent did not give one.")
     _, vocabulary = _same_length(encode(range(n_items) if items is None else items), n_items, "item")
     if len(vocabulary) != n_items:
         raise InputError(f"The {n_items} item labels are not distinct: name each row once.")
-    column, row = np.nonzero(~np.isnan(matrix.T))
-    columns = Vocabulary.lazy(n_agents, list)  # columns may bear one name and are ballots of their own all the same
-    parts = gather_rows((row, vocabulary), matrix[row, column], scale="rank", agent=(column, columns))
-    parts |= {"slot_ptr": np.array([0, n_items]), "slot_item": np.arange(n_items, dtype=np.int32), "agents": None}
-    present, parts["agent"] = parts["agent"], None
-    if agents is not None:
-        codes, parts["agents"] = _same_length(encode(agents, "agent"), n_agents, "agent")
+    column, row = np.nonzero(~np.isnan(values.T))
+    parts = gather_rows((row, vocabulary), values[row, column], scale=scale, agent=(column, _unnamed(n_agents)))
+    parts |= {"slot_ptr": np.array([0, n_items]), "slot_item": np.arange(n_items, dtype=np.int32)}
+    return _named_ballots(parts, n_agents, agent=agents, weight=weight)
+
+
+def gather_questions(
+    matrix: Floats, items: Sequence[str], questions: Sequence[str], *, scale: str, **columns: object
+) -> Parts:
+    """Agents x columns, each of which stands for an item of a question, NaN where nothing was said.
+
+    A question is an instance whose candidates are the items of its columns.
+    """
+    item, vocabulary = encode(items)
+    question, instances = encode(questions, "instance")
+    row, column = np.nonzero(~np.isnan(matrix))
+    parts = gather_rows(
+        (item[column], vocabulary), matrix[row, column], scale=scale,
+        agent=(row, _unnamed(len(matrix))), instance=(question[column], instances),
+    )  # fmt: skip
+    by_question = np.argsort(question, kind="stable")
+    sizes = np.bincount(question, minlength=len(instances))
+    parts |= {"slot_ptr": np.concatenate([[0], np.cumsum(sizes)]), "slot_item": item[by_question]}
+    return _named_ballots(parts, len(matrix), **columns)
+
+
+def _unnamed(count: int) -> Vocabulary:
+    """Return agents without names: two that bear one name cast ballots of their own all the same."""
+    return Vocabulary.lazy(count, list)
+
+
+def _named_ballots(parts: Parts, n_agents: int, agent: Any = None, weight: object = None) -> Parts:
+    """Give ballots, whose agents are numbers so far, names and weights of their agents."""
+    present, parts["agent"], parts["agents"] = parts["agent"], None, None
+    if agent is not None:
+        codes, parts["agents"] = _same_length(encode(agent, "agent"), n_agents, "agent")
         parts["agent"] = codes[present]
     if weight is not None:
         parts["weight"] = as_numbers(weight, n_agents, "weight")[present]
@@ -395,6 +456,14 @@ def sum_by(index: AnyArray, weights: AnyArray, n: int) -> Floats:
 def segment_index(indptr: AnyArray) -> Int64s:
     """Return the number of the segment every entry belongs to."""
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def number_teams(indptr: Int64s, team: AnyArray) -> Int32s:
+    """Return the number of every entry's team inside its ballot, from 0 in order of appearance."""
+    low = int(team.min(initial=0))
+    span = int(team.max(initial=0)) - low + 1
+    group, _ = kernels.encode_ints(segment_index(indptr) * span + (team.astype(np.int64) - low))
+    return (group - group[first_of(indptr)]).astype(np.int32)
 
 
 def compact(codes: AnyArray, size: int) -> tuple[Int64s, Int32s]:

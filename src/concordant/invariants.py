@@ -15,7 +15,7 @@ import numpy as np
 from concordant import kernels
 from concordant.errors import InputError
 from concordant.frozen import freeze, own
-from concordant.gather import Parts, all_finite, segment_index
+from concordant.gather import Parts, all_finite, number_teams, segment_index
 from concordant.segments import pointer
 from concordant.types import AnyArray, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
@@ -67,6 +67,9 @@ def checked(parts: Parts) -> Parts:
     _check_meaning(parts)
     _check_labels(parts)
     _sort_tiers(parts)
+    if parts["team"] is not None:
+        parts["team"] = number_teams(parts["indptr"], parts["team"])
+        freeze(parts["team"])
     if are_weighted:
         _check_weights(parts)
     if parts["slot_ptr"] is not None:

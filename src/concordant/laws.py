@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import io
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -119,10 +120,10 @@ def instances_are_independent(method: Method, prefs: Preferences, rng: np.random
     if getattr(method, "missing", None) == "auto" and getattr(method, "counts", "binary") == "binary":
         settled = {"missing": views.resolve_missing(prefs, "auto")}
         method = dataclasses.replace(method, **settled)
-    if getattr(method, "prior", None) == "auto":  # one prior is chosen for all instances
+    chosen = [name for name in ("prior", "drift") if getattr(method, name, None) == "auto"]
+    if chosen:  # one is chosen for all instances
         fit = method.rank(prefs).fit or {}
-        settled = {"prior": fit["prior"]}
-        method = dataclasses.replace(method, **settled)
+        method = dataclasses.replace(method, **{name: fit[name] for name in chosen})
     together = _ranks(method, prefs)
     alone: Ranks = {}
     for label in prefs.instances.labels:
@@ -170,6 +171,24 @@ def saves_and_loads(method: Method, prefs: Preferences, rng: np.random.Generator
     return None if _ranks(loaded, prefs) == _ranks(method, prefs) else "it ranks differently after saving and loading"
 
 
+def explains_itself(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
+    """Every instance of a ranking is explained: the same each time, in finite numbers, and the winner is named."""
+    for ranking in method.rank(prefs):
+        told, again = ranking.explain(), ranking.explain()
+        text = told.to_text()
+        if told != again:
+            return "it explains the same ranking in two ways"
+        if not any(reason.sentences for reason in told.reasons):
+            return "it explains nothing"
+        if re.search(r"\b(nan|inf)\b", text):
+            return f"its explanation holds a number that is not finite: {text}"
+        if len(ranking.score) and not any(label in text for label in ranking.tiers[0]):
+            return f"its explanation does not name the winner {ranking.items[0]!r}: {text}"
+        if told.draw is not None and not told.draw().lstrip().startswith("<"):
+            return "the picture of its explanation is no SVG"
+    return None
+
+
 def is_documented(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
     """The file, the class and every parameter say what they are; defaults, needs, waivers and aliases are valid."""
     cls = type(method)
@@ -209,7 +228,9 @@ WAIVABLE: Mapping[str, Law] = {
         instances_are_independent,
     )
 }
-ALWAYS: Mapping[str, Law] = {law.__name__: law for law in (is_finite, backends_agree, saves_and_loads, is_documented)}
+ALWAYS: Mapping[str, Law] = {
+    law.__name__: law for law in (is_finite, backends_agree, saves_and_loads, explains_itself, is_documented)
+}
 
 
 def check(method: str | Method | type[Method], *, runs: int = 40, seed: int = 0) -> list[str]:
@@ -278,6 +299,8 @@ def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozens
         parts["instance"] = rng.integers(0, n_instances, n_ballots)
     if rng.random() < 0.3:
         parts["open"] = rng.random(n_ballots) < 0.5
+    if "time" in needs:
+        parts["time"], parts["is_dated"] = rng.integers(0, 5, n_ballots) * 100.0, bool(rng.random() < 0.5)
     if rng.random() < 0.5:
         parts["weight"] = rng.integers(1, 5, n_ballots) / rng.choice([1, 1, 10])
     return Preferences([f"item {k}" for k in range(n_items)], indptr, item, tier, **parts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from concordant.errors import InputError
-from concordant.gather import segment_index, sum_by
+from concordant.gather import number_teams, segment_index, sum_by
 from concordant.types import AnyArray, Bools, Int64s
 from concordant.vocabulary import Vocabulary
 
@@ -26,7 +26,8 @@ def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s
     columns = [prefs.item[order].astype(np.int64), dense_tiers(prefs)[order].astype(np.int64)]
     if prefs.value is not None:
         columns.append((prefs.value[order] + 0.0).view(np.int64))
-    columns += [part[order].astype(np.int64) for part in (prefs.shown, prefs.team) if part is not None]
+    more = [_in_order(prefs, name, order) for name in ("shown", "team")]
+    columns += [part.astype(np.int64) for part in more if part is not None]
     if prefs.covariate is not None:
         columns += list((prefs.covariate[order] + 0.0).T.copy().view(np.int64))
     heads = [prefs.instance_of_ballot.astype(np.int64)]
@@ -72,10 +73,10 @@ def same_content(a: Preferences, b: Preferences) -> bool:
     if not np.array_equal(dense_tiers(a)[order_a], dense_tiers(b)[order_b]):
         return False
     for name in ("value", "shown", "team", "covariate"):
-        mine, theirs = getattr(a, name), getattr(b, name)
+        mine, theirs = _in_order(a, name, order_a), _in_order(b, name, order_b)
         if (mine is None) != (theirs is None):
             return False
-        if mine is not None and not np.array_equal(mine[order_a], theirs[order_b]):
+        if mine is not None and not np.array_equal(mine, theirs):  # type: ignore[arg-type]
             return False
     # candidates, also those on no ballot
     slots_a = set(zip(segment_index(a.slot_ptr).tolist(), a.slot_item.tolist(), strict=True))
@@ -100,6 +101,14 @@ def dense_tiers(prefs: Preferences) -> Int64s:
 def _canonical_order(prefs: Preferences, translate: AnyArray | None = None) -> Int64s:
     item = prefs.item if translate is None else translate[prefs.item]
     return np.lexsort((item, prefs.tier, segment_index(prefs.indptr)))
+
+
+def _in_order(prefs: Preferences, name: str, order: Int64s) -> AnyArray | None:
+    """Return a column of the entries in another order, teams numbered as they appear in it."""
+    column: AnyArray | None = getattr(prefs, name)
+    if column is None:
+        return None
+    return number_teams(prefs.indptr, column[order]) if name == "team" else column[order]
 
 
 def _is_open(prefs: Preferences) -> AnyArray:

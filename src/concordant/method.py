@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -31,6 +31,7 @@ NEEDS = {
     "instances": "it has a single instance: build the preferences with instance=, or name an instance column",
     "values": "it has no ranks or ratings behind the order: build the preferences with from_ranks or from_ratings",
     "order": "equal ballots were merged, so the order of events is lost: use the preferences before merge()",
+    "time": "it does not say when things happened: build the preferences with time=, or name the column with --time",
     "labels": "it must first learn from labels: call fit(prefs, labels), or use a model that `concordant train-fusion` "
     "wrote",
 }
@@ -96,7 +97,7 @@ class Method(Settings):
 
     word: ClassVar[str] = "method"
     needs: ClassVar[frozenset[str]] = frozenset()
-    """What the preferences must carry: a subset of agents, instances, values, order, labels."""
+    """What the preferences must carry: a subset of agents, instances, values, order, time, labels."""
     waives: ClassVar[Mapping[str, str]] = {}
     """Laws this method does not satisfy, each with the reason."""
     silence: ClassVar[str] = ""
@@ -107,6 +108,11 @@ class Method(Settings):
     """Whether instances may be ranked some at a time where the matrices of all do not fit into memory."""
     takes_teams: ClassVar[bool] = False
     """Whether it knows teams: else it would take the members of a team for tied items, so it refuses them."""
+    errors_by_ballots: ClassVar[bool] = False
+    """Whether its standard errors say how scores would vary had other ballots been cast, also where these are few.
+
+    Then groups of ballots are compared by them; else by permutation.
+    """
     apart: ClassVar[bool] = False
     """Whether every instance is ranked on its own, so that workers may share the instances."""
 
@@ -139,23 +145,41 @@ class Method(Settings):
             seconds=0.0 if start is None else time.perf_counter() - start,
             uncertainty=outcome.uncertainty or Uncertainty(outcome.low, outcome.high, outcome.details),
             model=outcome.model,
-            why=partial(self._explained, prefs),
+            why=partial(self.explained, prefs),
             past=outcome.history,
             beside=outcome.beside,
             worths=outcome.coefficients,
         )
 
-    def _explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:
+    def explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:
         """Say why, from the ballots of the instance that a ranking is of."""
+        if not len(ranking.score):
+            nothing = Reason("Nothing to explain", ["This instance has no candidates."])
+            return Explanation(self.name, (nothing,), ranking.instance)
+        method = self
         if ranking.instances is not None and prefs.n_instances > 1:
+            method = self._settled_as_in(prefs)
             prefs = prefs.select(instances=[ranking.instances[0]])
-        return Explanation(
-            self.name, tuple(self.reasons(prefs, ranking)), ranking.instance, self.picture(prefs, ranking)
-        )
+        reasons = tuple(method.reasons(prefs, ranking))
+        if not any(reason.sentences for reason in reasons):  # nothing happened that its own words are for
+            reasons = (*Method.reasons(method, prefs, ranking), *reasons)
+        return Explanation(self.name, reasons, ranking.instance, method.picture(prefs, ranking))
+
+    def _settled_as_in(self, prefs: Preferences) -> Self:
+        """Return the method with what silence means as the ballots of all instances decide it, not those of one."""
+        if getattr(self, "missing", None) != "auto" or getattr(self, "counts", "binary") != "binary":
+            return self
+        from concordant import views
+
+        settled: Any = {"missing": views.resolve_missing(prefs, "auto")}
+        return replace(self, **settled).with_learnt(**self.learnt)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say why the ranking of the only instance came out so; a method with more to tell says it in its own file."""
-        return ()
+        from concordant.reasoning import Scene, first_places
+
+        missing = str(getattr(self, "missing", "auto"))
+        return first_places(Scene(prefs, ranking, missing), self.summary())
 
     def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
         """Return what draws the explanation as the text of an SVG file, where a picture helps."""
@@ -201,6 +225,7 @@ class Method(Settings):
             "instances": prefs.instances is None,
             "values": prefs.value is None,
             "order": prefs.is_merged,
+            "time": prefs.time is None,
             "labels": not self.learnt,
         }
         for need in sorted(self.needs):

@@ -12,9 +12,11 @@ from datetime import UTC, date, datetime
 
 import numpy as np
 
-from concordant.types import AnyArray, Floats
+from concordant.errors import InputError
+from concordant.types import AnyArray, Floats, Int64s
 
 DAY = 86_400.0  # seconds
+CALENDAR = ("day", "week", "month", "quarter", "year")
 _DASHED = re.compile(r"^(\d{4})[./](\d{1,2})[./](\d{1,2})")
 _COMPACT = re.compile(r"(1[5-9]\d\d|20\d\d|21\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 
@@ -49,11 +51,76 @@ def as_times(column: object) -> tuple[Floats, bool]:
     return np.array([number[text] for text in texts], np.float64), are_dates
 
 
+def as_moment(moment: object, is_dated: bool) -> float:
+    """Return one moment as a number; refuse what is none, a number among dates and a date among numbers."""
+    found, is_date = as_times([moment])
+    if np.isnan(found[0]) or is_date != is_dated:
+        raise InputError(f"{moment!r} is no moment here: give {'a date like 2024-05-31' if is_dated else 'a number'}.")
+    return float(found[0])
+
+
 def shown_time(value: float, is_dated: bool) -> str:
     """Write a moment for people: a date, or the number it is."""
     if not is_dated:
         return f"{value:g}" if value != round(value) else f"{value:.0f}"
     return str(np.datetime64("1970-01-01") + np.timedelta64(int(np.floor(value)), "D"))
+
+
+def periods(time: Floats, is_dated: bool, period: str | float) -> tuple[Int64s, Floats]:
+    """Cut time into periods; return the number of each moment's period, from 0, and the last moment of every period.
+
+    Dates are cut by the calendar ("day", "week" from Monday, "month", "quarter", "year") or every so many days, and a
+    period ends with its last day; numbers are cut after every multiple of ``period``. Periods without a moment in them
+    are not counted.
+    """
+    number = calendar_numbers(time, is_dated, period)
+    present, index = np.unique(number, return_inverse=True)
+    return index.astype(np.int64), period_ends(present, is_dated, period)
+
+
+def calendar_numbers(time: Floats, is_dated: bool, period: str | float) -> Int64s:
+    """Return the number of each moment's period since 1970 (or since 0), those without a moment counted, too."""
+    length = _length(is_dated, period)
+    if isinstance(length, float):
+        return (np.floor(np.floor(time) / length) if is_dated else np.ceil(time / length)).astype(np.int64)
+    day = np.floor(time).astype(np.int64)
+    if length == "week":
+        return (day + 3) // 7  # 1970 began on a Thursday
+    if length == "day":
+        return day
+    month = day.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    return month // _MONTHS[length]
+
+
+def period_ends(number: Int64s, is_dated: bool, period: str | float) -> Floats:
+    """Return the last day of the periods of these numbers since 1970, or the last of the numbers in them."""
+    length = _length(is_dated, period)
+    if isinstance(length, float):
+        ends: Floats = np.asarray(np.ceil((number + 1) * length) - 1 if is_dated else number * length)
+        return ends
+    if length in ("day", "week"):
+        return (number if length == "day" else 7 * number + 3).astype(np.float64)
+    begin = ((number + 1) * _MONTHS[length]).astype("datetime64[M]").astype("datetime64[D]")
+    return begin.astype(np.int64).astype(np.float64) - 1
+
+
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+def _length(is_dated: bool, period: str | float) -> str | float:
+    """Return a period of the calendar by its name, or how long the periods are."""
+    if is_dated and period in CALENDAR:
+        return str(period)
+    try:
+        length = float(period)
+    except ValueError:
+        length = np.nan
+    if np.isfinite(length) and length > 0:
+        return length
+    if is_dated:
+        raise InputError(f"period={period!r} is none: use one of {', '.join(CALENDAR)}, or a number of days.")
+    more = ", because the times are no dates" if period in CALENDAR else ""
+    raise InputError(f"period={period!r} is none{more}: give a positive number, in the unit of the times.")
 
 
 def _moment(word: str) -> tuple[str, float]:

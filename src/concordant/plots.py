@@ -1,4 +1,4 @@
-"""Pictures of a result: scores with intervals, pairwise wins in consensus order, weights of agents, learning curves.
+"""Pictures of a result: scores with intervals, scores over time, pairwise wins, weights of agents, learning curves.
 
 Each function returns a Matplotlib figure, and saves it where ``path`` says (svg, png or pdf by its ending). Matplotlib
 is an extra: ``pip install concordant[plots]``.
@@ -20,12 +20,14 @@ from concordant.preferences import Preferences
 from concordant.vocabulary import shorten
 
 if TYPE_CHECKING:
+    from concordant.group_comparison import GroupComparison
     from concordant.ranking import Ranking
-    from concordant.types import Floats
+    from concordant.types import Floats, Int64s
 
 INK, ACCENT, FAINT = "#24303c", "#1f6f8b", "#c9d3da"
 LABEL_WIDTH = 28
 ENDINGS = (".svg", ".png", ".pdf")
+STRETCHES = 600  # of time, drawn of a history
 
 
 def plot_ranking(ranking: Ranking, path: str | os.PathLike[str] | None = None, *, top: int = 30) -> Any:
@@ -92,6 +94,116 @@ def plot_matrix(
     for spine in axes.spines.values():
         spine.set_visible(False)
     _title(axes, ranking, "grey: never compared" if (met[~np.eye(n, dtype=bool)] == 0).any() else "")
+    return _finish(figure, path)
+
+
+def plot_history(
+    ranking: Ranking,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    top: int = 10,
+    items: Sequence[object] | None = None,
+) -> Any:
+    """Draw how the scores of the best items, or of those named, moved over time, with their intervals.
+
+    A line ends with the last game of its item and bears its name there. Of many rows the last in each of some hundred
+    stretches of time is drawn.
+    """
+    ranking._single("plot_history()")
+    whole = ranking.history
+    chosen = [str(item) for item in items] if items else ranking.items[:top]
+    parts = [(item, part) for item in chosen if len(part := whole.of(item))]
+    if not parts:
+        raise InputError("None of these items was ever rated, so there is no history to draw: name others.")
+    begin, end = (pick([float(pick(part.time)) for _, part in parts]) for pick in (min, max))
+    figure, axes = _figure(10.0, 5.2)
+    axes.spines["left"].set_visible(True)
+    from matplotlib.patheffects import withStroke
+
+    if whole.is_dated:
+        axes.xaxis_date()
+    late, faint = [], min(0.18, max(0.05, 0.5 / len(parts)))
+    style: dict[str, Any] = {"fontsize": 8.5, "path_effects": [withStroke(linewidth=2.5, foreground="white")]}
+    for k, (item, part) in enumerate(parts):
+        part = part.take(_last_of_stretches(part.time, begin, end))
+        colour = f"C{k % 10}"
+        if part.low is not None and part.high is not None:
+            axes.fill_between(part.time, part.low, part.high, step="post", color=colour, alpha=faint, linewidth=0)
+        dashes = ("-", "--", ":")[k // 10 % 3]
+        axes.plot(part.time, part.score, dashes, color=colour, linewidth=1.4, drawstyle="steps-post")
+        axes.plot(part.time[-1:], part.score[-1:], "o", color=colour, markersize=3)
+        label = shorten(item, LABEL_WIDTH)
+        if part.time[-1] > end - 0.1 * (end - begin):
+            late.append((float(part.score[-1]), label, colour))
+        else:
+            place = (part.time[-1], part.score[-1])
+            axes.annotate(label, place, (4, 0), textcoords="offset points", va="center", color=colour, **style)
+    axes.margins(x=0.01)
+    least, most = (pick([float(pick(part.score)) for _, part in parts]) for pick in (min, max))
+    room = 0.12 * (most - least) or 1.0  # unsure beginnings may leave the picture
+    low, high = axes.set_ylim(least - room, most + room)
+    spread = _apart([score for score, _, _ in sorted(late)], 0.042 * (high - low))
+    for height, (_, label, colour) in zip(spread, sorted(late), strict=True):
+        axes.annotate(
+            label, (1.0, height), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
+            va="center", color=colour, **style,
+        )  # fmt: skip
+    has_band = whole.low is not None
+    axes.set_ylabel(f"score, {_level(ranking)} interval" if has_band else "score", color=INK)
+    axes.set_xlabel("" if whole.is_dated else "time", color=INK)
+    axes.grid(color=FAINT, linewidth=0.6)
+    _title(axes, ranking, f"{len(parts)} of {len(ranking.items):,} items" if len(parts) < len(ranking.items) else "")
+    return _finish(figure, path)
+
+
+def _last_of_stretches(time: Floats, begin: float, end: float) -> Int64s:
+    """Return the first row, and the last in every stretch of a long history."""
+    stretch = np.floor((time - begin) / max(end - begin, 1e-300) * STRETCHES)
+    return np.unique(np.append(0, np.flatnonzero(np.append(np.diff(stretch) > 0, True))))
+
+
+def _apart(heights: Sequence[float], gap: float) -> Floats:
+    """Move ascending heights as little as needed to lie a gap apart; those that touch share the shift."""
+    groups: list[list[float]] = []  # [sum of wished places of the first, size]
+    for k, height in enumerate(heights):
+        groups.append([height - k * gap, 1.0])
+        while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:
+            total, size = groups.pop()
+            groups[-1] = [groups[-1][0] + total, groups[-1][1] + size]
+    first = np.repeat([total / size for total, size in groups], [int(size) for _, size in groups])
+    return np.asarray(first + gap * np.arange(len(heights)))
+
+
+def plot_groups(found: GroupComparison, path: str | os.PathLike[str] | None = None, *, top: int = 40) -> Any:
+    """Draw how far the scores of items in each group are from those elsewhere; a star where the difference holds."""
+    items = found.whole.items[: min(top, len(found.whole.items))]
+    groups = found.names[:top]
+    apart = found.matrix(items, groups)
+    reach = float(np.nanmax(np.abs(apart), initial=0.0)) or 1.0
+    figure, axes = _figure(3.4 + 0.55 * len(groups), 1.9 + 0.27 * len(items))
+    import matplotlib as mpl
+
+    colours = mpl.colormaps["RdBu"].with_extremes(bad="#f2f2f2")
+    masked = np.ma.masked_invalid(apart)
+    image = axes.imshow(masked, cmap=colours, vmin=-reach, vmax=reach, interpolation="nearest", aspect="auto")
+    axes.set_yticks(np.arange(len(items)), [shorten(item, LABEL_WIDTH) for item in items])
+    axes.set_xticks(np.arange(len(groups)), [shorten(name, LABEL_WIDTH) for name in groups], rotation=90)
+    axes.tick_params(length=0)
+    for i, item in enumerate(items):
+        for j, name in enumerate(groups):
+            one = found.cells.get((name, item))
+            if one is not None and one.holds:
+                colour = "white" if abs(apart[i, j]) > 0.6 * reach else INK
+                axes.text(j, i, "★", ha="center", va="center", fontsize=9, color=colour)
+    bar = figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=INK, labelsize=9)
+    bar.set_label("score less that elsewhere", color=INK)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    shown = "" if len(items) == len(found.whole.items) else f"{len(items)} of {len(found.whole.items):,} items"
+    hidden = "" if len(groups) == len(found.names) else f"{len(groups)} of {len(found.names):,} groups"
+    _title(axes, found.whole, ", ".join(filter(None, [f"by {shorten(found.by, 20)}", shown, hidden, "★ holds"])))
     return _finish(figure, path)
 
 

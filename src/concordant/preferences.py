@@ -214,7 +214,7 @@ class Preferences(Frozen):
 
     @cached_property
     def form(self) -> str:
-        """The kind of preferences: pairs, choices, top-k, approvals, ratings, rankings or empty.
+        """The kind of preferences: pairs, choices, top-k, approvals, ratings, rankings, teams or empty.
 
         A duel and a short ballot look alike, as do ratings and a ranked list with scores: whoever made the preferences
         knows which is meant (``from_pairs`` or ``from_rankings``, a table of winners and losers or one of places), so
@@ -222,6 +222,8 @@ class Preferences(Frozen):
         """
         if not len(self.item):
             return "empty"
+        if self.team is not None:
+            return "teams"
         if self.said_form is not None:
             return self.said_form
         sizes = np.diff(self.indptr)
@@ -292,6 +294,28 @@ class Preferences(Frozen):
         return cls.of_parts(gather.gather_pairs(winner, loser, **columns)).merge(agents=False)
 
     @classmethod
+    def from_teams(
+        cls,
+        matches: Iterable[Sequence[object]],
+        *,
+        rank: Sequence[Sequence[float] | None] | None = None,
+        weight: object = None,
+        agent: object = None,
+        instance: object = None,
+        time: object = None,
+    ) -> Preferences:
+        """Make preferences from matches between teams: each a list of teams, best first, a team a list of players.
+
+        ``[["ann", "bob"], ["cy", "dan"]]`` is a match that ann and bob won; a player alone may stand for a team of one.
+        ``rank`` gives the ranks of the teams of every match instead (1 is best, equal is a draw), or None for a match
+        whose teams stand in order. ``time`` says when each took place; matches are sorted by it, oldest first.
+        """
+        from concordant.sides import gather_teams
+
+        columns = {"weight": weight, "agent": agent, "instance": instance}
+        return cls(**gather_teams(matches, rank, time, **columns))
+
+    @classmethod
     def from_ratings(
         cls, agent: object, item: object, rating: object, *, instance: object = None, weight: object = None
     ) -> Preferences:
@@ -323,7 +347,7 @@ class Preferences(Frozen):
         if is_frame(ranks):
             ranks, rows, columns = matrix_of_frame(ranks)
             items, agents = rows if items is None else items, columns if agents is None else agents
-        return cls(**gather.gather_rank_matrix(ranks, items=items, agents=agents, weight=weight))
+        return cls(**gather.gather_matrix(ranks, items=items, agents=agents, weight=weight))
 
     @classmethod
     @takes_options(FRAME)
@@ -335,13 +359,13 @@ class Preferences(Frozen):
         meant when the names allow several. Pairs of a lazy frame (polars, Dask, DuckDB, …) are counted by its engine,
         and only the counts come here: agents are kept only where ``agent=`` names their column.
         """
-        from concordant.frames import FrameTable, grouped_pairs
+        from concordant.frames import FrameTable, grouped_pairs, table_of_frame
         from concordant.tables import parts_of_table
 
         said = Options.of(FRAME, options)
         grouped = grouped_pairs(frame, said)
         if grouped is None:
-            return cls.of_parts(parts_of_table(FrameTable(frame), said))
+            return cls.of_parts(parts_of_table(table_of_frame(frame, said), said))
         frame, said, note = grouped
         return cls.of_parts(parts_of_table(FrameTable(frame), said)).merge().noted(note)
 

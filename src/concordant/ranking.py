@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -119,7 +119,7 @@ class Ranking:
         slot_ptr, slot_item = _plain_slots(len(labels))
         self.__dict__.update(
             vocabulary=Vocabulary(labels), slot_ptr=slot_ptr, slot_item=slot_item, score=score,
-            method=method, params=params, seconds=seconds,
+            method=method, params=params, seconds=seconds, beside={},
         )  # fmt: skip
         return self
 
@@ -281,7 +281,11 @@ class Ranking:
             instances=None if self.instances is None else Vocabulary([self.instances[q]]),
             uncertainty=_OfSome(self.uncertainty, span),
             beside={name: values[span] for name, values in self.beside.items()},
+            past=None if self.past is None or self.instances is None else partial(self._past_of, self.instances[q]),
         )
+
+    def _past_of(self, instance: str) -> History:
+        return self.history[instance]
 
     def head(self, n: int) -> Ranking:
         """Keep only the ``n`` best of each instance."""
@@ -293,8 +297,13 @@ class Ranking:
             slot_item=self.slot_item[kept],
             score=self.score[kept],
             uncertainty=_OfSome(self.uncertainty, kept),
+            why=None if self.why is None else self._explain_whole,
             beside={name: values[kept] for name, values in self.beside.items()},
         )
+
+    def _explain_whole(self, part: Ranking) -> Explanation:
+        """Say why the best of an instance came out so: its other candidates belong to the reasons."""
+        return (self if self.instances is None or part.instances is None else self[part.instances[0]]).explain()
 
     @property
     def instance(self) -> str | None:
@@ -320,18 +329,9 @@ class Ranking:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a DataFrame, one row per instance and item; ``backend`` is pandas, polars or pyarrow."""
-        import importlib.util
+        from concordant.frames import frame_of
 
-        import narwhals as nw
-
-        known = ("pandas", "polars", "pyarrow")
-        chosen = backend or next((name for name in known if importlib.util.find_spec(name)), None)
-        if chosen is None:
-            raise ConcordantError("No DataFrame library is installed: pip install pandas, polars or pyarrow.")
-        if chosen not in known:
-            raise InputError(f"backend={chosen!r} is not a choice: use one of {', '.join(known)}.")
-        frame: Any = nw.from_dict(self.columns(), backend=chosen)  # type: ignore[arg-type]
-        return frame.to_native()
+        return frame_of(self.columns(), backend)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain data, ready for JSON; the same keys for every method, absent parts None.
@@ -382,11 +382,11 @@ class Ranking:
 
     @cached_property
     def history(self) -> History:
-        """How the scores moved over time, of methods that follow it (elo, trueskill, …), found when first asked for."""
+        """How the scores moved over time, of methods that follow it (elo, glicko2, …), found when first asked for."""
         if self.past is None:
             raise ConcordantError(
                 f"{self.method or 'This method'} gives one score for all time, so it has no history: use a method that "
-                "follows items over time, such as elo or trueskill."
+                "follows items over time, such as elo, glicko2 or trueskill."
             )
         return self.past()
 
@@ -402,6 +402,12 @@ class Ranking:
         from concordant.plots import plot_matrix
 
         return plot_matrix(self, prefs, path, top=top)
+
+    def plot_history(self, path: str | None = None, *, top: int = 10, items: Sequence[object] | None = None) -> Any:
+        """Draw how the scores of the best items moved over time, or of some, with their intervals."""
+        from concordant.plots import plot_history
+
+        return plot_history(self, path, top=top, items=items)
 
     def plot_agents(self, path: str | None = None, *, top: int = 40) -> Any:
         """Draw the weights the method gave to the agents."""

@@ -35,8 +35,11 @@ class ParsedRankings:
     problem: list[str | None]
 
 
-def parse_rankings(texts: Sequence[str]) -> ParsedRankings:
-    """Parse distinct ranking texts; the separator of places is found over all of them."""
+def parse_rankings(texts: Sequence[str], cut: str = "") -> ParsedRankings:
+    """Parse distinct ranking texts; the separator of places is found over all of them.
+
+    ``cut`` is the one sign that means anything, where that is known: what stands between places, and no ties.
+    """
     separator = next((sign for sign in ">;|," if any(sign in text for text in texts if text[:1] != "[")), ">")
     code_of: dict[str, int] = {}
     ptr: list[int] = [0]
@@ -44,7 +47,7 @@ def parse_rankings(texts: Sequence[str]) -> ParsedRankings:
     tiers: list[int] = []
     problems: list[str | None] = []
     for text in texts:
-        places, problem = _places(text, separator)
+        places, problem = _cut(text, cut) if cut else _places(text, separator)
         named = [label for place in places for label in place]
         if problem is None and len(set(named)) != len(named):
             seen: set[str] = set()
@@ -79,6 +82,8 @@ def _places(text: str, separator: str) -> tuple[list[list[str]], str | None]:
         return _json_places(text)
     if not text.strip():
         return [], None
+    if separator == ";":
+        text = text.strip().removesuffix(";")  # forms write one after every item
     if separator == ">":
         places = [re.split("[=~]", place) for place in text.split(">")]
     else:
@@ -90,6 +95,11 @@ def _places(text: str, separator: str) -> tuple[list[list[str]], str | None]:
     if any(not label for place in stripped for label in place):
         return [], f"the ranking {shorten(text)!r} has a place without a label"
     return stripped, None
+
+
+def _cut(text: str, separator: str) -> tuple[list[list[str]], str | None]:
+    """Return the same for labels that may hold every other sign; the last may have the separator after it."""
+    return [[label.strip()] for label in text.split(separator) if label.strip()], None
 
 
 def _split_outside_braces(text: str, separator: str) -> list[str]:

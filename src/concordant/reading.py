@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,8 +24,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 PREFERENCES, LABELS, FEATURES, FRAME = "preferences", "labels", "features", "frame"
 FILES = (PREFERENCES, LABELS, FEATURES)
 BALLOTS = (PREFERENCES, FRAME)
-LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix")
+MATRICES = ("rank-matrix", "rating-matrix")
+LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings", *MATRICES)
 MAX_BYTES, MAX_RATIO = 16 << 30, 200.0
+UNGROUPED = "(none)"  # the group of ballots that name none
 IF_ANY = "?"  # "?": the column, if one is named like its role; "?name": that column, if it is there
 
 
@@ -45,6 +48,8 @@ class Option(Param):
     """Of a column: the names that are taken for it."""
     sure: int = 1
     """Of a column: how many of the synonyms settle the matter where another column bears one, too."""
+    many: bool = False
+    """Whether it may be said several times on the command line."""
 
 
 def option(default: T, doc: str, *, low: float | None = None, choices: Sequence[str] = (), **more: Any) -> T:
@@ -63,17 +68,22 @@ def _of_ballots(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
     return column(name, doc, synonyms, **{"reads": BALLOTS, **more})
 
 
+def _of_side(name: str, doc: str, synonyms: str) -> Option:
+    more = {"typed": "str | int | Sequence[str] | None", "metavar": "COLUMN[,COLUMN]"}
+    return _of_ballots(name, f"{doc}, or the columns of the players of a team", synonyms, **more)
+
+
 def _of_features(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
     return column(name, doc, synonyms, **{"reads": (FEATURES,), "typed": "str | int | bool | None", "sure": 2, **more})
 
 
 # The columns of a table. A column named exactly like its role wins over one named by a synonym.
 COLUMNS = (
-    _of_ballots("winner", "of the preferred item", "winner, chosen, won, better, preferred"),
-    _of_ballots("loser", "of the other item", "loser, rejected, lost, worse"),
+    _of_side("winner", "of the preferred item", "winner, chosen, won, better, preferred"),
+    _of_side("loser", "of the other item", "loser, rejected, lost, worse"),
     _of_ballots("tie", "that is true where the two drew", "tie, tied, draw, is tie, is draw"),
-    _of_ballots("left", "of the first item compared", "left"),
-    _of_ballots("right", "of the second item compared", "right"),
+    _of_side("left", "of the first item compared", "left"),
+    _of_side("right", "of the second item compared", "right"),
     _of_ballots(
         *("outcome", "that says which of left and right won", "outcome, result, choice, preference, verdict"),
     ),
@@ -98,9 +108,16 @@ COLUMNS = (
         "instance, query, topic, qid, election, question, prompt, contest",
         reads=(*BALLOTS, LABELS),
     ),
+    _of_ballots("by", "of groups to compare: language, country, age class"),  # only where somebody asks for it
     _of_ballots("weight", "of the number of times a row counts", "weight, count, votes, n, times, frequency"),
-    _of_ballots("time", "of dates or numbers to sort pairs by, oldest first"),  # only where somebody asks for it
-    _of_ballots("ballot", "that tells the ballots of one agent apart", "ballot", flag=None),
+    # The next three only where somebody asks for them, but for teams in the layout they are written in.
+    _of_ballots("time", "of dates or numbers to sort pairs or ballots by, oldest first"),
+    _of_ballots("team", "of teams: the items of one team on one ballot win and lose together"),
+    Option(
+        *("covariate", str, None, "a property of what was compared: the columns of both sides, or one of differences"),
+        reads=BALLOTS, metavar="COLUMN[,COLUMN]", typed="Sequence[str] | str | None", many=True,
+    ),
+    _of_ballots("ballot", "that tells ballots apart: the match, the race, the list", "ballot, match, race, game"),
     _of_ballots("open", "that is true where the order of the last items is unsaid", "open", flag=None),
     _of_ballots("places", "of every place, best first", flag=None, typed="Sequence[str | int] | str | int | None"),
     column(
@@ -138,9 +155,22 @@ class Options:
     encoding: str | None = option(None, "encoding of the text, if not UTF-8", metavar="NAME")
     delimiter: str | None = option(None, "what separates the columns; recognised if not given", metavar="CHAR")
     header: bool | None = option(None, "whether the first line names the columns")
-    categories: Sequence[str] | str | None = option(
-        None, "categories of a PrefLib cat file, best first", metavar="A,B,…", reads=(PREFERENCES,)
+    transpose: bool = option(
+        False, "swap rows and columns of a table; of a matrix: every row is an agent", reads=(*FILES, FRAME)
     )
+    team_separator: str | None = option(
+        None, "what stands between the players of a team in one cell, like '+'", metavar="TEXT", reads=BALLOTS
+    )
+    sheet: str | int | None = option(
+        None, "the sheet of a workbook, by name or number; the first with data if not given", metavar="NAME"
+    )
+    question: str | None = option(
+        None, "the one question of a form to read; all if not given", metavar="TEXT", reads=BALLOTS
+    )
+    categories: Sequence[str] | str | None = option(
+        None, "the words of a scale, or the categories of a PrefLib cat file, best first",
+        metavar="A,B,…", reads=BALLOTS,
+    )  # fmt: skip
     merge: bool = option(False, "join equal ballots and add their weights while reading", reads=(PREFERENCES,))
     reduce: bool = option(
         False, "keep only counts of pairs, so that files, folders and patterns may exceed memory", reads=(PREFERENCES,)
@@ -188,15 +218,22 @@ class Options:
         if fields.get("dtype", "float64") not in ("float64", "float32"):
             raise InputError(f"dtype={fields['dtype']!r} is no type of features: use 'float64' or 'float32'.")
         if isinstance(fields.get("categories"), str):
-            fields["categories"] = fields["categories"].split(",")
+            fields["categories"] = [category.strip() for category in fields["categories"].split(",")]
         return cls(**fields, roles=roles)
 
+    def columns_said(self) -> list[str]:
+        """Return the names of all columns that somebody spoke of."""
+        said = [[value] if isinstance(value, str) else value for value in self.roles.values()]
+        texts = [one for value in said if isinstance(value, Sequence) for one in value if isinstance(one, str)]
+        return [name for text in texts for name in {text, *text.split(",")}]
+
     def refuse_roles(self, what: str) -> None:
-        """Say that column roles, layout, delimiter and header belong to tables only."""
+        """Say that column roles, layout, delimiter, header and the like belong to tables only."""
         said = [
             role for role, value in self.roles.items() if not (value is None or value is False or is_optional(value))
         ]
-        said += [name for name in ("layout", "delimiter", "header") if getattr(self, name) is not None]
+        others = ("layout", "delimiter", "header", "sheet", "question")
+        said += [name for name in others if getattr(self, name) is not None] + ["transpose"] * self.transpose
         if said:
             raise InputError(f"{said[0]}= has no meaning for {what}, whose layout is fixed: leave it out.")
 
@@ -248,3 +285,15 @@ def takes_options(what: str) -> Callable[[F], F]:
         return function
 
     return mark
+
+
+def normalise(name: str) -> str:
+    """Return a column name as lower-case words: ``userId``, ``User ID`` and ``user_id`` are one."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name.strip())
+    return re.sub(r"[\W_]+", " ", spaced).strip().lower()
+
+
+def listed(names: Sequence[str]) -> str:
+    """Name some columns in a message."""
+    shown = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in names[:12])
+    return shown + (f", … ({len(names)} in all)" if len(names) > 12 else "")

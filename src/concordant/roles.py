@@ -1,17 +1,18 @@
 """Which column of a table means what: winner, item, rank, agent, … guessed from names or said by the user.
 
-A table becomes preferences in one of six layouts, or labels, or rows of features:
+A table becomes preferences in one of seven layouts, or labels, or rows of features:
 
 ========== ============================================== ===========================================
 layout     columns it needs                               may also have
 ========== ============================================== ===========================================
-pairs      winner, loser; or left, right and outcome      tie, agent, instance, weight, time
+pairs      winner, loser; or left, right and outcome      tie, agent, instance, by, weight, time
            or, for an outcome, left_won and right_won
-ranks      item, rank                                     rating, agent, ballot, instance, weight
-ratings    item, rating                                   agent, ballot, instance, weight
-places     first, second, third, … (rank1, rank2, …)      agent, instance, weight
-rankings   ranking (text like ``a > b = c > d``)          agent, instance, weight, open
-rank-matrix the first column names items, others agents   (only when asked for)
+ranks      item, rank                                     rating, agent, ballot, team, instance, by, weight, time
+ratings    item, rating                                   agent, ballot, team, instance, by, weight, time
+places     first, second, third, … (rank1, rank2, …)      agent, instance, by, weight
+rankings   ranking (text like ``a > b = c > d``)          agent, instance, by, weight, open
+matrices   the first column names items, others agents;   weight
+           or agent, and a column per item
 labels     item, label                                    instance
 features   label, columns of numbers                      query, item, weight
 ========== ============================================== ===========================================
@@ -20,27 +21,43 @@ features   label, columns of numbers                      query, item, weight
 named by a synonym, and names over identifiers of the same thing (``winner_name`` over ``winner_id``); two synonyms for
 one role are else an error that says which option settles it. Names are compared without case and punctuation
 (``userId`` is ``user id``). A role said to be ``None`` (or the word ``none``) is switched off. Pairs are split into
-instances only where somebody asks for it.
+instances only where somebody asks for it. Groups to compare (``by``) are read as instances; a table has one or the
+other. Pairs, ranks and ratings may have covariates, and a side of a pair may be several columns, the players of a team.
+The two matrices hold ranks (``rank-matrix``) or ratings (``rating-matrix``); where no names say what a table is,
+``matrices`` looks whether it is one of them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
+from concordant.covariates import Covariate, covariates_said
 from concordant.errors import InputError, UnknownColumnError, UnknownNameError, suggest
-from concordant.reading import FEATURES, LABELS, LAYOUTS, PREFERENCES, Options, columns_of, is_optional
+from concordant.grades import ORDINALS
+from concordant.plans import Headed, Plan
+from concordant.reading import (
+    FEATURES,
+    LABELS,
+    LAYOUTS,
+    MATRICES,
+    PREFERENCES,
+    Options,
+    columns_of,
+    is_optional,
+    listed,
+    normalise,
+)
 
-COMMON = ("agent", "instance", "weight")
+COMMON = ("agent", "instance", "by", "weight")
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
     "pairs": (("winner", "loser"), ("left", "right", "outcome"), ("left", "right", "left_won", "right_won")),
     "rankings": (("ranking",),),
     "places": (("places",),),
     "ranks": (("item", "rank"),),
     "ratings": (("item", "rating"),),
-    "rank-matrix": ((),),
+    **dict.fromkeys(MATRICES, ((),)),
     LABELS: (("item", "label"),),
     FEATURES: (("label",),),
 }
@@ -48,17 +65,23 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
     "pairs": ("tie", "time", *COMMON),
     "rankings": ("open", *COMMON),
     "places": COMMON,
-    "ranks": ("rating", "ballot", *COMMON),
-    "ratings": ("ballot", *COMMON),
-    "rank-matrix": ("item",),
+    "ranks": ("rating", "ballot", "team", "time", *COMMON),
+    "ratings": ("ballot", "team", "time", *COMMON),
+    **dict.fromkeys(MATRICES, ("item", "agent", "weight")),
     LABELS: ("instance",),
     FEATURES: ("query", "item", "weight"),
 }
-WIDE = {"places": "places", "rank-matrix": "places", FEATURES: "features"}  # roles that many columns play
+WIDE = {"places": "places", **dict.fromkeys(MATRICES, "places"), FEATURES: "features"}  # roles that many columns play
 
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-ONE_OF_MANY = {"rank-matrix": "agent", FEATURES: "feature"}  # what one of these columns is, where it is no place
-_PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d+)(?:st|nd|rd|th)?")
+SIDES = ("winner", "loser", "left", "right")  # roles that several columns may play, the players of a team
+COVARIATES = {"pairs": 2, "ranks": 1, "ratings": 1}  # how many columns one may have
+
+_UNCLEAR = (
+    "do not say what the preferences are: name them, for example winner=… and loser=…, or item=… with rank=… or "
+    "rating=…, or ranking=…; of a column per agent say layout='rank-matrix' or layout='rating-matrix', of a row per "
+    "agent transpose=True, too."
+)
+_PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d{1,9})(?:st|nd|rd|th)?")
 _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
 _OPPONENTS = (("white", "black"), ("home", "away"), ("home team", "away team"))
 _ITEM_STEMS = {"", *columns_of(PREFERENCES)["item"].synonyms}
@@ -66,55 +89,9 @@ _SAID_STEMS = {"response", "answer", "choice"}
 _KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms}
 
 
-class Headed(Protocol):
-    """Something with named columns."""
-
-    name: str
-    columns: list[str]
-    has_header: bool
-
-    def error(self, row: int, message: str) -> InputError:
-        """Make the error that names it; row -1 is the whole."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a table is read: its layout, the column of every role, and what was left unread."""
-
-    layout: str
-    column: Mapping[str, str]
-    places: tuple[str, ...] = ()
-    """The columns of places, of agents' ranks or of features."""
-    unread: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    guessed: frozenset[str] = frozenset()
-
-    def describe(self) -> str:
-        """Say which column was taken for what."""
-        one = ONE_OF_MANY.get(self.layout, "place")
-        parts = [f"{role} = {name}" for role, name in self.column.items()]
-        if len(self.places) == 1:
-            parts.append(f"{one} = {self.places[0]}")
-        elif self.places:
-            parts.append(f"{len(self.places)} {one}s = {self.places[0]} … {self.places[-1]}")
-        return ", ".join(parts)
-
-    def without(self, role: str, note: str | None = None) -> Plan:
-        """Return the plan that leaves one role out, and says why."""
-        column = {own: name for own, name in self.column.items() if own != role}
-        said = () if note is None else (note,)
-        return replace(self, column=column, unread=(*self.unread, self.column[role]), notes=(*self.notes, *said))
-
-
 def plan_columns(table: Headed, options: Options, layout: str | None = None) -> Plan:
     """Decide the layout of a table, unless it is labels or features, and the role of every column."""
     return _Planner(table, options, layout).plan()
-
-
-def normalise(name: str) -> str:
-    """Return a column name as lower-case words: ``userId``, ``User ID`` and ``user_id`` are one."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name.strip())
-    return re.sub(r"[\W_]+", " ", spaced).strip().lower()
 
 
 def is_known_name(name: str) -> bool:
@@ -123,19 +100,21 @@ def is_known_name(name: str) -> bool:
     if plain.isdigit() or len(plain) < 2:
         return False
     first = plain.split(" ")[0]
-    return first in _ORDINALS or _PLACE.fullmatch(plain) is not None or not _stems(plain).isdisjoint(_KNOWN_WORDS)
+    return first in ORDINALS or _PLACE.fullmatch(plain) is not None or not _stems(plain).isdisjoint(_KNOWN_WORDS)
 
 
 class _Planner:
     """What is known of a table while its columns are given their roles."""
 
     def __init__(self, table: Headed, options: Options, layout: str | None) -> None:
-        self.table, self.columns, self.strict = table, table.columns, options.strict
+        self.table, self.columns, self.strict, self.options = table, table.columns, options.strict, options
         self.roles = columns_of(layout or PREFERENCES)
         self.layout = layout or _known_layout(options.layout)
         self.said: dict[str, str] = {}
         self.places: tuple[str, ...] = ()
         self.off: set[str] = set()
+        self.players: dict[str, tuple[str, ...]] = {}
+        self.covariates: tuple[Covariate, ...] = ()
         self.dispensable = {role for role, value in options.roles.items() if is_optional(value)}
         for role, value in options.roles.items():
             self._take(role, value)
@@ -146,25 +125,38 @@ class _Planner:
         has_names = self.table.has_header
         if not has_names and self.layout != FEATURES:
             self._assume_by_position()
-        settled = {*self.said.values(), *self.places}
+        more = {name for names in self.players.values() for name in names}
+        more |= {name for covariate in self.covariates for name in covariate.columns}
+        settled = {*self.said.values(), *self.places, *more}
         free = [name for name in self.columns if name not in settled]
         guesses = self._guess(free) if has_names else {}
+        if self._is_matrix_by_agents():
+            return self._recognised(guesses)
         if has_names and not self.places and self.layout in (None, "places") and "places" not in self.off:
             self.places = _place_columns(free)
         layout = self.layout or self._choose_layout(guesses)
-        column = self._fill(layout, guesses)
-        if layout == "rank-matrix":
+        if layout is None:
+            return self._recognised(guesses)
+        if self.options.question is not None:
+            self._refuse(f"question= is for forms with a column per answer, and these are {layout}: leave it out.")
+        column = self._fill(layout, {} if layout in MATRICES else guesses)
+        if layout in MATRICES:
+            if strange := [role for role in self.said if role != "item"]:
+                self._refuse(f"{strange[0]}= has no meaning for a {layout} whose rows are items: leave it out.")
             column = {"item": self.said.get("item", self.columns[0])}
         # A second column that could be the label or the query is not a feature, either.
         rivals = {name for names in guesses.values() for name in names} if layout == FEATURES else set()
         places = self._wide_columns(layout, {*column.values(), *rivals})
-        read = {*column.values(), *places}
+        self._check_covariates(layout)
+        read = {*column.values(), *places, *more}
         unread = tuple(name for name in self.columns if name not in read)
         if self.strict and has_names and layout != FEATURES:  # which features can be read is known later
             refuse_unread(self.table, unread)
         guessed = frozenset(role for role, name in column.items() if role not in self.said and normalise(name) != role)
-        notes = () if has_names or layout in ("rank-matrix", FEATURES) else ("there is no header line",)
-        return Plan(layout, column, places, unread, notes, guessed)
+        is_grouped = "by" in column
+        column = {"instance" if role == "by" else role: name for role, name in column.items()}
+        notes = () if has_names or layout in (*MATRICES, FEATURES) else ("there is no header line",)
+        return Plan(layout, column, places, unread, notes, guessed, self.players, self.covariates, is_grouped)
 
     # ---- what the user said ----
     def _take(self, role: str, value: object) -> None:
@@ -175,6 +167,11 @@ class _Planner:
         elif is_optional(value) and text not in self.columns:
             if text[1:] in self.columns:
                 self.said[role] = text[1:]
+        elif role == "covariate":
+            self.covariates = covariates_said(value, self.columns, self._find, normalise)
+        elif role in SIDES and text not in self.columns and len(several := _wanted(role, value)) > 1:
+            self.players[role] = tuple(self._find(one, role) for one in several)
+            self.said[role] = self.players[role][0]
         elif role in WIDE.values():
             self.places = tuple(self._find(one, role.removesuffix("s")) for one in _wanted(role, value))
         else:
@@ -189,8 +186,9 @@ class _Planner:
             return alike[0]
         if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(self.columns):
             return self.columns[int(text) - 1]
+        called = "group" if role == "by" else role
         raise UnknownColumnError(
-            f"{self.table.name} has no column {text!r} to be the {role}.{suggest(text, self.columns)} "
+            f"{self.table.name} has no column {text!r} to be the {called}.{suggest(text, self.columns)} "
             f"Its columns are {listed(self.columns)}."
         )
 
@@ -198,7 +196,7 @@ class _Planner:
         """Of a table without a header, take two columns for winner and loser, one for rankings."""
         if self.layout == "places" and not self.places:
             self.places = tuple(name for name in self.columns if name not in self.said.values())
-        if self.said or self.places or self.layout == "rank-matrix":
+        if self.said or self.places or self.layout in MATRICES:
             return
         if self.layout in (None, "pairs") and len(self.columns) == 2:
             self.said = {"winner": self.columns[0], "loser": self.columns[1]}
@@ -225,6 +223,10 @@ class _Planner:
                 guesses[role] = sorted(found, key=place.__getitem__)
         if "left" in self.roles:
             self._guess_sides(guesses, plain, settled)
+        # Only beside a ballot and an item, as teams are written; else a team is an item, or where a player is from.
+        teams = [name for name, text in plain.items() if text == "team"]
+        if teams and "team" not in settled and {"ballot", "item"} <= set(plain.values()):
+            guesses["team"] = teams
         return guesses
 
     def _guess_sides(self, guesses: dict[str, list[str]], plain: Mapping[str, str], settled: set[str]) -> None:
@@ -239,13 +241,45 @@ class _Planner:
             if sides and not {"outcome"} & {*guesses, *settled}:
                 guesses |= _outcome_flags(plain, sides, settled)
 
-    def _choose_layout(self, guesses: Mapping[str, Sequence[str]]) -> str:
+    def _is_matrix_by_agents(self) -> bool:
+        """Whether a matrix is asked for in which every row is an agent."""
+        if self.layout in MATRICES and "item" not in self.said:
+            from concordant.headings import bracketed
+
+            return self.options.transpose or "agent" in self.said or bool(bracketed(self.columns))
+        # Rows and columns are to be swapped, and were not, because only a matrix can be meant.
+        return self.layout is None and self.options.transpose and not getattr(self.table, "is_turned", False)
+
+    def _recognised(self, guesses: Mapping[str, Sequence[str]]) -> Plan:
+        """Return the plan of a matrix, or of a form, that its content is recognised by."""
+        from concordant.matrices import Said, recognise
+
+        unclear = self.table.error(-1, f"the columns {listed(self.columns)} {_UNCLEAR}")
+        if any(role not in OPTIONAL[MATRICES[0]] for role in self.said):
+            raise unclear
+        column = dict(self.said)
+        if guesses.get("weight") and normalise(guesses["weight"][0]) in ("weight", "count"):
+            column.setdefault("weight", guesses["weight"][0])
+        said = Said(column, self.places if self.says_places else (), self.layout)
+        grid = recognise(self.table, self.options, said, unclear)
+        read = {*grid.column.values(), *grid.columns}
+        unread = tuple(name for name in self.columns if name not in read)
+        if self.strict:
+            refuse_unread(self.table, unread)
+        labels = () if grid.labels == grid.columns else grid.labels
+        return Plan(
+            *(grid.layout, grid.column, grid.columns, unread, grid.notes),
+            labels=labels, questions=grid.questions, separator=grid.separator,
+        )  # fmt: skip
+
+    def _choose_layout(self, guesses: Mapping[str, Sequence[str]]) -> str | None:
+        """Return the layout that the names of columns speak of, None where they do not speak of any."""
         have = {*self.said, *guesses, *(("places",) if self.places else ())}
         stated = {*self.said, *(("places",) if self.says_places else ())}
         fits = [
             layout
             for layout in LAYOUTS
-            if layout != "rank-matrix"
+            if layout not in MATRICES
             and any(set(needed) <= have for needed in NEEDED[layout])
             and all(role in _roles_of(layout) for role in stated)
         ]
@@ -261,12 +295,9 @@ class _Planner:
         fits = [layout for layout in fits if any(set(needed) <= stated for needed in NEEDED[layout])] or fits
         if len(fits) == 1:
             return fits[0]
-        advice = (
-            f"can be read as {' or as '.join(fits)}: say layout={fits[0]!r} or another of them."
-            if fits
-            else "do not say what the preferences are: name them, for example winner=… and loser=…, or item=… with "
-            "rank=… or rating=…, or ranking=…."
-        )
+        if not fits:
+            return None
+        advice = f"can be read as {' or as '.join(fits)}: say layout={fits[0]!r} or another of them."
         raise self.table.error(-1, f"the columns {listed(self.columns)} {advice}")
 
     # ---- the plan ----
@@ -288,7 +319,9 @@ class _Planner:
                 column[role] = self.said[role]
                 continue
             found = [name for name in guesses.get(role, ()) if name not in column.values()]
-            if layout == "pairs" and role == "instance":  # one ranking of all, unless a column asks for several by name
+            # Pairs give one ranking of all, and an agent one ballot, unless a column asks for several by name.
+            has_agent = "agent" in self.said or bool(guesses.get("agent"))
+            if (layout, role) == ("pairs", "instance") or (role == "ballot" and (layout != "ranks" or has_agent)):
                 found = [name for name in found if normalise(name) == role]
             found = found if self.strict else _named(found)
             surest = self.roles[role].synonyms[: self.roles[role].sure] if found else ()
@@ -297,10 +330,22 @@ class _Planner:
                 self._refuse(f"{listed(found)} could each be the {role}: say which with {role}={found[0]!r}.")
             if found:
                 column[role] = found[0]
+        if "by" in column and "instance" in column:
+            self._refuse(
+                f"{column['instance']} is the instance, and groups are compared within one: say instance='none' to put "
+                "all instances together, or leave out by=."
+            )
         missing = [role for role in needed if role not in column and role not in dispensable]
         if missing:
             self._refuse(f"no column is left to be the {missing[0]}: say {missing[0]}=COLUMN.")
         return column
+
+    def _check_covariates(self, layout: str) -> None:
+        most = COVARIATES.get(layout, 0)
+        for one in self.covariates:
+            if len(one.columns) > most:
+                advice = "name one column" if most else "leave it out, or name another layout="
+                self._refuse(f"covariate={','.join(one.columns)!r} has no meaning for {layout}: {advice}.")
 
     def _refuse_lacking(self, layout: str, lacking: Sequence[str]) -> NoReturn:
         what = f"no column was recognised as the {' or the '.join(lacking)}"
@@ -313,12 +358,13 @@ class _Planner:
 
     def _wide_columns(self, layout: str, taken: set[str]) -> tuple[str, ...]:
         """Return the columns that together hold places, ranks or features: those named, or all that are left."""
-        if layout == "rank-matrix" or (layout == FEATURES and not self.says_places):
+        if layout in MATRICES or (layout == FEATURES and not self.says_places):
             self.places = tuple(name for name in self.columns if name not in taken)
         if layout == "places" and not self.places:
             self._refuse("no columns are named first, second, …: say places='COLUMN,COLUMN', best first.")
-        if layout == "rank-matrix" and not self.places:
-            self._refuse("there is no column of ranks beside the items: a rank matrix has one per agent.")
+        if layout in MATRICES and not self.places:
+            what = layout.removesuffix("-matrix")
+            self._refuse(f"there is no column of {what}s beside the items: a {what} matrix has one per agent.")
         return self.places if layout in WIDE else ()
 
     def _refuse(self, message: str) -> NoReturn:
@@ -396,8 +442,8 @@ def _place_columns(free: Sequence[str]) -> tuple[str, ...]:
     for name in free:
         plain = normalise(name)
         word = plain.removesuffix(" choice").removesuffix(" place")
-        if word in _ORDINALS:
-            by_place.setdefault(_ORDINALS.index(word) + 1, name)
+        if word in ORDINALS:
+            by_place.setdefault(ORDINALS.index(word) + 1, name)
         elif match := _PLACE.fullmatch(plain):
             by_place.setdefault(int(match[1]), name)
     numbers = sorted(by_place)
@@ -420,9 +466,3 @@ def _named(found: list[str]) -> list[str]:
     kinds = {plain.rpartition(" ")[2]: plain.rpartition(" ")[0] for plain in by_plain}
     is_one_thing = len(found) == 2 and kinds.keys() == {"id", "name"} and kinds["id"] == kinds["name"]
     return [by_plain[f"{kinds['name']} name"]] if is_one_thing else found
-
-
-def listed(names: Sequence[str]) -> str:
-    """Name some columns in a message."""
-    shown = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in names[:12])
-    return shown + (f", … ({len(names)} in all)" if len(names) > 12 else "")

@@ -8,46 +8,29 @@ with a note: columns that are not read, a role with a second candidate column, e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from concordant import gather, kernels
+from concordant.cells import CellTable, turned
 from concordant.errors import InputError
+from concordant.frozen import freeze
 from concordant.gather import Parts
 from concordant.moments import read_times
 from concordant.outcomes import decide_outcomes, read_flags
+from concordant.plans import Names, Plan
 from concordant.ranking_text import parse_rankings
-from concordant.reading import FEATURES, LABELS, Options
-from concordant.roles import Plan, plan_columns
-from concordant.screening import Screen
-from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
+from concordant.reading import LABELS, MATRICES, Options
+from concordant.roles import plan_columns
+from concordant.sides import Sides, shown_side, split_teams
+from concordant.table_rows import Rows, Table
+from concordant.types import Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import Coded, Vocabulary, join_rows, renumber, shorten
 
-NUMBER_ROLES = ("rank", "rating", "weight", "label")
-FEWEST_ROWS = 2.0  # rows of the average instance: a column with fewer per value is an identifier, not an instance
-
-
-class Table(Protocol):
-    """Columns with names, fetched once, and rows that know their place."""
-
-    name: str
-    columns: list[str]
-    has_header: bool
-    notes: list[str]
-
-    def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
-        """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
-
-    def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at a few rows, None where nothing does; for messages."""
-
-    def error(self, row: int, message: str) -> InputError:
-        """Make the error that names this row's place."""
-
-    def place(self, row: int) -> str:
-        """Say where a row stands: ``line 17``."""
+RATED = ("ratings", "rating-matrix")  # layouts with words for ratings, perhaps
+_NO_WORDS = "categories= is for PrefLib's cat files and for ratings in words, and these are"
 
 
 def parts_of_table(table: Table, options: Options, plan: Plan | None = None) -> Parts:
@@ -55,11 +38,18 @@ def parts_of_table(table: Table, options: Options, plan: Plan | None = None) -> 
     rows = Rows(table, plan or plan_columns(table, options), options)
     rows.drop_identifier()
     plan = rows.plan
+    if options.categories is not None and plan.layout not in RATED:
+        raise table.error(-1, f"{_NO_WORDS} {plan.layout}: leave it out.")
     parts = _BUILDERS[plan.layout](rows)
-    unit = {"places": "ballots", "rankings": "ballots", "rank-matrix": "items"}.get(plan.layout, plan.layout)
+    if rows.has_sides:
+        parts = split_teams(parts, options.team_separator)
+    by_item = plan.layout in MATRICES and "item" in plan.column
+    unit = "items" if by_item else "ballots" if plan.layout in ("places", "rankings", *MATRICES) else plan.layout
     count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
     read = f"{table.name}: {count}; {plan.describe()}"
     unread = [f"not read: {', '.join(shorten(name) for name in plan.unread[:12])}"] if plan.unread else []
+    if plan.is_grouped:
+        parts["meta"] = {"by": plan.column["instance"]}
     parts["notes"] = ["; ".join([read, *plan.notes, *unread]), *table.notes, *rows.notes()]
     return parts
 
@@ -73,125 +63,18 @@ def labels_of_table(table: Table, options: Options) -> tuple[Coded | None, Coded
     return rows.coded("instance") if rows.has("instance") else None, rows.coded("item"), rows.number("label")
 
 
-class Rows(Screen):
-    """The fetched columns of a plan by role, and which rows are still good."""
-
-    def __init__(self, table: Table, plan: Plan, options: Options, count: int = 0) -> None:
-        self.table, self.plan = table, plan
-        texts = [name for role, name in plan.column.items() if role not in NUMBER_ROLES]
-        numbers = [name for role, name in plan.column.items() if role in NUMBER_ROLES]
-        if plan.layout == "rank-matrix":
-            numbers += plan.places
-        elif plan.layout != FEATURES:  # which are fetched some at a time
-            texts += plan.places
-        self._texts, self._numbers = table.fetch(texts, numbers) if texts or numbers else ({}, {})
-        columns: list[AnyArray] = [*(codes for codes, _ in self._texts.values()), *self._numbers.values()]
-        super().__init__(table, len(columns[0]) if columns else count, options)
-        if not len(self.good):
-            raise table.error(-1, "there are no rows of data: check that this is the right file.")
-
-    def drop_identifier(self) -> None:
-        """Leave out a guessed instance whose values hardly repeat: it numbers the rows."""
-        if "instance" not in self.plan.guessed or not self.has("instance"):
-            return
-        codes, vocabulary = self.raw("instance")
-        if len(codes) >= FEWEST_ROWS * len(vocabulary):
-            return
-        name = self.plan.column["instance"]
-        note = f"{shorten(name)} numbers the rows, so it is not the instance (instance={name!r} says it is)"
-        if self.strict:
-            raise self.table.error(-1, f"{note}: say instance={name!r} or instance='none'.")
-        self.plan = self.plan.without("instance", note)
-
-    # ---- columns, good rows only ----
-    def has(self, role: str) -> bool:
-        """Say whether a column plays this role."""
-        return role in self.plan.column
-
-    def coded(self, role: str) -> Coded:
-        """Return a text column; when rows were left out, only labels still in use, in order of appearance."""
-        return self.kept(self.raw(role))
-
-    def raw(self, role: str) -> Coded:
-        """Return a text column of all rows."""
-        return self._texts[self.plan.column[role]]
-
-    def flags(self, role: str) -> Bools:
-        """Return a column of yes and no, refusing rows that say neither."""
-        yes, unknown = read_flags(*self.raw(role))
-        self.refuse(unknown, f"the {role} is neither true nor false", self.explain(role, "neither true nor false"))
-        return yes
-
-    def place_codes(self) -> list[Coded]:
-        """Return the columns of places."""
-        return [self._texts[name] for name in self.plan.places]
-
-    def key(self, roles: Sequence[str]) -> Int64s:
-        """Return one integer per row that is equal where all these roles are."""
-        key = np.zeros(len(self.good), np.int64)
-        for role in filter(self.has, roles):
-            codes, vocabulary = self.raw(role)
-            key = key * (len(vocabulary) + 1) + codes
-        return key
-
-    def values(self, role: str) -> Floats:
-        """Return a column of numbers of all rows."""
-        return self._numbers[self.plan.column[role]]
-
-    def number(self, role: str) -> Floats:
-        """Return a column of numbers."""
-        return self.values(role)[self.good]
-
-    def matrix(self) -> Floats:
-        """Return the columns of an agent's ranks each, side by side."""
-        return np.stack([self._numbers[name] for name in self.plan.places], 1)
-
-    def shared(self) -> dict[str, Any]:
-        """Return the columns every layout may have, checked."""
-        self.refuse_missing("agent", "instance")
-        if self.has("weight"):
-            values = self.values("weight")
-            bad = ~(np.isfinite(values) & (values >= 0))
-            said = self.explain("weight", "not a finite number from 0 up")
-            self.refuse(bad, "the weight does not count repetitions", said)
-        columns: dict[str, Any] = {role: self.coded(role) for role in ("agent", "instance") if self.has(role)}
-        return columns | ({"weight": self.number("weight")} if self.has("weight") else {})
-
-    # ---- bad rows ----
-    def refuse_missing(self, *roles: str) -> None:
-        """Refuse rows that say nothing where they should."""
-        for role in filter(self.has, roles):
-            self.refuse(self.raw(role)[0] < 0, f"the {role} is missing")
-
-    def refuse_not_finite(self, *roles: str) -> None:
-        """Refuse rows without a number where one should stand."""
-        for role in filter(self.has, roles):
-            bad = ~np.isfinite(self.values(role))
-            self.refuse(bad, f"the {role} is not a number", self.explain(role, "not a finite number"))
-
-    def explain(self, role: str, trouble: str) -> Callable[[int], str]:
-        """Return the function that says what stands in a row where something else should."""
-
-        def explain(row: int) -> str:
-            cell = self.table.cells(self.plan.column[role], [row])[0]
-            return f"the {role} is missing" if cell is None else f"the {role} is {shorten(cell)!r}, {trouble}"
-
-        return explain
-
-    def refuse_repeated_items(self, roles: Sequence[str], what: str, advice: str) -> None:
-        """Refuse rows that say again what an earlier row said: the same codes in all these roles."""
-
-        def label(role: str, row: int) -> str:
-            codes, vocabulary = self.raw(role)
-            return f"{role} {shorten(vocabulary[int(codes[row])])!r}"
-
-        def explain(row: int, earlier: int) -> str:
-            said = [label(role, row) for role in roles if role != "item" and self.has(role)]
-            where = f" for {', '.join(said)}" if said else ""
-            first = f"(first in {self.table.place(earlier)})"
-            return f"the {label('item', row)} is {what.format(where=where)} {first}, {advice}"
-
-        self.refuse_repeats(self.key(roles), "the item stands twice in one ballot", explain)
+def turned_if_named(table: Table, options: Options, layout: str | None = None) -> CellTable | None:
+    """Return a table with rows and columns swapped; None where it has no roles then, so that a matrix is meant."""
+    swapped = turned(table, options.header is not False)
+    if layout is None:
+        if options.layout is not None and options.layout.strip().lower().replace("_", "-") in MATRICES:
+            return None
+        try:
+            names = Names(swapped.name, swapped.columns, swapped.has_header)
+            plan_columns(names, replace(options, transpose=False))
+        except InputError:
+            return None
+    return swapped
 
 
 # ---- one builder per layout ----
@@ -205,7 +88,7 @@ def _pairs(rows: Rows) -> Parts:
     # Items are numbered as they appear, the winner of a row before its loser.
     both = both.reshape(-1, 2)
     both = np.where((side < 0)[:, None], both[:, ::-1], both).reshape(-1)
-    return _compared(rows, both, vocabulary, side == 0, is_renumbered=True)
+    return _compared(rows, both, vocabulary, side == 0, is_swapped=side < 0)
 
 
 def _side_by_flags(rows: Rows) -> Floats:
@@ -231,18 +114,16 @@ def _side_by_words(rows: Rows) -> Floats:
 
 
 def _compared(
-    rows: Rows, both: Int32s, vocabulary: Vocabulary, tie: Bools | None, is_renumbered: bool = False
+    rows: Rows, both: Int32s, vocabulary: Vocabulary, tie: Bools | None, is_swapped: Bools | None = None
 ) -> Parts:
-    """Make pairs of the codes of winner and loser, row by row."""
-
-    def explain(row: int) -> str:
-        return f"{shorten(vocabulary[int(both[2 * row])])!r} is compared with itself"
-
-    rows.refuse(both[0::2] == both[1::2], "an item is compared with itself", explain)
+    """Make pairs of the codes of winner and loser, row by row; where they are swapped, the right side won."""
+    _refuse_themselves(rows, both, vocabulary)
+    covariates = rows.covariates()
     time, is_dated = _times(rows)
     shared = rows.shared()
     parts: Parts = {}
-    if is_renumbered or time is not None or not rows.good.all():
+    order = np.arange(len(rows.good))
+    if is_swapped is not None or time is not None or not rows.good.all():
         order = np.flatnonzero(rows.good)
         if time is not None:
             by_time = np.argsort(time[order], kind="stable")
@@ -251,7 +132,37 @@ def _compared(
             parts = {"time": time[order], "is_dated": is_dated}
         both, vocabulary = renumber(both.reshape(-1, 2)[order].reshape(-1), vocabulary)
         tie = None if tie is None else tie[order]
+    if covariates is not None:
+        if is_swapped is not None:
+            covariates = np.where(is_swapped[:, None, None], covariates[:, ::-1], covariates)
+        parts |= _covariate_parts(rows, covariates[order].reshape(2 * len(order), -1))
     return gather.pairs_of_codes(both, vocabulary, tie=tie, **shared) | parts
+
+
+def _refuse_themselves(rows: Rows, both: Int32s, vocabulary: Vocabulary) -> None:
+    """Refuse rows that compare an item with itself, or name a player twice."""
+
+    def label(row: int, side: int = 0) -> str:
+        return shown_side(vocabulary[int(both[2 * row + side])])
+
+    rows.refuse(
+        both[0::2] == both[1::2], "an item is compared with itself", lambda row: f"{label(row)} is compared with itself"
+    )
+    if not rows.has_sides:
+        return
+    sides = Sides(vocabulary, rows.separator)
+    nameless = sides.is_nameless[both]
+    for bad, what in (
+        (nameless[0::2] | nameless[1::2], "a player has no name"),
+        (sides.meet_themselves(both), "a player stands twice in a match"),
+    ):
+        rows.refuse(bad, what, lambda row, what=what: f"{what}: {label(row)} against {label(row, 1)}")  # type: ignore[misc]
+
+
+def _covariate_parts(rows: Rows, covariate: Floats) -> Parts:
+    covariate = np.ascontiguousarray(covariate)
+    freeze(covariate)
+    return {"covariate": covariate, "covariates": tuple(one.name for one in rows.plan.covariates)}
 
 
 def _times(rows: Rows) -> tuple[Floats | None, bool]:
@@ -278,23 +189,49 @@ def _long(rows: Rows) -> Parts:
     rows.refuse_missing("item", "ballot")
     rows.refuse_not_finite("rank", "rating")
     rows.shared()
-    grouping = ["instance", "ballot" if rows.has("ballot") else "agent", "item"]
-    _refuse_weights_within_ballots(rows, grouping[:-1])
-    parts = _gather_long(rows)
+    whole = ["instance", "ballot" if rows.has("ballot") else "agent"]
+    if rows.has("weight"):
+        rows.refuse_differing("weight", rows.values("weight"), rows.key(whole), "ballot")
+    if rows.has("team"):
+        level = "rank" if rows.has("rank") else "rating"
+        team = rows.key(whole) * (len(rows.good) + len(rows.raw("team")[1])) + _team_numbers(rows)
+        rows.tolerate(rows.raw("team")[0] < 0, "no team is named: the player is alone")
+        unknown = "" if rows.has("ballot") else " (no column of matches is known: ballot= names it)"
+        rows.refuse_differing(level, rows.values(level), team, f"team{unknown}")
+    covariates, (time, is_dated) = rows.covariates(), _times(rows)
+    if time is not None:
+        rows.refuse_differing("time", time, rows.key(whole), "ballot")
+    parts, row = _gather_long(rows)
     if kernels.find_repeated(parts["indptr"], parts["item"], len(parts["items"]))[0] >= 0:
         advice = "keep one of them"
         if not rows.has("agent") and not rows.has("ballot"):
-            advice += " or name the column of agents with agent="
-        rows.refuse_repeated_items(grouping, "given twice{where}", advice)
-        parts = _gather_long(rows)
-    return parts
+            advice += " or name the column of agents with agent=, or that of matches or races with ballot="
+        rows.refuse_repeated_items([*whole, "item"], "given twice{where}", advice)
+        parts, row = _gather_long(rows)
+    row = np.flatnonzero(rows.good)[row]
+    if rows.has("team"):
+        parts["team"] = _team_numbers(rows)[row]
+        if parts["scale"] == "rank":  # the place of a team says no more than the order
+            parts |= {"value": None, "scale": None}
+    if covariates is not None:
+        parts |= _covariate_parts(rows, covariates[row, 0])
+    if time is None:
+        return parts
+    return gather.in_order_of_time(parts | {"time": time[row[parts["indptr"][:-1]]], "is_dated": is_dated})
 
 
-def _gather_long(rows: Rows) -> Parts:
+def _team_numbers(rows: Rows) -> Int32s:
+    """Return the team of every row; one that names none has a number of its own."""
+    codes, labels = rows.raw("team")
+    return np.where(codes < 0, len(labels) + np.arange(len(codes)), codes).astype(np.int32)
+
+
+def _gather_long(rows: Rows) -> tuple[Parts, Int64s]:
+    """Return the ballots, and which of the good rows every entry is."""
     columns = rows.shared()
     agent = columns.pop("agent", None)
     has_values = rows.has("rating")
-    parts = gather.gather_rows(
+    parts, row = gather.gather_numbered_rows(
         rows.coded("item"),
         rows.number("rating" if has_values else "rank"),
         scale="rating" if has_values else "rank",
@@ -302,18 +239,7 @@ def _gather_long(rows: Rows) -> Parts:
         level=rows.number("rank") if has_values and rows.plan.layout == "ranks" else None,
         **columns,
     )
-    return _agents_of_ballots(rows, parts, agent) if rows.has("ballot") else parts
-
-
-def _refuse_weights_within_ballots(rows: Rows, roles: Sequence[str]) -> None:
-    """A weight belongs to a whole ballot: refuse rows whose weight differs from the ballot's first row."""
-    if not rows.has("weight") or not rows.count:
-        return
-    _, first, inverse = np.unique(rows.key(roles)[rows.good], return_index=True, return_inverse=True)
-    weight = rows.number("weight")
-    bad = np.zeros(len(rows.good), bool)
-    bad[rows.good] = weight != weight[first][inverse.reshape(-1)]
-    rows.refuse(bad, "the weight differs from the other rows of its ballot")
+    return (_agents_of_ballots(rows, parts, agent) if rows.has("ballot") else parts), row
 
 
 def _agents_of_ballots(rows: Rows, parts: Parts, agent: Any) -> Parts:
@@ -371,7 +297,7 @@ def _repeated_ballots(code: Int32s, filled: Bools, n_items: int) -> Bools:
 
 def _rankings(rows: Rows) -> Parts:
     code, texts = rows.raw("ranking")
-    parsed = parse_rankings(texts.labels)
+    parsed = parse_rankings(texts.labels, rows.plan.separator)
     problem = np.array([*(text is not None for text in parsed.problem), False])
     rows.refuse(problem[code], "the ranking cannot be understood", lambda row: str(parsed.problem[int(code[row])]))
     size = np.append(np.diff(parsed.ptr), 0)  # the last one stands for a missing text, code -1
@@ -393,18 +319,32 @@ def _rankings(rows: Rows) -> Parts:
     return parts | gather.ballot_columns(rows.count, **rows.shared())
 
 
-def _rank_matrix(rows: Rows) -> Parts:
-    rows.refuse_missing("item")
-    matrix = rows.matrix()
-    for column, name in enumerate(rows.plan.places):
-        odd = np.flatnonzero(np.isnan(matrix[:, column]))
-        words = rows.table.cells(name, odd.tolist()) if len(odd) else []
-        bad = np.isinf(matrix[:, column])
-        bad[odd] = [word is not None and word.strip().lower() not in ("nan", "na", "null", "-", "") for word in words]
-        rows.refuse(bad, f"the rank in column {name!r} is not a number")
-    rows.refuse_repeated_items(["item"], "listed twice{where}", "name each item once")
-    item = rows.coded("item")
-    return gather.gather_rank_matrix(matrix[rows.good], items=item, agents=list(rows.plan.places))
+def _matrix(rows: Rows) -> Parts:
+    matrix, plan = rows.matrix(), rows.plan
+    scale = plan.layout.removesuffix("-matrix")
+    if "item" in plan.column:
+        rows.refuse_missing("item")
+        rows.refuse_repeated_items(["item"], "listed twice{where}", "name each item once")
+        item = rows.coded("item")
+        return gather.gather_matrix(matrix[rows.good], items=item, agents=list(plan.places), scale=scale)
+    empty: Bools = np.logical_not(np.isfinite(matrix).any(axis=1))
+    rows.tolerate(empty, "an empty ballot, left out")
+    columns = rows.shared()
+    labels = _labels_of_columns(rows)
+    if not plan.questions:
+        by_item = matrix[rows.good].T
+        return gather.gather_matrix(by_item, items=labels, agents=columns.pop("agent", None), scale=scale, **columns)
+    return gather.gather_questions(matrix[rows.good], labels, plan.questions, scale=scale, **columns)
+
+
+def _labels_of_columns(rows: Rows) -> list[str]:
+    """Return the item of every column; two columns of a question may not stand for the same."""
+    plan = rows.plan
+    labels = list(plan.labels or plan.places)
+    named = list(zip(plan.questions or [""] * len(labels), labels, strict=True))
+    if twice := next((label for k, (_, label) in enumerate(named) if named[k] in named[:k]), None):
+        raise rows.table.error(-1, f"two columns stand for the item {shorten(twice)!r}: rename or remove one.")
+    return labels
 
 
 _BUILDERS = {
@@ -413,5 +353,5 @@ _BUILDERS = {
     "ratings": _long,
     "places": _places,
     "rankings": _rankings,
-    "rank-matrix": _rank_matrix,
+    **dict.fromkeys(MATRICES, _matrix),
 }

@@ -22,7 +22,7 @@ from concordant.errors import ParameterError
 from concordant.gather import segment_index, sum_by
 from concordant.kernels.bundles import Ballots
 from concordant.preferences import Preferences
-from concordant.segments import number_inside, pointer
+from concordant.segments import max_by, number_inside, pointer
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 MISSING = ("ignore", "last", "last-free")
@@ -59,6 +59,40 @@ def ballots_by_instance(prefs: Preferences, ballots: Int64s | None = None) -> It
 def ballot_of_entry(prefs: Preferences) -> Int64s:
     """Return the ballot every entry belongs to."""
     return segment_index(prefs.indptr)
+
+
+def has_opponents(prefs: Preferences) -> Bools:
+    """Say of every entry whether its ballot names another item, or where there are teams, another team."""
+    sizes = np.diff(prefs.indptr)
+    sides = sizes if prefs.team is None else max_by(ballot_of_entry(prefs), prefs.team + 1, prefs.n_ballots)
+    return np.repeat(sides > 1, sizes)
+
+
+def captains(prefs: Preferences) -> Preferences:
+    """Return ballots over teams, each stood for by the member that is named first; without teams the same ballots."""
+    if prefs.team is None:
+        return prefs
+    ballot = ballot_of_entry(prefs)
+    _, first = np.unique(ballot * (int(prefs.team.max(initial=0)) + 1) + prefs.team, return_index=True)
+    first = np.sort(first)
+    columns = {name: getattr(prefs, name) for name in ("agents", "agent", "instances", "instance", "open", "weight")}
+    indptr = pointer(np.bincount(ballot[first], minlength=prefs.n_ballots))
+    return Preferences(prefs.items, indptr, prefs.item[first], prefs.tier[first], **columns)
+
+
+def records_of_members(prefs: Preferences) -> tuple[Floats, Floats, Floats]:
+    """Return by slot how many teams its own beat, lost to and drew with, by weight."""
+    over, ballot = captains(prefs), ballot_of_entry(prefs)
+    span = int(prefs.tier.max(initial=0)) + 1
+    sides, own = ballot_of_entry(over) * span + over.tier, ballot * span + prefs.tier
+    start, end = over.indptr[ballot], over.indptr[ballot + 1]
+    better, alike = np.searchsorted(sides, own), np.searchsorted(sides, own, side="right")
+    weight = weight_of_entry(prefs)
+    won, lost, drawn = (
+        sum_by(prefs.entry_slot, weight * count, prefs.n_slots)
+        for count in (end - alike, better - start, alike - better - 1)
+    )
+    return won, lost, drawn
 
 
 def weight_of_entry(prefs: Preferences) -> Floats:

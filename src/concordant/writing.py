@@ -36,6 +36,12 @@ def number_format(values: Iterable[float]) -> Callable[[float], str]:
     return lambda value: f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
+def plain_number(value: float, decimals: int = 5) -> str:
+    """Write one number for a sentence: thousands apart, no zeros at the end."""
+    text = f"{round(value, decimals) + 0.0:,.{decimals}f}".rstrip("0").rstrip(".")
+    return text or "0"
+
+
 def format_p(p: float) -> str:
     """Write a p-value: four decimals, or that it is smaller still."""
     return f"<{_LEAST_P:g}" if p < _LEAST_P else f"{p:.4f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -207,9 +208,15 @@ def test_streams_are_alike(rng):
     shown = rng.random(len(slot))
     ballots = Ballots(np.array([0, 6]), np.zeros(40, np.int32), indptr, slot, tier, weight, is_open)
     for order in (np.empty(0), shown):
-        same(*(k.elo_stream(ballots, order, 1500.0, 32.0, 400.0, 30.0) for k in (compiled, twins)))
-    for all_pairs in (False, True):
-        same(*(k.trueskill_stream(ballots, 25.0, 8.0, 4.0, 0.1, 0.7, all_pairs) for k in (compiled, twins)))
+        for has_trail in (False, True):
+            same(*(k.elo_stream(ballots, order, 1500.0, 32.0, 400.0, 30.0, has_trail) for k in (compiled, twins)))
+    # Of every ballot the first two items of a tier are a team, the others stand alone.
+    tiers = [tier[a:b] for a, b in pairwise(indptr)]
+    is_new = [np.array([k == 0 or list(own[:k]).count(own[k]) != 1 for k in range(len(own))]) for own in tiers]
+    team = np.concatenate([np.cumsum(new) - 1 for new in is_new]).astype(np.int32)
+    for sides, all_pairs, has_trail in product((np.empty(0, np.int32), team), (False, True), (False, True)):
+        rest = (sides, 25.0, 8.0, 4.0, 0.1, 0.7, all_pairs, has_trail)
+        same(*(k.trueskill_stream(ballots, *rest) for k in (compiled, twins)))
 
 
 def test_every_kernel_here_has_both_versions():

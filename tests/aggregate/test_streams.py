@@ -145,3 +145,47 @@ def test_a_skill_model_is_asked_like_all_fitted_models() -> None:
     with pytest.raises(cc.ConcordantError, match="several instances"):
         cc.rank(several, "trueskill").model.p_beats("a", "b")
     assert 0 < cc.rank(several, "trueskill").model.p_beats("a", "b", instance="q") < 1
+
+
+# ---- teams ----
+def test_players_who_always_play_together_stay_equal() -> None:
+    together = cc.Preferences.from_teams([[["a", "b"], ["c", "d"]], [["c", "a", "b"], ["d"]], [["d"], ["a", "b"]]])
+    found = ratings(cc.rank(together, "trueskill"))
+    assert found["a"] == found["b"]
+
+
+def test_teams_of_one_are_items() -> None:
+    games = [["a", "b", "c"], ["c", "a"], ["b", "d"]]
+    alone, plain = cc.Preferences.from_teams(games), cc.Preferences.from_rankings(games)
+    for ties in ("chain", "pairs"):
+        assert ratings(cc.rank(alone, "trueskill", ties=ties)) == pytest.approx(
+            ratings(cc.rank(plain, "trueskill", ties=ties))
+        )
+
+
+def test_the_least_sure_member_moves_most() -> None:
+    games = [["a", "b"], ["b", "a"]] * 10 + [[["a", "newcomer"], ["b", "c"]]]
+    before = ratings(cc.rank(cc.Preferences.from_teams(games[:-1]), "trueskill")) | {"newcomer": 25.0}
+    after = ratings(cc.rank(cc.Preferences.from_teams(games), "trueskill"))
+    assert after["newcomer"] - before["newcomer"] > 5 * (after["a"] - before["a"]) > 0
+
+
+def test_the_members_of_teams_are_found_in_their_true_order() -> None:
+    rng, skill = np.random.default_rng(2), np.linspace(2, -2, 6)
+    matches = []
+    for _ in range(800):
+        players = rng.permutation(6)
+        teams = [players[:2], players[2:4], players[4:]]
+        shown = [skill[team].sum() + rng.normal() for team in teams]
+        matches.append([teams[k].tolist() for k in np.argsort(shown)[::-1]])
+    assert cc.rank(cc.Preferences.from_teams(matches), "trueskill").items == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_methods_that_know_no_teams_refuse_them() -> None:
+    prefs = cc.Preferences.from_teams([[["a", "b"], ["c", "d"]]])
+    for method in ("borda", "elo", "schulze", "mpm"):
+        with pytest.raises(cc.NeedError, match="knows no teams: use"):
+            cc.rank(prefs, method)
+    assert cc.rank(prefs.replace(team=None), "borda").tiers == [["a", "b"], ["c", "d"]]
+    with pytest.raises(cc.InputError, match="ask p_beats of two teams"):
+        cc.rank(prefs, "trueskill").model.log_likelihood(prefs)

@@ -19,12 +19,13 @@ from tests.fuzz.seeds import FEATURES, LABELS, seeds
 
 import concordant as cc
 
-LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix")
+LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings", "rank-matrix", "rating-matrix")
 PLAIN: dict[str, Any] = {}
 OPTIONS: list[dict[str, Any]] = [
     PLAIN,
     *({"skip_bad_rows": True}, {"strict": True}, {"skip_bad_rows": True}, {"encoding": "latin-1"}),
     *({"header": False}, {"delimiter": ";"}, {"merge": True}, {"item": 0}, {"winner": 0, "loser": 1}, {"places": 2}),
+    *({"transpose": True}, {"layout": "rating-matrix", "transpose": True}, {"sheet": 2}, {"categories": "good,poor"}),
     *({"layout": layout} for layout in LAYOUTS),
 ]
 DEADLY = -1  # the number of a case that kills its process, to test the supervisor

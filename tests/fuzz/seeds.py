@@ -5,7 +5,10 @@ from __future__ import annotations
 import tempfile
 import zipfile
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+
+from tests.workbooks import ods, xlsx
 
 import concordant as cc
 
@@ -17,6 +20,9 @@ WRITTEN_BY_HAND = {
     "arena.csv": "question_id,model_a,model_b,winner,judge\n1,x,y,model_a,j1\n2,y,z,tie,j2\n3,z,x,model_b,j1\n",
     "places.csv": "count,first,second,third\n22,Ada,Ben,Cy\n19,Ben,Cy,\n3,Cy,,\n",
     "matrix.csv": "item,v1,v2,v3\nAda,1,2,3\nBen,2,1,\nCy,3,3,1\n",
+    "form.csv": "Timestamp,Name,Rank them [x],Rank them [y]\n1,ann,1st choice,2nd choice\n2,bob,2nd,1st\n",
+    "graded.csv": "Timestamp,Q? [x],Q? [y],Service? [x],Service? [y]\n1,Good,Poor,Fair,Good\n2,Fair,Good,,\n",
+    "lists.csv": "ID,Name,Rank them\n1,ann,x;y;z;\n2,bob,z;x;y;\n",
     "text.csv": "ranking\na > b = c > d\nb > a\nc = d > a\n",
     "semicolons.csv": "user;item;rating\nu1;a;4,5\nu1;b;3\nu2;a;1\n",
     "ratings.dat": "1::10::5::978300760\n1::20::3::978302109\n2::10::1::978301968\n",
@@ -77,13 +83,21 @@ def seeds() -> dict[str, bytes]:
         found["pairs.zip"] = (Path(folder) / "pairs.zip").read_bytes()
         cc.save(cc.BradleyTerry(), Path(folder) / "model.zip")
         found["model.zip"] = (Path(folder) / "model.zip").read_bytes()
-    return found | arrow_seeds()
+    return found | arrow_seeds() | workbook_seeds()
 
 
 def written(prefs: cc.Preferences, path: Path) -> bytes:
     """Return what our own writer makes of preferences."""
     cc.write(prefs, path)
     return path.read_bytes()
+
+
+def workbook_seeds() -> dict[str, bytes]:
+    """Return workbooks, where the package that reads them is installed."""
+    if find_spec("python_calamine") is None:
+        return {}
+    sheets = {"Points": [["Points"], [], ["name", "x", "y"], ["ann", 5, 3.5], ["bob", 4, None]], "Other": [["a"], [1]]}
+    return {"points.xlsx": xlsx(sheets, merged=["A1:C1"]), "points.ods": ods(sheets)}
 
 
 def arrow_seeds() -> dict[str, bytes]:

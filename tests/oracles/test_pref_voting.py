@@ -87,3 +87,57 @@ def test_runoffs_elect_the_same_where_no_tie_decides():
             assert first(prefs, "instant-runoff") == sorted(instant_runoff(Profile(orders)))
             compared += 1
     assert compared > 50
+
+
+def strict_elections(n, seed, most=30):
+    """Yield random elections of strict complete ballots twice."""
+    from pref_voting.profiles import Profile
+
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        m, n_ballots = int(rng.integers(2, 6)), int(rng.integers(3, most))
+        orders = [rng.permutation(m).tolist() for _ in range(n_ballots)]
+        prefs = cc.Preferences.from_rankings([[str(i) for i in o] for o in orders], candidates=map(str, range(m)))
+        yield prefs, Profile(orders)
+
+
+def test_rules_of_rounds_elect_the_same_where_no_tie_decides():
+    from pref_voting.iterative_methods import baldwin, coombs
+
+    compared = 0
+    for prefs, profile in strict_elections(300, 4):
+        for method, theirs in (("coombs", coombs), ("baldwin", baldwin)):
+            if not cc.rank(prefs, method).warnings:
+                assert first(prefs, method) == sorted(theirs(profile)), method
+                compared += 1
+    assert compared > 100
+
+
+def test_rules_that_break_no_ties_elect_the_same():
+    from pref_voting.combined_methods import blacks
+    from pref_voting.iterative_methods import strict_nanson
+    from pref_voting.other_methods import bucklin
+    from pref_voting.scoring_methods import anti_plurality
+
+    rules = (("nanson", strict_nanson), ("bucklin", bucklin), ("black", blacks), ("veto", anti_plurality))
+    for prefs, profile in strict_elections(300, 5, most=12):
+        for method, theirs in rules:
+            assert first(prefs, method) == sorted(theirs(profile)), method
+
+
+def test_rules_of_ratings_elect_the_same():
+    from pref_voting.grade_methods import score_voting, star
+    from pref_voting.grade_profiles import GradeProfile
+
+    rng, compared = np.random.default_rng(6), 0
+    for _ in range(200):
+        m, n = int(rng.integers(2, 6)), int(rng.integers(3, 20))
+        ratings = rng.integers(0, 6, (n, m))
+        profile = GradeProfile([dict(enumerate(row.tolist())) for row in ratings], list(range(6)))
+        agent, item = np.indices(ratings.shape).reshape(2, -1).astype(str)
+        prefs = cc.Preferences.from_ratings(agent.tolist(), item.tolist(), ratings.reshape(-1).tolist())
+        assert first(prefs, "score") == sorted(score_voting(profile, evaluation_method="sum"))
+        if not cc.rank(prefs, "star").warnings and len(star(profile)) == 1:
+            assert first(prefs, "star") == sorted(star(profile))
+            compared += 1
+    assert compared > 100

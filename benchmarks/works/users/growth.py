@@ -42,7 +42,10 @@ KINDS = (
         (4000, 16_000, 64_000),
         50,
         1,
-        ("approval", "borda", "calibrated-rrf", "majority-vote", "median-rank", "plurality", "rrf"),
+        (
+            "approval", "borda", "bucklin", "calibrated-rrf", "majority-vote", "median-rank", "plurality", "rrf",
+            "veto",
+        ),
     ),
     Kind("rankings", (500, 1500, 4500), 100, (500, 2000, 8000), 50, 1, ("ordered-partitions", "plackett-luce")),
     Kind(
@@ -53,9 +56,9 @@ KINDS = (
         50,
         2,
         (
-            "condorcet", "condorcet-fuse", "copeland", "cps", "fas-pivot", "generalised-mallows", "hodgerank",
-            "insertion-sort", "instant-runoff", "lehmer", "local-search", "mallows", "markov-chain", "minimax",
-            "pick-a-perm", "rank-centrality", "svp",
+            "black", "condorcet", "condorcet-fuse", "coombs", "copeland", "cps", "fas-pivot", "generalised-mallows",
+            "hodgerank", "insertion-sort", "instant-runoff", "lehmer", "local-search", "mallows", "markov-chain",
+            "minimax", "nanson", "phragmen", "pick-a-perm", "rank-centrality", "sequential-pav", "svp",
         ),
     ),
     Kind(
@@ -65,7 +68,7 @@ KINDS = (
         (1000, 4000, 16_000),
         50,
         3,
-        ("footrule", "ranked-pairs", "schulze"),
+        ("baldwin", "footrule", "ranked-pairs", "schulze", "stv"),
     ),
     Kind(
         "duels",
@@ -74,7 +77,16 @@ KINDS = (
         (100_000, 400_000, 1_600_000),
         300,
         1,
-        ("bradley-terry", "davidson", "elo", "rao-kupper", "thurstone", "trueskill"),
+        ("bradley-terry", "davidson", "elo", "glicko2", "rao-kupper", "thurstone", "trueskill"),
+    ),
+    Kind(
+        "timed duels",
+        (150, 450, 1350),
+        0,
+        (25_000, 100_000, 400_000),
+        300,
+        1,
+        ("whole-history", "windowed-bradley-terry"),
     ),
     Kind(
         "ratings",
@@ -83,11 +95,13 @@ KINDS = (
         (500, 2000, 8000),
         100,
         1,
-        ("comb", "dawid-skene", "mean-rating", "mpm", "mpm-mixture"),
+        ("comb", "dawid-skene", "mean-rating", "mpm", "mpm-mixture", "score"),
     ),
+    Kind("ratings", (250, 500, 1000), 50, (1000, 4000, 16_000), 50, 2, ("star",)),
 )  # fmt: skip
 WITHOUT = {
     "kemeny": "exact, and NP-hard: the cost depends on the cycles, not only on the size",
+    "pav": "exact, and NP-hard: the cost depends on how approvals overlap, not only on the size",
     "faslp-pivot": "a linear programme: the cost depends on the cycles, not only on the size",
 }
 
@@ -99,7 +113,7 @@ def make(size: Size, seed: int, data: str) -> Inputs:
     rng = np.random.default_rng(seed)
     n, m = size["ballots"], size["items"]
     parts: Inputs = {"items": [f"i{item}" for item in range(m)]}
-    if data == "duels":
+    if data.endswith("duels"):
         n = n or m * VOTES_PER_ITEM
         score = rng.normal(size=m)
         a = rng.integers(0, m, n)
@@ -108,6 +122,8 @@ def make(size: Size, seed: int, data: str) -> Inputs:
         item = np.column_stack([np.where(wins, a, b), np.where(wins, b, a)]).astype(np.int32)
         tier = np.tile(np.array([0, 1], np.int32), n)
         tier[1::2][rng.random(n) < 0.1] = 0
+        if data == "timed duels":
+            parts |= {"time": rng.integers(0, 100, n).astype(np.float64)}
         return {**parts, "indptr": np.arange(0, 2 * n + 1, 2), "item": item.ravel(), "tier": tier, "form": "pairs"}
     noisy = (rng.normal(size=m) + rng.gumbel(size=(n, m))).astype(np.float32)
     order = np.argsort(-noisy, axis=1).astype(np.int32)
@@ -136,7 +152,7 @@ def rank(method: str, inputs: Inputs) -> Task:
 
 def curves_of(kind: Kind) -> list[Curve]:
     """Return the curves over items and over ballots of all methods of a kind."""
-    smallest = 3 if kind.data == "duels" else 6
+    smallest = 3 if kind.data.endswith("duels") else 6
     votes = 0 if kind.at_ballots == 0 else 5
     found = []
     for method in kind.methods:

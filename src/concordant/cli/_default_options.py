@@ -9,7 +9,7 @@ import click
 
 from concordant.cli import _shared as shared
 
-_ARGUMENT = re.compile(r"\b([a-z][a-z_]*)=('[^']*'|\"[^\"]*\"|…|-?\w[\w.-]*\w|-?\w)?")
+_ARGUMENT = re.compile(r"(?<!\w\()\b([a-z][a-z_]*)=('[^']*'|\"[^\"]*\"|…|-?\w[\w.-]*\w|-?\w)?")
 _SAID_TWICE = re.compile(r"(--[a-z-]+) \(\1\)")
 
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def reading_options(what: str) -> Callable[[F], F]:
-    """Add the options that say how to read preferences, labels or features."""
+def reading_options(what: str, *, groups: bool = False) -> Callable[[F], F]:
+    """Add the options that say how to read preferences, labels or features, with ``groups`` also their column."""
 
     def add(command: F) -> F:
         for declared in reversed(options_of(what)):
-            if declared.flag is not None:
+            if declared.flag is not None and (groups or declared.name != "by"):
                 command = _reading_option(declared)(command)
         return command
 
@@ -44,6 +44,8 @@ def _reading_option(declared: Option) -> Callable[[F], F]:
         return click.option(*names, default=None, help=text)
     if declared.kind is bool:
         return click.option(*names, is_flag=True, help=text)
+    if declared.many:
+        return click.option(*names, multiple=True, metavar=declared.metavar, help=text)
     kind = click.Choice(declared.choices) if declared.choices else int if declared.kind is int else None
     return click.option(*names, type=kind, metavar=declared.metavar, help=text)
 
@@ -55,7 +57,7 @@ def taken_reading(options: dict[str, Any]) -> dict[str, Any]:
 
 def _taken(options: dict[str, Any], prefix: str) -> dict[str, Any]:
     given = {key: options.pop(key) for key in list(options) if key.startswith(prefix)}
-    return {key.removeprefix(prefix): value for key, value in given.items() if value is not None}
+    return {key.removeprefix(prefix): value for key, value in given.items() if value not in (None, ())}
 
 
 def read_preferences(path: Sequence[str], options: dict[str, Any]) -> Preferences:
@@ -87,6 +89,13 @@ class Output(NamedTuple):
             self.write(to_json(data()))
         else:
             self.write(to_csv(columns()) if self.format == "csv" else text())
+
+    def check_explained(self, explain: bool) -> None:
+        """Refuse an explanation as comma-separated values."""
+        from concordant.errors import InputError
+
+        if explain and self.format == "csv":
+            raise InputError("An explanation is no table: use --explain with text or with --json, not with --csv.")
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "") -> str:
         """Return a table as it should look where it goes."""

@@ -14,6 +14,7 @@ Examples:
   concordant compare ballots.csv --methods borda,schulze,instant-runoff
   concordant compare ballots.csv --methods borda,copeland --json
   concordant compare votes.csv --methods bradley-terry,davidson,borda --folds 5
+  concordant compare ballots.csv --methods plurality,borda,schulze --explain
 """
 
 
@@ -23,6 +24,7 @@ Examples:
 @click.option(
     "--folds", type=click.IntRange(2), metavar="N", help="Also foretell each N-th of the ballots from the rest."
 )
+@click.option("--explain", is_flag=True, help="Say where the methods differ, and why.")
 @click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
 @shared.output_options("json", "csv", "output")
 @shared.reading_options("preferences")
@@ -30,6 +32,7 @@ def command(
     file: tuple[str, ...],
     methods: str | None,
     folds: int | None,
+    explain: bool,
     min_ballots: float | None,
     output: shared.Output,
     **options: Any,
@@ -42,6 +45,7 @@ def command(
     """
     from concordant.comparing import compare
 
+    output.check_explained(explain)
     prefs = shared.read_preferences(file, options)
     if min_ballots is not None:
         prefs = prefs.min_ballots(min_ballots)
@@ -50,9 +54,9 @@ def command(
     if output.format == "text":
         shared.tell(prefs.notes, "note: ")
     output.show(
-        data=result.to_dict,
+        data=lambda: result.to_dict() | ({"explanation": result.explain().to_dict()["reasons"]} if explain else {}),
         columns=lambda: _columns(names, result, folds is not None),
-        text=lambda: _text(names, result, output),
+        text=lambda: "\n\n".join([_text(names, result, output), *([str(result.explain())] if explain else [])]),
     )
     if output.format == "text":
         for row in result.to_dict()["methods"]:

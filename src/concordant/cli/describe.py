@@ -12,6 +12,7 @@ EPILOG = """\b
 Examples:
   concordant describe votes.csv
   concordant describe ratings.csv --json
+  concordant describe lunch-form.xlsx --sheet Answers
 """
 
 

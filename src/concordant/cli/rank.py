@@ -5,23 +5,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import islice, zip_longest
 from typing import Any
 
 import click
 
 from concordant.cli import _shared as shared
 from concordant.cli._default_options import DefaultCommand, method_and_params
+from concordant.cli._history import OverTime, history_options
 
 EPILOG = """\b
 Examples:
   concordant rank votes.csv
   concordant rank arena.csv --left model_a --right model_b --outcome winner
+  concordant rank arena.csv --covariate length_a,length_b
   concordant rank arena.csv --instance language --prior 1
+  concordant rank doubles.csv --ballot match --item player --team team --rank place
+  concordant rank doubles.csv --winner w1,w2 --loser l1,l2 --time date --method trueskill
   concordant rank season-*.csv --instance none
   concordant rank ratings.csv --agent user --item film --rating stars --top 10
   concordant rank ratings.csv --method mean-rating --min-ballots 5
-  concordant rank matches.csv --by low --top 10
+  concordant rank matches.csv --sort low --top 10
+  concordant rank arena.csv --by language --plot-groups groups.svg
+  concordant rank ballots.csv --method schulze --explain
   concordant rank votes.csv --plot scores.svg --plot-matrix wins.png
+  concordant rank games.csv --time date --method glicko2 --history ratings.csv --plot-history ratings.svg
+  concordant rank games.csv --time date --method elo --best-of year --peaks
   concordant rank ballots.csv --method borda --missing ignore --json
   cat votes.csv | concordant rank - --csv > ranking.csv
   concordant rank votes/*.parquet --memory-limit 2GB --workers 2
@@ -30,6 +39,7 @@ Examples:
 The options of a method appear with:  concordant rank --method NAME --help
 """
 
+EXPLAINED = 5  # instances that --explain speaks of
 MANY = 50_000  # entries of all ballots from which a method is watched on a terminal
 
 
@@ -45,23 +55,37 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the N best of each instance.")
 @click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
 @click.option(
-    "--by",
+    "--sort",
     type=click.Choice(["score", "low", "high"]),
     default="score",
     help="Sort by the score, or by the low or high end of its interval.",
 )
+@click.option(
+    "--permutations",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Test groups by so many permutations.",
+)
+@click.option("--explain", is_flag=True, help="Say why the first ones are first, with the numbers behind.")
+@click.option("--explain-picture", metavar="FILE", help="Draw why, as svg (of methods that have a picture of it).")
 @click.option("--plot", metavar="FILE", help="Draw scores and intervals (svg, png or pdf).")
 @click.option("--plot-matrix", metavar="FILE", help="Draw how often each item beats each other one.")
 @click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents (mpm --adherence).")
+@click.option("--plot-groups", metavar="FILE", help="Draw where groups differ (with --by).")
+@history_options
 @click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
 @shared.output_options("json", "csv", "output")
-@shared.reading_options("preferences")
+@shared.reading_options("preferences", groups=True)
 def command(
     file: tuple[str, ...],
     method: str | None,
     top: int | None,
     min_ballots: float | None,
-    by: str,
+    sort: str,
+    permutations: int | None,
+    plot_groups: str | None,
+    explain: bool,
+    explain_picture: str | None,
     seed: int | None,
     output: shared.Output,
     **options: Any,
@@ -76,9 +100,26 @@ def command(
     from concordant import registry
     from concordant.io import asks_for_counts, gather_files
 
+    output.check_explained(explain)
     pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
+    over_time = OverTime.taken(options)
+    over_time.check(output)
     params = shared.taken_params(options)
     reading = shared.taken_reading(options)
+    if "by" in reading:
+        if explain or explain_picture or any(over_time):
+            raise click.UsageError(
+                "--by compares groups; explanations and histories are of one ranking: leave --by out."
+            )
+        from concordant.cli._groups import show
+
+        pictures |= {"plot_groups": plot_groups}
+        asked = {"seed": seed, "permutations": permutations, "min_ballots": min_ballots}
+        show(command, file, reading, method, params, asked, sort, top, pictures, output)
+        return
+    if plot_groups is not None or permutations is not None:
+        option = "--plot-groups" if plot_groups is not None else "--permutations"
+        raise click.UsageError(f"{option} is for groups: name their column with --by COLUMN.")
     made = None
     if method is not None:
         name, params = method_and_params(command, "", method, params, seed)
@@ -86,27 +127,39 @@ def command(
     path = file[0] if len(file) == 1 else file
     with _counting(asks_for_counts(path, reading)) as watch:
         gathered = gather_files(path, reading, made, watch)
+    if explain or explain_picture is not None:
+        gathered = gathered.whole()
     choice, prefs = gathered.choice, gathered.prefs
     if made is None:
         name, params = method_and_params(command, choice.method, None, params, seed)
         made = registry.make(name, **params)
     with _watched(name, prefs) if prefs is not None else nullcontext():
-        ranking = gathered.rank(made, min_ballots).by(by)
+        ranking = gathered.rank(made, min_ballots).by(sort)
     if pictures["plot_matrix"] and prefs is None:
         prefs = shared.read_preferences(file, {f"read_{name}": value for name, value in reading.items()})
-    _draw(ranking, prefs if min_ballots is None or prefs is None else prefs.min_ballots(min_ballots), pictures)
+    if explain_picture is not None:
+        _draw_explanation(ranking, explain_picture)
+    draw(ranking, prefs if min_ballots is None or prefs is None else prefs.min_ballots(min_ballots), pictures)
+    over = over_time.tell(ranking, top)
     if top is not None:
         ranking = ranking.head(top)
     if output.format == "text":
         chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
         ran = [ranking.ran] if ranking.ran else []
-        shared.tell([*gathered.notes, *ran, *chosen, *_learnt(ranking)], "note: ")
-    output.show(data=ranking.to_dict, columns=ranking.columns, text=lambda: _text(ranking, output))
+        shared.tell([*gathered.notes, *ran, *chosen, *learnt(ranking), *over.notes], "note: ")
+    told = [one.explain() for one in islice(ranking, EXPLAINED)] if explain else []
+    output.show(
+        data=lambda: _data(ranking, told if explain else None) | over.to_dict(),
+        columns=ranking.columns,
+        text=lambda: "\n\n".join([_text(ranking, told, output), *over.texts(output)]),
+    )
+    if explain and len(ranking) > EXPLAINED:
+        shared.tell([f"explained the first {EXPLAINED} of {len(ranking):,} instances"], "note: ")
     if output.format != "json":
         shared.tell(ranking.warnings, "warning: ")
 
 
-def _learnt(ranking: Any) -> list[str]:
+def learnt(ranking: Any) -> list[str]:
     """Say what the method chose itself."""
     if ranking.params.get("prior") != "auto" or ranking.fit is None or "prior" not in ranking.fit:
         return []
@@ -156,24 +209,50 @@ def _watched(name: str, prefs: Any) -> Iterator[None]:
             yield
 
 
-def _draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
+def draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
     """Draw what was asked for."""
     for kind, path in pictures.items():
         if path is not None:
             getattr(ranking, kind)(*((prefs, path) if kind == "plot_matrix" else (path,)))
 
 
-def _text(ranking: Any, output: shared.Output) -> str:
-    """Return a table per instance, what covariates are worth there, and the verdict."""
+def _draw_explanation(ranking: Any, path: str) -> None:
+    """Write the picture of why, of the only instance."""
+    from concordant.errors import InputError
+
+    if len(ranking) > 1:
+        raise InputError(
+            f"The picture of an explanation is of one instance, and there are {len(ranking):,}: leave out the others."
+        )
+    draw = ranking.explain().draw
+    if draw is None:
+        raise InputError(
+            f"{ranking.method} has no picture of its explanation: --explain says it in words, --plot draws the scores, "
+            "--plot-matrix who beats whom."
+        )
+    shared.write_text(draw(), path)
+
+
+def _data(ranking: Any, told: list[Any] | None) -> dict[str, Any]:
+    """Return plain data; with explanations, one by instance (null for those beyond the first few)."""
+    data: dict[str, Any] = ranking.to_dict()
+    for instance, why in zip_longest(data["instances"], told or []) if told is not None else ():
+        instance["explanation"] = None if why is None else why.to_dict()["reasons"]
+    return data
+
+
+def _text(ranking: Any, told: list[Any], output: shared.Output) -> str:
+    """Return a table per instance, what covariates are worth, the explanation if asked for, and the verdict."""
     from concordant.coefficients import HEADER, rows_of
 
     drawn = []
-    for part in ranking:
+    for part, why in zip_longest(ranking, told):
         columns = part.written(len(part.items))
         title = ranking.method if part.instances is None else f"{ranking.method}, {part.instance}"
         rows = list(zip(*columns.values(), strict=True))
         drawn.append(output.table(list(columns), rows, set(range(len(columns))) - {1}, title))
         if part.coefficients:
-            title = "what covariates are worth"
-            drawn.append(output.table(HEADER, rows_of(part.coefficients), set(range(1, len(HEADER))), title))
+            worth = rows_of(part.coefficients)
+            drawn.append(output.table(HEADER, worth, set(range(1, len(HEADER))), "what covariates are worth"))
+        drawn += [] if why is None else [why.to_text()]
     return "\n\n".join([*drawn, *([ranking.verdict] if ranking.verdict else [])])

@@ -14,6 +14,7 @@ EPILOG = """\b
 Examples:
   concordant report votes.csv -o report.html
   concordant report ballots.csv --method schulze --methods schulze,borda,plurality -o report.html
+  concordant report arena.csv --by language -o languages.html
   concordant report ratings.csv --min-ballots 20 --top 50 --title "Films" -o films.html
   concordant report runs/*.run --labels qrels.txt --metric ndcg@10 -o report.html
 
@@ -35,7 +36,7 @@ The options of a method appear with:  concordant report --method NAME --help
 @click.option("--top", type=click.IntRange(1), default=100, show_default=True, help="Rows that tables show.")
 @click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
 @click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
-@shared.reading_options("preferences")
+@shared.reading_options("preferences", groups=True)
 def command(
     file: tuple[str, ...],
     output: str,
@@ -51,20 +52,24 @@ def command(
 ) -> None:
     """Write a report of preferences as one HTML file.
 
-    It shows what the data are, the ranking with intervals, who beats whom, several methods and why they disagree,
-    agents, instances, metrics where labels are given, warnings, and how it was made. The file needs nothing else: it
-    opens from disk, prints, and asks no server for anything.
+    It shows what the data are, the ranking with intervals, who beats whom, several methods and why they disagree, where
+    groups differ if they are named, agents, instances, metrics where labels are given, warnings, and how it was made.
+    The file needs nothing else: it opens from disk, prints, and asks no server for anything.
     """
     from concordant.api import default_method
+    from concordant.contrasts import POOLED
     from concordant.io import read_labels
     from concordant.reporting import report
     from concordant.reporting.study import METRICS
 
     params = shared.taken_params(options)
+    by = options.get("read_by")
     prefs = shared.read_preferences(file, options)
-    name, params = method_and_params(command, default_method(prefs), method, params, seed)
+    chosen = default_method(prefs.replace(**POOLED) if by else prefs)
+    name, params = method_and_params(command, chosen, method, params, seed)
     made = report(
         prefs,
+        by="instance" if by else None,
         method=name,
         methods=None if methods is None else [] if methods == "none" else shared.listed(methods),
         labels=None if labels is None else read_labels(labels),

@@ -19,6 +19,7 @@ Examples:
   concordant reproduce specialisation --plots figures
   concordant reproduce collaborative --set ml-100k --seeds 2 --plots figures
   concordant reproduce movielens-consensus --markdown movielens.md --plots figures
+  concordant reproduce tennis --quick --plots figures
   concordant reproduce document-ranking --models ranknet,blend --features first
 """
 DATA = "Folder with {}; by default CONCORDANT_DATA."
@@ -233,3 +234,16 @@ def document_ranking(
     orders = module.ORDERS if features == "both" else (features,)
     with shared.progress("document-ranking", module.n_steps(data, names, orders, wanted, speed)) as advance:
         return module, module.run(data, names, orders, wanted, speed=speed, progress=advance)
+
+
+@experiment(
+    click.option("--quick", is_flag=True, help="Try few settings, for a first look."),
+    data=DATA.format("tennis-atp"),
+    plots="Draw the careers of the highest rated players into this folder.",
+)
+def tennis(data: str | None, quick: bool) -> tuple[Any, Any]:
+    """Follow tennis players since 1968, and forecast matches by Elo, Glicko-2, TrueSkill and others."""
+    from concordant.experiments import tennis as module
+
+    with shared.progress("tennis", module.n_steps(quick)) as advance:
+        return module, module.run(data, quick, advance)

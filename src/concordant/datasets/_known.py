@@ -187,7 +187,7 @@ _SETS = (
         "tennis-atp", "ATP tennis matches since 1968", "preferences", "194,996 matches of 7,556 players, by date",
         "CC BY-NC-SA 4.0", "tennis_atp on GitHub (Jeff Sackmann)", "github.com/JeffSackmann/tennis_atp",
         loader="tennis", files=(("atp_matches_1968on.tar.xz", "tennis_atp", "atp_matches_1968.csv"),),
-        folders=("tennis-atp", "tennis_atp"),
+        folders=("tennis-atp", "tennis_atp"), parts=("all", "played", "surfaces"),
         sha256={"atp_matches_1968on.tar.xz": "053250da15aff8d12180fd879f12a69c451aec37740cf8cd99fc5b3e455aaa58"},
     ),
 )  # fmt: skip

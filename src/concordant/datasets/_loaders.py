@@ -67,25 +67,44 @@ def _members(path: Path, ending: str) -> Iterator[tuple[str, bytes]]:
 
 
 # ---- sports ----
-def _tennis(_: Dataset, files: Files, __: str | None) -> Preferences:
-    """Read all matches in order of date; a player's number is added to a name that several players bear."""
-    rows = [
-        (row["tourney_date"], row["winner_id"], row["loser_id"], row["winner_name"], row["loser_name"])
-        for text in _tennis_files(files[0])
-        for row in csv.DictReader(io.StringIO(text))
-    ]
+# Rounds from the first to the last; groups come before the knock-out that follows them.
+_ROUNDS = ("ER", "RR", "R128", "R64", "R32", "R16", "QF", "SF", "BR", "F")
+
+
+def _tennis(_: Dataset, files: Files, part: str | None) -> Preferences:
+    """Read all matches in the order they were played; a player's number is added to a name that several players bear.
+
+    All matches of a tournament bear its first day, and some files list the final first: inside a day matches are
+    sorted by round. Without walkovers for "played" and "surfaces"; the latter has an instance per surface.
+    """
+    rows = [row for text in _tennis_files(files[0]) for row in csv.DictReader(io.StringIO(text))]
     every = len(rows)
-    rows = sorted((row for row in rows if row[1] != row[2]), key=lambda row: row[0])
-    name_of = {number: name for row in rows for number, name in ((row[1], row[3]), (row[2], row[4]))}
+    rows = sorted((row for row in rows if row["winner_id"] != row["loser_id"]), key=_when_played)
+    notes = [f"{len(rows):,} matches from {rows[0]['tourney_date']} to {rows[-1]['tourney_date']}, in order of play"]
+    if len(rows) < every:
+        notes.append(f"left out {every - len(rows):,} matches between two unknown players")
+    if part in ("played", "surfaces"):
+        played = [row for row in rows if "W/O" not in (row.get("score") or "")]
+        notes.append(f"left out {len(rows) - len(played):,} walkovers")
+        rows = played
+    name_of = {row[f"{side}_id"]: row[f"{side}_name"] for row in rows for side in ("winner", "loser")}
     bearers: dict[str, int] = {}
     for name in name_of.values():
         bearers[name] = bearers.get(name, 0) + 1
     label = {number: name if bearers[name] == 1 else f"{name} ({number})" for number, name in name_of.items()}
-    prefs = Preferences.from_pairs([label[row[1]] for row in rows], [label[row[2]] for row in rows])
-    notes = [f"{len(rows):,} matches from {rows[0][0]} to {rows[-1][0]}, in order of date"]
-    if len(rows) < every:
-        notes.append(f"left out {every - len(rows):,} matches between two unknown players")
+    prefs = Preferences.from_pairs(
+        [label[row["winner_id"]] for row in rows],
+        [label[row["loser_id"]] for row in rows],
+        time=[row["tourney_date"] for row in rows],
+        instance=[row.get("surface") or "unknown" for row in rows] if part == "surfaces" else None,
+    )
     return prefs.noted(*notes)
+
+
+def _when_played(row: dict[str, str]) -> tuple[str, int, str, int]:
+    turn, number = row.get("round") or "", row.get("match_num") or ""
+    place = _ROUNDS.index(turn) if turn in _ROUNDS else 0
+    return row["tourney_date"], place, row.get("tourney_id") or "", int(number) if number.isdigit() else 0
 
 
 def _tennis_files(path: Path) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -219,6 +220,7 @@ def _joined(method: Method, prefs: Preferences, found: list[Ranked], executor: E
         seconds=seconds,
         uncertainty=Uncertainty(low, high, known),
         ran=f"{len(found)} chunks of instances on {executor.place}",
+        why=partial(method.explained, prefs),
     )
 
 

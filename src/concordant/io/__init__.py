@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from concordant import memory
 from concordant.errors import ConcordantError, FormatError, InputError
-from concordant.io._formats import FUNCTIONS, Format, all_formats, named, recognise
+from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, named, recognise
 from concordant.io._many import expand, read_reduced
 from concordant.io._source import PathLike, Source
 from concordant.reading import FEATURES, LABELS, PREFERENCES, Options, takes_options
@@ -24,9 +24,9 @@ from concordant.reading import FEATURES, LABELS, PREFERENCES, Options, takes_opt
 if TYPE_CHECKING:
     from concordant.io.features import Features
     from concordant.labels import Labels
+    from concordant.plans import Plan
     from concordant.preferences import Preferences
     from concordant.ranking import Ranking
-    from concordant.roles import Plan
 
 __all__ = [
     "Format",
@@ -53,7 +53,9 @@ def read(path: Paths, **options: Any) -> Preferences:
     ``instance=None`` says that no column is the instance, whatever its name, and likewise for every other role.
     ``layout`` says how the table is meant where its columns allow several readings. The first row that cannot be used
     is an error with its line; ``skip_bad_rows`` leaves such rows out and counts them in the notes, ``strict`` refuses
-    also what is otherwise tolerated with a note. ``time`` names a column of dates to sort the rows of pairs by.
+    also what is otherwise tolerated with a note. ``time`` names a column of dates to sort pairs or ballots by.
+    ``covariate`` names columns of numbers beside the items (``"length_a,length_b"``, a list for several), ``team`` the
+    column of teams, ``team_separator`` what stands between the players of a side.
 
     ``merge`` joins equal ballots and adds their weights while reading, so that a table of pairs may be larger than
     memory; the order of events is lost, and the agents of pairs are kept only where ``agent=`` names their column.
@@ -88,10 +90,11 @@ def read_features(path: Paths | Any, **options: Any) -> Features:
     if isinstance(path, (str, os.PathLike, list, tuple)) or hasattr(path, "read"):
         features: Features = _read(FEATURES, path, options)
         return features
-    from concordant.frames import FrameTable
+    from concordant.frames import table_of_frame
     from concordant.io.features import features_of_table
 
-    return features_of_table(FrameTable(path), Options.of(FEATURES, options))
+    said = Options.of(FEATURES, options)
+    return features_of_table(table_of_frame(path, said, FEATURES), said)
 
 
 @dataclass(frozen=True)
@@ -222,8 +225,10 @@ def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Option
     if what not in kind.reads:
         found = f"this looks like {kind.name} ({kind.doc}), which holds no {what}"
         raise sources[0].error(f"{found}: read it with {FUNCTIONS[kind.reads[0]]}, or say format=.")
-    if options.categories is not None and kind.name != "preflib":
-        raise sources[0].error(f"categories= is for PrefLib's cat files, this is {kind.name}: leave it out.")
+    if options.categories is not None and kind.name != "preflib" and not kind.is_table:
+        raise sources[0].error(f"categories= is for PrefLib's cat files and tables, this is {kind.name}: leave it out.")
+    if options.sheet is not None and kind.name not in WORKBOOKS:
+        raise sources[0].error(f"sheet= is for workbooks, this is {kind.name}: leave it out.")
     if kind.is_table:  # all kinds of tables have one reader
         options = replace(options, format=kind.name)
     result = kind.function(FUNCTIONS[what])(sources, options)

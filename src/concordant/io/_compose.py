@@ -29,6 +29,7 @@ NOT_WRITTEN = {
     "covariate": "the covariates are",
     "time": "the times are",
 }
+CARRIED = {"pairs": ("covariate",), "ranks": ("team", "covariate"), "ratings": ("team", "covariate")}
 
 
 def columns(data: Preferences | Ranking | Labels, layout: str | None) -> tuple[Columns, list[str]]:
@@ -54,6 +55,8 @@ def _layout(prefs: Preferences) -> str:
         if has_open(prefs):
             raise InputError("Open ballots with values fit no table: say layout='rankings' to leave the values out.")
         return "ratings" if prefs.form != "rankings" and _values_order(prefs, -1.0) else "ranks"
+    if prefs.team is not None and not has_open(prefs):
+        return "ranks"
     return "pairs" if prefs.form == "pairs" and not has_open(prefs) else "rankings"
 
 
@@ -115,6 +118,9 @@ def _pairs(prefs: Preferences) -> Columns:
     tie = prefs.tier[0::2] == prefs.tier[1::2]
     if tie.any():
         made["tie"] = tie.astype(np.int64)
+    if prefs.covariate is not None:
+        for name, column in zip(prefs.covariates, prefs.covariate.T, strict=True):
+            made |= {f"winner_{name}": column[0::2], f"loser_{name}": column[1::2]}
     return _with_weight(prefs, made | ballot_columns(prefs))
 
 
@@ -125,7 +131,8 @@ def _ranks(prefs: Preferences) -> Columns:
                 "The ranks do not follow the order of the ballots: say layout='rankings' to leave them out."
             )
         return _long(prefs, {"rank": prefs.value})
-    ranks: Columns = {"rank": competition_ranks(prefs).astype(np.int64)}
+    place = competition_ranks(prefs) if prefs.team is None else dense_tiers(prefs) + 1  # teams differ in size
+    ranks: Columns = {"rank": place.astype(np.int64)}
     return _long(prefs, ranks if prefs.value is None else ranks | {"rating": prefs.value})
 
 
@@ -139,9 +146,16 @@ def _long(prefs: Preferences, values: Columns) -> Columns:
     if has_open(prefs):
         raise InputError("Open ballots cannot be written row by row: say layout='rankings'.")
     owner = segment_index(prefs.indptr)
-    made: Columns = {} if are_told_apart(prefs) else {"ballot": owner + 1}
+    made: Columns = {} if are_told_apart(prefs) and prefs.team is None else {"ballot": owner + 1}
     made |= ballot_columns(prefs, owner)
+    if prefs.team is not None:
+        made["team"] = prefs.team.astype(np.int64) + 1
     made["item"] = prefs.items.take(prefs.item)
+    if prefs.covariate is not None:
+        taken = [name for name in prefs.covariates if name in {*made, *values, "weight"}]
+        if taken:
+            raise InputError(f"A covariate is called {taken[0]!r}, as another column is: rename it before writing.")
+        values = values | dict(zip(prefs.covariates, prefs.covariate.T, strict=True))
     return _with_weight(prefs, made | values, owner)
 
 
@@ -192,7 +206,7 @@ def left_behind(prefs: Preferences, layout: str) -> list[str]:
     if empty:
         notes.append(f"{empty:,} empty ballots are not written")
     for name, what in NOT_WRITTEN.items():
-        if getattr(prefs, name) is not None:
+        if getattr(prefs, name) is not None and name not in CARRIED.get(layout, ()):
             notes.append(f"{what} not written")
     if prefs.meta:
         notes.append(f"the header fields {', '.join(prefs.meta)} are not written")

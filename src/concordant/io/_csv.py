@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from concordant.cells import distinct
 from concordant.errors import InputError
 from concordant.io._source import HEAD, Source
-from concordant.reading import Options
-from concordant.roles import is_known_name, normalise
+from concordant.reading import Options, normalise
+from concordant.roles import is_known_name
 
 DELIMITERS = ",\t;|"
 FAR_TOO_MANY = 100
@@ -56,12 +57,11 @@ def sniff(source: Source, options: Options) -> Dialect:
         raise source.error("its first rows are empty: there is nothing to read.")
     if len(source.head) >= HEAD and len(rows) > 1:
         rows.pop()  # the head may cut the last line
-    wanted = [value for value in options.roles.values() if isinstance(value, str)]
-    has_header = _has_header(rows, wanted) if options.header is None else options.header
-    width = len(rows[0]) if has_header else max(map(len, rows))
-    spaced = has_header and len(rows[0]) > 1 and all(cell[:1] == " " for cell in rows[0][1:])
-    names = [cell.strip() for cell in rows[0]] if has_header else [f"column {k + 1}" for k in range(width)]
-    return Dialect(delimiter, has_header, tuple(_distinct(names)), spaced)
+    is_named = has_header(rows, options.columns_said()) if options.header is None else options.header
+    width = len(rows[0]) if is_named else max(map(len, rows))
+    spaced = is_named and len(rows[0]) > 1 and all(cell[:1] == " " for cell in rows[0][1:])
+    names = [cell.strip() for cell in rows[0]] if is_named else [f"column {k + 1}" for k in range(width)]
+    return Dialect(delimiter, is_named, tuple(distinct(names)), spaced)
 
 
 def record_lines(path: str, dialect: Dialect, rejected: Collection[int] = ()) -> Iterator[int]:
@@ -121,7 +121,7 @@ def _delimiter(lines: Sequence[str], source: Source) -> str:
     return best
 
 
-def _has_header(rows: Sequence[Sequence[str]], wanted: Collection[str]) -> bool:
+def has_header(rows: Sequence[Sequence[str]], wanted: Collection[str]) -> bool:
     """Decide whether the first row names columns.
 
     It does when the user spoke of one of its cells, when a cell is a word for a role that does not come again
@@ -151,13 +151,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    seen: dict[str, int] = {}
-    out = []
-    for position, name in enumerate(names, 1):
-        label = name or f"column {position}"
-        seen[label] = seen.get(label, 0) + 1
-        out.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
-    return out

@@ -18,6 +18,7 @@ from concordant.registry import READERS
 
 _BY_ENDING: dict[str, Format] = {}
 _BY_MAGIC: dict[bytes, Format] = {}
+WORKBOOKS = ("xlsx", "xlsb", "xls", "ods")
 FUNCTIONS = {PREFERENCES: "read", LABELS: "read_labels", FEATURES: "read_features"}
 
 
@@ -122,6 +123,8 @@ def by_ending(ending: str) -> Format | None:
 def recognise(source: Source) -> Format:
     """Return the format of an input: what its first bytes leave no doubt of, what its name says, what it looks like."""
     head, ending = source.head, source.ending
+    if source.workbook is not None:
+        return named(source.workbook)
     for magic, one in _BY_MAGIC.items():
         if head.startswith(magic):
             return one

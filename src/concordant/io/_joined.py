@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from concordant.errors import InputError
-from concordant.tables import Table
+from concordant.table_rows import Table
 from concordant.types import Floats
 from concordant.vocabulary import Coded, join_vocabularies
 
@@ -25,7 +26,7 @@ class JoinedTable:
                 raise table.error(-1, f"only one of this and {first.name} names its columns: read them one by one.")
         if not self.columns:
             raise tables[1].error(-1, f"no column is named as in {first.name}: read the files one by one.")
-        self.has_header = first.has_header
+        self.has_header, self.dialect = first.has_header, getattr(first, "dialect", None)
         self._start = np.zeros(len(tables), np.int64)
         lacking = sorted({name for table in tables for name in table.columns} - set(self.columns))
         self.notes = [f"not in every file, so not read: {', '.join(lacking[:12])}"] if lacking else []
@@ -36,7 +37,8 @@ class JoinedTable:
         Remembers where each table starts, for ``error``, ``place`` and ``cells``.
         """
         fetched = [table.fetch(texts, numbers) for table in self.tables]
-        self.notes += [f"{table.name}: {note}" for table in self.tables for note in table.notes]
+        said = (f"{table.name}: {note}" for table in self.tables for note in table.notes)
+        self.notes += [note for note in said if note not in self.notes]
         # Rows of each table, by its first column: a text comes as (codes, labels), a number as an array.
         sizes = [
             len(next(iter(text.values()))[0]) if text else len(next(iter(number.values()))) for text, number in fetched
@@ -51,6 +53,12 @@ class JoinedTable:
                 vocabulary,
             )
         return joined, {name: np.concatenate([number[name] for _, number in fetched]) for name in numbers}
+
+    def first(self, count: int) -> list[list[str | None]]:
+        """Return the first cells of every column."""
+        table: Any = self.tables[0]
+        cells = dict(zip(table.columns, table.first(count), strict=True))
+        return [cells[name] for name in self.columns]
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
         """Return what stands in a column at a few rows."""

@@ -25,10 +25,12 @@ from concordant.io._duckdb import CsvTable, DuckTable
 from concordant.io._formats import named, recognise
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
+from concordant.plans import Plan, beyond_counts
 from concordant.preferences import Preferences
 from concordant.reading import Options
-from concordant.roles import Plan, plan_columns
-from concordant.tables import Table, parts_of_table
+from concordant.roles import plan_columns
+from concordant.table_rows import Table
+from concordant.tables import parts_of_table
 
 BIG = 256 << 20  # bytes from which files are reduced without being asked
 MOST_NOTES = 12
@@ -163,6 +165,11 @@ def counted_pairs(table: Table, plan: Plan, options: Options) -> Counted:
     """Count the pairs of a table, by DuckDB where it can."""
     if "time" in plan.column:
         raise InputError("merge and reduce forget the order of events: leave out time=, or read the table as it is.")
+    more = beyond_counts(plan, options)
+    if more:
+        raise InputError(
+            f"reduce keeps counts of pairs, and {more}= says more than counts can: leave out reduce, or it."
+        )
     if plan.layout != "pairs":
         raise table.error(-1, f"the rows are {plan.layout}, and only pairs can be reduced to counts: leave out reduce.")
     plan, forgotten = _without_agents(plan, options)

@@ -21,10 +21,11 @@ from concordant.io import _many, _rows
 from concordant.io._formats import named, recognise
 from concordant.io._source import Source
 from concordant.method import Method
+from concordant.plans import Plan, beyond_counts
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
 from concordant.reading import PREFERENCES, Options
-from concordant.roles import Plan, plan_columns
+from concordant.roles import plan_columns
 
 HOW = ("reduce", "workers", "cluster", "memory_limit", "skip_bad_files")  # options that ask for a reduction
 
@@ -42,14 +43,20 @@ class Gathered:
     sums: tuple[Tally, Statistic, str] | None = None
     choice: api.Default = field(default=api.DEFAULTS[-1])
 
+    def whole(self) -> Gathered:
+        """Return the same with all ballots at hand, read again where only their sums were kept."""
+        if self.sums is None:
+            return self
+        prefs = _read_whole(_many.expand(self.path), self.reading)
+        return replace(self, sums=None, prefs=prefs, counted="", notes=prefs.notes)
+
     def rank(self, method: Method, min_ballots: float | None = None) -> Ranking:
         """Rank by a method, on the workers where there are any."""
         if self.sums is not None:
             tally, statistic, form = self.sums
             if statistic_for(method) is statistic and min_ballots is None:
                 return replace(rank_sums(method, tally, form), ran=self.counted)
-            prefs = _read_whole(_many.expand(self.path), self.reading)
-            return replace(self, sums=None, prefs=prefs, counted="").rank(method, min_ballots)
+            return self.whole().rank(method, min_ballots)
         assert self.prefs is not None
         prefs = self.prefs if min_ballots is None else self.prefs.min_ballots(min_ballots)
         limit = self.reading.get("memory_limit")
@@ -115,7 +122,7 @@ def _reduced(
 ) -> Gathered | None:
     """Reduce files to what the method needs; None where it needs all of them as they are."""
     plan = _plan(paths, options)
-    if plan is None or "time" in plan.column:
+    if plan is None or beyond_counts(plan, options):
         return None
     if plan.layout == "pairs" and (method is None or "order" not in method.needs):
         roles = dict(options.roles)

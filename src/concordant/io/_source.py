@@ -32,6 +32,7 @@ _MAGIC = (
     (b"PK\x05\x06", "zip"),
 )
 
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # how old workbooks begin, and locked new ones
 ZSTD = ("compression.zstd", "backports.zstd", "zstandard")  # Python's own from 3.14 on, or packages for it
 _MODULES = {"gzip": ("gzip",), "bzip2": ("bz2",), "xz": ("lzma",), "zstd": ZSTD}
 RATINGS = ("ratings.csv", "ratings.dat", "u.data")
@@ -61,8 +62,12 @@ class Source(AbstractContextManager["Source"]):
             self.path = self._locate(path)
             start = self._start()
             self.compression: str | None = None
+            self.workbook: str | None = None
+            """Of a workbook: its format. It is a zip archive, but one that is read as a whole."""
             if start.startswith(_ANY_MAGIC):
                 self.compression = next(kind for magic, kind in _MAGIC if start.startswith(magic))
+            if self.compression == "zip" and (found := _workbook_kind(self.path)):
+                self.compression, self.encoding, self.workbook = None, None, found
             is_whole = self.compression is None and len(start) < min(HEAD, options.max_bytes)
             self.head = start if self.compression is None else _first(self._unpacked())
             if self.encoding is None:
@@ -182,7 +187,7 @@ class Source(AbstractContextManager["Source"]):
             with self._open() as file:
                 while chunk := file.read(CHUNK):
                     total += len(chunk)
-                    self._check_limits(total, packed)
+                    self.check_limits(total, packed, self.compression is not None)
                     yield chunk
         except FormatError:
             raise
@@ -193,10 +198,11 @@ class Source(AbstractContextManager["Source"]):
         except _unpacking_errors() as problem:
             raise self.error(f"the {self.compression} data are damaged ({problem}): fetch the file again.") from None
 
-    def _check_limits(self, total: int, packed: int) -> None:
+    def check_limits(self, total: int, packed: int, is_packed: bool = True) -> None:
+        """Refuse what unpacks into more bytes, or more times as many, as the options allow."""
         if total > self.options.max_bytes:
             raise self._too_large()
-        if self.compression is not None and total > RATIO_FROM and total > self.options.max_ratio * packed:
+        if is_packed and total > RATIO_FROM and total > self.options.max_ratio * packed:
             raise self.error(
                 f"{packed:,} bytes unpack into more than {self.options.max_ratio:g} times as many: "
                 "raise max_ratio= if you trust the file."
@@ -281,6 +287,23 @@ def _open_plain(source: Source) -> IO[bytes]:
     return ZstdLines(source.path, source.name)  # type: ignore[return-value]
 
 
+def _workbook_kind(path: str) -> str | None:
+    """Return the format of a workbook, None for any other zip archive."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+            if "[Content_Types].xml" in names and any(name.startswith("xl/") for name in names):
+                return "xlsb" if "xl/workbook.bin" in names else "xlsx"
+            if "mimetype" in names and "content.xml" in names:
+                with archive.open("mimetype") as file:
+                    return "ods" if b"opendocument.spreadsheet" in file.read(200) else None
+    except Exception:  # whatever is wrong with an archive is said when it is unpacked
+        return None
+    return None
+
+
 def _open_zip(source: Source) -> IO[bytes]:
     import zipfile
 
@@ -291,8 +314,6 @@ def _open_zip(source: Source) -> IO[bytes]:
     members = [
         info.filename for info in archive.infolist() if not info.is_dir() and not info.filename.startswith("__MACOSX/")
     ]
-    if "[Content_Types].xml" in members:
-        raise source.error("this is an Excel workbook: save its sheet as csv and read that.")
     if len(members) > 1:  # a set as published: its ratings are what is wanted
         members = [name for name in members if os.path.basename(name) in RATINGS] or members
     if len(members) != 1:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from concordant.reading import FEATURES, Options
-from concordant.roles import listed, plan_columns, refuse_unread
-from concordant.tables import Rows, Table
+from concordant.reading import FEATURES, Options, listed
+from concordant.roles import plan_columns, refuse_unread
+from concordant.table_rows import Rows, Table
 from concordant.types import AnyArray, Floats, Int64s
 from concordant.vocabulary import Vocabulary, renumber, shorten
 

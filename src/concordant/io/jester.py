@@ -1,22 +1,22 @@
 """Jester: one line per user, first how many jokes the user rated, then the rating of every joke; 99 is "not rated".
 
-The set is published as Excel workbooks (.xls) in zip archives. They are read where the package ``xlrd`` is installed;
-saved as csv they are read without it. Users and jokes are named by their position, from 1.
+The set is published as Excel workbooks (.xls) in zip archives. They are read where python-calamine is installed (the
+extra ``sheets``); saved as csv they are read without it. Users and jokes are named by their position, from 1.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from concordant import gather
+from concordant.errors import InputError
 from concordant.io._csv import Dialect
 from concordant.io._duckdb import CsvTable
 from concordant.io._formats import Format, declare
-from concordant.io._source import Source
+from concordant.io._source import OLE, Source
 from concordant.preferences import Preferences
 from concordant.reading import PREFERENCES, Options
 from concordant.screening import Screen
@@ -24,25 +24,37 @@ from concordant.types import Bools, Floats
 from concordant.vocabulary import Vocabulary
 
 NOT_RATED = 99.0
-WORKBOOK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 FEWEST_JOKES = 20  # fewer columns could be anybody's table
 
 
 def _looks_like(head: bytes) -> bool:
-    """Whether this is a workbook, or the first lines count their own ratings."""
-    if head.startswith(WORKBOOK):
-        return True
+    """Whether the first lines count their own ratings."""
     lines = head.split(b"\n")[:4]
     return all(_counts_itself(line) for line in (lines[:-1] or lines))
 
 
 def _counts_itself(line: bytes) -> bool:
     try:
-        numbers = [float(cell) for cell in line.split(_delimiter(line))]
+        return _is_counted([float(cell) for cell in line.split(_delimiter(line))])
     except ValueError:
         return False
+
+
+def _is_counted(numbers: Sequence[float]) -> bool:
     rated = sum(number != NOT_RATED for number in numbers[1:])
     return len(numbers) > FEWEST_JOKES and numbers[0] == rated
+
+
+def is_jester(source: Source) -> bool:
+    """Whether the first rows of a workbook count their own ratings."""
+    from concordant.io._sheets import sheets_of
+
+    first = sheets_of(source)[0].cells[:3]
+    return (
+        bool(first)
+        and all(isinstance(cell, (int, float)) for row in first for cell in row)
+        and all(map(_is_counted, first))
+    )
 
 
 def _delimiter(line: bytes) -> bytes:
@@ -68,7 +80,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     if len(sources) > 1:
         raise sources[1].error("users are named by their position in one file: read one file at a time.")
     source = sources[0]
-    is_workbook = source.head.startswith(WORKBOOK)
+    is_workbook = source.head.startswith(OLE)
     rows: Any = _Workbook(source) if is_workbook else _table(source, options)
     matrix = rows.matrix if is_workbook else _matrix(rows)
     screen = Screen(rows, len(matrix), options)
@@ -109,18 +121,14 @@ class _Workbook:
     """The first sheet of an Excel workbook."""
 
     def __init__(self, source: Source) -> None:
+        from concordant.io._sheets import sheets_of
+
         self.source = source
         try:
-            xlrd: Any = importlib.import_module("xlrd")
-        except ImportError:
-            raise source.error(
-                "this is an Excel workbook: pip install xlrd to read it, or save the sheet as csv."
-            ) from None
-        try:
-            sheet = xlrd.open_workbook(file_contents=source.read_bytes()).sheet_by_index(0)
-            cells = [sheet.row_values(row) for row in range(sheet.nrows)]
-            self.matrix: Floats = np.array(cells, np.float64)
-        except Exception as problem:
+            self.matrix: Floats = np.array(sheets_of(source)[0].cells, np.float64)
+        except ValueError as problem:
+            if isinstance(problem, InputError):
+                raise
             raise source.error(f"the workbook holds no table of numbers ({problem}): save it as csv.") from None
         if self.matrix.ndim != 2 or self.matrix.shape[1] < 2:
             raise source.error("the workbook is no Jester table (a count, then one rating per joke): save it as csv.")

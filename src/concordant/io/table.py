@@ -1,4 +1,4 @@
-"""Tables in files: csv, tsv, json, jsonl, parquet and Arrow (feather), of preferences, labels or features."""
+"""Tables in files (csv, tsv, json, jsonl, parquet, Arrow, workbooks) of preferences, labels or features."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from concordant.frames import FrameTable
 from concordant.io._compose import Columns, columns
 from concordant.io._csv import Dialect, sniff
 from concordant.io._duckdb import DuckTable, JsonTable, ParquetTable, parquet_of
-from concordant.io._formats import Format, Writing, declare
+from concordant.io._formats import WORKBOOKS, Format, Writing, declare
 from concordant.io._joined import JoinedTable
 from concordant.io._plain_csv import open_csv
-from concordant.io._source import Source
+from concordant.io._source import OLE, Source
 from concordant.io.features import Features, features_of_table
 from concordant.labels import Labels
+from concordant.plans import beyond_counts
 from concordant.preferences import Preferences
 from concordant.reading import FEATURES, LABELS, PREFERENCES, Options
 from concordant.roles import plan_columns
-from concordant.tables import Table, labels_of_table, parts_of_table
+from concordant.table_rows import Table
+from concordant.tables import labels_of_table, parts_of_table, turned_if_named
 
 _HOLDS = (PREFERENCES, LABELS, FEATURES)
 declare(
@@ -42,11 +44,20 @@ declare(
         module=__name__,
         magic=b"ARROW1",
     ),
+    Format("xlsx", (".xlsx", ".xlsm"), "a sheet of an Excel workbook", _HOLDS, False, __name__),
+    Format("xlsb", (".xlsb",), "a sheet of a binary Excel workbook", _HOLDS, False, __name__),
+    Format("xls", (".xls",), "a sheet of an old Excel workbook", _HOLDS, False, __name__, OLE),
+    Format("ods", (".ods",), "a sheet of an OpenDocument workbook (LibreOffice)", _HOLDS, False, __name__),
 )
 
 
 def read(sources: Sequence[Source], options: Options) -> Preferences:
     """Read a table as preferences; several are read as one."""
+    if options.format == "xls":
+        from concordant.io import jester
+
+        if jester.is_jester(sources[0]):
+            return jester.read(sources, options)
     table = _open_all(sources, options)
     return _read_merged(table, options) if options.merge else Preferences.of_parts(parts_of_table(table, options))
 
@@ -58,7 +69,7 @@ def _read_merged(table: Table, options: Options) -> Preferences:
     plan = plan_columns(table, options)
     if "time" in plan.column:
         raise InputError("merge forgets the order of events: leave out time=, or merge.")
-    if plan.layout == "pairs" and isinstance(table, DuckTable):
+    if plan.layout == "pairs" and isinstance(table, DuckTable) and not beyond_counts(plan, options):
         return preferences_of(counted_pairs(table, plan, options))
     prefs = Preferences.of_parts(parts_of_table(table, options, plan))
     return prefs.merge(agents=True).noted(*prefs.notes)
@@ -73,12 +84,12 @@ def read_as(sources: Sequence[Source], options: Options, dialect: Dialect, roles
 
 def read_labels(sources: Sequence[Source], options: Options) -> Labels:
     """Read a table as labels; several are read as one."""
-    return Labels(*labels_of_table(_open_all(sources, options), options))
+    return Labels(*labels_of_table(_open_all(sources, options, LABELS), options))
 
 
 def read_features(sources: Sequence[Source], options: Options) -> Features:
     """Read one table as feature rows."""
-    return features_of_table(open_table(_only(sources), options), options)
+    return features_of_table(open_table(_only(sources), options, FEATURES), options)
 
 
 def _only(sources: Sequence[Source]) -> Source:
@@ -87,17 +98,33 @@ def _only(sources: Sequence[Source]) -> Source:
     return sources[0]
 
 
-def _open_all(sources: Sequence[Source], options: Options) -> Table:
-    tables = [open_table(source, options) for source in sources]
+def _open_all(sources: Sequence[Source], options: Options, layout: str | None = None) -> Table:
+    tables = [open_table(source, options, layout) for source in sources]
     return tables[0] if len(tables) == 1 else JoinedTable(tables)
 
 
-def open_table(source: Source, options: Options) -> Table:
-    """Open one table in the format the options name."""
+def open_table(source: Source, options: Options, layout: str | None = None) -> Table:
+    """Open one table in the format the options name, with rows and columns swapped where they say so.
+
+    ``layout`` is that of labels and features. What is no such thing, and has no named columns when it is swapped, stays
+    as it is: the rows of a matrix are agents then.
+    """
+    if not options.transpose:
+        return _open(source, options)
+    # The names of columns become cells, which may be equal or empty: they are read as cells from the start.
+    raw = _open(source, replace(options, header=False, roles={}))
+    return turned_if_named(raw, options, layout) or _open(source, options)
+
+
+def _open(source: Source, options: Options) -> Table:
     if not source.head.strip():
         raise source.error("the file is empty: there is nothing to read.")
     if options.format == "arrow":
         return _arrow(source)
+    if options.format in WORKBOOKS:
+        from concordant.io._sheets import open_sheet
+
+        return open_sheet(source, options)
     if options.format in ("csv", "tsv"):
         return open_csv(source, sniff(source, options), options)
     return (ParquetTable if options.format == "parquet" else JsonTable)(source, options)

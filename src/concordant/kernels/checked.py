@@ -136,6 +136,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "take_blocks": ("ptr squares matrix", "block_ptr cuts item", "item inside ptr by ptr"),
     "tally_votes": ("winner like loser tie? weight?", "winner window low", "loser window low"),
     "worth_terms": ("first like total", "score like balance"),
+    "trueskill_stream": ("indptr cuts team?", "team local indptr"),
     "weighted_medians": ("group like value weight", "group below n_groups"),
 }
 

@@ -1,7 +1,8 @@
 // Streams: ratings that follow the games one after the other (Elo, TrueSkill).
 //
 // The order of events is the order of ballots, so instances and ballots are walked in input order. A ballot of weight
-// 2.5 is played three times, the last one counting half.
+// 2.5 is played three times, the last one counting half. Asked for a trail, they also return what every entry stood at
+// after its ballot, NaN where nothing was played.
 #include "ballots.hpp"
 
 #include <algorithm>
@@ -15,11 +16,13 @@ inline bool is_unsaid(const Ballots &g, size_t ballot, int64_t i, int64_t j) {
     return g.is_open[ballot] && g.tier[i] == g.tier[j] && g.tier[i] == g.tier[g.indptr[ballot + 1] - 1];
 }
 
+inline size_t entries(const Ballots &g) { return static_cast<size_t>(g.indptr[g.n]); }
+
 // Elo: every pair of a ballot is a game, all with the ratings before the ballot, the stake shared over the opponents.
 nb::tuple elo_stream(BallotArrays ballots, In<double> order, double start, double stake, double scale,
-                     double advantage) {
+                     double advantage, bool has_trail) {
     Ballots g(ballots);
-    Buffer<double> rating(g.slots, start), games(g.slots, 0.0);
+    Buffer<double> rating(g.slots, start), games(g.slots, 0.0), trail(has_trail ? entries(g) : 0, std::nan(""));
     double surprise = 0;
     {
         nb::gil_scoped_release unlocked;
@@ -50,10 +53,12 @@ nb::tuple elo_stream(BallotArrays ballots, In<double> order, double start, doubl
                     rating[g.slot[from + static_cast<int64_t>(k)]] += change[k];
                     games[g.slot[from + static_cast<int64_t>(k)]] += part;
                 }
+                if (has_trail)
+                    for (int64_t i = from; i < to; ++i) trail[i] = rating[g.slot[i]];
             }
         }
     }
-    return nb::make_tuple(rating.give(), games.give(), -surprise);
+    return nb::make_tuple(rating.give(), games.give(), -surprise, trail.give());
 }
 
 inline double density(double x) { return 0.39894228040143267794 * std::exp(-0.5 * x * x); }
@@ -85,20 +90,53 @@ constexpr double SETTLED = 1e-9; // how little messages may move at the end
 struct Factor { // performance of `up` minus that of `down` exceeds the margin, or stays within it
     size_t up, down;
     bool is_draw;
+    double margin;
     double pi_up, tau_up, pi_down, tau_down; // messages to the two performances, in natural parameters
 };
 
+// One game: its sides (items, or teams of them, whose performance is the sum of their members') and who meets whom.
 struct Skill {
-    double margin, noise; // of one difference between two performances, of one performance (variance)
+    double margin, noise; // of one difference between two items' performances, of one performance (variance)
     std::vector<double> pi, tau, prior_pi, prior_tau;
     std::vector<Factor> factors;
+    size_t sides;
+    const int32_t *tier;                 // of every side
+    std::vector<int32_t> team_tier;      // where the sides are teams, and else empty:
+    std::vector<double> mean, var, size; // of their performance before the game; how many items they have
+
+    // A sum of performances varies more: the share of draws between equal sides stays as it is.
+    void meet(size_t up, size_t down, bool is_draw) {
+        double wide = size.empty() ? margin : margin * std::sqrt((size[up] + size[down]) / 2);
+        factors.push_back({up, down, is_draw, wide, 0, 0, 0, 0});
+    }
+
+    // Take the sides of a ballot: its items, or teams of them.
+    void seat(const int32_t *level, const int32_t *team, size_t items) {
+        sides = items;
+        tier = level;
+        if (!team || !items) return;
+        sides = 1 + static_cast<size_t>(*std::max_element(team, team + items));
+        team_tier.assign(sides, 0);
+        size.assign(sides, 0.0);
+        for (size_t k = 0; k < items; ++k) {
+            team_tier[static_cast<size_t>(team[k])] = level[k];
+            size[static_cast<size_t>(team[k])] += 1;
+        }
+        tier = team_tier.data();
+    }
+
+    bool has_ties() const {
+        for (size_t k = 1; k < sides; ++k)
+            if (tier[k] == tier[k - 1]) return true;
+        return false;
+    }
 
     // Returns how far the messages moved.
     double pass(Factor &f, double damping, bool is_deferred, double *delta) {
         double pu = pi[f.up] - f.pi_up, tu = tau[f.up] - f.tau_up;
         double pd = pi[f.down] - f.pi_down, td = tau[f.down] - f.tau_down;
         double mean_up = tu / pu, mean_down = td / pd, var = 1 / pu + 1 / pd, sd = std::sqrt(var);
-        double v, w, t = (mean_up - mean_down) / sd, e = margin / sd;
+        double v, w, t = (mean_up - mean_down) / sd, e = f.margin / sd;
         if (f.is_draw) draw_moments(t, e, v, w);
         else win_moments(t - e, v, w);
         w = std::min(w, 1 - 1e-10);
@@ -136,51 +174,46 @@ struct Skill {
     }
 };
 
-// The factors of one ballot as a chain: every item meets the next one, as a draw inside a tier and a win across; the last
-// named item beats each of an open tier, whose items do not meet. No loops, so messages passed down and up are exact.
-void lay_out_chain(const Ballots &g, size_t b, std::vector<Factor> &factors) {
-    int64_t from = g.indptr[b], to = g.indptr[b + 1], open = to; // where an open last tier starts
-    if (g.is_open[b])
-        while (open > from && g.tier[open - 1] == g.tier[to - 1]) --open;
-    factors.clear();
-    for (int64_t j = from + 1; j < to; ++j) {
-        int64_t i = std::min(j, open) - 1;
-        if (i >= from)
-            factors.push_back(
-                {static_cast<size_t>(i - from), static_cast<size_t>(j - from), g.tier[i] == g.tier[j], 0, 0, 0, 0});
+// Who meets whom along a chain: every side meets the next one, as a draw inside a tier and a win across; the last named
+// side beats each of an open tier, whose sides do not meet. No loops, so messages passed down and up are exact.
+void lay_out_chain(Skill &game, bool is_open) {
+    const int32_t *tier = game.tier;
+    size_t n = game.sides, open = n; // where an open last tier starts
+    if (is_open)
+        while (open > 0 && tier[open - 1] == tier[n - 1]) --open;
+    game.factors.clear();
+    for (size_t j = 1; j < n && open > 0; ++j) {
+        size_t i = std::min(j, open) - 1;
+        game.meet(i, j, tier[i] == tier[j]);
     }
 }
 
-// The factors of one ballot with all pairs: a win over everyone in the next tier, a draw with everyone in the same one.
-void lay_out_pairs(const Ballots &g, size_t b, std::vector<Factor> &factors) {
-    int64_t from = g.indptr[b], to = g.indptr[b + 1];
-    factors.clear();
-    for (int64_t start = from; start < to;) {
-        int64_t stop = start, end;
-        while (stop < to && g.tier[stop] == g.tier[start]) ++stop;
+// Who meets whom with all pairs: a win over everyone in the next tier, a draw with everyone in the same one.
+void lay_out_pairs(Skill &game, bool is_open) {
+    const int32_t *tier = game.tier;
+    size_t n = game.sides;
+    game.factors.clear();
+    for (size_t start = 0; start < n;) {
+        size_t stop = start, end;
+        while (stop < n && tier[stop] == tier[start]) ++stop;
         end = stop;
-        while (end < to && g.tier[end] == g.tier[stop]) ++end;
-        for (int64_t i = start; i < stop; ++i) {
-            if (!is_unsaid(g, b, start, start))
-                for (int64_t j = i + 1; j < stop; ++j)
-                    factors.push_back({static_cast<size_t>(i - from), static_cast<size_t>(j - from), true, 0, 0, 0, 0});
-            for (int64_t j = stop; j < end; ++j)
-                factors.push_back({static_cast<size_t>(i - from), static_cast<size_t>(j - from), false, 0, 0, 0, 0});
+        while (end < n && tier[end] == tier[stop]) ++end;
+        for (size_t i = start; i < stop; ++i) {
+            if (!is_open || stop < n)
+                for (size_t j = i + 1; j < stop; ++j) game.meet(i, j, true);
+            for (size_t j = stop; j < end; ++j) game.meet(i, j, false);
         }
         start = stop;
     }
 }
 
-bool has_ties(const Ballots &g, size_t b) {
-    for (int64_t k = g.indptr[b] + 1; k < g.indptr[b + 1]; ++k)
-        if (g.tier[k] == g.tier[k - 1]) return true;
-    return false;
-}
-
-nb::tuple trueskill_stream(BallotArrays ballots, double mean, double sigma, double beta, double drift, double margin,
-                           bool all_pairs) {
+// `team` is the number of every entry's side inside its ballot, in order of appearance; empty where items stand alone.
+nb::tuple trueskill_stream(BallotArrays ballots, In<int32_t> team, double mean, double sigma, double beta, double drift,
+                           double margin, bool all_pairs, bool has_trail) {
     Ballots g(ballots);
     Buffer<double> mu(g.slots, mean), sd(g.slots, sigma);
+    size_t kept = has_trail ? entries(g) : 0;
+    Buffer<double> trail(kept, std::nan("")), trail_sd(kept, std::nan(""));
     {
         nb::gil_scoped_release unlocked;
         Skill skill;
@@ -190,19 +223,34 @@ nb::tuple trueskill_stream(BallotArrays ballots, double mean, double sigma, doub
         for (size_t b = 0; b < g.n; ++b) {
             int64_t from = g.indptr[b];
             size_t m = static_cast<size_t>(g.indptr[b + 1] - from);
-            if (m < 2) continue;
+            const int32_t *side_of = team.size() ? team.data() + from : nullptr;
+            skill.seat(g.tier + from, side_of, m);
+            size_t n = skill.sides;
+            if (n < 2) continue;
             for (double left = g.weight[b]; left > 1e-12; left -= 1) {
                 double part = std::min(left, 1.0);
-                bool is_chain = !all_pairs || !has_ties(g, b) || m == 2;
-                if (is_chain) lay_out_chain(g, b, skill.factors);
-                else lay_out_pairs(g, b, skill.factors);
-                skill.pi.assign(m, 0.0);
-                skill.tau.assign(m, 0.0);
+                bool is_chain = !all_pairs || !skill.has_ties() || n == 2;
+                if (is_chain) lay_out_chain(skill, g.is_open[b]);
+                else lay_out_pairs(skill, g.is_open[b]);
+                skill.pi.assign(n, 0.0);
+                skill.tau.assign(n, 0.0);
+                skill.mean.assign(side_of ? n : 0, 0.0);
+                skill.var.assign(side_of ? n : 0, 0.0);
                 for (size_t k = 0; k < m; ++k) {
                     size_t slot = static_cast<size_t>(g.slot[from + static_cast<int64_t>(k)]);
                     sd[slot] = std::sqrt(sd[slot] * sd[slot] + part * drift * drift);
-                    skill.pi[k] = 1 / (sd[slot] * sd[slot] + skill.noise);
-                    skill.tau[k] = mu[slot] * skill.pi[k];
+                    double var = sd[slot] * sd[slot] + skill.noise;
+                    if (side_of) {
+                        skill.mean[side_of[k]] += mu[slot];
+                        skill.var[side_of[k]] += var;
+                    } else {
+                        skill.pi[k] = 1 / var;
+                        skill.tau[k] = mu[slot] * skill.pi[k];
+                    }
+                }
+                for (size_t side = 0; side < skill.mean.size(); ++side) {
+                    skill.pi[side] = 1 / skill.var[side];
+                    skill.tau[side] = skill.mean[side] * skill.pi[side];
                 }
                 skill.prior_pi = skill.pi;
                 skill.prior_tau = skill.tau;
@@ -214,7 +262,7 @@ nb::tuple trueskill_stream(BallotArrays ballots, double mean, double sigma, doub
                         for (size_t k = 0; k < f; ++k) moved = std::max(moved, skill.pass(skill.factors[k], 1.0, false, nullptr));
                         for (size_t k = f; k-- > 0;) moved = std::max(moved, skill.pass(skill.factors[k], 1.0, false, nullptr));
                     } else { // all at once, so that the order of tied items cannot matter
-                        double damping = 1.0 / static_cast<double>(m);
+                        double damping = 1.0 / static_cast<double>(n);
                         for (size_t k = 0; k < f; ++k)
                             moved = std::max(moved, skill.pass(skill.factors[k], damping, true, delta.data() + 4 * k));
                         for (size_t k = 0; k < f; ++k) {
@@ -229,24 +277,36 @@ nb::tuple trueskill_stream(BallotArrays ballots, double mean, double sigma, doub
                 }
                 for (size_t k = 0; k < m; ++k) {
                     size_t slot = static_cast<size_t>(g.slot[from + static_cast<int64_t>(k)]);
-                    double pi = skill.pi[k] - skill.prior_pi[k], tau = skill.tau[k] - skill.prior_tau[k];
+                    size_t side = side_of ? static_cast<size_t>(side_of[k]) : k;
+                    double pi = skill.pi[side] - skill.prior_pi[side], tau = skill.tau[side] - skill.prior_tau[side];
                     if (!(pi > 0)) continue;
-                    // What the games say of the performance, seen through the noise of one performance.
-                    double own = 1 / (sd[slot] * sd[slot]), seen = part / (skill.noise + 1 / pi);
-                    mu[slot] = (mu[slot] * own + tau / pi * seen) / (own + seen);
+                    // What the games say of the side's performance, less what its other members show, seen through the
+                    // noise of one performance.
+                    double shown = tau / pi, var = 1 / pi;
+                    if (side_of) {
+                        shown -= skill.mean[side] - mu[slot];
+                        var += skill.var[side] - (sd[slot] * sd[slot] + skill.noise);
+                    }
+                    double own = 1 / (sd[slot] * sd[slot]), seen = part / (skill.noise + var);
+                    mu[slot] = (mu[slot] * own + shown * seen) / (own + seen);
                     sd[slot] = std::sqrt(1 / (own + seen));
                 }
+                if (has_trail)
+                    for (int64_t i = from; i < g.indptr[b + 1]; ++i) {
+                        trail[i] = mu[g.slot[i]];
+                        trail_sd[i] = sd[g.slot[i]];
+                    }
             }
         }
     }
-    return nb::make_tuple(mu.give(), sd.give());
+    return nb::make_tuple(mu.give(), sd.give(), trail.give(), trail_sd.give());
 }
 
 } // namespace
 
 void bind_streams(nb::module_ &m) {
     m.def("elo_stream", &elo_stream, "ballots"_a.noconvert(), "order"_a.noconvert(), "start"_a, "stake"_a, "scale"_a,
-          "advantage"_a);
-    m.def("trueskill_stream", &trueskill_stream, "ballots"_a.noconvert(), "mean"_a, "sigma"_a, "beta"_a, "drift"_a,
-          "margin"_a, "all_pairs"_a);
+          "advantage"_a, "has_trail"_a);
+    m.def("trueskill_stream", &trueskill_stream, "ballots"_a.noconvert(), "team"_a.noconvert(), "mean"_a, "sigma"_a,
+          "beta"_a, "drift"_a, "margin"_a, "all_pairs"_a, "has_trail"_a);
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from concordant.comparing import Comparison
-from concordant.reporting.reasons import disagreements
+from concordant.disagreeing import disagreements
 from concordant.reporting.sections import BumpChart, Message, Messages, Part, Section, Table, Text
 from concordant.reporting.study import Study
 from concordant.vocabulary import shorten
@@ -20,7 +20,7 @@ def methods_section(study: Study) -> Section | None:
     if compared is not None and len(compared.names) > 1:
         parts += [Text(_agreement(compared), "lead")]
         if study.prefs.n_instances == 1:
-            why = disagreements(study.prefs, compared, study.data.matrices.matrix())
+            why = disagreements(study.prefs, compared.rankings, compared.names, study.data.matrices.matrix())
             if why:
                 parts.append(Messages(tuple(Message("why", text, "attention") for text in why)))
             chart = bump_chart(compared)

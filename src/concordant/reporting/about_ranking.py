@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -144,26 +145,26 @@ def left_out(ranking: Ranking, top: int, what: str) -> list[Part]:
     return [Text(said, "left-out"), download(ranking, f"All {longest:,} {what} as csv")]
 
 
-def download(ranking: Ranking, says: str) -> Download:
-    """Return the whole ranking as a file to embed: csv, in a zip archive where that is long."""
-    content = csv_of(ranking)
+def download(data: Ranking | Mapping[str, Any], says: str, name: str = "ranking") -> Download:
+    """Return the whole ranking, or columns, as a file to embed: csv, in a zip archive where that is long."""
+    content = csv_of(data)
     if len(content) <= PLAIN:
-        return Download("ranking.csv", "text/csv", content, says)
+        return Download(f"{name}.csv", "text/csv", content, says)
     import io
     import zipfile
 
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo("ranking.csv"), content, zipfile.ZIP_DEFLATED)  # of no date: always the same
-    return Download("ranking.zip", "application/zip", out.getvalue(), f"{says}, zipped")
+        archive.writestr(zipfile.ZipInfo(f"{name}.csv"), content, zipfile.ZIP_DEFLATED)  # of no date: always the same
+    return Download(f"{name}.zip", "application/zip", out.getvalue(), f"{says}, zipped")
 
 
-def csv_of(ranking: Ranking) -> bytes:
-    """Return a ranking as csv, which a spreadsheet takes for text and numbers, never for formulas."""
+def csv_of(data: Ranking | Mapping[str, Any]) -> bytes:
+    """Return a ranking, or columns, as csv, which a spreadsheet takes for text and numbers, never for formulas."""
     import io
 
     out = io.BytesIO()
-    write(ranking, out, format="csv", spreadsheet=True)
+    write(data, out, format="csv", spreadsheet=True)  # type: ignore[arg-type]
     return out.getvalue()
 
 

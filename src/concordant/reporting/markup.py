@@ -11,7 +11,7 @@ from html import escape as escape_signs
 
 from concordant.writing import visible
 
-EMPTY_ELEMENTS = frozenset(["meta", "link", "input", "br", "hr", "line", "circle", "rect", "path"])
+EMPTY_ELEMENTS = frozenset(["meta", "link", "input", "br", "hr", "img", "line", "circle", "rect", "path"])
 
 
 class Markup(str):

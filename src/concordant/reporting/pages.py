@@ -20,9 +20,11 @@ from concordant.reporting.sections import (
     Download,
     Facts,
     Fold,
+    GroupMap,
     HeatMap,
     Messages,
     Part,
+    Picture,
     Scale,
     Section,
     Table,
@@ -46,7 +48,7 @@ def page(title: str, sections: Sequence[Section]) -> str:
     """Return a whole page that needs nothing else."""
     style, script = static("report.css"), static("report.js")
     allowed = f"style-src {_source(style)}; script-src {_source(script)}"
-    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; img-src data:; {allowed}; base-uri 'none'; form-action 'none'"
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -100,9 +102,15 @@ def part(one: Part) -> Markup:
             return _table(one)
         case HeatMap():
             out = element("p", class_="told", aria_live="polite", hidden=True)
-            return _figure(pictures.heat_map(one), one.title, joined([_legend(), out]))
+            return _figure(pictures.heat_map(one), one.title, joined([_legend("loses all", "wins all"), out]))
+        case GroupMap():
+            return _figure(pictures.group_map(one), one.title, _legend("lower than elsewhere", "higher"))
         case BumpChart():
             return _figure(pictures.bump_chart(one), one.title)
+        case Picture():
+            # As an image it runs nothing and loads nothing, whatever is in it.
+            data = base64.b64encode(one.svg.encode("utf-8")).decode()
+            return _figure(element("img", src=f"data:image/svg+xml;base64,{data}", alt=one.title), one.title)
         case Code():
             return element("div", element("h3", one.title), element("pre", element("code", one.text)), class_="code")
         case Download():
@@ -138,10 +146,10 @@ def _figure(picture: Markup, title: str, more: Markup | None = None) -> Markup:
     return element("figure", scrolled, element("figcaption", title), more)
 
 
-def _legend() -> Markup:
+def _legend(low: str, high: str) -> Markup:
     swatches = [element("rect", x=26 * k, y=0, width=26, height=12, class_=f"h{k}") for k in range(pictures.SHADES)]
     drawn = element("svg", *swatches, width=26 * pictures.SHADES, height=12, class_="heat", aria_hidden="true")
-    return element("p", "loses all ", drawn, " wins all", class_="legend")
+    return element("p", f"{low} ", drawn, f" {high}", class_="legend")
 
 
 # ---- tables ----

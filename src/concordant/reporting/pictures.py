@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from concordant.reporting.markup import NOTHING, Markup, element, joined, verbatim
-from concordant.reporting.sections import BumpChart, DotPlot, HeatMap, Scale, Track
+from concordant.reporting.sections import BumpChart, DotPlot, GroupMap, HeatMap, Scale, Track
 from concordant.vocabulary import shorten
 
 LETTER = 6.6  # pixels of a letter of a label
@@ -97,6 +97,37 @@ def _cells(drawn: HeatMap, size: int) -> list[Markup]:
                 written.append(element("text", f"{100 * share:.0f}", x=x, y=y, text_anchor="middle", class_=strong))
     shades = [element("path", class_=f"h{k}", d="".join(path)) for k, path in enumerate(paths) if path]
     return [*shades, *written]
+
+
+def group_map(drawn: GroupMap) -> Markup:
+    """Draw differences as cells of items x groups, blue above and red below, with a star where one holds."""
+    labels, groups = ([shorten(label, 24) for label in names] for names in (drawn.labels, drawn.groups))
+    size, wide = 22, 46
+    left = 14 + LETTER * max(len(label) for label in labels)
+    top = 12 + LETTER * max(len(label) for label in groups) * 0.8
+    reach = max((abs(value) for row in drawn.apart for value in row if value is not None), default=0.0) or 1.0
+    cells = []
+    for i, row in enumerate(drawn.apart):
+        for j, value in enumerate(row):
+            if value is None:
+                continue
+            shade = min(int((value / reach + 1) / 2 * SHADES), SHADES - 1)
+            strong = "strong" if shade in (0, 1, SHADES - 2, SHADES - 1) else None
+            star = " ★" if drawn.sure[i][j] else ""
+            said = f"{drawn.labels[i]} in {drawn.groups[j]}: {value:+.3g}{', holds' if star else ''}"
+            box = element("rect", x=j * wide, y=i * size, width=wide - 1, height=size - 1, class_=f"h{shade}")
+            x, y = (j + 0.5) * wide - 0.5, (i + 0.5) * size + 3.5
+            text = element("text", f"{value:+.2g}{star}", x=x, y=y, text_anchor="middle", class_=strong)
+            cells.append(element("g", element("title", said), box, text))
+    parts = [element("g", *cells, transform=f"translate({left:.0f} {top:.0f})", class_="cells")]
+    for i, label in enumerate(labels):
+        parts.append(_text(label, left - 6, top + size * (i + 0.5) + 4, "end"))
+    for j, label in enumerate(groups):
+        x, y = left + wide * (j + 0.5), top - 6
+        parts.append(element("text", label, x=x, y=y, transform=f"rotate(-50 {x:.5g} {y:.5g})"))
+    return _picture(
+        drawn.title, left + wide * len(groups) + 0.65 * top, top + size * len(labels) + 8, parts, class_="heat"
+    )
 
 
 def _counts(drawn: HeatMap, size: int, left: float, top: float) -> str:

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 from concordant import api
 from concordant.errors import InputError
 from concordant.files import replace_file
+from concordant.groups import By, compare_groups, grouped_preferences, pooled
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.reporting.about_agents import agents_section
 from concordant.reporting.about_data import data_section, warnings_section
+from concordant.reporting.about_groups import groups_section
 from concordant.reporting.about_instances import instances_section
 from concordant.reporting.about_labels import labels_section
 from concordant.reporting.about_methods import methods_section
 from concordant.reporting.about_ranking import matrix_section, ranking_section
+from concordant.reporting.about_why import why_section
 from concordant.reporting.sections import Code, Facts, Part, Section
 from concordant.reporting.study import METRICS, Data, Study
 
@@ -76,6 +79,7 @@ def report(
     prefs: Preferences | Any,
     path: str | os.PathLike[str] | None = None,
     *,
+    by: By = None,
     method: str | Method | None = None,
     methods: Sequence[str] | None = None,
     labels: Labels | None = None,
@@ -89,17 +93,21 @@ def report(
     """Make a report of preferences and write it to ``path``, if one is given, as one self-contained HTML file.
 
     ``method`` and its ``params`` rank, by default one that fits. ``methods`` are compared, by default some that fit
-    (``[]``: none). With ``labels`` every ranking is evaluated by ``metrics`` and tested against the others. Tables show
-    ``top`` rows, what they leave out is said and embedded as csv.
+    (``[]``: none). With ``by``, groups are compared as ``cc.rank_groups`` does. With ``labels`` every ranking is
+    evaluated by ``metrics`` and tested against the others. Tables show ``top`` rows, what they leave out is said and
+    embedded as csv.
     """
     if top < 1:
         raise InputError(f"top={top} shows nothing: give 1 or more.")
-    prefs = api.as_preferences(prefs)
+    grouped = None if by is None else grouped_preferences(prefs, by, {})[0]
+    prefs = api.as_preferences(prefs) if grouped is None else pooled(grouped)
     if min_ballots is not None:
         prefs = prefs.min_ballots(min_ballots)
-    ranking = api.rank(prefs, method, min_ballots=None, **params)
+    used = api.made_method(prefs, method, params)
+    ranking = used.rank(prefs)
+    groups = None if grouped is None else compare_groups(grouped, used, min_ballots=min_ballots)
     wanted = (metrics,) if isinstance(metrics, str) else tuple(metrics)
-    study = Study(Data(prefs), ranking, None if methods is None else tuple(methods), labels, wanted)
+    study = Study(Data(prefs), ranking, None if methods is None else tuple(methods), labels, wanted, groups)
     made_of = Report(title or _title(study), sections_of(study, top, made or Making()))
     if path is not None:
         made_of.write(path)
@@ -110,6 +118,8 @@ def sections_of(study: Study, top: int, made: Making) -> tuple[Section, ...]:
     """Return all sections the data have something for."""
     found = (
         ranking_section(study, top),
+        why_section(study),
+        groups_section(study, top),
         instances_section(study, top),
         labels_section(study),
         methods_section(study),

@@ -89,6 +89,20 @@ class HeatMap:
 
 
 @dataclass(frozen=True)
+class GroupMap:
+    """How far items (rows) score higher or lower in each group than elsewhere: ``apart[item][group]``, None: unknown.
+
+    ``sure`` says where the difference holds.
+    """
+
+    title: str
+    labels: tuple[str, ...]
+    groups: tuple[str, ...]
+    apart: tuple[tuple[float | None, ...], ...]
+    sure: tuple[tuple[bool, ...], ...]
+
+
+@dataclass(frozen=True)
 class BumpChart:
     """The ranks of items by several methods: a line per item, ``ranks[item][method]``; the first ones are coloured."""
 
@@ -106,6 +120,14 @@ class DotPlot:
     labels: tuple[str, ...]
     tracks: tuple[Track, ...]
     scale: Scale
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that a method drew, as the text of an SVG file."""
+
+    title: str
+    svg: str
 
 
 @dataclass(frozen=True)
@@ -136,7 +158,7 @@ class Fold:
     title_is_label: bool = False
 
 
-Part = Text | Facts | Messages | Table | HeatMap | BumpChart | Code | Download | Fold
+Part = Text | Facts | Messages | Table | HeatMap | GroupMap | BumpChart | Picture | Code | Download | Fold
 
 
 @dataclass(frozen=True)

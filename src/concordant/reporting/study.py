@@ -18,6 +18,7 @@ from concordant.describing import Description, describe
 from concordant.errors import ConcordantError
 from concordant.evaluation import Evaluation, evaluate, on_shared_instances, ranking_of_run
 from concordant.findings import Agreement
+from concordant.group_comparison import GroupComparison
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -73,6 +74,7 @@ class Study:
     """To compare; by default some that fit, none if it is empty."""
     labels: Labels | None = None
     metrics: tuple[str, ...] = METRICS
+    groups: GroupComparison | None = None
 
     @property
     def prefs(self) -> Preferences:

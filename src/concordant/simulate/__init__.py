@@ -13,6 +13,7 @@ that were drawn, stand in ``prefs.meta``.
 from __future__ import annotations
 
 from concordant.simulate.bradley_terry import bradley_terry
+from concordant.simulate.drifting import drifting
 from concordant.simulate.generalised_mallows import generalised_mallows
 from concordant.simulate.mallows import mallows
 from concordant.simulate.mallows_weak import mallows_weak
@@ -22,6 +23,7 @@ from concordant.simulate.plackett_luce import plackett_luce
 
 __all__ = [
     "bradley_terry",
+    "drifting",
     "generalised_mallows",
     "mallows",
     "mallows_weak",

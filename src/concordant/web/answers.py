@@ -19,6 +19,7 @@ from concordant.labels import Labels
 from concordant.method import NEEDS
 from concordant.params import params_of
 from concordant.ranking import Ranking
+from concordant.reading import MATRICES
 from concordant.reporting.about_agents import agents_section
 from concordant.reporting.about_data import data_section, warnings_section
 from concordant.reporting.about_instances import instances_section
@@ -32,6 +33,7 @@ from concordant.reporting.about_ranking import (
     ranking_section,
     ranking_table,
 )
+from concordant.reporting.about_why import why_section
 from concordant.reporting.markup import Markup, element, joined
 from concordant.reporting.pages import rendered, static
 from concordant.reporting.pictures import dot_plot as drawn_dots
@@ -111,6 +113,8 @@ class Answerer:
         else:
             known = {column: role for column, role in chosen.items() if column in guessed.columns}
             roles = forms.roles_of(known, [] if guessed.plan is None else list(guessed.plan.column))
+            if guessed.plan is not None and guessed.plan.layout in MATRICES and "layout" not in said:
+                said |= {"layout": guessed.plan.layout} | ({} if "item" in guessed.plan.column else {"transpose": True})
             looked = preview(files[0], **said, **roles, **limits)
         by_column = chosen if chosen is not None else forms.role_by_column(looked)
         is_table = bool(guessed.columns)
@@ -178,6 +182,7 @@ class Answerer:
         else:
             sections = [
                 ranking_section(study, TOP),
+                why_section(study),
                 instances_section(study, TOP),
                 matrix_section(study),
                 agents_section(study, TOP),

@@ -50,7 +50,8 @@ def _reading_words(reading: Mapping[str, Any]) -> list[str]:
         if value is True:
             words.append(flags[name])
         elif name in flags:
-            words += [flags[name], "none" if value is None else str(value)]
+            several = value if isinstance(value, list) else [value]
+            words += [word for one in several for word in (flags[name], "none" if one is None else str(one))]
     return words
 
 

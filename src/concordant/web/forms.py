@@ -14,9 +14,11 @@ from concordant.io import Preview
 from concordant.params import Param
 from concordant.reading import LAYOUTS, PREFERENCES, columns_of
 from concordant.reporting.markup import Markup, element, joined
+from concordant.roles import SIDES
 from concordant.vocabulary import shorten
 
 PLACE = "place"  # one of several columns, best first
+MANY = {PLACE: "places", "covariate": "covariate"}  # what several columns may be, and the role for the reader
 CELL = 40  # characters of a cell of the preview
 
 
@@ -88,14 +90,13 @@ def _value(declared: Param, text: str) -> Any:
 def roles_of(chosen: Mapping[str, str], guessed: Sequence[str]) -> dict[str, Any]:
     """Return the roles for the reader from the role of every column: those nobody plays any more are switched off."""
     roles: dict[str, Any] = dict.fromkeys(guessed)
-    places = []
     for column, role in chosen.items():
-        if role == PLACE:
-            places.append(column)
+        if role in MANY:
+            roles[MANY[role]] = [*roles.get(MANY[role], ()), column]
+        elif role in SIDES and roles.get(role):
+            roles[role] = f"{roles[role]},{column}"  # the players of a team
         elif role:
             roles[role] = column
-    if places:
-        roles["places"] = places
     return roles
 
 
@@ -104,7 +105,9 @@ def role_by_column(preview: Preview) -> dict[str, str]:
     if preview.plan is None:
         return {}
     roles = {column: role for role, column in preview.plan.column.items()}
-    return roles | dict.fromkeys(preview.plan.places, PLACE)
+    roles |= {column: role for role, columns in preview.plan.players.items() for column in columns}
+    covariates = [column for one in preview.plan.covariates for column in one.columns]
+    return roles | dict.fromkeys(covariates, "covariate") | dict.fromkeys(preview.plan.places, PLACE)
 
 
 def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
@@ -130,6 +133,7 @@ def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
 def _role(column: str, number: int, chosen: str) -> Markup:
     known = {"": "not read", **{role: role.replace("_", " ") for role in columns_of(PREFERENCES)}, PLACE: PLACE}
     known.pop("places")
+    known.pop("by")  # groups are compared on the command line and in Python
     options = [element("option", shown, value=role, selected=role == chosen) for role, shown in known.items()]
     label = f"Role of the column {shorten(column, CELL)}"
     return element("select", *options, id=f"role-{number}", data_column=column, aria_label=label)

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from concordant.aggregate.common import points
-from concordant.method import Method, Outcome
+from concordant.aggregate.overruled import WeighsMajorities
+from concordant.method import Outcome
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.segments import number_inside
@@ -16,7 +17,7 @@ from concordant.solvers.ordering.costs import PairCosts, pair_costs
 from concordant.types import Floats, Int64s
 
 
-class ByDistance(Method):
+class ByDistance(WeighsMajorities):
     """A consensus found from what every pair costs."""
 
     matrices = 8

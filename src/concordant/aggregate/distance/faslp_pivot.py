@@ -21,7 +21,8 @@ from concordant import kernels
 from concordant.aggregate import options
 from concordant.aggregate.distance._inputs import better_of
 from concordant.aggregate.distance._outcome import finish
-from concordant.method import Method, Outcome
+from concordant.aggregate.overruled import WeighsMajorities
+from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
@@ -36,7 +37,7 @@ MOST_DRAWS = 10_000_000  # numbers drawn at once
 
 
 @dataclass(frozen=True, kw_only=True)
-class FaslpPivot(Method):
+class FaslpPivot(WeighsMajorities):
     """Random pivoting on the fractional solution of the Kemeny linear programme, the best of several runs."""
 
     matrices = 20

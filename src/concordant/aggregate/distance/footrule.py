@@ -20,8 +20,9 @@ import numpy as np
 from concordant import views
 from concordant.aggregate import options
 from concordant.aggregate.distance._outcome import finish
+from concordant.aggregate.overruled import WeighsMajorities
 from concordant.gather import sum_by
-from concordant.method import Method, Outcome
+from concordant.method import Outcome
 from concordant.preferences import Preferences
 from concordant.segments import pointer
 from concordant.solvers.ordering.costs import pair_costs
@@ -31,7 +32,7 @@ NUDGE = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Footrule(Method):
+class Footrule(WeighsMajorities):
     """Least total footrule distance, as an assignment of candidates to positions."""
 
     matrices = 16

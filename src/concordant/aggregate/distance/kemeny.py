@@ -35,12 +35,13 @@ import numpy as np
 from concordant import kernels
 from concordant.aggregate import options
 from concordant.aggregate.distance._outcome import finish
+from concordant.aggregate.overruled import WeighsMajorities
 from concordant.gather import sum_by
-from concordant.method import Method, Outcome
+from concordant.method import Outcome
 from concordant.models.notices import in_instances
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice
+from concordant.ranking import Notice, Ranking
 from concordant.solvers.ordering.blocks import Blocks, split
 from concordant.solvers.ordering.costs import pair_costs
 from concordant.solvers.ordering.deadline import Deadline
@@ -68,7 +69,7 @@ def watching(progress: Progress) -> Iterator[None]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kemeny(Method):
+class Kemeny(WeighsMajorities):
     """Least total Kemeny distance, proven, or the best known with its gap."""
 
     apart = True
@@ -90,6 +91,21 @@ class Kemeny(Method):
         solved = solve_blocks(blocks, deadline, self.seed, _reporter(blocks))
         model = _consensus(prefs, Optima(blocks, solved, deadline), self.optima)
         return finish(prefs, costs, model.tier, fit=model.fit(), warnings=model.notices(prefs), model=model)
+
+    def proof(self, ranking: Ranking) -> list[str]:
+        """Say whether no ranking costs less, or how much less one might, and whether others cost as little."""
+        model = ranking.model
+        if not isinstance(model, Consensus):
+            return []
+        known = model.prefs.instances
+        q = 0 if ranking.instance is None or known is None else known.code(ranking.instance, "instance")
+        if not model.is_proven[q]:
+            return [
+                f"The search was stopped: another ranking may cost up to {model.gap[q]:.2%} less (time_limit= gives it "
+                "more seconds)."
+            ]
+        alone = {True: "; no other ranking costs as little", False: "; others cost as little", None: ""}
+        return [f"Proven optimal: no ranking has a smaller total distance{alone[model.is_unique[q]]}."]
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,9 @@ from concordant import kernels, views
 from concordant.aggregate import options
 from concordant.aggregate.common import points
 from concordant.aggregate.distance._outcome import finish, unranked
+from concordant.aggregate.overruled import WeighsMajorities
 from concordant.aggregate.positional.borda import borda_levels
-from concordant.method import Method, Outcome
+from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.segments import first_of, number_inside, places
@@ -49,7 +50,7 @@ MOST_VALUES = 30_000_000  # votes held at once: 240 MB
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lehmer(Method):
+class Lehmer(WeighsMajorities):
     """Mode or median of every coordinate of the rankings' Lehmer codes."""
 
     apart = True

@@ -24,21 +24,24 @@ Cost: linear in the entries. Reference: none, it is of this package; for RRF: Co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant import views
 from concordant.aggregate.fusion.rrf import reciprocal_ranks
+from concordant.explaining import Reason
 from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.models.notices import named
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice
+from concordant.ranking import Notice, Ranking
 from concordant.types import Bools, Floats, Int64s
 
 SHUN = 3.0  # how fast a vote is lost to lists that name what others do not: gone at a correlation of -1/3
+AGENTS = 10  # that an explanation lists
 FLAT = 1e-9  # a spread this small, relative to the sums it is left from, is rounding
 UNKNOWN = "it is not known whose lists these are, so all count as in rrf"
 
@@ -71,6 +74,18 @@ class CalibratedRRF(Method):
             by_agent = dict(zip(prefs.agents.labels, b.tolist(), strict=True))
         fused = prefs.weight[ballot] * (vote[ballot] * mean + order[ballot] * (gain - mean))
         return Outcome(sum_by(slot, fused, prefs.n_slots), agents=by_agent, warnings=notices)
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell who leads, and how far the order of each agent's lists counts."""
+        lead = super().reasons(prefs, ranking)
+        if not ranking.agents or prefs.agents is None:
+            return lead
+        here = sorted(((ranking.agents.get(one, 1.0), one) for one in prefs.agents.labels), key=lambda row: -row[0])
+        rows = [[agent, f"{weight:.3f}"] for weight, agent in here[:AGENTS]]
+        said = [
+            f"The order of a list counts as far as other lists support what it puts first, all {len(here):,} agents:"
+        ]
+        return [*lead, Reason("How far lists count", said, ["agent", "its order counts"], rows, frozenset({1}))]
 
 
 class _Entries:

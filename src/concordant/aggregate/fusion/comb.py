@@ -24,15 +24,18 @@ TREC-2, 1994; M. Montague and J. A. Aslam, Relevance score normalization for met
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant import kernels, views
+from concordant.explaining import Reason
 from concordant.gather import sum_by
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
 from concordant.segments import max_by
 from concordant.types import Floats, Int64s
 
@@ -64,14 +67,8 @@ class Comb(Method):
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the combined score of every slot."""
-        is_listed = views.is_named(prefs)
-        ballot = views.ballot_of_entry(prefs)[is_listed]
-        slot, weight = prefs.entry_slot[is_listed], prefs.weight[ballot]
-        if self.normalise in BY_ORDER:
-            better = views.competition_ranks(prefs)[is_listed] - 1
-            score = 1 - better / _count(prefs, ballot, self.normalise)[ballot]
-        else:
-            score = _normalise(_raw_scores(prefs)[is_listed], ballot, self.normalise)
+        ballot, slot, score = self._comparable(prefs)
+        weight = prefs.weight[ballot]
         lists = sum_by(slot, weight, prefs.n_slots)
         combined = _combine(self.combine, slot, score, weight, lists)
         if (lists == 0).any():
@@ -79,6 +76,34 @@ class Comb(Method):
             lowest = 0.0 - max_by(owner[lists > 0], -combined[lists > 0], prefs.n_instances)
             combined[lists == 0] = lowest[owner[lists == 0]]
         return combined
+
+    def _comparable(self, prefs: Preferences) -> tuple[Int64s, Int64s, Floats]:
+        """Return ballot, slot and comparable score of every entry that a list names."""
+        is_listed = views.is_named(prefs)
+        ballot = views.ballot_of_entry(prefs)[is_listed]
+        if self.normalise in BY_ORDER:
+            better = views.competition_ranks(prefs)[is_listed] - 1
+            score = 1 - better / _count(prefs, ballot, self.normalise)[ballot]
+        else:
+            score = _normalise(_raw_scores(prefs)[is_listed], ballot, self.normalise)
+        return ballot, prefs.entry_slot[is_listed], score
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell which list gave how much to each of the first."""
+        from concordant.aggregate.fusion._shares import shares_reason
+        from concordant.reasoning import Scene
+
+        ballot, slot, score = self._comparable(prefs)
+        how = {
+            "sum": "The score is their sum.",
+            "mnz": "The score is their sum times the number of lists that name the item.",
+            "anz": "The score is their mean over the lists that name the item.",
+            "med": "The score is their median over the lists that name the item.",
+            "min": "The score is the least of them.",
+            "max": "The score is the greatest of them.",
+        }[self.combine]
+        said = [f"Shown are the scores the lists give, made comparable by {self.normalise}. {how}"]
+        return [shares_reason(Scene(prefs, ranking), ballot, slot, score * prefs.weight[ballot], said)]
 
 
 def _raw_scores(prefs: Preferences) -> Floats:

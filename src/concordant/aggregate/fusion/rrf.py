@@ -11,6 +11,7 @@ Cost: linear in the entries. Reference: Cormack, Clarke and Büttcher, SIGIR 200
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.errors import InputError
+from concordant.explaining import Reason
 from concordant.gather import sum_by
 from concordant.method import Method
 from concordant.params import param, values_of
@@ -38,12 +40,25 @@ class RRF(Method):
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the fused score of every slot."""
+        return sum_by(prefs.entry_slot, self._gains(prefs), prefs.n_slots)
+
+    def _gains(self, prefs: Preferences) -> Floats:
+        """Return what every entry adds to the score of its slot."""
         gain = reciprocal_ranks(prefs, self.k, self.name)
         if not prefs.has_unit_weights:
             gain *= views.weight_of_entry(prefs)
         if prefs.open is not None:
             gain[~views.is_named(prefs)] = 0.0
-        return sum_by(prefs.entry_slot, gain, prefs.n_slots)
+        return gain
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell which list gave how much to each of the first."""
+        from concordant.aggregate.fusion._shares import shares_reason
+        from concordant.reasoning import Scene
+
+        ballot, slot = views.ballot_of_entry(prefs), prefs.entry_slot
+        said = [f"A list gives an item 1 / ({self.k:g} + its rank there), and nothing where it does not name it."]
+        return [shares_reason(Scene(prefs, ranking), ballot, slot, self._gains(prefs), said)]
 
     def fuse(self, lists: list[Any], weight: Floats) -> Ranking | None:
         """Fuse the result lists of one query in one call of a kernel; None unless all are plain lists of labels."""

@@ -30,7 +30,7 @@ distinct theta. Reference: M. Volkovs and R. Zemel, A flexible generative model 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -40,6 +40,7 @@ from concordant import kernels, views
 from concordant.aggregate import options
 from concordant.aggregate.multinomial._notices import notices
 from concordant.errors import InputError, NeedError
+from concordant.explaining import Reason
 from concordant.gather import sum_by
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
@@ -49,7 +50,7 @@ from concordant.models.multinomial import Solution, Solver
 from concordant.models.multinomial_errors import MPMErrors
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import TIE_TOLERANCE, snap
+from concordant.ranking import TIE_TOLERANCE, Ranking, snap
 from concordant.types import Floats, Int64s
 
 TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are one score
@@ -106,6 +107,18 @@ class MPM(Method):
         if prefs.agents is not None and (self.adherence or "theta" in self.learnt):
             by_agent = dict(zip(prefs.agents.labels, theta.tolist(), strict=True))
         return self.outcome_of(solver, solution, by_agent, has_converged)
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell who leads, the net wins that decide the order, and whose ballots decide between the first two."""
+        from concordant.aggregate.multinomial._net_wins import net_wins_reasons
+        from concordant.reasoning import Scene
+
+        theta = np.ones(prefs.n_ballots)
+        if ranking.agents is not None and prefs.agents is not None:
+            theta = np.array([ranking.agents[agent] for agent in prefs.agents.labels])[prefs.agent]
+        decides = self.variances == "equal" and "variance" not in self.learnt and not self.caution
+        found = net_wins_reasons(Scene(prefs, ranking), count(prefs, self.counts), theta, decides)
+        return [*super().reasons(prefs, ranking), *found]
 
     def solver_of(self, prefs: Preferences) -> Solver:
         """Return what fits these preferences."""

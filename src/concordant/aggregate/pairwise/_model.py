@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
 from concordant.types import Bools, Floats
 
+if TYPE_CHECKING:
+    from concordant.aggregate.pairwise._contributions import Contributions
+
 FALLBACK = 0.01  # the prior where plain maximum likelihood has no finite answer
 TIE_OF_FITTED = 1e-9  # fitted scores within 1e-9 of each other are one score: rounding of a sum over all duels
 LARGEST_COMPLETED = 50_000_000  # entries of ballots completed by what they leave out
@@ -49,6 +52,7 @@ class ScoreModel(Method):
 
     link: ClassVar[int]
     takes_teams: ClassVar[bool] = True
+    errors_by_ballots = True
     learns = ("agent_weights", "covariates")
 
     prior: float | str = param(
@@ -136,10 +140,6 @@ class ScoreModel(Method):
             coefficients=None if effects is None or not effects.design.names else lambda: effects.known,
         )
 
-    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say what covariates of what was compared are worth, where there are any."""
-        return (*super().reasons(prefs, ranking), *style_reasons(ranking))
-
     def _counting(self) -> Counting:
         return Counting(self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights"))
 
@@ -196,6 +196,37 @@ class ScoreModel(Method):
         observed, _, settled = self._observed(over, design)
         prior_of = partial(self._prior, duels=counted(observed), settled=settled, covariates=None, design=design)
         return PriorSearch(observed, prior_of)
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell whom the first ones met, what each opponent adds to their scores, and what covariates are worth."""
+        from concordant.aggregate.pairwise._contributions import told
+        from concordant.reasoning import Scene
+
+        found = self.contributions(prefs, ranking)
+        more = [] if found is None else told(Scene(prefs, ranking, self.missing), found)
+        return [*super().reasons(prefs, ranking), *more, *style_reasons(ranking)]
+
+    def contributions(self, prefs: Preferences, ranking: Ranking) -> Contributions | None:
+        """Return what the score of each item of one instance is made of; None where that is more than its duels.
+
+        So it is with teams and with covariates of what was compared, and where the fitted model was not kept.
+        """
+        from concordant.aggregate.pairwise._contributions import Contributions
+
+        model = ranking.model
+        if not isinstance(model, PairModel) or ranking.fit is None or "prior" not in ranking.fit:
+            return None
+        if self._contest(prefs) is not None:
+            return None
+        q = 0 if ranking.instance is None or model.instances is None else model.instances.code(ranking.instance)
+        counting, trust = self._counting(), self.learnt.get("agent_weights")
+        if trust is not None and prefs.agents is not None:  # an instance may lack agents that others have
+            here = set(prefs.agents.labels)
+            counting = replace(counting, trust={agent: weight for agent, weight in trust.items() if agent in here})
+        duels = counting.duels(prefs)
+        settled = is_settled(duels, duel_standing(duels), links.has_tie_parameter(self.link))
+        prior = self._prior(ranking.fit["prior"], duels, settled, self._covariates(prefs))
+        return Contributions(duels, self.link, ranking.score, float(model.advantage[q]), float(model.tie[q]), prior)
 
     def settled(self, strength: float, doubt: float) -> Self:
         """Return a copy that takes the prior, with the variance of its logarithm, as chosen already."""

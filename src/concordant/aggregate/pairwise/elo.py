@@ -6,7 +6,8 @@ that change over time; but the rating depends on the order of the games and has 
 games bradley-terry uses the data better. A ballot with more than two items is played as all its pairs at once, the
 stake shared over the opponents. ``advantage`` is added to the rating of the item shown first (or at home).
 
-Refuses merged ballots, because their order is lost. The log-likelihood in the fit is that of the forecasts made before
+``ranking.history`` tells how the ratings moved, ``forecasts`` what was thought of every game before it. Refuses merged
+ballots, because their order is lost. The log-likelihood in the fit is that of the forecasts made before
 each game, so it may be compared with other models' held-out figures.
 
 Cost: one pass over the ballots. Reference: A. E. Elo, The rating of chessplayers, past and present, 1978.
@@ -14,28 +15,29 @@ Cost: one pass over the ballots. Reference: A. E. Elo, The rating of chessplayer
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant import kernels, views
+from concordant.aggregate.pairwise._following import Following, before, history_of, in_order, unplayed
+from concordant.explaining import Reason
 from concordant.gather import segment_index
-from concordant.kernels.links import BRADLEY_TERRY
-from concordant.method import Method, Outcome
+from concordant.kernels.links import BRADLEY_TERRY, chances
+from concordant.method import Outcome
 from concordant.models.duels import Counting
 from concordant.models.fitted import PairModel
-from concordant.models.notices import notice_on
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice, snap
+from concordant.ranking import Ranking, snap
+from concordant.types import Floats, Int64s
 
 
 @dataclass(frozen=True, kw_only=True)
-class Elo(Method):
+class Elo(Following):
     """Ratings that move after every game by how surprising its result was."""
 
-    silence = "they did not play"
-    needs = frozenset({"order"})
     waives = {
         "anonymity": "ratings depend on the order of the games",
         "condorcet_consistency": "late games count more than early ones",
@@ -48,10 +50,7 @@ class Elo(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the ratings after all games."""
-        shown = np.empty(0) if prefs.shown is None or not self.advantage else prefs.shown.astype(np.float64)
-        rating, games, value = kernels.elo_stream(
-            views.ballots(prefs), shown, self.start, self.stake, self.scale, self.advantage
-        )
+        rating, games, value, _ = self._played(prefs, has_trail=False)
         n = prefs.n_instances
         score = snap(rating, segment_index(prefs.slot_ptr), np.full(n, 10 * max(1.0, abs(self.start))))
         rate = np.log(10.0) / self.scale
@@ -69,12 +68,31 @@ class Elo(Method):
             warnings=unplayed(prefs, games > 0, "keep the rating they started with"),
             details={"games": games},
             model=model,
+            history=lambda: history_of(prefs, self._played(prefs, has_trail=True)[3]),
         )
 
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell the records of the first ones and what their last games changed."""
+        from concordant.aggregate.pairwise._games import games_reasons
+        from concordant.reasoning import Scene
 
-def unplayed(prefs: Preferences, has_played: np.ndarray, what: str) -> tuple[Notice, ...]:
-    """Warn of items that were in no game."""
-    if has_played.all():
-        return ()
-    text = f"nobody compared these items with others, so they {what}"
-    return (notice_on(prefs, "never-compared", text, ~has_played),)
+        played = games_reasons(Scene(prefs, ranking), self.start, lambda some: self.scores(some).score)
+        return [*super().reasons(prefs, ranking), *played]
+
+    def _played(self, prefs: Preferences, has_trail: bool) -> tuple[Floats, Floats, float, Floats]:
+        """Return rating and games of every slot, the log-likelihood of the forecasts, and the trail if asked for."""
+        ballots = views.ballots(in_order(prefs))
+        return kernels.elo_stream(
+            ballots, self._shown(prefs), self.start, self.stake, self.scale, self.advantage, has_trail
+        )
+
+    def _shown(self, prefs: Preferences) -> Floats:
+        return np.empty(0) if prefs.shown is None or not self.advantage else prefs.shown.astype(np.float64)
+
+    def _foretold(self, prefs: Preferences, ballot: Int64s) -> Floats:
+        rating = before(prefs, self._played(prefs, has_trail=True)[3], self.start)
+        first, shown = prefs.indptr[ballot], self._shown(prefs)
+        lead = rating[first] - rating[first + 1]
+        if len(shown):
+            lead += self.advantage * np.sign(shown[first + 1] - shown[first])
+        return chances(BRADLEY_TERRY, lead * np.log(10.0) / self.scale, np.zeros(len(lead)))[0]

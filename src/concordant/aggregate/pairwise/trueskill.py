@@ -8,16 +8,23 @@ meets the next one: a win, or a draw where the two are tied (as in the paper and
 three or more the items meet in the order the ballot names them; ``ties="pairs"`` lets all of them draw with each
 other, and beat all of the next place, whatever their order.
 
+A team performs as the sum of its members' performances, and what its result says of the sum is shared out: a member
+whose skill is least sure moves most. Teams may differ in size; the more there are in a game, the wider the margin of a
+draw, so that equal teams draw as often as equal items. ``ranking.model.p_beats(["a", "b"], ["c", "d"])`` is the chance
+that one team beats another.
+
 The score is the mean; ``conservative`` ranks by mean - 3 sigma, a skill the item has almost surely. ``drift`` lets
 skills change between games. The draw margin follows from ``draw``, the share of draws between equals.
 
-Refuses merged ballots, because their order is lost. Cost: one pass over the ballots, with an inner iteration for
+``ranking.history`` tells how the beliefs moved, ``forecasts`` what was thought of every game before it. Refuses merged
+ballots, because their order is lost. Cost: one pass over the ballots, with an inner iteration for
 ballots of more than two items. Reference: R. Herbrich, T. Minka and T. Graepel, TrueSkill: a Bayesian skill rating
 system, NIPS 2006.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -25,23 +32,26 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate import options
-from concordant.aggregate.pairwise.elo import unplayed
+from concordant.aggregate.pairwise._following import Following, before, history_of, in_order, unplayed
+from concordant.errors import InputError
+from concordant.explaining import Reason
 from concordant.gather import segment_index
+from concordant.histories import History
 from concordant.kernels import links
-from concordant.method import Method, Outcome
+from concordant.method import Outcome
 from concordant.models.fitted import ComparisonModel
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import snap
+from concordant.ranking import Ranking, snap
 from concordant.types import Floats, Int64s
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trueskill(Method):
+class Trueskill(Following):
     """Beliefs about skills, sharpened game by game, with draws and rankings of any length."""
 
-    silence = "they did not play"
-    needs = frozenset({"order"})
+    takes_teams = True
+    errors_by_ballots = True
     waives = {
         "anonymity": "beliefs depend on the order of the games",
         "neutrality": "of three tied items the one named between the others draws twice",
@@ -59,25 +69,57 @@ class Trueskill(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the skills after all games, with intervals."""
-        mean, sigma = kernels.trueskill_stream(
-            views.ballots(prefs), self.mean, self.sigma, self.beta, self.drift, self.margin, self.ties == "pairs"
-        )
-        half = NormalDist().inv_cdf((1 + self.level) / 2) * sigma
-        score = mean - 3 * sigma if self.score == "conservative" else mean
+        mean, sigma, _, _ = self._played(prefs, has_trail=False)
+        score, low, high = self._shown(mean, sigma)
         scale = np.full(prefs.n_instances, 1e3 * max(1.0, abs(self.mean)))
         played = np.zeros(prefs.n_slots, bool)
-        sizes = np.diff(prefs.indptr)
-        played[prefs.entry_slot[np.repeat(sizes > 1, sizes)]] = True
+        played[prefs.entry_slot[views.has_opponents(prefs)]] = True
         return Outcome(
             score=snap(score, segment_index(prefs.slot_ptr), scale),
-            low=mean - half if self.score == "mean" else np.minimum(mean - half, score),
-            high=mean + half,
+            low=low,
+            high=high,
             warnings=unplayed(prefs, played, "keep the skill they started with"),
             details={"stderr": sigma},
             model=SkillModel.of(
                 prefs, mean, sigma=sigma, beta=self.beta, margin=self.margin, errors=Beliefs(prefs.slot_ptr, sigma)
             ),
+            history=lambda: self._history(prefs),
         )
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell the records of the first ones and what their last games changed."""
+        from concordant.aggregate.pairwise._games import games_reasons
+        from concordant.reasoning import Scene
+
+        start = self.mean - 3 * self.sigma if self.score == "conservative" else self.mean
+        played = games_reasons(Scene(prefs, ranking), start, lambda some: self.scores(some).score)
+        return [*super().reasons(prefs, ranking), *played]
+
+    def _played(self, prefs: Preferences, has_trail: bool) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return mean and sigma of every slot after all games, and the trails of both if asked for."""
+        team = np.empty(0, np.int32) if prefs.team is None else prefs.team
+        beliefs = self.mean, self.sigma, self.beta, self.drift, self.margin
+        ballots, is_paired = views.ballots(in_order(prefs)), self.ties == "pairs"
+        return kernels.trueskill_stream(ballots, team, *beliefs, is_paired, has_trail)
+
+    def _shown(self, mean: Floats, sigma: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the score that items are ranked by, and the ends of its interval."""
+        half = NormalDist().inv_cdf((1 + self.level) / 2) * sigma
+        if self.score == "mean":
+            return mean, mean - half, mean + half
+        score = mean - 3 * sigma
+        return score, np.minimum(mean - half, score), mean + half
+
+    def _history(self, prefs: Preferences) -> History:
+        return history_of(prefs, *self._shown(*self._played(prefs, has_trail=True)[2:]))
+
+    def _foretold(self, prefs: Preferences, ballot: Int64s) -> Floats:
+        trails = self._played(prefs, has_trail=True)[2:]
+        mean, sigma = (before(prefs, trail, own) for trail, own in zip(trails, (self.mean, self.sigma), strict=True))
+        first = prefs.indptr[ballot]
+        spread = np.sqrt(sigma[first] ** 2 + sigma[first + 1] ** 2 + 2 * (self.drift**2 + self.beta**2))
+        lead = (mean[first] - mean[first + 1] - self.margin) / spread
+        return links.chances(links.THURSTONE, lead, np.zeros(len(lead)))[0]
 
     @property
     def margin(self) -> float:
@@ -98,13 +140,39 @@ class SkillModel(ComparisonModel):
         """Whether a game can be drawn."""
         return self.margin > 0
 
+    def p_beats(self, a: object, b: object, instance: object = None) -> float:
+        """Return the chance that ``a`` beats ``b``; a list of items is a team."""
+        return float(self._between(a, b, instance)[0][0])
+
+    def p_tie(self, a: object, b: object, instance: object = None) -> float:
+        """Return the chance that ``a`` and ``b`` draw; a list of items is a team."""
+        return float(self._between(a, b, instance)[2][0])
+
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
         """Return the chances that the first slot of each pair wins, loses and draws; nobody gains by being first."""
         lead = self.score[first] - self.score[second]
-        spread = np.sqrt(self.sigma[first] ** 2 + self.sigma[second] ** 2 + 2 * self.beta**2)
+        return self._chances(lead, self.sigma[first] ** 2 + self.sigma[second] ** 2, 2)
+
+    def log_likelihood(self, prefs: Preferences) -> float:
+        """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+        if prefs.team is not None:
+            raise InputError("The likelihood of matches between teams is not known here: ask p_beats of two teams.")
+        return super().log_likelihood(prefs)
+
+    def _between(self, a: object, b: object, instance: object) -> tuple[Floats, Floats, Floats]:
+        sides = [list(side) if isinstance(side, (list, tuple)) else [side] for side in (a, b)]
+        one, other = (np.array([self.slot(item, instance) for item in side], np.int64) for side in sides)
+        if not len(one) or not len(other) or len({*one.tolist(), *other.tolist()}) < len(one) + len(other):
+            raise InputError("A match is between two teams of different items, at least one on either side.")
+        lead = self.score[one].sum() - self.score[other].sum()
+        variance = (self.sigma[one] ** 2).sum() + (self.sigma[other] ** 2).sum()
+        return self._chances(np.array([lead]), np.array([variance]), len(one) + len(other))
+
+    def _chances(self, lead: Floats, variance: Floats, players: int) -> tuple[Floats, Floats, Floats]:
+        """Return the chances of a win, a loss and a draw between sides with so many items in all."""
+        spread, margin = np.sqrt(variance + players * self.beta**2), self.margin * np.sqrt(players / 2)
         up, down = (
-            links.chances(links.THURSTONE, (own - self.margin) / spread, np.zeros(len(lead)))[0]
-            for own in (lead, -lead)
+            links.chances(links.THURSTONE, (own - margin) / spread, np.zeros(len(lead)))[0] for own in (lead, -lead)
         )
         return up, down, np.maximum(1 - up - down, 0.0)
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from concordant.aggregate import options
 from concordant.aggregate.common import points
+from concordant.aggregate.overruled import WeighsMajorities
 from concordant.aggregate.permutation._centre import Against, against, centre
 from concordant.aggregate.permutation._dispersion import log_kendall, mean_kendall, solve_falling
 from concordant.aggregate.permutation._displacement import normalisers
@@ -35,7 +36,7 @@ from concordant.aggregate.permutation._insertion import fit_by_insertion
 from concordant.aggregate.permutation._model import MallowsModel, dispersion_notices
 from concordant.errors import ParameterError
 from concordant.gather import sum_by
-from concordant.method import Method, Outcome
+from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.segments import places
@@ -45,7 +46,7 @@ DISTANCES = ("kendall", "footrule", "spearman")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mallows(Method):
+class Mallows(WeighsMajorities):
     """The order closest to all ballots, with how far ballots scatter around it."""
 
     matrices = 8

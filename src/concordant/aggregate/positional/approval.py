@@ -11,14 +11,18 @@ Cost: linear in the ballots. Reference: S. J. Brams and P. C. Fishburn, Approval
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant import views
 from concordant.aggregate.positional._votes import AddsVotes, is_within
+from concordant.aggregate.telling import votes_told
+from concordant.explaining import Reason
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
 from concordant.types import Bools
 
 
@@ -42,3 +46,7 @@ class Approval(AddsVotes):
         is_last = groups.ptr[1:] == prefs.indptr[groups.ballot + 1]
         is_approved = ~is_last | (is_first & is_last & ~groups.is_open)
         return np.asarray(is_approved[groups.of_entry])
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say how many ballots approve of whom."""
+        return votes_told(prefs, ranking, "approval", "approved on", "approvals")

@@ -14,17 +14,23 @@ Cost: linear in the ballots. Reference: J.-C. de Borda, Mémoire sur les électi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate import options
+from concordant.explaining import Reason
 from concordant.gather import sum_by
 from concordant.method import Method
 from concordant.preferences import Preferences
-from concordant.ranking import TIE_TOLERANCE, snap
+from concordant.ranking import TIE_TOLERANCE, Ranking, snap
 from concordant.types import Floats, Int32s
+
+if TYPE_CHECKING:
+    from concordant.reasoning import Scene
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +38,7 @@ class Borda(Method):
     """Total points: one for every candidate a ballot puts below, half for every tie."""
 
     apart = True
+    aliases = {"borda-count": {}}
     waives = {"condorcet_consistency": "many second places can be worth more than a majority of first places"}
 
     missing: str = options.missing(choices=("auto", "last", "ignore"))
@@ -40,6 +47,40 @@ class Borda(Method):
         """Return the points (or, ignoring missing items, the share of comparisons won) of every slot."""
         missing = views.resolve_missing(prefs, self.missing)
         return _points(prefs) if missing == "last" else _share_won(prefs)
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell where the ballots put the first ones and the points of that or, ignoring silence, what they won."""
+        from concordant.aggregate.positional._places import places_reason
+        from concordant.reasoning import Scene, number
+
+        scene = Scene(prefs, ranking, self.missing)
+        lead = super().reasons(prefs, ranking)
+        if views.resolve_missing(prefs, self.missing) == "ignore":
+            return [*lead, _comparisons(scene)]
+        m, total = len(scene.order), float(prefs.weight.sum())
+        points = [float(ranking.score[slot]) for slot in scene.top]
+        said = [f"The item in position r of a ballot gets {m:,} - r points, tied ones those of their mean position."]
+        if (np.diff(prefs.indptr) < m).any() or prefs.open is not None:
+            said.append("Those a ballot leaves out share the mean of its free positions.")
+        mean = [f"{m - point / total:.3f}" if total else "-" for point in points]
+        return [*lead, places_reason(scene, said, [("mean position", mean), ("points", [number(x) for x in points])])]
+
+
+def _comparisons(scene: Scene) -> Reason:
+    """Tell the comparisons that the first ones won, drew and lost."""
+    from concordant.reasoning import number
+
+    found = views.wins_and_losses(scene.prefs, "ignore")
+    rows = [
+        [
+            str(scene.rank[slot]), scene.names[slot], *(number(float(counts[slot])) for counts in found),
+            f"{scene.ranking.score[slot]:.1%}",
+        ]
+        for slot in scene.top
+    ]  # fmt: skip
+    header = ["rank", "item", "won", "lost", "tied", "share won"]
+    said = ["The score is the share of its comparisons that an item wins, ties counting half."]
+    return Reason("Comparisons", said, header, rows, frozenset(range(6)) - {1})
 
 
 def _points(prefs: Preferences) -> Floats:
@@ -68,8 +109,13 @@ def _share_won(prefs: Preferences) -> Floats:
 
 def borda_levels(prefs: Preferences, missing: str) -> Int32s:
     """Return whole numbers that rise with the Borda score of every slot, equal where scores are tied."""
-    score = Borda(missing="last" if missing == "last-free" else missing).scores(prefs)
+    score = borda_points(prefs, missing)
     order, rank = kernels.order_segments(score, prefs.slot_ptr, TIE_TOLERANCE)
     level = np.empty(len(score), np.int32)
     level[order] = -rank
     return level
+
+
+def borda_points(prefs: Preferences, missing: str) -> Floats:
+    """Return the Borda score of every slot; unmentioned candidates are last in whatever way."""
+    return Borda(missing="last" if missing == "last-free" else missing).scores(prefs)

@@ -41,6 +41,7 @@ class MeanRating(Method):
     """Mean rating, drawn towards the mean of all items where an item has few ratings."""
 
     silence = "they were not rated"
+    errors_by_ballots = True
     needs = frozenset({"values"})
     waives = {"condorcet_consistency": "it looks at each item's ratings alone, not at who beats whom"}
     aliases = {"mean": {"prior_count": 0.0}, "bayesian-average": {}}

@@ -14,14 +14,17 @@ Sivakumar, Efficient similarity search and classification via rank aggregation, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate import options
+from concordant.explaining import Reason
 from concordant.method import Method
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
 from concordant.types import Floats
 
 
@@ -39,3 +42,15 @@ class MedianRank(Method):
         median = kernels.weighted_medians(*placed, prefs.n_slots)
         size = np.diff(prefs.slot_ptr)
         return -np.where(np.isnan(median), np.repeat(size, size) + 1.0, median)
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell where the ballots put the first ones, and the middle of that."""
+        from concordant.aggregate.positional._places import places_reason
+        from concordant.reasoning import Scene, number
+
+        scene = Scene(prefs, ranking, self.missing)
+        said = ["Half of the ballots put an item at its median position or better, half there or worse."]
+        if views.resolve_missing(prefs, self.missing) == "last" and (np.diff(prefs.indptr) < len(scene.order)).any():
+            said.append("Those a ballot leaves out share the mean of its free positions.")
+        median = [number(-float(ranking.score[slot])) for slot in scene.top]
+        return [*super().reasons(prefs, ranking), places_reason(scene, said, [("median position", median)])]

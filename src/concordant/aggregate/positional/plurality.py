@@ -9,13 +9,17 @@ Cost: linear in the ballots.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant import views
 from concordant.aggregate.positional._votes import AddsVotes
+from concordant.aggregate.telling import votes_told
+from concordant.explaining import Reason
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
 from concordant.types import Floats
 
 
@@ -25,9 +29,14 @@ class Plurality(AddsVotes):
 
     silence = "they are not put first"
     waives = {"condorcet_consistency": "it does not look below the first place"}
+    aliases = {"first-past-the-post": {}, "fptp": {}}
 
     def votes(self, prefs: Preferences) -> Floats:
         """Return the share every entry has of the first place of its ballot."""
         groups = views.tiers(prefs)
         is_first = (groups.ptr[:-1] == prefs.indptr[groups.ballot]) & ~groups.is_open
         return np.where(is_first, 1.0 / groups.size, 0.0)[groups.of_entry]
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say how many ballots put whom first."""
+        return votes_told(prefs, ranking, "plurality", "first on", "first places")

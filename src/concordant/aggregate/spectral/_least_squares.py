@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.matrices import TIE_OF_SOLVED, comparisons, group_notices, stacks
+from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
 from concordant.types import AnyArray, Floats, Int32s
 
 CELLS_OF_ROWS = 200_000  # of the matrices, looked at together
@@ -66,3 +68,15 @@ class ExplainsPreferences(Method):
             fit={self.residual: left / total if total > 0 else 0.0},
             warnings=group_notices(prefs, found.group),
         )
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell who leads, and how much of the preferences no such scores can explain."""
+        fit = self.scores(prefs).fit or {}
+        left = f"{fit.get(self.residual, 0.0):.1%}"
+        said = [f"The scores leave {left} of the squared preferences unexplained."]
+        if self.residual == "cyclic_residual":
+            said = [
+                f"{left} of the squared preferences run in circles (a before b before c before a), which no scores "
+                "explain: 0% is perfectly consistent, 100% nothing but circles."
+            ]
+        return [*super().reasons(prefs, ranking), Reason("How consistent the preferences are", said)]

@@ -40,6 +40,7 @@ class ChoiceModel(Method):
     """Base of the models in which items, or tiers of them, are chosen one after the other in proportion to worth."""
 
     takes_teams: ClassVar[bool] = True
+    errors_by_ballots = True
 
     missing: str = options.missing_choices()
     style_control: bool = options.style_control()
@@ -47,6 +48,16 @@ class ChoiceModel(Method):
     solver: str = param("auto", "how the scores are found", choices=("auto", "newton", "lbfgs", "mm"))
     errors: str = param("hessian", "where standard errors come from", choices=("hessian", "none"))
     level: float = options.level()
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell who leads, and how often the first ones were chosen where chance or their scores would have it so."""
+        from concordant.aggregate.stagewise._choices import choices_reason
+        from concordant.reasoning import Scene
+
+        lead, model = super().reasons(prefs, ranking), ranking.model
+        if not isinstance(model, StageModel) or self.contest(prefs)[1] is not None:
+            return [*lead, *style_reasons(ranking)]
+        return [*lead, choices_reason(Scene(prefs, ranking, self.missing), model.staging.stages(prefs))]
 
     def contest(self, prefs: Preferences) -> tuple[Preferences, Design | None]:
         """Return the ballots over contestants, and how strong these are; None where they are just items."""
@@ -118,10 +129,6 @@ class ChoiceModel(Method):
             beside={} if effects is None else effects.beside(),
             coefficients=None if effects is None or not effects.design.names else lambda: effects.known,
         )
-
-    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say what covariates of what was compared are worth, where there are any."""
-        return (*super().reasons(prefs, ranking), *style_reasons(ranking))
 
     def _standing(
         self, prefs: Preferences, staging: Staging, fits: list[Fit], design: Design | None

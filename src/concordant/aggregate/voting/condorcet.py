@@ -15,18 +15,22 @@ l'application de l'analyse, 1785; J. H. Smith, Aggregation of preferences with v
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant import views
 from concordant.aggregate import options
+from concordant.aggregate.contests import Contest
 from concordant.aggregate.majorities import majorities, smith_tiers
+from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.models.notices import in_instances
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice
+from concordant.ranking import Notice, Ranking
+from concordant.reasoning import Scene
 from concordant.types import Int64s
 
 
@@ -53,6 +57,16 @@ class Condorcet(Method):
         filled = smith_size[size > 0]
         fit = {"condorcet_winners": float((filled == 1).mean()), "smith_set_size": float(filled.mean())}
         return Outcome(0.0 - tier.astype(np.float64), fit=fit, warnings=_no_winner(prefs, tier, smith_size))
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say whether somebody beats everybody, else which circle stands first, and who won how many duels."""
+        contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
+        rule = (
+            "A Condorcet winner would stand alone; all others are tied."
+            if self.output == "winner"
+            else "Every group beats all below it; members of a group share a rank."
+        )
+        return [contest.condorcet(), contest.records("Duels of the first places", [rule])]
 
 
 def _no_winner(prefs: Preferences, tier: Int64s, smith_size: Int64s) -> tuple[Notice, ...]:

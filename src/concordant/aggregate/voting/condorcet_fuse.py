@@ -12,16 +12,21 @@ improved retrieval, CIKM 2002.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant import kernels
 from concordant.aggregate import options
+from concordant.aggregate.contests import Contest
 from concordant.aggregate.majorities import majorities
 from concordant.aggregate.positional.borda import borda_levels
+from concordant.explaining import Reason
 from concordant.method import Method
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.reasoning import Scene
 from concordant.segments import first_of
 from concordant.types import Floats
 
@@ -52,3 +57,11 @@ class CondorcetFuse(Method):
         score = np.empty(len(path))
         score[path] = 0.0 - position
         return score
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell the duel of every two neighbours among the first: none is lost by the one ahead."""
+        contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
+        path = contest.neighbours(
+            "Nobody is beaten by the candidate right behind", lambda a, b: [f"{contest.duel(a, b)}."]
+        )
+        return [contest.condorcet(), *([path] if path.sentences else []), contest.records("Duels of the first places")]

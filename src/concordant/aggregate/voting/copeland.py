@@ -16,13 +16,18 @@ function, 1951; the rule goes back to Ramon Llull, Ars electionis, 1299.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from concordant.aggregate import options
+from concordant.aggregate.contests import Contest
 from concordant.aggregate.majorities import weighed_majorities
+from concordant.explaining import Reason
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.reasoning import Scene, counted, number
 from concordant.types import Floats
 
 
@@ -41,3 +46,13 @@ class Copeland(Method):
         """Return the points of every slot."""
         found = weighed_majorities(prefs, self.missing, self.counts)
         return found.defeats + self.ties * found.draws
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell the duels of the first places, which are their points."""
+        scene = Scene(prefs, ranking, self.missing)
+        contest = Contest(scene, weighed_majorities(prefs, self.missing, self.counts))
+        first = scene.order[0]
+        won, level = int(contest.beats[first].sum()), int((contest.margin[first] == 0).sum()) - 1
+        points = f"{scene.names[first]} has {counted(float(ranking.score[first]), 'point')}: it beats {won:,} opponents"
+        points += f" and is level with {level:,}, for {number(self.ties)} each." if level else "."
+        return [contest.condorcet(), contest.records("Duels of the first places", [points])]

@@ -5,7 +5,8 @@ ballot that names nobody left (or only "the rest" of an open ballot) counts for 
 round they go out in. Of several with the fewest votes, the one goes out that had fewer in the latest earlier round
 where they differ, then the one with fewer Borda points; those still equal go out together and stay tied. Warnings
 name the candidates of either kind, because another rule for ties may give another order, even another winner. Used in
-public elections; it can pass over a Condorcet winner.
+public elections; it can pass over a Condorcet winner. ``ranking.model`` has the votes of every round and where the
+ballots of those who went out went.
 
 Cost: rounds x ballots. Also known as the alternative vote, ranked-choice voting and Hare's rule. Reference: T. Hare,
 A treatise on the election of representatives, 1859.
@@ -13,15 +14,24 @@ A treatise on the election of representatives, 1859.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from concordant import kernels, views
+from concordant.aggregate.counting import Count, CountModel, Stage, count_picture, count_reasons, flows_of, labelled
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.positional.borda import borda_levels
+from concordant.aggregate.rounds import Papers
+from concordant.aggregate.telling import Told
+from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.types import Bools, Floats
+from concordant.writing import plain_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +40,7 @@ class InstantRunoff(Method):
 
     silence = "the ballot counts for nobody once all it names are out"
     waives = {"condorcet_consistency": "a candidate everybody likes second best goes out in the first round"}
-    aliases = {"irv": {}, "alternative-vote": {}, "hare": {}}
+    aliases = {"irv": {}, "alternative-vote": {}, "hare": {}, "ranked-choice": {}, "rcv": {}}
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the round every slot goes out in, from 0."""
@@ -43,4 +53,87 @@ class InstantRunoff(Method):
                 *tie_notice(prefs, "unbroken-ties", together, tie == 2),
                 *tie_notice(prefs, "broken-ties", settled, tie == 1),
             ),
+            model=CountModel(prefs.instances, partial(_count, prefs, rounds.astype(np.float64))),
         )
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say who had how many votes in every round, who went out and where the ballots went."""
+        count, told = _count(prefs, ranking.score, 0), Told(prefs)
+        best = told.best(ranking)
+        last = next(stage for stage in reversed(count.stages) if len(stage.excluded) < len(told.labels))
+        won = last.votes[ranking.items[0]]
+        total = sum(last.votes.values())
+        closing = ""
+        if best.sum() == 1 and len(told.labels) > 1:
+            closing = (
+                f"{told.names(best)} wins with {plain_number(won)} of the {plain_number(total)} ballots that still "
+                f"count in round {last.number}."
+            )
+        return count_reasons(count, told.heading(ranking, "instant runoff"), ranking.items, "round", [closing])
+
+    def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
+        """Draw where the votes go from round to round."""
+        count = _count(prefs, ranking.score, 0)
+        return count_picture(count, "Where the votes go: instant runoff", ranking.items, "round")
+
+
+def _count(prefs: Preferences, rounds: Floats, instance: int) -> Count:
+    """Count the rounds of one instance again, with where the ballots of those who go out go."""
+    if prefs.n_instances > 1 and prefs.instances is not None:
+        span = slice(int(prefs.slot_ptr[instance]), int(prefs.slot_ptr[instance + 1]))
+        prefs, rounds = prefs.select(instances=[prefs.instances[instance]]), rounds[span]
+    papers, told = Papers(prefs), Told(prefs)
+    labels = prefs.items.take(prefs.slot_item)
+    stages: list[Stage] = []
+    out: Bools = np.zeros(len(labels), bool)
+    over = 0.0
+    held = papers.tops(~out)
+    for number, (is_left, going) in enumerate(told.rounds(rounds), 1):
+        if number > 1 and going.sum() == is_left.sum() == 1:
+            break  # the last one has won
+        moved, to_nobody = np.zeros((len(labels), len(labels))), np.zeros(len(labels))
+        if number > 1:
+            now = papers.tops(is_left)
+            moved, to_nobody = _moves(papers, held, now, out)
+            held = now
+        over += float(to_nobody.sum())
+        votes = papers.first_places(is_left)
+        total = float(votes.sum())
+        stages.append(
+            Stage(
+                number,
+                "exclusion" if number > 1 else "first",
+                tuple(labels[slot] for slot in np.flatnonzero(out)),
+                labelled(labels, votes),
+                flows_of(labels, moved, to_nobody),
+                over,
+                0.0,
+                total / 2,
+                elected=tuple(labels[slot] for slot in np.flatnonzero(is_left & ~going)) if is_left.sum() == 2 else (),
+                excluded=tuple(labels[slot] for slot in np.flatnonzero(going)) if going.sum() < is_left.sum() else (),
+            )
+        )
+        out = going
+    return Count(tuple(labels), 1, tuple(stages))
+
+
+_Tops = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _moves(papers: Papers, before: _Tops, after: _Tops, out: Bools) -> tuple[Floats, Floats]:
+    """Return how much each of those out gave to everybody, as a matrix, and how much went to nobody.
+
+    What a ballot takes from those out goes to whom it gives more than before, in proportion.
+    """
+    m = papers.n_slots
+    is_moved = np.zeros(papers.n_ballots, bool)
+    is_moved[before[0][out[before[1]]]] = True
+    row = np.cumsum(is_moved) - 1
+    share = np.zeros((2, int(is_moved.sum()), m))
+    for table, (ballot, slot, own) in zip(share, (before, after), strict=True):
+        kept = is_moved[ballot]
+        table[row[ballot[kept]], slot[kept]] = own[kept]
+    lost, gained = np.maximum(share[0] - share[1], 0.0), np.maximum(share[1] - share[0], 0.0)
+    total = lost.sum(axis=1, keepdims=True)
+    part = gained / total
+    return lost.T @ part, lost.T @ (1 - part.sum(axis=1))

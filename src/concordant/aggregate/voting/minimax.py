@@ -11,15 +11,20 @@ dynamical model of political equilibrium, 1977.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant.aggregate import options
-from concordant.aggregate.majorities import majorities
+from concordant.aggregate.contests import Contest
+from concordant.aggregate.majorities import Majorities, majorities
+from concordant.explaining import Reason
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.reasoning import Scene, number
 from concordant.segments import number_inside
 from concordant.types import Floats
 
@@ -28,6 +33,7 @@ from concordant.types import Floats
 class Minimax(Method):
     """Smallest worst defeat against any single opponent."""
 
+    aliases = {"simpson": {}, "simpson-kramer": {}}
     matrices = 5
     by_parts = True
 
@@ -37,6 +43,10 @@ class Minimax(Method):
     def scores(self, prefs: Preferences) -> Floats:
         """Return minus the worst defeat of every slot."""
         found = majorities(prefs, self.missing)
+        return np.asarray(0.0 - np.maximum.reduceat(self._suffered(prefs, found), found.row_start))
+
+    def _suffered(self, prefs: Preferences, found: Majorities) -> Floats:
+        """Return what every opponent does to every slot."""
         if self.strength == "margins":
             suffered = -found.margin
         elif self.strength == "opposition":
@@ -46,4 +56,22 @@ class Minimax(Method):
         size = np.diff(prefs.slot_ptr)
         own = found.row_start + number_inside(prefs.slot_ptr)
         suffered[own] = np.where(np.repeat(size, size) > 1, -np.inf, 0.0)  # nobody is their own opponent
-        return np.asarray(0.0 - np.maximum.reduceat(suffered, found.row_start))
+        return suffered
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell the worst that an opponent does to each of the first."""
+        scene, found = Scene(prefs, ranking, self.missing), majorities(prefs, self.missing)
+        contest, m = Contest(scene, found), len(scene.order)
+        suffered = self._suffered(prefs, found).reshape(m, m)
+        what = {
+            "margins": "the largest margin against it (negative where it beats everyone)",
+            "winning-votes": "the most votes of an opponent that beats it",
+            "opposition": "the most votes of any opponent",
+        }[self.strength]
+        said = [f"What counts: {what}; the least comes first."] if m > 1 else []
+        for slot in scene.top if m > 1 else []:
+            worst = int(np.argmax(suffered[slot]))
+            figure = number(suffered[slot, worst])
+            said.append(f"{scene.names[slot]}: {figure}, against {scene.names[worst]} ({contest.duel(slot, worst)}).")
+        told = [Reason("The worst each suffers", said)] if said else []
+        return [contest.condorcet(), *told, contest.records("Duels of the first places")]

@@ -15,23 +15,32 @@ Reference: T. N. Tideman, Independence of clones as a criterion for voting rules
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant import kernels
 from concordant.aggregate import options
-from concordant.aggregate.majorities import majorities, strength, tie_notice, tiers_below
+from concordant.aggregate.contests import Contest, shortest_chain
+from concordant.aggregate.majorities import Majorities, majorities, strength, tie_notice, tiers_below
 from concordant.aggregate.positional.borda import borda_levels
+from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.reasoning import Scene, listed, number
+from concordant.types import Bools, Bytes, Floats, Int64s
+
+SHOWN = 15  # majorities that the explanation lists
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankedPairs(Method):
     """Majorities locked from the strongest to the weakest unless they contradict stronger ones."""
 
+    aliases = {"tideman": {}}
     matrices = 9
     by_parts = True
 
@@ -41,8 +50,7 @@ class RankedPairs(Method):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the number of tiers below every slot in the locked order."""
         found = majorities(prefs, self.missing)
-        strengths, borda = strength(found, self.strength), borda_levels(prefs, self.missing)
-        is_above, dropped, contested = kernels.lock_pairs(prefs.slot_ptr, strengths, found.opposition, borda)
+        is_above, dropped, contested = self._locked(prefs, found)
         is_dropped = np.repeat(dropped > 0, np.diff(prefs.slot_ptr))
         text = "equally strong majorities contradict each other"
         return Outcome(
@@ -52,3 +60,52 @@ class RankedPairs(Method):
                 *tie_notice(prefs, "broken-ties", f"{text}; votes against and Borda decided", contested & ~is_dropped),
             ),
         )
+
+    def _locked(self, prefs: Preferences, found: Majorities) -> tuple[Bytes, Int64s, Bytes]:
+        strengths, borda = strength(found, self.strength), borda_levels(prefs, self.missing)
+        return kernels.lock_pairs(prefs.slot_ptr, strengths, found.opposition, borda)
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """List the majorities from the strongest on: locked, or skipped with the circle they would have closed."""
+        contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
+        m = len(contest.scene.order)
+        is_above = self._locked(prefs, contest.found)[0].reshape(m, m) > 0
+        power = strength(contest.found, self.strength).reshape(m, m)
+        return [contest.condorcet(), _locking(contest, power, is_above)]
+
+
+def _locking(contest: Contest, power: Floats, is_above: Bools) -> Reason:
+    """Say which majorities stand in the order, strongest first, and why the others do not."""
+    scene, names = contest.scene, contest.scene.names
+    winner, loser = np.nonzero(power > 0)
+    by_strength = np.lexsort((contest.support[loser, winner], -power[winner, loser]))
+    pairs = [(int(winner[k]), int(loser[k])) for k in by_strength]
+    if not pairs:
+        none = f"No majority prefers one candidate to another, so nothing is locked: {listed(names)}."
+        return Reason("Majorities, the strongest first", [none])
+    against = [pair for pair in pairs if not is_above[pair]]
+    shown = pairs[:SHOWN] + [pair for pair in pairs[SHOWN:] if not is_above[pair]][:SHOWN]
+    rows = []
+    for one, two in shown:
+        locked = "locked" if is_above[one, two] else _skipped(contest, power, is_above, one, two)
+        rows.append([f"{names[one]} over {names[two]}", contest.figures(one, two), number(power[one, two]), locked])
+    first = [slot for slot in scene.order if scene.rank[slot] == 1]
+    below = f"{listed([names[slot] for slot in first])} {'stand' if len(first) > 1 else 'stands'} below nobody."
+    said = [
+        f"{len(pairs) - len(against):,} of {len(pairs):,} majorities stand in the order"
+        + (", all of them." if not against else f"; {len(against):,} not, as stronger ones contradict."),
+        f"In the order they give {below}",
+    ]
+    if len(shown) < len(pairs):
+        said.append(f"The table shows the strongest {min(SHOWN, len(pairs))} and those skipped, {len(shown):,} in all.")
+    header = ["majority", "for-against", "strength", "what became of it"]
+    return Reason("Majorities, the strongest first", said, header, rows, frozenset({1, 2}))
+
+
+def _skipped(contest: Contest, power: Floats, is_above: Bools, one: int, two: int) -> str:
+    """Name the circle that a majority would have closed."""
+    stronger = is_above & (power >= power[one, two])
+    chain = shortest_chain(stronger, two, one)
+    if not chain:
+        return "left out: equally strong majorities contradict it"
+    return "skipped, it would close " + " > ".join(contest.scene.names[slot] for slot in [one, *chain])

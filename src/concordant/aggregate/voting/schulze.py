@@ -14,14 +14,22 @@ Welfare, 2011.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
 
 from concordant import kernels
 from concordant.aggregate import options
+from concordant.aggregate.contests import Contest, shortest_chain
 from concordant.aggregate.majorities import majorities, strength, tiers_below
+from concordant.explaining import Reason
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.reasoning import NAMED, Scene, number
 from concordant.types import Floats
 
 
@@ -29,6 +37,7 @@ from concordant.types import Floats
 class Schulze(Method):
     """Strongest chains of majorities; candidates that nobody stands above share the first tier."""
 
+    aliases = {"beatpath": {}, "beat-path": {}}
     matrices = 8
     by_parts = True
 
@@ -43,3 +52,76 @@ class Schulze(Method):
         path = kernels.strongest_paths(prefs.slot_ptr, strength(found, self.strength))
         back = kernels.transpose_matrices(prefs.slot_ptr, path)
         return tiers_below(found, path > back)
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Tell the strongest chains between the first places, link by link, and those against who beat the first."""
+        contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
+        chains = _Chains(contest, self.strength)
+        return [
+            contest.condorcet(),
+            contest.neighbours("The strongest chains", chains.between),
+            *chains.against_winners(),
+            contest.records("Duels of the first places"),
+        ]
+
+
+class _Chains:
+    """The strongest chains of majorities between two candidates, in words."""
+
+    def __init__(self, contest: Contest, kind: str) -> None:
+        self.contest, self.kind = contest, kind
+        flat = strength(contest.found, kind)
+        m = len(contest.scene.order)
+        self.link = flat.reshape(m, m)
+        self.path = kernels.strongest_paths(contest.found.slot_ptr, flat).reshape(m, m)
+
+    def between(self, one: int, two: int) -> list[str]:
+        """Say which of two neighbours in the ranking stands above the other, and by which chains."""
+        names, there, back = self.contest.scene.names, self.path[one, two], self.path[two, one]
+        if there > back:
+            return [f"{names[one]} stands above {names[two]}: {self._told(one, two)}; {self._told(two, one)}."]
+        if there == back:
+            said = f"Neither of {names[one]} and {names[two]} stands above the other: "
+            if not there:
+                return [f"{said}no chain of majorities leads from one to the other.{self._lower(one, two)}"]
+            return [f"{said}{self._told(one, two)}; {self._told(two, one)}, which is as strong.{self._lower(one, two)}"]
+        return [
+            f"{names[two]} stands above {names[one]} ({self._told(two, one)}), yet not higher: others stand above it."
+        ]
+
+    def against_winners(self) -> list[Reason]:
+        """Say why those that beat the first one directly do not come before it."""
+        scene, contest = self.contest.scene, self.contest
+        first = scene.order[0]
+        told = [slot for slot in scene.order[2:] if contest.beats[slot, first]]
+        if not told:
+            return []
+        said = [
+            f"{contest.duel(slot, first)}, and yet {scene.names[first]} "
+            f"{'stands above it' if self.path[first, slot] > self.path[slot, first] else 'is not below it'}: "
+            f"{self._told(first, slot)}; {self._told(slot, first)}."
+            for slot in told[:NAMED]
+        ]
+        return [Reason(f"Who beats {scene.names[first]} directly", said)]
+
+    def _lower(self, one: int, two: int) -> str:
+        scene = self.contest.scene
+        if scene.rank[one] == scene.rank[two]:
+            return " They share a rank."
+        above = np.flatnonzero(self.path[:, two] > self.path[two])
+        who = [scene.names[slot] for slot in scene.order if slot in set(above.tolist())][:1]
+        return f" {scene.names[two]} stands lower because {who[0]} stands above it." if who else ""
+
+    def _told(self, one: int, two: int) -> str:
+        """Tell the strongest chain from one to another."""
+        names, width = self.contest.scene.names, float(self.path[one, two])
+        if not width:
+            return f"no chain of majorities leads from {names[one]} to {names[two]}"
+        slots = shortest_chain(self.link >= width, one, two)
+        if len(slots) == 2:
+            return f"{self.contest.duel(one, two)} (strength {number(width)})"
+        weakest = min(pairwise(slots), key=lambda pair: self.link[pair])
+        return (
+            f"the strongest chain from {names[one]} to {names[two]} is {self.contest.chain(slots)}, as strong as its "
+            f"weakest link, {names[weakest[0]]} over {names[weakest[1]]} ({number(width)})"
+        )

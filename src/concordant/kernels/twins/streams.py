@@ -1,4 +1,8 @@
-"""Ratings that follow the games one after the other, in Python and NumPy (twin of streams.cpp)."""
+"""Ratings that follow the games one after the other, in Python and NumPy (twin of streams.cpp).
+
+Asked for a trail, they also return what every entry stood at after its ballot, NaN where nothing was played; else an
+empty array.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +12,22 @@ from collections.abc import Iterator
 import numpy as np
 
 from concordant.kernels.bundles import Ballots
-from concordant.types import Floats, Int64s
+from concordant.types import Floats, Int32s, Int64s
 
 __all__ = ["elo_stream", "trueskill_stream"]
 
 SETTLED = 1e-9  # how little messages may move at the end
 
-Factor = tuple[int, int, bool]  # one performance exceeds another by the margin or, in a draw, stays within it
+Meeting = tuple[int, int, bool]  # one performance exceeds another by the margin or, in a draw, stays within it
 Natural = tuple[float, float]  # a normal distribution: precision, precision x mean
 
 
 def elo_stream(
-    ballots: Ballots, order: Floats, start: float, stake: float, scale: float, advantage: float
-) -> tuple[Floats, Floats, float]:
-    """Return (rating, games played, log-likelihood of the games as they were forecast)."""
+    ballots: Ballots, order: Floats, start: float, stake: float, scale: float, advantage: float, has_trail: bool
+) -> tuple[Floats, Floats, float, Floats]:
+    """Return (rating, games played, log-likelihood of the games as they were forecast, trail)."""
     n_slots = int(ballots.slot_ptr[-1])
-    rating, games = np.full(n_slots, start), np.zeros(n_slots)
+    rating, games, trail = np.full(n_slots, start), np.zeros(n_slots), _empty_trail(ballots, has_trail)
     foretold, rate = 0.0, math.log(10.0) / scale
     for b, span, part in _games(ballots.indptr, ballots.weight):
         slot, own = ballots.entry_slot[span], ballots.tier[span]
@@ -42,36 +46,63 @@ def elo_stream(
         points = part * stake / (m - 1) * (result - expected)
         rating[slot] += np.bincount(i, points, m) - np.bincount(j, points, m)
         games[slot] += part
-    return rating, games, foretold
+        if has_trail:
+            trail[span] = rating[slot]
+    return rating, games, foretold, trail
 
 
 def trueskill_stream(
-    ballots: Ballots, mean: float, sigma: float, beta: float, drift: float, margin: float, all_pairs: bool
-) -> tuple[Floats, Floats]:
-    """Return (mean, standard deviation) of every skill after all games.
+    ballots: Ballots,
+    team: Int32s,
+    mean: float,
+    sigma: float,
+    beta: float,
+    drift: float,
+    margin: float,
+    all_pairs: bool,
+    has_trail: bool,
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return (mean, standard deviation) of every skill after all games, and the trails of both.
 
-    In a game every item meets the next one, as a draw inside a tier and a win across; the last named item beats each of
-    an open tier. With ``all_pairs`` it draws with all of its own tier and beats all of the next.
+    The sides of a game are its items or, where ``team`` numbers the side of every entry inside its ballot in order of
+    appearance, teams, whose performance is the sum of their members'. Every side meets the next one, as a draw inside a
+    tier and a win across; the last named side beats each of an open tier. With ``all_pairs`` it draws with all of its
+    own tier and beats all of the next.
     """
     n_slots = int(ballots.slot_ptr[-1])
     mu, sd = np.full(n_slots, mean), np.full(n_slots, sigma)
+    trail, trail_sd = _empty_trail(ballots, has_trail), _empty_trail(ballots, has_trail)
     noise = beta * beta
     for b, span, part in _games(ballots.indptr, ballots.weight):
         slot = ballots.entry_slot[span]
+        side = team[span] if len(team) else np.arange(len(slot))
+        size, (_, first) = np.bincount(side), np.unique(side, return_index=True)
+        if len(size) < 2:
+            continue
         sd[slot] = np.sqrt(sd[slot] ** 2 + part * drift**2)
-        prior_pi = 1 / (sd[slot] ** 2 + noise)
-        prior_tau = mu[slot] * prior_pi
-        levels, is_open = ballots.tier[span].tolist(), bool(ballots.is_open[b])
+        side_mean, side_var = np.bincount(side, mu[slot]), np.bincount(side, sd[slot] ** 2 + noise)
+        prior_pi = 1 / side_var
+        prior_tau = side_mean * prior_pi
+        levels, is_open = ballots.tier[span][first].tolist(), bool(ballots.is_open[b])
         is_chain = not all_pairs or len(set(levels)) == len(levels) or len(levels) == 2
-        factors = _chain(levels, is_open) if is_chain else _all_pairs(levels, is_open)
-        pi, tau = _infer(factors, is_chain, prior_pi, prior_tau, margin)
-        for k, s in enumerate(slot.tolist()):
+        met = _chain(levels, is_open) if is_chain else _all_pairs(levels, is_open)
+        margins = [margin * math.sqrt((size[up] + size[down]) / 2) for up, down, _ in met]
+        pi, tau = _infer(met, is_chain, prior_pi, prior_tau, margins)
+        for s, k in zip(slot.tolist(), side.tolist(), strict=True):
             gained = pi[k] - prior_pi[k]
             if gained > 0:
-                own, seen = 1 / sd[s] ** 2, part / (noise + 1 / gained)
-                mu[s] = (mu[s] * own + (tau[k] - prior_tau[k]) / gained * seen) / (own + seen)
+                unsure = side_var[k] - (sd[s] ** 2 + noise)
+                own, seen = 1 / sd[s] ** 2, part / (noise + (1 / gained + unsure))
+                shown = (tau[k] - prior_tau[k]) / gained - (side_mean[k] - mu[s])
+                mu[s] = (mu[s] * own + shown * seen) / (own + seen)
                 sd[s] = math.sqrt(1 / (own + seen))
-    return mu, sd
+        if has_trail:
+            trail[span], trail_sd[span] = mu[slot], sd[slot]
+    return mu, sd, trail, trail_sd
+
+
+def _empty_trail(ballots: Ballots, has_trail: bool) -> Floats:
+    return np.full(int(ballots.indptr[-1]) if has_trail else 0, np.nan)
 
 
 def _games(indptr: Int64s, weight: Floats) -> Iterator[tuple[int, slice, float]]:
@@ -85,8 +116,8 @@ def _games(indptr: Int64s, weight: Floats) -> Iterator[tuple[int, slice, float]]
             left -= 1
 
 
-def _chain(tier: list[int], is_open: bool) -> list[Factor]:
-    factors: list[Factor] = []
+def _chain(tier: list[int], is_open: bool) -> list[Meeting]:
+    factors: list[Meeting] = []
     first_open = tier.index(tier[-1]) if is_open else len(tier)
     for k in range(1, len(tier)):
         if k <= first_open:
@@ -96,13 +127,15 @@ def _chain(tier: list[int], is_open: bool) -> list[Factor]:
     return factors
 
 
-def _all_pairs(tier: list[int], is_open: bool) -> list[Factor]:
+def _all_pairs(tier: list[int], is_open: bool) -> list[Meeting]:
     level = np.unique(tier, return_inverse=True)[1].tolist()
     said = [k for k in range(len(tier)) if not (is_open and level[k] == level[-1])]
     return [(i, j, level[i] == level[j]) for i in said for j in range(i + 1, len(tier)) if level[j] - level[i] <= 1]
 
 
-def _infer(factors: list[Factor], is_chain: bool, pi: Floats, tau: Floats, margin: float) -> tuple[Floats, Floats]:
+def _infer(
+    factors: list[Meeting], is_chain: bool, pi: Floats, tau: Floats, margins: list[float]
+) -> tuple[Floats, Floats]:
     """Pass messages until nothing moves: along a chain down and up, else all at once."""
     belief = list(zip(pi.tolist(), tau.tolist(), strict=True))
     sent: list[list[Natural]] = [[(0.0, 0.0), (0.0, 0.0)] for _ in factors]  # to the upper performance, to the lower
@@ -113,7 +146,7 @@ def _infer(factors: list[Factor], is_chain: bool, pi: Floats, tau: Floats, margi
         seen = belief if is_chain else list(belief)
         for k in walk:
             up, down, is_draw = factors[k]
-            wanted = _messages(_less(seen[up], sent[k][0]), _less(seen[down], sent[k][1]), is_draw, margin)
+            wanted = _messages(_less(seen[up], sent[k][0]), _less(seen[down], sent[k][1]), is_draw, margins[k])
             for side, item in enumerate((up, down)):
                 change_pi, change_tau = (damping * part for part in _less(wanted[side], sent[k][side]))
                 sent[k][side] = sent[k][side][0] + change_pi, sent[k][side][1] + change_tau

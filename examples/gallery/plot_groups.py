@@ -1,0 +1,35 @@
+"""
+Does everybody agree?
+=====================
+
+600 votes in five languages. Each language has a ranking of its own; most differences are luck. Tested against all other
+languages, with Holm's correction for 40 comparisons, one remains: the difference that was planted.
+"""
+
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import concordant as cc
+
+examples = Path(sys.argv[0]).resolve().parent.parent
+found = cc.rank_groups(cc.read(examples / "arena-languages.csv", by="language"))
+print(found)
+
+# %%
+# How far a model's score in a language is from its score elsewhere; a star where the difference holds. ``found.plot()``
+# and ``rank --by language --plot-groups FILE`` draw the same.
+items, names = found.whole.items, found.names
+apart = found.matrix(items, names)
+figure, axes = plt.subplots(figsize=(5.6, 4), layout="constrained")
+reach = np.nanmax(np.abs(apart))
+image = axes.imshow(apart, cmap="RdBu", vmin=-reach, vmax=reach, aspect="auto")
+axes.set_xticks(range(len(names)), names)
+axes.set_yticks(range(len(items)), items)
+for i, item in enumerate(items):
+    for j, name in enumerate(names):
+        if found.cells[name, item].holds:
+            axes.text(j, i, "★", ha="center", va="center", color="white")
+figure.colorbar(image, label="score less that elsewhere")

@@ -1,0 +1,116 @@
+"""What methods share that follow items over time: the order of events, histories, and forecasts from the past alone.
+
+A method that goes through the ballots in order knows what every entry stood at after its ballot (its *trail*). The
+history is that trail with the moments of the ballots; a forecast is made of what the trail said before the ballot.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import views
+from concordant.errors import InputError
+from concordant.histories import History
+from concordant.method import Method
+from concordant.models.notices import notice_on
+from concordant.moments import as_moment
+from concordant.preferences import Preferences
+from concordant.ranking import Notice
+from concordant.types import Bools, Floats, Int64s
+
+
+@dataclass(frozen=True, kw_only=True)
+class Following(Method):
+    """Base of methods that follow items over time."""
+
+    silence = "they did not play"
+    needs = frozenset({"order"})
+
+    def forecasts(self, prefs: Preferences, since: object = None) -> Floats:
+        """Return, per ballot, the chance that its first entry (the winner) wins, as known before the ballot.
+
+        Nothing of the ballot itself or of later ones goes into it. NaN for ballots before ``since`` (a date, or a
+        number where times are no dates), for those of other than two items, and where one of them never played before.
+        """
+        self.check_needs(prefs)
+        in_order(prefs)
+        played = np.diff(prefs.indptr) > 1
+        has_past = previous_entry(prefs, np.repeat(played, np.diff(prefs.indptr))) >= 0
+        first = prefs.indptr[:-1]
+        begin = -np.inf if since is None else as_moment(since, prefs.is_dated)
+        ballot = np.flatnonzero((np.diff(prefs.indptr) == 2) & (times(prefs) >= begin))
+        ballot = ballot[has_past[first[ballot]] & has_past[first[ballot] + 1]]
+        chance = np.full(prefs.n_ballots, np.nan)
+        chance[ballot] = self._foretold(prefs, ballot)
+        return chance
+
+    @abstractmethod
+    def _foretold(self, prefs: Preferences, ballot: Int64s) -> Floats:
+        """Return the chance of the first entry of these ballots, each of two items, before it was cast."""
+
+
+def in_order(prefs: Preferences) -> Preferences:
+    """Return the preferences, or refuse ballots that do not stand in the order of their times."""
+    if prefs.time is not None:
+        instance = prefs.instance_of_ballot
+        late = np.flatnonzero((np.diff(prefs.time) < 0) & (instance[1:] == instance[:-1]))
+        if len(late):
+            raise InputError(
+                f"Ballot {int(late[0]) + 2} is older than the one before it, but ratings follow the order of ballots: "
+                "sort them by time (from_pairs(time=…) and --time do)."
+            )
+    return prefs
+
+
+def times(prefs: Preferences) -> Floats:
+    """Return when each ballot was cast; its number, from 1, where nobody said."""
+    return prefs.time if prefs.time is not None else np.arange(1.0, prefs.n_ballots + 1)
+
+
+def previous_entry(prefs: Preferences, has_played: Bools) -> Int64s:
+    """Return, of every entry, the last earlier entry of the same slot in which it played; -1 where there is none."""
+    order = np.argsort(prefs.entry_slot, kind="stable")
+    slot = prefs.entry_slot[order]
+    place = np.where(has_played[order], np.arange(len(order)), -1)
+    last = np.append(-1, np.maximum.accumulate(place)[:-1]) if len(place) else place
+    is_own = (last >= 0) & (slot[last] == slot)
+    previous = np.empty(len(order), np.int64)
+    previous[order] = np.where(is_own, order[last], -1)
+    return previous
+
+
+def before(prefs: Preferences, trail: Floats, start: float) -> Floats:
+    """Return what every entry stood at before its ballot, from what it stood at after it."""
+    previous = previous_entry(prefs, ~np.isnan(trail))
+    return np.where(previous >= 0, trail[previous], start)
+
+
+def history_of(prefs: Preferences, score: Floats, low: Floats | None = None, high: Floats | None = None) -> History:
+    """Return the history that trails of all entries make; entries of ballots that decided nothing (NaN) are no row."""
+    rows = np.flatnonzero(~np.isnan(score))
+    ballot = views.ballot_of_entry(prefs)[rows]
+    moment = times(prefs)[ballot]
+    order = np.argsort(moment, kind="stable")
+    rows, ballot = rows[order], ballot[order]
+    return History(
+        items=prefs.items,
+        item=prefs.item[rows],
+        time=moment[order],
+        score=score[rows],
+        low=None if low is None else low[rows],
+        high=None if high is None else high[rows],
+        is_dated=prefs.is_dated,
+        instances=prefs.instances,
+        instance=None if prefs.instances is None else prefs.instance_of_ballot[ballot],
+    )
+
+
+def unplayed(prefs: Preferences, has_played: Bools, what: str) -> tuple[Notice, ...]:
+    """Warn of items that were in no game."""
+    if has_played.all():
+        return ()
+    text = f"nobody compared these items with others, so they {what}"
+    return (notice_on(prefs, "never-compared", text, ~has_played),)

@@ -1,0 +1,129 @@
+"""The steps of Glicko-2, on the logistic scale, all items of a period at once (Glickman 2013, steps 3 to 8)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from concordant.gather import sum_by
+from concordant.segments import pointer
+from concordant.types import Floats, Int64s
+
+NEVER = -(2**60)  # the period in which an item that never played was last seen
+SETTLED = 1e-10  # how close the logarithm of a variance is found
+LEAST = 1e-9  # chance below which nothing is thought to lie: a sure thing would tell nothing, whatever happens
+
+
+class Games(NamedTuple):
+    """Games between two slots; the result is 1 where the first won, 0.5 where nobody did."""
+
+    first: Int64s
+    second: Int64s
+    result: Floats
+    weight: Floats
+
+
+class State(NamedTuple):
+    """What is believed of items: mean and standard error of the rating, volatility."""
+
+    mean: Floats
+    sd: Floats
+    volatility: Floats
+
+
+class Walked(NamedTuple):
+    """All slots after their last period (``seen``), the chance the first had in each game, and a row per step."""
+
+    last: State
+    seen: Int64s
+    chance: Floats
+    slot: Int64s
+    period: Int64s
+    mean: Floats
+    sd: Floats
+
+
+def walk(games: Games, period: Int64s, start: State, tau: float) -> Walked:
+    """Go through games that are sorted by period, one period after the other."""
+    mean, sd, volatility = (part.copy() for part in start)
+    most, seen = float(sd.max(initial=0.0)), np.full(len(mean), NEVER)
+    present, size = np.unique(period, return_counts=True)
+    ptr, chance = pointer(size).tolist(), np.empty(len(period))
+    rows: list[tuple[Int64s, Int64s, Floats, Floats]] = [(seen[:0], seen[:0], mean[:0], mean[:0])]
+    for k, now in enumerate(present.tolist()):
+        span = slice(ptr[k], ptr[k + 1])
+        slot, place = np.unique(np.concatenate([games.first[span], games.second[span]]), return_inverse=True)
+        own = Games(place[: size[k]], place[size[k] :], games.result[span], games.weight[span])
+        known = State(mean[slot], sd[slot], volatility[slot])
+        known = known._replace(sd=idled(known, now - 1 - seen[slot], most))
+        lead = known.mean[own.first] - known.mean[own.second]
+        chance[span] = expected(lead, np.hypot(known.sd[own.first], known.sd[own.second]))
+        mean[slot], sd[slot], volatility[slot] = found = updated(known, own, tau)
+        seen[slot] = now
+        rows.append((slot, np.full(len(slot), now), found.mean, found.sd))
+    return Walked(State(mean, sd, volatility), seen, chance, *map(np.concatenate, zip(*rows, strict=True)))
+
+
+def idled(state: State, periods: Int64s, most: float) -> Floats:
+    """Return the standard errors after so many periods without a game, none beyond that of a newcomer (``most``)."""
+    grown = np.sqrt(state.sd**2 + np.maximum(periods, 0) * state.volatility**2)
+    return np.minimum(grown, np.maximum(most, state.sd))
+
+
+def expected(lead: Floats, sd: Floats) -> Floats:
+    """Return the chance of a win at a lead that is known up to a standard error."""
+    return np.asarray(1 / (1 + np.exp(np.clip(-_shrink(sd) * lead, -700, 700))))
+
+
+def _shrink(sd: Floats) -> Floats:
+    return np.asarray(1 / np.sqrt(1 + 3 * (sd / np.pi) ** 2))
+
+
+def updated(state: State, games: Games, tau: float) -> State:
+    """Return what is believed after the games of a period; all slots play."""
+    n = len(state.mean)
+    told, gain = np.zeros(n), np.zeros(n)
+    sides = ((games.first, games.second, games.result), (games.second, games.first, 1 - games.result))
+    for own, other, result in sides:
+        shrink = _shrink(state.sd[other])
+        chance = np.clip(expected(state.mean[own] - state.mean[other], state.sd[other]), LEAST, 1 - LEAST)
+        told += sum_by(own, games.weight * shrink**2 * chance * (1 - chance), n)
+        gain += sum_by(own, games.weight * shrink * (result - chance), n)
+    variance = 1 / told
+    new = volatilities(state, variance, variance * gain, tau)
+    variance_after = 1 / (1 / (state.sd**2 + new**2) + told)
+    return State(state.mean + variance_after * gain, np.sqrt(variance_after), new)
+
+
+def volatilities(state: State, variance: Floats, change: Floats, tau: float) -> Floats:
+    """Return the volatilities that balance how far ratings changed with how slowly volatilities do (step 5).
+
+    The logarithm of the variance solves f(x) = 0 by the Illinois variant of false position, all items at once.
+    """
+    if tau == 0:
+        return state.volatility
+    before, spread = np.log(state.volatility**2), state.sd**2 + variance
+
+    def f(x: Floats) -> Floats:
+        power = np.exp(x)
+        total = spread + power
+        return np.asarray(power * (change**2 - total) / (2 * total**2) - (x - before) / tau**2)
+
+    left, excess = before, change**2 - spread
+    right = np.where(excess > 0, np.log(np.maximum(excess, 1e-300)), before - tau)
+    while (short := (excess <= 0) & (f(right) < 0)).any():
+        right = np.where(short, right - tau, right)
+    at_left, at_right = f(left), f(right)
+    for _ in range(200):
+        is_open = (np.abs(right - left) > SETTLED) & (at_left != at_right)
+        if not is_open.any():
+            break
+        step = np.divide((left - right) * at_left, at_right - at_left, out=np.zeros_like(left), where=is_open)
+        middle = np.where(is_open, left + step, right)
+        at_middle = f(middle)
+        crosses = at_middle * at_right <= 0
+        left = np.where(is_open & crosses, right, left)
+        at_left = np.where(is_open, np.where(crosses, at_right, at_left / 2), at_left)
+        right, at_right = middle, at_middle
+    return np.asarray(np.exp(left / 2))

@@ -1,0 +1,206 @@
+"""Glicko-2: ratings that know how sure they are and how erratic an item is, updated once per period.
+
+An item has a rating, a deviation (the standard error of the rating) and a volatility. The games of a period are taken
+together: each is expected to be won with the chance E = 1 / (1 + exp(-g (m - m'))), where the opponent's deviation d'
+weakens the lead by g = 1 / sqrt(1 + 3 d'^2 / pi^2). Ratings move by the sum of g (result - E), the more the less sure
+they are; the deviation shrinks with what the games told, and grows by the volatility in every period, also in those
+the item sat out, but never beyond that of a newcomer. Results that keep surprising raise the volatility, which moves
+no faster than ``tau`` lets it. Inside, numbers are divided by 173.7178 and centred, so that ratings look like Elo's.
+
+Of two games a year apart the older one counts less, which Elo and TrueSkill know only by the number of games since. A
+period should hold some ten games of an item; ``auto`` is a month where times are dates, 1 where they are other numbers,
+and without times as many ballots as give the items ten games each. A ballot of more than two items is all its pairs, a
+tie half a win each way. The chance that one item beats another takes both deviations into account. ``ranking.history``
+has the ratings at the end of every period, ``forecasts`` those of the periods before.
+
+Refuses merged ballots, because their order is lost. Cost: linear in the compared pairs, and about a millisecond per
+period. Reference: M. E. Glickman, Example of the Glicko-2 system, 2013; Dynamic paired comparison models with
+stochastic variances, Journal of Applied Statistics, 2001.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate import options
+from concordant.aggregate.pairwise import _glicko
+from concordant.aggregate.pairwise._following import Following, in_order, unplayed
+from concordant.aggregate.pairwise.trueskill import Beliefs
+from concordant.gather import segment_index, sum_by
+from concordant.histories import History
+from concordant.method import Outcome
+from concordant.models.fitted import ComparisonModel
+from concordant.moments import CALENDAR, calendar_numbers, period_ends
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import snap
+from concordant.types import AnyArray, Floats, Int64s
+
+SCALE = 173.7178  # points per unit of the logistic scale
+GAMES = 10  # of an item in a period, where nobody says how long periods are
+
+
+@dataclass(frozen=True, kw_only=True)
+class Glicko2(Following):
+    """Ratings with deviation and volatility, updated once per period."""
+
+    waives = {
+        "anonymity": "ratings depend on the order of the periods",
+        "weight_is_repetition": "without times, repeated ballots may lie in two periods, a weighted one lies in one",
+        "condorcet_consistency": "late games count more than early ones, those against sure ratings more than others",
+    }
+    aliases = {"glicko-2": {}}
+
+    period: float | str = param(
+        "auto", "how long a period is: a word, or days, units of time or ballots", low=1e-9, words=("auto", *CALENDAR)
+    )
+    tau: float = param(0.5, "how fast volatilities may change; 0.3 to 1.2 are usual", low=0.0, high=10.0)
+    start: float = param(1500.0, "rating before the first game")
+    deviation: float = param(350.0, "deviation before the first game", low=1e-6, high=1e6)
+    volatility: float = param(0.06, "volatility before the first game", low=1e-6, high=10.0)
+    level: float = options.level()
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the ratings at the end of the last period, with intervals."""
+        played = self._played(prefs)
+        deviation, half = played.deviation, self._half(played.deviation)
+        scale = np.full(prefs.n_instances, 10 * max(1.0, abs(self.start)))
+        score = snap(played.rating, segment_index(prefs.slot_ptr), scale)
+        return Outcome(
+            score=score,
+            low=score - half,
+            high=score + half,
+            fit={"log_likelihood": played.log_likelihood, "periods": float(len(np.unique(played.walked.period)))},
+            warnings=unplayed(prefs, played.games > 0, "keep the rating they started with"),
+            details={"stderr": deviation, "volatility": played.walked.last.volatility, "games": played.games},
+            model=GlickoModel.of(prefs, score, deviation=deviation, errors=Beliefs(prefs.slot_ptr, deviation)),
+            history=lambda: self._history(prefs, played),
+        )
+
+    def _half(self, deviation: Floats) -> Floats:
+        """Return half the width of the intervals."""
+        return NormalDist().inv_cdf((1 + self.level) / 2) * deviation
+
+    def _played(self, prefs: Preferences) -> _Played:
+        """Go through the periods."""
+        pairs = views.pairs(in_order(prefs))
+        period = self._periods(prefs)
+        order = np.argsort(period[pairs.ballot], kind="stable")
+        ballot = pairs.ballot[order]
+        games = _glicko.Games(
+            pairs.better[order], pairs.worse[order], np.where(pairs.is_tie[order], 0.5, 1.0), prefs.weight[ballot]
+        )
+        n = prefs.n_slots
+        start = _glicko.State(np.zeros(n), np.full(n, self.deviation / SCALE), np.full(n, self.volatility))
+        walked = _glicko.walk(games, period[ballot], start, self.tau)
+        instance = segment_index(prefs.slot_ptr)
+        last = np.full(prefs.n_instances, _glicko.NEVER)
+        np.maximum.at(last, prefs.instance_of_ballot[ballot], period[ballot])
+        sd = _glicko.idled(walked.last, last[instance] - walked.seen, self.deviation / SCALE)
+        chance = np.clip(walked.chance, 1e-300, 1 - 1e-16)
+        likely = games.result * np.log(chance) + (1 - games.result) * np.log1p(-chance)
+        return _Played(
+            rating=self.start + SCALE * walked.last.mean,
+            deviation=SCALE * sd,
+            games=sum_by(games.first, games.weight, n) + sum_by(games.second, games.weight, n),
+            log_likelihood=float(games.weight @ likely),
+            walked=walked,
+            ballot=ballot,
+            period_of_ballot=period,
+        )
+
+    # ---- periods ----
+    def _period(self, prefs: Preferences) -> float | str:
+        return self.period if self.period != "auto" else ("month" if prefs.is_dated else 1.0)
+
+    def _periods(self, prefs: Preferences) -> Int64s:
+        """Return the number of the period of every ballot; those in which nothing happened are counted, too.
+
+        Without times periods are so many ballots, in every instance by itself.
+        """
+        if prefs.time is not None:
+            return calendar_numbers(prefs.time, prefs.is_dated, self._period(prefs))
+        instance, weight, n = prefs.instance_of_ballot, prefs.weight, prefs.n_instances
+        if self.period == "auto":
+            ballots, entries = (sum_by(instance, weight * each, n) for each in (1.0, np.diff(prefs.indptr)))
+            length = GAMES * np.diff(prefs.slot_ptr) * ballots / np.maximum(entries, 1e-300)
+        else:
+            calendar_numbers(np.empty(0), False, self.period)  # refuses words of the calendar
+            length = np.full(n, float(self.period))
+        order = np.argsort(instance, kind="stable")
+        total = np.cumsum(weight[order])
+        passed = np.empty(prefs.n_ballots)  # before each ballot, in its instance
+        passed[order] = (
+            total - weight[order] - (np.append(0.0, np.cumsum(sum_by(instance, weight, n))))[instance[order]]
+        )
+        return np.asarray((passed + 1e-9) // np.maximum(length[instance], 1e-9)).astype(np.int64)
+
+    # ---- over time ----
+    def _history(self, prefs: Preferences, played: _Played) -> History:
+        walked = played.walked
+        instance = segment_index(prefs.slot_ptr)[walked.slot]
+        if prefs.time is not None:
+            time = period_ends(walked.period, prefs.is_dated, self._period(prefs))
+        else:
+            time = _last_ballots(prefs.instance_of_ballot, played.period_of_ballot, instance, walked.period)
+        order = np.argsort(time, kind="stable")
+        score, half = self.start + SCALE * walked.mean[order], self._half(SCALE * walked.sd[order])
+        return History(
+            items=prefs.items,
+            item=prefs.slot_item[walked.slot[order]],
+            time=time[order],
+            score=score,
+            low=score - half,
+            high=score + half,
+            is_dated=prefs.is_dated,
+            instances=prefs.instances,
+            instance=None if prefs.instances is None else instance[order].astype(np.int32),
+        )
+
+    def _foretold(self, prefs: Preferences, ballot: Int64s) -> Floats:
+        played = self._played(prefs)
+        chance = np.full(prefs.n_ballots, 0.5)  # of ballots that say nothing
+        chance[played.ballot] = played.walked.chance
+        return chance[ballot]
+
+
+class _Played(NamedTuple):
+    rating: Floats
+    deviation: Floats
+    games: Floats
+    log_likelihood: float
+    walked: _glicko.Walked
+    ballot: Int64s  # of every game
+    period_of_ballot: Int64s
+
+
+def _last_ballots(instance: AnyArray, period: Int64s, row_instance: AnyArray, row_period: Int64s) -> Floats:
+    """Return the number, from 1, of the last ballot in the instance and period of every row."""
+    span = int(period.max(initial=0)) + 1
+    keys, place = np.unique(instance.astype(np.int64) * span + period, return_inverse=True)
+    last = np.zeros(len(keys))
+    np.maximum.at(last, place, np.arange(1.0, len(period) + 1))
+    return last[np.searchsorted(keys, row_instance.astype(np.int64) * span + row_period)]
+
+
+@dataclass(frozen=True, eq=False)
+class GlickoModel(ComparisonModel):
+    """Ratings with their deviations, ready for questions about the next game; a tie is half a win each way."""
+
+    deviation: Floats
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether a game can be drawn: a draw counts as half a win each way."""
+        return False
+
+    def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that the first slot of each pair wins and loses; nobody gains by being first."""
+        lead = (self.score[first] - self.score[second]) / SCALE
+        up = _glicko.expected(lead, np.hypot(self.deviation[first], self.deviation[second]) / SCALE)
+        return up, 1 - up, np.zeros(len(up))

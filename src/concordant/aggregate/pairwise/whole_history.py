@@ -1,0 +1,183 @@
+"""Whole-history Bradley-Terry: scores that change over time, from all results at once, past and later ones alike.
+
+At any moment P(a beats b) = 1 / (1 + e^(s_b - s_a)), as in bradley-terry. A score wanders: over a time of length t it
+moves by a normal step of variance ``drift``² t, and the first score of every item is normal with precision ``prior``.
+All scores at all times are fitted together (the maximum of the posterior), so that a win counts more once the opponent
+turns out to have been strong, and every item has a curve of scores with intervals (``ranking.history``). Ratings that
+move game by game (elo, trueskill) never look back; a single bradley-terry fit takes all results to be of one moment.
+
+Both strengths are chosen by evidence unless they are given, one for all instances, and reported in ``ranking.fit``.
+``drift`` is how far (standard deviation) a score moves in a year, or in one unit of time where times are numbers; 0
+keeps scores constant, which is bradley-terry. Within a ``period`` a score does not change: by default every moment (of
+dates every day) is one, or longer ones where there would be too many. Ties are half a win each way. Of a ballot with
+more than two items all pairs count as if they were independent, so that its intervals are too narrow.
+
+The ranking is of the scores at the end of the data (``score="last"``), and its intervals take the mean of all as
+known: how far all have moved together since the beginning, which those of the history include, says nothing of who is
+ahead. An item that has not played for long keeps its last score with an interval that widens; ``since`` leaves such
+items out of the ranking (not out of the fit), ``score="low"`` ranks by the lower ends of the intervals, where who is
+not seen any more sinks, and ``"peak"`` by the best moment. ``ranking.model`` answers p_beats(a, b, time=...) and
+score_at(item, time). ``forecasts`` predicts every comparison from those before it.
+
+Cost: linear in the comparisons, some fifty passes over them, with the strengths chosen about three times that.
+Reference: R. Coulom, Whole-history rating: a Bayesian rating system for players of time-varying strength, 2008.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate import options
+from concordant.aggregate.common import snap_scores
+from concordant.errors import InputError, ParameterError
+from concordant.method import Method, Outcome
+from concordant.models.course_forecasts import rolling
+from concordant.models.courses import Compared, CourseErrors, CourseModel, Courses, end_of_slots, nodes_of, unit_of
+from concordant.models.duels import Counting
+from concordant.models.notices import OF_PAIRS, duel_standing, notice_on, standing_notices
+from concordant.models.walks import fitted
+from concordant.moments import CALENDAR, as_times, shown_time
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import Notice, Ranking
+from concordant.types import Bools, Floats
+
+TIE_OF_FITTED = 1e-9  # fitted scores this close are one score
+TOP = 10  # ranks among which items that no longer play are worth a word
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeHistory(Method):
+    """Scores that wander over time, fitted to all results at once, with a curve and intervals for every item."""
+
+    silence = "they did not play"
+    needs = frozenset({"time"})
+    aliases = {"whr": {}, "dynamic-bradley-terry": {}, "smoothed-bradley-terry": {}}
+    waives = {
+        "condorcet_consistency": "late results say more of the scores at the end than early ones",
+    }
+
+    drift: float | str = param(
+        "auto",
+        "how far a score moves in a year (or a unit of time); auto chooses it by evidence",
+        low=0.0,
+        words=("auto",),
+    )
+    prior: float | str = param(
+        "auto", "precision of the first score of an item; auto chooses it by evidence", low=1e-6, words=("auto",)
+    )
+    period: float | str = param(
+        "auto",
+        "within which scores stay: day, week, month, quarter, year, or a number (of days, where there are dates)",
+        low=0.0,
+        words=("auto", *CALENDAR),
+    )
+    score: str = param(
+        "last",
+        "rank by the score at the end, the lower end of its interval, or the highest score ever",
+        choices=("last", "low", "peak"),
+    )
+    since: str | None = param(None, "leave items out of the ranking that last played before this date (or number)")
+    level: float = options.level()
+
+    def rank(self, prefs: Preferences) -> Ranking:
+        """Rank the candidates of every instance, with ``since`` only those that still play."""
+        if self.since is None:
+            return super().rank(prefs)
+        start = clock.perf_counter()
+        self.check_needs(prefs)
+        courses = self._courses(prefs)
+        moment = _moment(prefs, self.since, "since")
+        keep = courses.last_played() * unit_of(prefs) >= moment
+        if not keep.any():
+            raise InputError(f"No item played after since={self.since}: give an earlier moment, or leave it out.")
+        kept = prefs.subset(np.ones(prefs.n_ballots, bool), keep)
+        return self.ranking_of(kept, self._outcome(prefs, courses, keep), start)
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the scores at the end of the data, with intervals and the curves behind them."""
+        return self._outcome(prefs, self._courses(prefs))
+
+    def forecasts(self, prefs: Preferences, since: object, *, every: str | float | None = None) -> Floats:
+        """Return for every ballot the chance, as seen from the ballots before it, that its first item wins.
+
+        From the moment ``since`` on, all that happened before is fitted anew ``every`` so often ("quarter" by default,
+        or a twentieth of the time left); in between, beliefs about the two items move ballot by ballot. Strengths that
+        are "auto" are chosen once, from what was before ``since``. NaN before that, of ballots that do not compare
+        just two items, and of items that nobody had compared before.
+        """
+        self.check_needs(prefs)
+        moment = _moment(prefs, since, "since")
+        drift, prior = (None if isinstance(one, str) else one for one in (self.drift, self.prior))
+        return rolling(prefs, self.period, drift, prior, moment, every)
+
+    def _courses(self, prefs: Preferences) -> Courses:
+        compared = Compared.of(prefs)
+        drift, prior = (None if isinstance(one, str) else one for one in (self.drift, self.prior))
+        nodes, end = nodes_of(prefs, compared, "all" if drift == 0 else self.period)
+        return Courses(fitted(nodes, drift, prior), prefs.slot_ptr, end_of_slots(prefs, end), self.level)
+
+    def _outcome(self, prefs: Preferences, courses: Courses, keep: Bools | None = None) -> Outcome:
+        """Return what is known of the slots that are ranked."""
+        slots = np.arange(prefs.n_slots)
+        now = courses.at_end()
+        errors = CourseErrors(courses, self.score, slots if keep is None else np.flatnonzero(keep))
+        score = now
+        if self.score == "peak":
+            score = courses.peaks()[0]
+        elif self.score == "low":
+            low = CourseErrors(courses, self.score, slots).known().low
+            assert low is not None
+            score = low
+        score = snap_scores(prefs, score, TIE_OF_FITTED, least=1.0)
+        walk = courses.walk
+        found = duel_standing(Counting().duels(prefs))
+        warnings = standing_notices(prefs, found, OF_PAIRS)
+        if not walk.is_settled:
+            text = "the fit did not converge, so the scores are approximate; give a larger prior or a smaller drift"
+            warnings.append(notice_on(prefs, "no-convergence", text, np.ones(prefs.n_slots, bool)))
+        if keep is None and self.score == "last":
+            warnings += self._idle(prefs, courses, score)
+        return Outcome(
+            score=score if keep is None else score[keep],
+            fit={
+                "log_likelihood": walk.log_likelihood,
+                "drift": walk.drift,
+                "prior": walk.prior,
+                "nodes": float(len(walk.nodes)),
+            },
+            warnings=tuple(warnings),
+            uncertainty=errors,
+            model=CourseModel.of(prefs, now, courses=courses, is_dated=prefs.is_dated, unit=unit_of(prefs)),
+            history=partial(courses.history, prefs),
+        )
+
+    def _idle(self, prefs: Preferences, courses: Courses, score: Floats) -> list[Notice]:
+        """Tell of items at the top that have not played for so long that time alone makes most of their doubt."""
+        last, walk = courses.last_played(), courses.walk
+        gained = walk.drift**2 * np.nan_to_num(courses.end - last)
+        own = np.zeros(prefs.n_slots)
+        own[walk.nodes.slot[walk.nodes.is_last]] = walk.own_variances()[0][walk.nodes.is_last]
+        order = np.lexsort((-score, views.instance_of_slot(prefs)))
+        place = np.empty(prefs.n_slots, np.int64)
+        place[order] = np.arange(prefs.n_slots) - prefs.slot_ptr[views.instance_of_slot(prefs)[order]]
+        idle = (gained > own) & (place < TOP) & (last < courses.end)
+        if not idle.any():
+            return []
+        latest = shown_time(float(np.nanmax(last[idle])) * unit_of(prefs), prefs.is_dated)
+        text = f"these items of the first {TOP} have not played since {latest} or longer; since= leaves such items out"
+        return [notice_on(prefs, "no-longer-playing", text, idle)]
+
+
+def _moment(prefs: Preferences, moment: object, name: str) -> float:
+    """Return a moment as a number like the times of the preferences."""
+    found, is_dated = as_times([moment])
+    if np.isnan(found[0]) or is_dated != prefs.is_dated:
+        wanted = "a date, written year first" if prefs.is_dated else "a number, as the times are"
+        raise ParameterError(f"{name}={moment!r} is no such moment: give {wanted}.")
+    return float(found[0])

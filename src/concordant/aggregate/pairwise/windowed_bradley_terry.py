@@ -1,0 +1,218 @@
+"""Windowed Bradley-Terry: a plain bradley-terry fit to the results of the last months, at the end of every period.
+
+At the end of every ``period`` the results of the last ``window`` of time are fitted on their own, as if nothing had
+been before; with ``half_life`` a result counts half as much when it is that old. The curve of an item
+(``ranking.history``) is its score in one window after the other. Simple to explain and free of any assumption how
+scores change, but what happened before the window is forgotten, and a short window is noisy: whole-history uses the
+same results better.
+
+All windows are instances of one batched fit, with one prior for all (by evidence, ``ranking.fit["prior"]``). The scores
+of a window are relative to the mean of those who played in it. The ranking is of the last window; items that are
+not in it keep the score of the last one they were in, and a warning names them.
+
+Cost: that of bradley-terry on every result as often as windows hold it. Reference: R. A. Bradley and M. E. Terry, Rank
+analysis of incomplete block designs, Biometrika, 1952.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate import options
+from concordant.aggregate.common import snap_scores
+from concordant.aggregate.pairwise.bradley_terry import BradleyTerry
+from concordant.errors import ParameterError
+from concordant.histories import History
+from concordant.kernels.links import BRADLEY_TERRY
+from concordant.method import Method, Outcome
+from concordant.models.fitted import PairModel
+from concordant.models.notices import notice_on
+from concordant.moments import CALENDAR, periods
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking, Uncertainty
+from concordant.segments import max_by, pointer, spans
+from concordant.types import Floats, Int64s
+
+DAYS = {"day": 1.0, "week": 7.0, "month": 30.4375, "quarter": 91.3125, "year": 365.25}
+MOST_WINDOWS = 120  # above which "auto" takes longer periods
+TIE_OF_FITTED = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowedBradleyTerry(Method):
+    """Bradley-Terry scores of the last window of time, with those of all windows before as a curve."""
+
+    silence = "they did not play"
+    needs = frozenset({"time"})
+    aliases = {"windowed": {}}
+    waives = {
+        "condorcet_consistency": "results before the window are forgotten",
+        "instances_are_independent": "the last window ends with the last result of all instances",
+    }
+
+    window: float | str = param(
+        "auto",
+        "how far back results count: day, week, month, quarter, year, or a number (of days, where there are dates); "
+        "auto is a year, or a tenth of the time",
+        low=0.0,
+        words=("auto", *CALENDAR),
+    )
+    period: float | str = param(
+        "auto", "how often to fit: day, week, month, quarter, year, or a number", low=0.0, words=("auto", *CALENDAR)
+    )
+    half_life: float | None = param(
+        None, "age (in days, where there are dates) at which a result counts half", low=1e-9
+    )
+    prior: float | str = param(
+        "auto",
+        "precision of the prior that draws scores together; auto chooses it by evidence",
+        low=0.0,
+        words=("auto",),
+    )
+    level: float = options.level()
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the scores of the last window every item was in, with the curves of all windows."""
+        assert prefs.time is not None
+        windows = Windows.of(prefs, self._length(prefs), self._period(prefs), self.half_life)
+        ranking = BradleyTerry(prior=self.prior, level=self.level, errors="hessian").rank(windows.prefs)
+        found = Windowed(prefs, windows, ranking)
+        score = snap_scores(prefs, found.lasting(ranking.score), TIE_OF_FITTED, least=1.0)
+        absent = found.end_of_slot < windows.end.max(initial=-np.inf)
+        text = "these items are not in the last window, so they keep the score of the last one they were in (0 if none)"
+        n = prefs.n_instances
+        return Outcome(
+            score=score,
+            fit={"log_likelihood": (ranking.fit or {})["log_likelihood"], "prior": (ranking.fit or {})["prior"]},
+            warnings=(notice_on(prefs, "not-in-window", text, absent),) if absent.any() else (),
+            uncertainty=found,
+            model=PairModel.of(prefs, score, link=BRADLEY_TERRY, advantage=np.zeros(n), tie=np.zeros(n)),
+            history=found.history,
+        )
+
+    def _length(self, prefs: Preferences) -> float:
+        """Return the length of a window in the unit of the times."""
+        assert prefs.time is not None
+        if self.window == "auto":
+            return DAYS["year"] if prefs.is_dated else max(float(np.ptp(prefs.time)) / 10, 1e-9)
+        if isinstance(self.window, str):
+            if not prefs.is_dated:
+                raise ParameterError(f"window={self.window!r} needs dates: give a number, in the unit of the times.")
+            return DAYS[self.window]
+        if self.window == 0:
+            raise ParameterError("window=0 holds nothing: give a positive number.")
+        return self.window
+
+    def _period(self, prefs: Preferences) -> str | float:
+        """Return the period; "auto" is the shortest of the calendar that gives no more than so many windows."""
+        assert prefs.time is not None
+        if self.period != "auto":
+            return self.period
+        if not prefs.is_dated:
+            return max(float(np.ptp(prefs.time)) / MOST_WINDOWS, 1e-9)
+        some = [one for one in CALENDAR if len(periods(prefs.time, True, one)[1]) <= MOST_WINDOWS]
+        return (*some, "year")[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """The results of every window, as an instance of its own: when it ends, and the instance it was cut from."""
+
+    prefs: Preferences
+    end: Floats
+    instance: Int64s
+
+    @classmethod
+    def of(cls, prefs: Preferences, length: float, period: str | float, half_life: float | None) -> Windows:
+        """Cut preferences into the windows that end with each period."""
+        assert prefs.time is not None
+        number, end = periods(prefs.time, prefs.is_dated, period)
+        order = np.argsort(end[number], kind="stable")
+        when = end[number][order]
+        low, high = (np.searchsorted(when, edge, side="right") for edge in (end - length, end))
+        ballots = order[spans(low, high)]
+        window = np.repeat(np.arange(len(end)), high - low)
+        held = window * prefs.n_instances + prefs.instance_of_ballot[ballots]
+        present, instance = np.unique(held, return_inverse=True)
+        weight = prefs.weight[ballots]
+        if half_life is not None:
+            weight = weight * 0.5 ** ((end[window] - end[number[ballots]]) / half_life)
+        sizes = np.diff(prefs.indptr)[ballots]
+        entries = spans(prefs.indptr[ballots], prefs.indptr[ballots + 1])
+        cut = Preferences(
+            prefs.items,
+            pointer(sizes),
+            prefs.item[entries],
+            prefs.tier[entries],
+            weight=weight,
+            open=None if prefs.open is None else prefs.open[ballots],
+            instances=[f"window {k + 1}" for k in range(len(present))],
+            instance=instance,
+            form=prefs.said_form,
+        )
+        return cls(cut, end[present // prefs.n_instances], present % prefs.n_instances)
+
+
+@dataclass(frozen=True, eq=False)
+class Windowed:
+    """The fits of all windows, seen from the candidates: which window each was last in, and the curves."""
+
+    prefs: Preferences
+    windows: Windows
+    ranking: Ranking
+
+    @cached_property
+    def slot(self) -> Int64s:
+        """The candidate of every slot of every window."""
+        whole, cut, n = self.prefs, self.windows.prefs, len(self.prefs.items)
+        key = views.instance_of_slot(whole) * n + whole.slot_item
+        order = np.argsort(key)
+        wanted = self.windows.instance[views.instance_of_slot(cut)] * n + cut.slot_item
+        return np.asarray(order[np.searchsorted(key[order], wanted)])
+
+    @cached_property
+    def end(self) -> Floats:
+        """When the window of every slot of every window ends."""
+        return self.windows.end[views.instance_of_slot(self.windows.prefs)]
+
+    @cached_property
+    def end_of_slot(self) -> Floats:
+        """When the last window every candidate was in ends; minus infinity if there is none."""
+        return max_by(self.slot, self.end, self.prefs.n_slots, -np.inf)
+
+    def lasting(self, values: Floats, lacking: float = 0.0) -> Floats:
+        """Return by candidate what is known of it in the last window it was in."""
+        out = np.full(self.prefs.n_slots, lacking)
+        last = self.end == self.end_of_slot[self.slot]
+        out[self.slot[last]] = values[last]
+        return out
+
+    def known(self) -> Uncertainty:
+        """Return the intervals of the last window every candidate was in."""
+        low, high = self.ranking.slot_low, self.ranking.slot_high
+        assert low is not None
+        assert high is not None
+        reach = max(float(np.abs(high - low).max(initial=0.0)), 1.0)  # who was in none: as unsure as anybody
+        return Uncertainty(self.lasting(low, -reach), self.lasting(high, reach))
+
+    def history(self) -> History:
+        """Return the scores of all windows."""
+        prefs, low, high = self.prefs, self.ranking.slot_low, self.ranking.slot_high
+        order = np.lexsort((self.slot, self.end))
+        slot = self.slot[order]
+        return History(
+            prefs.items,
+            prefs.slot_item[slot],
+            self.end[order],
+            self.ranking.score[order],
+            None if low is None else low[order],
+            None if high is None else high[order],
+            prefs.is_dated,
+            prefs.instances,
+            None if prefs.instances is None else views.instance_of_slot(prefs)[slot].astype(np.int32),
+        )

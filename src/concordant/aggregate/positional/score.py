@@ -1,0 +1,72 @@
+"""Score voting (range voting): the sum of the ratings of a candidate, or their mean.
+
+Every ballot rates the candidates; with ``total="sum"`` a candidate that a ballot does not rate gets 0 from it, with
+``"mean"`` the ballot does not count for it (that is ``mean-rating`` without its prior; a candidate nobody rated then
+has the mean of all). Ratings are taken as they are: agree on the scale beforehand. Where the values are ranks, a
+ballot's rating is the number of candidates + 1 minus the rank, and never below 0.
+
+Cost: linear in the ratings. Reference: W. D. Smith, Range voting, 2000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate.common import snap_scores
+from concordant.aggregate.positional.mean_rating import MeanRating
+from concordant.aggregate.telling import Told, score_table
+from concordant.explaining import Reason
+from concordant.gather import sum_by
+from concordant.method import Method, Outcome
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.types import Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score(Method):
+    """Sum or mean of the ratings."""
+
+    silence = "they get 0 from the ballot, or with total=mean it does not count for them"
+    needs = frozenset({"values"})
+    waives = {"condorcet_consistency": "a few strong opinions can outweigh a majority"}
+    aliases = {"range": {}, "range-voting": {}, "score-voting": {}}
+
+    total: str = param("sum", "whether ratings are added up or averaged", choices=("sum", "mean"))
+
+    def scores(self, prefs: Preferences) -> Floats | Outcome:
+        """Return the sum or mean of the ratings of every slot."""
+        if self.total == "sum":
+            return rating_sums(prefs)
+        found = MeanRating(prior_count=0.0).scores(prefs)
+        return Outcome(found.score, warnings=found.warnings)
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say what ratings everybody has."""
+        told, best = Told(prefs), Told.best(ranking)
+        count = views.ranked_weight(prefs)
+        what = "sum" if self.total == "sum" else "mean"
+        each = " each" if best.sum() > 1 else ""
+        sentence = (
+            f"{told.names(best)}: the {what} of the ratings is {told.number(ranking.score[best][0])}{each}, from "
+            f"{told.number(count[best].max())} of {told.number(prefs.weight.sum())} ballots; nobody has more."
+        )
+        columns = [[told.number(value) for value in column] for column in (ranking.score, count)]
+        return [
+            Reason(told.heading(ranking, "score voting"), (sentence,)),
+            score_table(told, ranking, [f"{what} of ratings", "rated by"], columns),
+        ]
+
+
+def rating_sums(prefs: Preferences) -> Floats:
+    """Return the sum of the ratings of every slot; of ranks, candidates + 1 minus the rank."""
+    assert prefs.value is not None
+    value = prefs.value
+    if prefs.scale != "rating":
+        value = np.maximum(np.diff(prefs.slot_ptr)[views.entry_instances(prefs)] + 1 - value, 0.0)
+    return snap_scores(prefs, sum_by(prefs.entry_slot, value * views.weight_of_entry(prefs), prefs.n_slots))

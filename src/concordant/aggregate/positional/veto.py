@@ -1,0 +1,48 @@
+"""Veto (anti-plurality): the fewest ballots that put an item last.
+
+A ballot's last place goes to the items of its last tier in equal shares; where it leaves candidates unnamed (or in an
+open last tier, "the rest"), to those. The score is minus the weight of the last places, so 0 is an item nobody puts
+last. All but the last place is thrown away: a rule to avoid what many object to, with many ties where there are more
+candidates than ballots.
+
+Cost: linear in the ballots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant.aggregate.rounds import Papers
+from concordant.aggregate.telling import Told, score_table
+from concordant.explaining import Reason
+from concordant.method import Method
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.types import Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Veto(Method):
+    """Fewest ballots that put the item last, shared equally by tied ones."""
+
+    silence = "they share the last place of the ballot"
+    waives = {"condorcet_consistency": "it does not look above the last place"}
+    aliases = {"anti-plurality": {}, "antiplurality": {}}
+
+    def scores(self, prefs: Preferences) -> Floats:
+        """Return minus the weight of the last places of every slot."""
+        return 0.0 - Papers(prefs).last_places(np.ones(prefs.n_slots, bool))
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say how many ballots put whom last."""
+        told, best = Told(prefs), Told.best(ranking)
+        least = told.number(-ranking.score[best][0])
+        verb = "is" if best.sum() == 1 else "are each"
+        sentence = (
+            f"{told.names(best)} {verb} last on {least} of {told.number(prefs.weight.sum())} ballots, the fewest."
+        )
+        last = [told.number(-value) for value in ranking.score]
+        return [Reason(told.heading(ranking, "veto"), (sentence,)), score_table(told, ranking, ["last places"], [last])]

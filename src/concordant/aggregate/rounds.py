@@ -1,0 +1,150 @@
+"""What rules that go in rounds share: first and last places among those left, who goes out, and tiers by several keys.
+
+All instances go through their rounds together, so an election of a thousand instances takes as many steps as its
+longest. In every round out goes who stands lowest; of several that stand equally low, the one that stood lower in the
+latest earlier round where they differ, then the one with fewer Borda points. Those still equal go out together and
+stay tied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate.majorities import tie_notice
+from concordant.gather import sum_by
+from concordant.preferences import Preferences
+from concordant.ranking import TIE_TOLERANCE, Notice, snap
+from concordant.segments import first_of, is_new
+from concordant.types import AnyArray, Bools, Bytes, Floats, Int64s
+
+
+class Papers:
+    """The ballots of all instances as papers that count for one place among the candidates that are left."""
+
+    def __init__(self, prefs: Preferences) -> None:
+        self.n_ballots, self.n_slots = prefs.n_ballots, prefs.n_slots
+        named = np.flatnonzero(views.is_named(prefs))
+        self.slot: Int64s = prefs.entry_slot[named]
+        self.ballot: Int64s = views.ballot_of_entry(prefs)[named]
+        self.tier = prefs.tier[named]
+        self.weight: Floats = prefs.weight
+        self.instance = prefs.instance_of_ballot
+        self.instance_of_slot = views.instance_of_slot(prefs)
+        self.total = views.total_weight(prefs)
+
+    def tops(self, is_left: Bools) -> tuple[Int64s, Int64s, Floats]:
+        """Return who is best on each ballot among those left: (ballot, slot, share of the ballot's weight)."""
+        return self._shared(np.flatnonzero(is_left[self.slot]), 1)
+
+    def _shared(self, entry: Int64s, step: int) -> tuple[Int64s, Int64s, Floats]:
+        """Return the first tier among these entries of each ballot (step 1) or the last (step -1)."""
+        entry = entry[::step]
+        ballot, tier = self.ballot[entry], self.tier[entry]
+        starts = is_new(ballot)
+        chosen = tier == tier[np.flatnonzero(starts)][np.cumsum(starts) - 1] if len(entry) else np.empty(0, bool)
+        ballot, slot = ballot[chosen], self.slot[entry[chosen]]
+        return ballot, slot, self.weight[ballot] / np.bincount(ballot, minlength=self.n_ballots)[ballot]
+
+    def first_places(self, is_left: Bools) -> Floats:
+        """Return the weight of the ballots that put each slot first of those left; tied ones share a ballot."""
+        _, slot, share = self.tops(is_left)
+        return self._snapped(sum_by(slot, share, self.n_slots))
+
+    def last_places(self, is_left: Bools) -> Floats:
+        """Return the weight of the ballots that put each slot last of those left; those a ballot does not name share.
+
+        Every slot gets the share of one left unnamed by every ballot that leaves some unnamed; from those a ballot
+        names it is taken back.
+        """
+        entry = np.flatnonzero(is_left[self.slot])
+        size = np.bincount(self.instance_of_slot[is_left], minlength=len(self.total))
+        unnamed = size[self.instance] - np.bincount(self.ballot[entry], minlength=self.n_ballots)
+        share = np.where(unnamed > 0, self.weight / np.maximum(unnamed, 1), 0.0)
+        everyone = sum_by(self.instance, share, len(self.total))[self.instance_of_slot]
+        votes = everyone - sum_by(self.slot[entry], share[self.ballot[entry]], self.n_slots)
+        _, slot, own = self._shared(entry[unnamed[self.ballot[entry]] == 0], -1)
+        return np.where(is_left, self._snapped(votes + sum_by(slot, own, self.n_slots)), 0.0)
+
+    def _snapped(self, votes: Floats) -> Floats:
+        return snap(votes, self.instance_of_slot, self.total)
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """The round every slot goes out in, from 0, and who was among several that stood lowest (see ``eliminate``)."""
+
+    rounds: Int64s
+    tie: Bytes
+    """1 for a slot whose tie was settled by earlier rounds or Borda points, 2 for one that went out with others."""
+
+    def notices(self, prefs: Preferences, what: str) -> tuple[Notice, ...]:
+        """Name the candidates of either kind of tie, which were equal in ``what``."""
+        together = f"candidates were equal in {what} of all rounds and in Borda points and went out together"
+        settled = f"candidates were equal in {what}; earlier rounds or Borda points decided who went out first"
+        return (
+            *tie_notice(prefs, "unbroken-ties", together, self.tie == 2),
+            *tie_notice(prefs, "broken-ties", settled, self.tie == 1),
+        )
+
+
+def eliminate(
+    prefs: Preferences, standing: Callable[[Bools], Floats], fallback: AnyArray, scale: Floats
+) -> Elimination:
+    """Let the lowest of every instance go out, round by round, until nobody is left.
+
+    ``standing`` says how high every slot stands among those left; values of an instance that lie within 1e-12 of its
+    ``scale`` are equal.
+    """
+    instance = views.instance_of_slot(prefs)
+    tolerance = TIE_TOLERANCE * scale
+    rounds, tie = np.zeros(prefs.n_slots, np.int64), np.zeros(prefs.n_slots, np.uint8)
+    is_left, history = np.ones(prefs.n_slots, bool), []
+    while is_left.any():
+        history.append(standing(is_left))
+        equal = out = _lowest(history[-1], is_left, instance, tolerance)
+        for values in [*history[-2::-1], fallback.astype(np.float64)]:
+            if out.sum() == len(np.unique(instance[out])):
+                break
+            out = _lowest(values, out, instance, tolerance)
+        alike, together = (np.bincount(instance[those], minlength=len(scale))[instance] for those in (equal, out))
+        tie[equal & (alike > together)] = np.maximum(tie[equal & (alike > together)], 1)
+        tie[out & (together > 1)] = 2
+        rounds[out] = len(history) - 1
+        is_left = is_left & ~out
+    return Elimination(rounds, tie)
+
+
+def _lowest(values: Floats, among: Bools, instance: Int64s, tolerance: Floats) -> Bools:
+    """Say who of some slots has the lowest value of its instance."""
+    least = np.full(len(tolerance), np.inf)
+    np.minimum.at(least, instance[among], values[among])
+    return among & (values <= (least + tolerance)[instance])
+
+
+def tiers_below(prefs: Preferences, *keys: AnyArray) -> Floats:
+    """Return how many tiers stand below every slot, by keys of which the first counts most; higher is better."""
+    instance = views.instance_of_slot(prefs)
+    order = np.lexsort((*keys[::-1], instance))
+    level = np.cumsum(is_new(*(key[order] for key in keys)))
+    below = np.empty(prefs.n_slots)
+    below[order] = level - level[first_of(prefs.slot_ptr)]
+    return below
+
+
+def majority_line(papers: Papers, votes: Floats) -> Floats:
+    """Return half of the weight that counts in each instance: more than this is a majority."""
+    return sum_by(papers.instance_of_slot, votes, len(papers.total)) / 2
+
+
+def distinct_rows(table: AnyArray, weight: Floats) -> tuple[AnyArray, Floats]:
+    """Join equal rows of a table and add their weights."""
+    if not table.size:
+        return table, weight
+    whole = np.ascontiguousarray(table)
+    rows = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).reshape(-1)
+    _, first, index = np.unique(rows, return_index=True, return_inverse=True)
+    return whole[first], sum_by(index.reshape(-1), weight, len(first))

@@ -1,0 +1,65 @@
+"""How often items were chosen, and how often their scores, or mere chance, would have it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant import kernels, views
+from concordant.explaining import Reason
+from concordant.models.stages import CHOSEN, REST, Stages, worths
+from concordant.reasoning import Scene, number
+from concordant.types import Floats
+
+
+def choices_reason(scene: Scene, stages: Stages) -> Reason:
+    """Tell how often the first items were chosen, at the head of a ballot and at any step, and what was expected.
+
+    A tier chosen from the rest counts as one choice, shared by its items in proportion to worth.
+    """
+    worth = worths(scene.ranking.score)
+    heads = _heads(stages)
+    first, first_expected = _chosen(heads, worth)
+    chosen, expected = _chosen(stages, worth)
+    by_chance = _chosen(stages, np.ones(len(worth)))[1]
+    named = views.ranked_weight(scene.prefs)
+    rows = [
+        [
+            str(scene.rank[slot]), scene.names[slot], number(named[slot]), _written(first[slot]),
+            f"{first_expected[slot]:.1f}", _written(chosen[slot]), f"{expected[slot]:.1f}", f"{by_chance[slot]:.1f}",
+        ]
+        for slot in scene.top
+    ]  # fmt: skip
+    one = scene.order[0]
+    said = [
+        "A ballot is read from the top: at every step one of those left is chosen, in proportion to e^score.",
+        f"{scene.names[one]} was chosen {_written(chosen[one])} times, where equal chances would give "
+        f"{by_chance[one]:.1f} and these scores give {expected[one]:.1f}; the scores are those for which the "
+        "first and the last agree, but for the prior.",
+    ]
+    if len(scene.order) > 1:
+        two = scene.order[1]
+        odds = float(worth[one] / worth[two])
+        said.append(
+            f"From the two alone, {scene.names[one]} would be chosen {odds:.3g} times as often as {scene.names[two]}."
+        )
+    header = ["rank", "item", "ballots", "first", "expected first", "chosen", "expected", "by equal chances"]
+    return Reason("How often they were chosen", said, header, rows, frozenset(range(8)) - {1})
+
+
+def _written(count: float) -> str:
+    """Write how often: whole, or shared with others of a tier."""
+    return number(count) if abs(count - round(count)) < 1e-9 else f"{count:,.1f}"
+
+
+def _chosen(stages: Stages, worth: Floats) -> tuple[Floats, Floats]:
+    """Return how often every slot was chosen, tiers shared by worth, and how often that was to be expected."""
+    _, gain, rate = kernels.stage_sums(stages.rows, worth)
+    return stages.wins + worth * gain, worth * rate
+
+
+def _heads(stages: Stages) -> Stages:
+    """Return the first choice of every ballot alone."""
+    mark = np.where(stages.mark == CHOSEN, REST, stages.mark).astype(np.uint8)
+    start = stages.indptr[:-1][np.diff(stages.indptr) > 0]
+    mark[start] = stages.mark[start]
+    return Stages(stages.slot_ptr, stages.ballot_ptr, stages.indptr, stages.slot, mark, stages.weight)

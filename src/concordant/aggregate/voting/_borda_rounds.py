@@ -1,0 +1,41 @@
+"""What Baldwin's and Nanson's rules share: Borda points among the candidates that are left.
+
+A candidate's *net points* are the ballots (by weight) that put it before another candidate that is left minus those
+that put it behind, added up over all of them. On complete ballots the Borda count among k candidates is
+(net points + ballots x (k - 1)) / 2, so both give the same order; the mean of the net points is always 0, and a
+candidate that beats every other has more than 0 whoever is left: that is why these rules elect it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate.majorities import majorities
+from concordant.gather import segment_index
+from concordant.preferences import Preferences
+from concordant.ranking import snap
+from concordant.segments import number_inside, pointer
+from concordant.types import Bools, Floats, Int64s
+
+
+class NetPoints:
+    """Net points of every slot among those left, over all instances at once."""
+
+    def __init__(self, prefs: Preferences, missing: str) -> None:
+        found = majorities(prefs, missing)
+        size = np.diff(prefs.slot_ptr)
+        length = np.repeat(size, size)
+        self.margin = found.margin
+        self.opponent: Int64s = np.repeat(np.repeat(prefs.slot_ptr[:-1], size), length) + number_inside(pointer(length))
+        self.row = segment_index(pointer(length))
+        self.n_slots = prefs.n_slots
+        self.instance = views.instance_of_slot(prefs)
+        self.scale: Floats = views.total_weight(prefs) * size
+        self.is_exact = found.total is None
+
+    def among(self, is_left: Bools) -> Floats:
+        """Return the net points of the slots that are left against each other, 0 for the others."""
+        kept = is_left[self.opponent] & is_left[self.row]
+        net = np.bincount(self.row[kept], weights=self.margin[kept], minlength=self.n_slots).astype(np.float64)
+        return net if self.is_exact else snap(net, self.instance, self.scale)

@@ -1,0 +1,109 @@
+"""Meek's count: everybody elected keeps the share of every paper that leaves them exactly a quota.
+
+Candidate c keeps the share k_c of whatever reaches it on a paper and passes on the rest to the next preference, elected
+or not: k is 1 for who is in, 0 for who is out, and for the elected it is found by k_c <- k_c x quota / votes_c until
+votes and quota agree to 1e-13 of all votes. What runs out of preferences leaves the count, and the quota falls with it:
+(votes - run out) / (seats + 1). Tied candidates on a paper get equal parts of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.aggregate.voting._transfers import NOT_NAMED, Election, Result, Tally
+from concordant.types import Floats
+
+AGREES = 1e-13  # of all votes
+EQUAL = 1e-12  # of all votes: candidates closer than this are tied
+MOST_STEPS = 20_000
+
+
+class _Papers:
+    """The entries of the ballots by place, so that what is passed on reaches the next place."""
+
+    def __init__(self, election: Election) -> None:
+        ballot, candidate = np.nonzero(election.places < NOT_NAMED)
+        place = election.places[ballot, candidate]
+        depth = int(place.max(initial=-1)) + 1
+        self.levels = [(ballot[place == k], candidate[place == k]) for k in range(depth)]
+        self.weight, self.n_candidates = election.weight, election.n_candidates
+        self.total = float(election.weight.sum())
+
+    def votes(self, keep: Floats) -> tuple[Floats, float]:
+        """Return the votes of every candidate, and what ran out."""
+        rest = np.ones(len(self.weight))
+        votes = np.zeros(self.n_candidates)
+        for ballot, candidate in self.levels:
+            counts = keep[candidate] > 0
+            own, chosen = ballot[counts], candidate[counts]
+            sharing = np.bincount(own, minlength=len(rest))[own]
+            got = rest[own] * keep[chosen] / sharing
+            votes += np.bincount(chosen, weights=got * self.weight[own], minlength=self.n_candidates)
+            rest -= np.bincount(own, weights=got, minlength=len(rest))
+        return votes, self.total - float(votes.sum())
+
+
+def meek_count(election: Election, seats: int) -> Result:
+    """Count an election by Meek's rules."""
+    papers, m = _Papers(election), election.n_candidates
+    tally = Tally(election, seats, tolerance=EQUAL * papers.total)
+    keep = np.ones(m)
+    sources: list[int] = []
+    before = np.zeros(m)
+    while True:
+        votes, over, quota, reached = _settled(papers, tally, keep)
+        moved, to_nobody = _moves(sources, before, votes, over - (tally.stages[-1].over if tally.stages else 0.0))
+        did = "exclusion" if sources else "first"
+        tally.record(did, sources, votes, moved, to_nobody, over, 0.0, quota)
+        tally.close([*reached, *(tally.fill_last() if tally.vacancies else [])])
+        if not tally.vacancies or not tally.continuing:
+            break
+        already = {one for group in tally.elected for one in group}
+        sources = tally.next_out()
+        if not sources:
+            tally.close([one for group in tally.elected for one in group if one not in already])
+            break
+        tally.exclude(sources)
+        tally.close(excluded=sources)
+        last = tally.fill_last()
+        if last:
+            tally.close(last)
+            break
+        keep[sources] = 0.0
+        before = votes
+    return tally.result()
+
+
+def _settled(papers: _Papers, tally: Tally, keep: Floats) -> tuple[Floats, float, float, list[int]]:
+    """Find what the elected keep, electing whoever passes the quota on the way; ``keep`` is changed in place."""
+    reached: list[int] = []
+    slack = AGREES * papers.total
+    votes, over = papers.votes(keep)
+    for _ in range(MOST_STEPS):
+        quota = (papers.total - over) / (tally.seats + 1)
+        tally.history.append(votes)
+        passed = [one for one in tally.continuing if votes[one] > quota + slack]
+        reached += tally.elect(tally.in_order(passed)) if len(passed) <= tally.vacancies else []
+        tally.history.pop()
+        own = [one for group in tally.elected for one in group]
+        if not own or np.abs(votes[own] - quota).max() <= slack or not tally.vacancies:
+            break
+        keep[own] = np.minimum(keep[own] * quota / votes[own], 1.0)
+        votes, over = papers.votes(keep)
+    else:
+        tally.is_settled = False
+    return votes, over, (papers.total - over) / (tally.seats + 1), reached
+
+
+def _moves(sources: list[int], before: Floats, votes: Floats, ran_out: float) -> tuple[Floats, Floats]:
+    """Return who gained what from the excluded, and from the surpluses that grew smaller with the quota.
+
+    With everybody passing on at once there is no one road for a vote: what each lost is shared out as the gains are.
+    """
+    m = len(votes)
+    lost = np.maximum(before - votes, 0.0) if sources else np.zeros(m)
+    gained = np.maximum(votes - before, 0.0)
+    total = gained.sum() + max(ran_out, 0.0)
+    if not sources or total <= 0:
+        return np.zeros((m, m)), np.zeros(m)
+    return np.outer(lost, gained / total), lost * max(ran_out, 0.0) / total

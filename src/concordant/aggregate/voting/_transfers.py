@@ -1,0 +1,207 @@
+"""What both rules of the single transferable vote share: ballots as tables, stages, ties, who is elected when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate.counting import Count, Stage, flows_of, labelled, labels_of
+from concordant.aggregate.positional.borda import borda_levels
+from concordant.aggregate.rounds import distinct_rows
+from concordant.preferences import Preferences
+from concordant.segments import spans
+from concordant.types import AnyArray, Floats, Int32s
+
+NOT_NAMED = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True)
+class Election:
+    """The ballots of one instance that name somebody: row b holds the place ballot b gives every candidate, from 0."""
+
+    labels: tuple[str, ...]
+    places: Int32s
+    weight: Floats
+    borda: AnyArray
+
+    @property
+    def n_candidates(self) -> int:
+        """How many candidates there are."""
+        return len(self.labels)
+
+
+def elections(prefs: Preferences) -> Iterator[Election]:
+    """Go through all instances; equal ballots are counted together."""
+    borda = borda_levels(prefs, "last")
+    groups, named = views.tiers(prefs), views.is_named(prefs)
+    first_tier = np.searchsorted(groups.ptr[:-1], prefs.indptr[:-1])
+    place = groups.of_entry - np.repeat(first_tier, np.diff(prefs.indptr))
+    ballots = dict(views.ballots_by_instance(prefs))
+    for q in range(prefs.n_instances):
+        start, stop = int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1])
+        own = ballots.get(q, np.empty(0, np.int64))
+        entry = spans(prefs.indptr[own], prefs.indptr[own + 1])
+        row = np.repeat(np.arange(len(own)), np.diff(prefs.indptr)[own])
+        table = np.full((len(own), stop - start), NOT_NAMED, np.int32)
+        kept = named[entry]
+        table[row[kept], prefs.entry_slot[entry[kept]] - start] = place[entry[kept]]
+        counts = (table < NOT_NAMED).any(axis=1)
+        places, weight = distinct_rows(table[counts], prefs.weight[own[counts]])
+        yield Election(labels_of(prefs, q), places, weight, borda[start:stop])
+
+
+@dataclass
+class Tally:
+    """A count under way: who is in, who is elected or excluded, the votes after every stage, and ties met so far."""
+
+    election: Election
+    seats: int
+    unit: float = 1.0
+    """What one vote is in the numbers of this count."""
+    tolerance: float = 0.0
+    history: list[AnyArray] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+    elected: list[list[int]] = field(default_factory=list)
+    """Groups of candidates in the order of election; those of a group are equal in everything."""
+    excluded: list[list[int]] = field(default_factory=list)
+    undecided: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.is_in = np.ones(self.election.n_candidates, bool)
+        self.tie = np.zeros(self.election.n_candidates, np.uint8)
+        self.is_settled = True
+
+    @property
+    def vacancies(self) -> int:
+        """How many seats are not filled yet."""
+        return self.seats - sum(map(len, self.elected))
+
+    @property
+    def continuing(self) -> list[int]:
+        """Who is neither elected nor excluded."""
+        return np.flatnonzero(self.is_in).tolist()
+
+    def lowest(self, among: Sequence[int], sign: int = 1, *, said: bool = True) -> list[int]:
+        """Return who has the fewest votes (sign -1: the most), then at the latest earlier stage, then Borda points.
+
+        Several are returned where these are all equal. ``said`` remembers the tie for the warning.
+        """
+        equal = out = np.asarray(among)
+        for k, votes in enumerate([*self.history[::-1], self.election.borda]):
+            if len(out) < 2:
+                break
+            own = sign * votes[out]
+            out = out[own <= own.min() + (self.tolerance if k < len(self.history) else 0)]
+            equal = out if k == 0 else equal
+        if said and len(equal) > len(out):
+            self.tie[equal] = np.maximum(self.tie[equal], 1)
+        if said and len(out) > 1:
+            self.tie[out] = 2
+        return [int(one) for one in out]
+
+    def in_order(self, among: Sequence[int]) -> list[list[int]]:
+        """Return candidates by their votes, most first, in groups of those equal in everything."""
+        left, found = list(among), []
+        while left:
+            found.append(self.lowest(left, -1, said=False))
+            left = [one for one in left if one not in found[-1]]
+        return found
+
+    def elect(self, groups: Iterable[Sequence[int]]) -> list[int]:
+        """Elect candidates, in this order; return all of them."""
+        new = [list(group) for group in groups]
+        self.elected += new
+        chosen = [one for group in new for one in group]
+        self.is_in[chosen] = False
+        return chosen
+
+    def exclude(self, out: Sequence[int]) -> None:
+        """Exclude candidates together."""
+        self.excluded.append(list(out))
+        self.is_in[out] = False
+
+    def fill_last(self) -> list[int]:
+        """Elect everybody left where there are not more of them than seats."""
+        return self.elect(self.in_order(self.continuing)) if len(self.continuing) <= self.vacancies else []
+
+    def next_out(self) -> list[int]:
+        """Return who is to be excluded; nobody where a tie leaves open who of them gets the last seats.
+
+        Then those above them are elected and they stay undecided, for a lot to decide.
+        """
+        out = self.lowest(self.continuing)
+        above = [one for one in self.continuing if one not in out]
+        if len(above) >= self.vacancies:
+            return out
+        self.elect(self.in_order(above))
+        self.undecided = out
+        self.is_in[out] = False
+        return []
+
+    def record(
+        self,
+        did: str,
+        sources: Sequence[int],
+        votes: AnyArray,
+        moved: AnyArray,
+        to_nobody: AnyArray,
+        over: float,
+        rounding: float,
+        quota: float,
+    ) -> None:
+        """Keep a stage; who is elected at its end is added by ``close``."""
+        labels, unit = self.election.labels, self.unit
+        self.history.append(np.array(votes))
+        self.stages.append(
+            Stage(
+                len(self.stages) + 1,
+                did,
+                tuple(labels[one] for one in sources),
+                labelled(labels, votes / unit),
+                flows_of(labels, moved / unit, to_nobody / unit),
+                float(over) / unit,
+                float(rounding) / unit,
+                float(quota) / unit,
+            )
+        )
+
+    def close(self, elected: Sequence[int] = (), excluded: Sequence[int] = ()) -> None:
+        """Say who is elected, or about to be excluded, at the end of the last stage."""
+        labels, stage = self.election.labels, self.stages[-1]
+        self.stages[-1] = Stage(
+            **{
+                **vars(stage),
+                "elected": (*stage.elected, *(labels[one] for one in elected)),
+                "excluded": (*stage.excluded, *(labels[one] for one in excluded)),
+            }
+        )
+
+    def result(self) -> Result:
+        """Return the count, the tier of every candidate (0 best), and who has a seat."""
+        left = self.in_order(self.continuing)
+        groups = [*self.elected, *([self.undecided] if self.undecided else []), *left, *self.excluded[::-1]]
+        tier, share = np.empty(self.election.n_candidates, np.int64), np.zeros(self.election.n_candidates)
+        for k, group in enumerate(groups):
+            tier[group] = k
+        share[[one for group in self.elected for one in group]] = 1.0
+        if self.undecided:
+            share[self.undecided] = self.vacancies / len(self.undecided)
+        labels = self.election.labels
+        undecided = tuple(labels[one] for one in self.undecided)
+        count = Count(labels, self.seats, tuple(self.stages), undecided)
+        return Result(count, tier, share, self.tie, self.is_settled)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a count gives: its stages, the tier of every candidate, its share of a seat, and the ties it was in."""
+
+    count: Count
+    tier: AnyArray
+    share: Floats
+    tie: AnyArray
+    is_settled: bool
+    """Whether what the elected keep was found as exactly as it should be (Meek)."""

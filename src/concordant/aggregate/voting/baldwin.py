@@ -1,0 +1,59 @@
+"""Baldwin's rule: eliminate the candidate with the fewest Borda points, count anew, until one is left.
+
+In every round the Borda points are counted among the candidates that are still in, as net points (ballots that put a
+candidate before another that is in minus those that put it behind, over all of them): the same order on complete
+ballots, and fair to candidates that fewer ballots name. Candidates are ranked by the round they go out in. Of several
+with the fewest points the one goes out that had fewer in the latest earlier round where they differ; those still equal
+go out together and stay tied. Warnings name both kinds.
+
+A candidate that beats every other in a duel always has more than the mean of the points, so it is never eliminated.
+Unlike the Borda count itself it cannot be swayed by many hopeless candidates being nominated around a friend.
+
+Cost: the pairwise counts, then candidates³. Reference: J. M. Baldwin, The technique of the Nanson preferential majority
+system of election, Proceedings of the Royal Society of Victoria, 1926.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant.aggregate import options
+from concordant.aggregate.rounds import eliminate
+from concordant.aggregate.telling import Told, eliminated
+from concordant.aggregate.voting._borda_rounds import NetPoints
+from concordant.explaining import Reason
+from concordant.method import Method, Outcome
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baldwin(Method):
+    """Elimination of the candidate with the fewest Borda points, counted anew in every round."""
+
+    matrices = 8
+    by_parts = True
+
+    missing: str = options.missing()
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the round every slot goes out in, from 0."""
+        net = NetPoints(prefs, self.missing)
+        found = eliminate(prefs, net.among, np.zeros(prefs.n_slots), net.scale)
+        return Outcome(found.rounds.astype(np.float64), warnings=found.notices(prefs, "net points"))
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say who had the fewest points in every round."""
+        net, told = NetPoints(prefs, self.missing), Told(prefs)
+        columns, sentences = [], []
+        for number, (is_left, out) in enumerate(told.rounds(ranking.score), 1):
+            if out.sum() < is_left.sum():
+                points = net.among(is_left)
+                columns.append(points)
+                least = told.number(points[out].min())
+                sentences.append(f"Round {number}: {told.names(out)} {told.goes(out)} out with {least} net points.")
+        caption = "Net points in every round (ballots that put a candidate before others still in, minus behind)"
+        return eliminated(told, ranking, "Baldwin's rule", columns, sentences, caption)

@@ -1,0 +1,73 @@
+"""Black's rule: the Condorcet winner where there is one, else the Borda count.
+
+A candidate that beats every other by majority comes first; the others, and everybody where there is no such candidate,
+are ranked by their Borda points. It gives both schools their due: majorities where they agree, points where they go in
+a circle. ``fit`` says in what share of the instances a Condorcet winner was found.
+
+Cost: the pairwise counts. Reference: D. Black, The theory of committees and elections, 1958.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate import options
+from concordant.aggregate.majorities import Majorities, majorities
+from concordant.aggregate.positional.borda import borda_levels, borda_points
+from concordant.aggregate.rounds import tiers_below
+from concordant.aggregate.telling import Told, score_table
+from concordant.explaining import Reason
+from concordant.method import Method, Outcome
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.types import Bools
+
+
+@dataclass(frozen=True, kw_only=True)
+class Black(Method):
+    """The candidate that beats every other by majority, else the one with the most Borda points."""
+
+    matrices = 5
+    by_parts = True
+
+    missing: str = options.missing()
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return how many tiers stand below every slot."""
+        wins_all = _wins_all(prefs, majorities(prefs, self.missing))
+        fit = {"condorcet_winners": float(wins_all.sum()) / max(int((np.diff(prefs.slot_ptr) > 0).sum()), 1)}
+        return Outcome(tiers_below(prefs, wins_all, borda_levels(prefs, self.missing)), fit=fit)
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say who beats everybody or, where nobody does, who has the most points."""
+        told, found = Told(prefs), majorities(prefs, self.missing)
+        wins_all, points = _wins_all(prefs, found), borda_points(prefs, self.missing)
+        if wins_all.any():
+            slot = int(np.flatnonzero(wins_all)[0])
+            first = int(found.row_start[slot])
+            margin = np.delete(found.margin[first : first + len(told.labels)], slot)
+            closest = f", by {told.number(margin.min())} votes or more" if len(margin) else ""
+            sentence = f"{told.labels[slot]} beats every other candidate in a duel{closest}, so no points are needed."
+            others = "The others are ranked by their Borda points."
+        else:
+            best = told.best(ranking)
+            has = "has" if best.sum() == 1 else "have"
+            sentence = (
+                f"Nobody beats every other candidate in a duel, so Borda points decide: {told.names(best)} {has} "
+            )
+            sentence += f"the most, {told.number(points[best][0])}."
+            others = "Duels go in a circle, or are drawn, at the top."
+        columns = [[told.number(value) for value in column] for column in (found.defeats, found.draws, points)]
+        return [
+            Reason(told.heading(ranking, "Black's rule"), (sentence, others)),
+            score_table(told, ranking, ["duels won", "drawn", "Borda points"], columns),
+        ]
+
+
+def _wins_all(prefs: Preferences, found: Majorities) -> Bools:
+    """Say of every slot whether it beats all others of its instance."""
+    return np.asarray(found.defeats == np.diff(prefs.slot_ptr)[views.instance_of_slot(prefs)] - 1)

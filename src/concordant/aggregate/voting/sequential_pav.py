@@ -1,0 +1,56 @@
+"""Sequential proportional approval voting: the best committee found by adding one candidate at a time.
+
+A ballot that approves of k who are elected already counts 1 / (k + 1): the candidate with the largest total is elected
+next. Ballots lose weight as they are served, so groups get about their share of the seats. The order does not depend on
+``seats``: who is elected with fewer seats keeps the seat with more. Of several with equal totals the one more ballots
+approve of is taken, then the one with more Borda points, then the one that comes first in the list of
+candidates. Warnings name them.
+
+Use it for many candidates, or where an order is wanted; ``pav`` finds the best committee of one size. Used in Sweden in
+1909. What counts as approved: what ``approval`` counts.
+
+Cost: candidates² x ballots at most; instances one after the other. Reference: T. N. Thiele, Om flerfoldsvalg, 1895.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant.aggregate.voting._committees import Approvals, Chosen, CommitteeRule, one_by_one
+from concordant.explaining import Reason
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.types import Bools
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequentialPAV(CommitteeRule):
+    """The committee that grows by the candidate whose approvals, less for ballots already served, are largest."""
+
+    aliases = {"seqpav": {}, "thiele": {}}
+
+    def choose(self, given: Approvals) -> Chosen:
+        """Add one candidate after the other."""
+        served = np.zeros(len(given.weight))
+
+        def best(is_left: Bools) -> tuple[Bools, float]:
+            gain = (given.weight / (1 + served)) @ given.table
+            most = float(gain[is_left].max())
+            return is_left & (gain >= most - given.slack), most
+
+        def take(chosen: int, gain: float) -> None:  # noqa: ARG001
+            served[:] += given.table[:, chosen]
+
+        return one_by_one(given, self.seats, best, take)
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say who is elected, and how the ballots are represented."""
+        return self.told(
+            prefs,
+            ranking,
+            "sequential PAV",
+            ["Each seat goes to whom the ballots count most for; one that has k of the elected counts 1/(k+1)."],
+        )

@@ -1,0 +1,116 @@
+"""STAR (score then automatic runoff): the two candidates with the highest sums of ratings, then their majority.
+
+Every ballot rates the candidates; one it does not rate gets 0. The two highest sums are the finalists, and each ballot
+counts for the finalist it rates higher; of two who draw, the one with the higher sum wins. The finalists come first and
+second, the others follow by their sums. Where equal sums leave open who the second finalist is, Borda points decide;
+where these are equal too, all of them are finalists and are ranked by the duels they win among each other. Warnings
+name the candidates of either kind. In a duel who is rated beats who is not.
+
+A rating says how much, the runoff gives every ballot the same weight in the end, so overstating gains less than in
+plain score voting.
+
+Cost: the ratings, and the pairwise counts. Reference: S. Wolk, J. Quinn and M. Ogren, STAR voting, equality of voice,
+and voter satisfaction, Constitutional Political Economy, 2023.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant import kernels, views
+from concordant.aggregate.majorities import Majorities, majorities, tie_notice
+from concordant.aggregate.positional.borda import borda_levels
+from concordant.aggregate.positional.score import rating_sums
+from concordant.aggregate.rounds import tiers_below
+from concordant.aggregate.telling import Told, score_table
+from concordant.explaining import Reason
+from concordant.gather import sum_by
+from concordant.method import Method, Outcome
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.segments import number_inside, pointer
+from concordant.types import Bools, Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Star(Method):
+    """The two highest sums of ratings, then the majority between these two."""
+
+    silence = "they get 0 from the ballot"
+    needs = frozenset({"values"})
+    waives = {"condorcet_consistency": "only the two with the highest sums take part in the runoff"}
+    aliases = {"star-voting": {}}
+    matrices = 5
+    by_parts = True
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return how many tiers stand below every slot."""
+        total, borda = rating_sums(prefs), borda_levels(prefs, "last")
+        is_finalist, is_tied = _finalists(prefs, total, borda)
+        duels = _duels(majorities(prefs, "last"), is_finalist)
+        score = tiers_below(
+            prefs, is_finalist, np.where(is_finalist, duels, 0.0), total, np.where(is_finalist, borda, 0)
+        )
+        several = np.bincount(views.instance_of_slot(prefs)[is_finalist], minlength=prefs.n_instances) > 2
+        crowded = several[views.instance_of_slot(prefs)]
+        settled = "candidates have equal sums of ratings; Borda points decided who is a finalist"
+        more = "candidates are equal in ratings and Borda points, so there are more than two finalists"
+        return Outcome(
+            score,
+            warnings=(
+                *tie_notice(prefs, "unbroken-ties", more, is_tied & crowded),
+                *tie_notice(prefs, "broken-ties", settled, is_tied & ~crowded),
+            ),
+        )
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say who the finalists are, and how the ballots decide between them."""
+        told, total = Told(prefs), rating_sums(prefs)
+        is_finalist, _ = _finalists(prefs, total, borda_levels(prefs, "last"))
+        ordered = [slot for slot in ranking.order.tolist() if is_finalist[slot]]
+        sums = " and ".join(f"{told.labels[slot]} ({told.number(total[slot])})" for slot in ordered)
+        sentences = [f"The highest sums of ratings: {sums}."]
+        if len(ordered) == 2:
+            first, second = ordered
+            wins = views.win_matrices(prefs, "last").matrix(0)
+            ahead, behind = wins[first, second], wins[second, first]
+            verdict = "wins the runoff" if ahead > behind else "draws, and wins by the higher sum,"
+            sentences.append(
+                f"{told.labels[first]} {verdict}: {told.number(ahead)} ballots rate it higher than "
+                f"{told.labels[second]}, {told.number(behind)} lower, "
+                f"{told.number(prefs.weight.sum() - ahead - behind)} alike."
+            )
+        sentences.append("The others follow by their sums.")
+        columns = [[told.number(value) for value in total], ["yes" if one else "" for one in is_finalist]]
+        return [
+            Reason(told.heading(ranking, "STAR"), tuple(sentences)),
+            score_table(told, ranking, ["sum of ratings", "finalist"], columns),
+        ]
+
+
+def _finalists(prefs: Preferences, total: Floats, borda: Floats | np.ndarray) -> tuple[Bools, Bools]:
+    """Say who is at least as good as the second best, and who was equal in ratings to someone at that line."""
+    level = tiers_below(prefs, total, borda)
+    line = {}
+    for name, values in (("level", level), ("total", total)):
+        order, _ = kernels.order_segments(values, prefs.slot_ptr, 0.0)
+        size = np.diff(prefs.slot_ptr)
+        second = prefs.slot_ptr[:-1] + np.minimum(1, np.maximum(size - 1, 0))
+        line[name] = np.repeat(values[order[second[size > 0]]], size[size > 0])
+    is_finalist = level >= line["level"]
+    at_line, instance = total == line["total"], views.instance_of_slot(prefs)
+    counts = np.bincount(instance[is_finalist], minlength=prefs.n_instances)[instance]
+    missed = sum_by(instance, at_line & ~is_finalist, prefs.n_instances)[instance] > 0
+    return is_finalist, at_line & (missed | (counts > 2))
+
+
+def _duels(found: Majorities, is_finalist: Bools) -> Floats:
+    """Return the duels each slot wins against finalists, draws counting half."""
+    size = np.diff(found.slot_ptr)
+    length = np.repeat(size, size)
+    opponent = np.repeat(np.repeat(found.slot_ptr[:-1], size), length) + number_inside(pointer(length))
+    counted = is_finalist[opponent]
+    return found.count_rows((found.margin > 0) & counted) + found.count_rows((found.margin == 0) & counted) / 2

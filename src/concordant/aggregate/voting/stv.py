@@ -1,0 +1,135 @@
+"""Single transferable vote (STV): elect several candidates so that groups of voters get their share of the seats.
+
+A candidate with a quota of votes is elected; what it has above the quota (the surplus) goes on to the next preferences
+on its ballots. When nobody has a surplus, the candidate with the fewest votes is excluded and its votes go on. When as
+many candidates are left as seats, they are elected. ``seats`` says how many to elect; with one seat it is instant
+runoff that stops at a majority.
+
+``rules="scottish"`` counts as Scotland's councils are elected. The quota is floor(votes / (seats + 1)) + 1. Of a
+surplus *all* papers of the candidate go on, at the value surplus x value / votes each, cut off after five decimals
+(weighted inclusive Gregory); the largest surplus first. Excluded candidates' papers keep their values. Everything is
+counted in whole numbers of 0.00001 vote, so a recount gives the same figures to the last digit.
+
+``rules="meek"`` is the count for computers: everybody elected keeps the same share of every paper that reaches them,
+such that they have exactly a quota, and papers go on to elected candidates too. The quota is
+(votes - votes run out) / (seats + 1), found anew at every stage. It is fairer to who votes for a sure winner first.
+
+Ties: of several with equal votes the one is taken that had fewer (for a surplus: more) at the latest earlier stage
+where they differ; the law then draws lots, here Borda points decide. Those still equal are excluded together, or stay
+tied for the last seats, which only a lot can decide. Warnings name the candidates of either kind.
+
+Equal ranks on a ballot share it equally (real Scottish ballots have none). Ballots that name nobody do not count.
+The ranking: the elected in the order of election, those still in when all seats were filled, then the others, last
+excluded first. ``ranking.detail("elected")`` is 1 for who has a seat, and the share of one where a lot must decide;
+``ranking.model`` has the stages: votes, transfers, quota.
+
+Cost: stages x (ballots + candidates²); instances one after the other. References: The Scottish Local Government
+Elections Order 2007, schedule 1, rules 46 to 52; I. D. Hill, B. A. Wichmann and D. R. Woodall, Algorithm 123: single
+transferable vote by Meek's method, The Computer Journal, 1987.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant.aggregate.counting import Count, CountModel, count_picture, count_reasons
+from concordant.aggregate.majorities import tie_notice
+from concordant.aggregate.telling import listed
+from concordant.aggregate.voting._meek import meek_count
+from concordant.aggregate.voting._scottish import scottish_count
+from concordant.aggregate.voting._transfers import Result, elections
+from concordant.explaining import Reason
+from concordant.method import Method, Outcome
+from concordant.models.notices import in_instances
+from concordant.params import param
+from concordant.preferences import Preferences
+from concordant.ranking import Notice, Ranking
+from concordant.vocabulary import shorten
+from concordant.writing import plain_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class STV(Method):
+    """Several seats by a quota of votes; surpluses and the votes of the excluded go on to the next preferences."""
+
+    silence = "the ballot counts for nobody once all it names are elected or out"
+    waives = {"condorcet_consistency": "a candidate everybody likes second best goes out first"}
+    aliases = {
+        "single-transferable-vote": {},
+        "wigm": {},
+        "scottish-stv": {},
+        "meek": {"rules": "meek"},
+        "meek-stv": {"rules": "meek"},
+    }
+
+    seats: int = param(1, "how many candidates to elect", low=1)
+    rules: str = param("scottish", "how surpluses are transferred", choices=("scottish", "meek"))
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return how many tiers stand below every slot, and the count of every instance."""
+        rule = scottish_count if self.rules == "scottish" else meek_count
+        results = [rule(election, self.seats) for election in elections(prefs)]
+        score = [(one.tier.max(initial=0) - one.tier).astype(np.float64) for one in results]
+        counts = tuple(one.count for one in results)
+        held = [count for count in counts if count.candidates]
+        return Outcome(
+            np.concatenate([*score, np.empty(0)]),
+            fit={
+                "seats": float(self.seats),
+                "quota": float(np.mean([count.quota for count in held])),
+                "stages": float(np.mean([len(count.stages) for count in held])),
+            },
+            warnings=_notices(prefs, results),
+            details={"elected": np.concatenate([*(one.share for one in results), np.empty(0)])},
+            model=CountModel(prefs.instances, counts.__getitem__),
+        )
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say what happened at every stage."""
+        count = _count(ranking)
+        quota, total = plain_number(count.stages[0].quota), plain_number(_total(count))
+        if self.rules == "scottish":
+            opening = f"{total} votes for {_seats(count.seats)}: the quota is {total} / {count.seats + 1}, whole part, "
+            opening += f"plus 1 = {quota}."
+        else:
+            opening = f"{total} votes for {_seats(count.seats)}: the quota is {total} / {count.seats + 1} = {quota} at "
+            opening += "first, and falls as votes run out."
+        names = listed([shorten(label, 30) for label in count.elected])
+        title = f"Elected by STV ({self.rules} rules): {names or 'nobody'}"
+        return count_reasons(count, title, ranking.items, "stage", [opening])
+
+    def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
+        """Draw where the votes go from stage to stage."""
+        title = f"Where the votes go: STV, {_seats(self.seats)}"
+        return count_picture(_count(ranking), title, ranking.items, "stage")
+
+
+def _count(ranking: Ranking) -> Count:
+    model = ranking.model
+    assert isinstance(model, CountModel)
+    return model.count(ranking.instance)
+
+
+def _total(count: Count) -> float:
+    first = count.stages[0]
+    return sum(first.votes.values()) + first.over
+
+
+def _seats(n: int) -> str:
+    return "1 seat" if n == 1 else f"{n} seats"
+
+
+def _notices(prefs: Preferences, results: Sequence[Result]) -> tuple[Notice, ...]:
+    tie = np.concatenate([*(one.tie for one in results), np.empty(0, np.uint8)])
+    rough = [q for q, one in enumerate(results) if not one.is_settled]
+    late = f"what the elected keep was not found exactly{in_instances(prefs, np.array(rough, np.int64))}"
+    together = "candidates were equal at all stages and in Borda points, and were excluded or stay tied together"
+    settled = "candidates had equal votes; earlier stages or Borda points decided between them"
+    return (
+        *([Notice("not-converged", late)] if rough else []),
+        *tie_notice(prefs, "unbroken-ties", f"{together}: a lot must decide", tie == 2),
+        *tie_notice(prefs, "broken-ties", settled, tie == 1),
+    )

@@ -1,0 +1,116 @@
+"""What ``concordant rank`` tells of ratings over time: the history as a file or a picture, leaders and peaks."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import click
+
+from concordant.cli import _shared as shared
+
+
+def history_options(command: Any) -> Any:
+    """Add the options about ratings over time; ``OverTime.taken`` takes them."""
+    declared = (
+        click.option(
+            "--history", "history_file", metavar="FILE", help="Write how ratings moved (csv, jsonl, parquet, …)."
+        ),
+        click.option(
+            "--plot-history", "history_plot", metavar="FILE", help="Draw how the ratings of the best moved over time."
+        ),
+        click.option(
+            "--history-items", "history_items", metavar="A,B,…", help="Items of both; by default all, the best drawn."
+        ),
+        click.option(
+            "--best-of",
+            "history_best_of",
+            metavar="PERIOD",
+            help="Show who led every year, quarter, month, … or N days.",
+        ),
+        click.option(
+            "--peaks",
+            "history_peaks",
+            is_flag=True,
+            help="Show the best rating every item ever had, and when; --sort low counts only what was sure.",
+        ),
+    )
+    for option in reversed(declared):
+        command = option(command)
+    return command
+
+
+class Told(NamedTuple):
+    """What a history had to say: notes, and tables by key, each with its title."""
+
+    notes: list[str]
+    tables: dict[str, tuple[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tables as plain data, ready for JSON."""
+        return {key: table.to_rows() for key, (_, table) in self.tables.items()}
+
+    def texts(self, output: shared.Output) -> list[str]:
+        """Return the tables as they should look where they go."""
+        out = []
+        for title, table in self.tables.values():
+            header, rows, right = table.written()
+            out.append(output.table(header, rows, right, title))
+        return out
+
+
+class OverTime(NamedTuple):
+    """What was asked for about ratings over time."""
+
+    file: str | None
+    plot: str | None
+    items: str | None
+    best_of: str | None
+    peaks: bool
+
+    @classmethod
+    def taken(cls, options: dict[str, Any]) -> OverTime:
+        """Take these options out of those of a command."""
+        return cls(*(options.pop(f"history_{name}") for name in cls._fields))
+
+    def check(self, output: shared.Output) -> None:
+        """Refuse what does not go together before anything is read."""
+        if (self.best_of or self.peaks) and output.format == "csv":
+            raise click.UsageError(
+                "--best-of and --peaks are tables beside the ranking: leave --csv out, or use --json."
+            )
+        if self.items and not (self.file or self.plot):
+            raise click.UsageError("--history-items says what --history and --plot-history are of: add one of them.")
+        if self.plot:
+            from concordant.plots import check_path
+
+            check_path(self.plot)
+
+    def tell(self, ranking: Any, top: int | None) -> Told:
+        """Write and draw the history, and answer what was asked."""
+        notes: list[str] = []
+        tables: dict[str, tuple[str, Any]] = {}
+        if not (self.file or self.plot or self.best_of or self.peaks):
+            return Told(notes, tables)
+        history, items = ranking.history, shared.listed(self.items or "")
+        if self.file:
+            from concordant.io import write_table
+
+            rows = history.of(*items) if items else history
+            write_table(rows.columns(), self.file)
+            notes.append(f"wrote {len(rows):,} ratings of {len(set(rows.item.tolist())):,} items to {self.file}")
+        if self.plot:
+            ranking.plot_history(self.plot, **({"items": items} if items else {"top": min(top or 10, 30)}))
+        if self.best_of:
+            period = _number_or_word(self.best_of)
+            tables["best_of"] = (f"best of every {self.best_of}", history.best(period))
+        if self.peaks:
+            peaks = history.peaks(ranking.sorted_by)
+            tables["peaks"] = ("peaks", peaks if top is None else peaks.head(top))
+        return Told(notes, tables)
+
+
+def _number_or_word(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,58 @@
+"""Properties of what was compared, beside its item: which columns hold them, and what each is called.
+
+Of pairs a covariate is two columns, one of each side (``"length_a,length_b"``), or one of differences between the sides
+(left - right, or winner - loser). Of rows per item (ranks, ratings) it is one column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from concordant.errors import InputError
+
+
+@dataclass(frozen=True)
+class Covariate:
+    """One property, and the columns that hold it."""
+
+    name: str
+    columns: tuple[str, ...]
+
+    def describe(self) -> str:
+        """Say which columns were taken for it."""
+        return f"covariate {self.name} = {' - '.join(self.columns)}"
+
+
+def covariates_said(
+    given: object, columns: Sequence[str], find: Callable[[object, str], str], words: Callable[[str], str]
+) -> tuple[Covariate, ...]:
+    """Return the covariates somebody named: a text or several, each one column or two with a comma between them."""
+    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    found = []
+    for one in several:
+        asked = [one] if str(one) in columns else str(one).split(",")
+        if not 1 <= len(asked) <= 2:
+            raise InputError(
+                f"covariate={str(one)!r} names {len(asked)} columns: name two, one of each side, or one; more "
+                "covariates are a list in Python, and --covariate again on the command line."
+            )
+        names = tuple(find(column, "covariate") for column in asked)
+        found.append(Covariate(_common(*names, words=words) if len(names) == 2 else names[0], names))
+    called = [one.name for one in found]
+    twice = next((name for name in called if called.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"Two covariates are called {twice!r}: rename a column, or name each once.")
+    return tuple(found)
+
+
+def _common(one: str, other: str, words: Callable[[str], str]) -> str:
+    """Return what two names share: length of length_a and length_b, and of winner_length and loser_length."""
+    first, second = words(one).split(), words(other).split()
+    start, end = _shared(first, second), _shared(first[::-1], second[::-1])[::-1]
+    return "_".join(start or end) or "".join(_shared(one, other)).strip(" _-.") or one
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    return [a for a, b in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))]

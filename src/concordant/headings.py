@@ -1,0 +1,71 @@
+"""What the names of the columns of a spreadsheet or a form say: who the rows are, what is asked, what is beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from concordant.reading import PREFERENCES, columns_of, normalise
+
+_ROLES = columns_of(PREFERENCES)
+_AGENTS = {*_ROLES["agent"].synonyms, "person", "participant", "student", "member", "employee", "guest", "colleague"}
+_AGENTS |= {"player", "username"}
+_ITEMS = {*_ROLES["item"].synonyms, "restaurant", "dish", "food", "drink", "meal", "wine", "beer", "game", "song"}
+_ITEMS |= {"project", "proposal", "idea", "topic", "city", "country", "hotel", "venue", "place", "destination", "logo"}
+_ITEMS |= {"feature", "brand", "applicant", "paper", "design", "activity", "colour", "color", "slogan"}
+_ITEMS -= {"name", "player"}
+_OF_PEOPLE = {"your", "my", "full", "first", "last", "what", "is", "the", "please", "enter", "s", "nick"}
+TIMES = {"timestamp", "start time", "completion time", "last modified time", "submitted at", "date", "time"}
+ASIDE = {*TIMES, "id", "response id", "ip address", "language", "age", "total", "sum", "average", "mean", "avg"}
+
+_BRACKETS = re.compile(r"(.*?)\s*\[(.+)\]\s*")
+_PREFIX = re.compile(r"(\S+\s.*?)(?:[.:?]\s*| [-–] )(\S.*)")  # a question of two words or more
+_SAYS_RANKS = re.compile(r"\brank", re.IGNORECASE)
+_SAYS_RATINGS = re.compile(r"\b(rat(e|ing)|scor|stars?\b|grad|how (much|good|well|likely|satisfied))", re.IGNORECASE)
+
+
+def side_of(name: str) -> str | None:
+    """Say whether a column of this name lists people ("agent") or items ("item"), None where it does not tell."""
+    words = normalise(name).split()
+    if "mail" in words or "email" in words:
+        return "agent"
+    if len(words) > 4 or not words:
+        return None
+    kept = [word for word in words if word not in ("name", "names", "id", "title", "label", "number")]
+    if not kept:
+        return {"name": "agent", "names": "agent", "title": "item"}.get(words[-1])
+    last = kept[-1].removesuffix("s")
+    if last in _AGENTS or last in _ITEMS:
+        return "agent" if last in _AGENTS else "item"
+    return "agent" if len(kept) < len(words) and set(kept) <= _OF_PEOPLE else None
+
+
+def are_numbered_people(labels: Sequence[str]) -> bool:
+    """Whether labels are like ``voter 1``, ``voter 2``: a word for people, and what tells them apart."""
+    plain = [normalise(label).split() for label in labels]
+    return bool(plain) and all(len(words) == 2 and words[0] in _AGENTS for words in plain)
+
+
+def bracketed(columns: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return (column, item) by question, of columns like ``Rank the places [Sushi Bar]``."""
+    return _grouped(columns, _BRACKETS)
+
+
+def prefixed(columns: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return the same of columns like ``Rank the places.Sushi Bar``; nothing unless all columns are."""
+    groups = _grouped(columns, _PREFIX)
+    return groups if sum(map(len, groups.values())) == len(columns) else {}
+
+
+def _grouped(columns: Sequence[str], pattern: re.Pattern[str]) -> dict[str, list[tuple[str, str]]]:
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name in columns:
+        if found := pattern.fullmatch(name):
+            groups.setdefault(found[1].strip(), []).append((name, found[2].strip()))
+    return {text: pairs for text, pairs in groups.items() if len(pairs) > 1}
+
+
+def asks_for(question: str) -> str | None:
+    """Say whether a question asks for ranks ("rank") or ratings ("rating"), None where its words do not tell."""
+    ranks, ratings = bool(_SAYS_RANKS.search(question)), bool(_SAYS_RATINGS.search(question))
+    return None if ranks == ratings else "rank" if ranks else "rating"

@@ -1,0 +1,320 @@
+"""Workbooks (xlsx, xlsb, xls, ods) as tables of text, read by python-calamine.
+
+A sheet becomes what it would be as csv: whole numbers without a point, dates as 2024-05-31, empty cells missing. Empty
+rows and titles above the header are left out, and so are empty columns; cells that were merged into one all hold its
+value. A workbook is a zip archive as a rule: what it unpacks into is measured before anything is done with it, because
+a reader takes room for every cell between the first and the last one, however few are filled.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import Any
+from xml.parsers import expat
+
+from concordant.cells import CellTable
+from concordant.errors import FormatError
+from concordant.io._csv import has_header
+from concordant.io._source import CHUNK, OLE, Source
+from concordant.reading import Options
+from concordant.vocabulary import shorten
+
+MOST_CELLS = 1 << 25  # a reader takes some 30 bytes for each, filled or not
+LONGEST_TAG = 16 << 20
+_ATTRIBUTES = rb"""((?:[^>"']|"[^"]*"|'[^']*')*)"""
+_REFERENCE = re.compile(rb"""\br\s*=\s*["']([A-Za-z]*)([0-9]+)["']""")
+_ODS_CELL = re.compile(rb"<table:(?:(table-row|table-cell|covered-table-cell)\b" + _ATTRIBUTES + rb">|table\b)")
+_REPEATED = re.compile(rb"""number-(?:rows|columns)-repeated\s*=\s*["']([0-9]+)""")
+# Reads every sheet of a workbook; in a process of its own, because nobody can tell from outside what room it takes.
+_CHILD = """
+import io, json, sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]), int(sys.argv[1])))
+except ImportError:
+    pass
+import python_calamine
+try:
+    book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(sys.stdin.buffer.read()))
+    found = []
+    for about in book.sheets_metadata:
+        sheet = book.get_sheet_by_name(about.name) if "WorkSheet" in str(about.typ) else None
+        if sheet is not None:
+            shown = str(about.visible).endswith(".Visible")
+            found.append([about.name, shown, sheet.start or (0, 0), sheet.to_python(), sheet.merged_cell_ranges or ()])
+    print(json.dumps({"sheets": found}, default=str))
+except BaseException as problem:
+    print(json.dumps({"problem": f"{type(problem).__name__}: {problem}"}))
+"""
+CHILD_BYTES = 8 << 30  # of memory that the process may take
+
+Row = list[str | None]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The cells of a sheet from where the first is filled, and which of them are merged into one."""
+
+    name: str
+    is_shown: bool
+    start: tuple[int, int]
+    cells: list[list[Any]]
+    merged: Sequence[tuple[tuple[int, int], tuple[int, int]]] = ()
+
+
+def open_sheet(source: Source, options: Options) -> CellTable:
+    """Open the sheet of a workbook that the options name, or the first with data in it."""
+    sheet, others = _chosen(source, sheets_of(source), options)
+    rows, notes = _filled(_texts(sheet))
+    if not rows:
+        raise source.error(f"the sheet {sheet.name!r} is empty: there is nothing to read.")
+    wanted = [value for value in options.roles.values() if isinstance(value, str)]
+    texts = [[cell or "" for cell in row] for _, row in rows]
+    named = has_header(texts[:200], wanted) if options.header is None else options.header
+    columns = [cell.strip() for cell in texts[0]] if named else [""] * len(texts[0])
+    data = rows[1:] if named else rows
+    table = CellTable(
+        source.name,
+        columns,
+        [row for _, row in data],
+        lambda row: f"sheet {sheet.name!r}, row {sheet.start[0] + data[row][0] + 1}",
+        has_header=named,
+    )
+    if others:
+        shown = ", ".join(map(shorten, others[:6]))
+        what = f"read: the sheet {shorten(sheet.name)}; others with data: {shown}"
+        table.notes.append(f"{what} (sheet= takes one of them)")
+    table.notes += notes
+    return table
+
+
+def sheets_of(source: Source) -> list[Sheet]:
+    """Return the sheets of a workbook, in order."""
+    try:
+        import python_calamine
+    except ImportError:
+        raise source.error(
+            "workbooks need python-calamine: pip install 'concordant[sheets]', or save the sheet as csv."
+        ) from None
+    content = source.read_bytes()
+    is_measured = _check_size(source, content)
+    if content.startswith(OLE) and "EncryptedPackage".encode("utf-16-le") in content:
+        raise _locked(source)
+    if not is_measured:
+        return in_child(source, content)
+    try:
+        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
+        return [_loaded(book, about) for about in book.sheets_metadata if "WorkSheet" in str(about.typ)]
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as problem:  # a panic of the reader is no Exception
+        raise _told(source, f"{type(problem).__name__}: {problem}") from None
+
+
+def _loaded(book: Any, about: Any) -> Sheet:
+    sheet = book.get_sheet_by_name(about.name)
+    is_shown = str(about.visible).endswith(".Visible")
+    return Sheet(about.name, is_shown, sheet.start or (0, 0), sheet.to_python(), sheet.merged_cell_ranges or ())
+
+
+def in_child(source: Source, content: bytes) -> list[Sheet]:
+    """Have a process of its own read a workbook that cannot be measured; whatever becomes of it, this one goes on."""
+    import json
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-c", _CHILD, str(CHILD_BYTES)], input=content, capture_output=True, check=False
+    )
+    answer: dict[str, Any] = (
+        json.loads(done.stdout) if done.returncode == 0 else {"problem": "its cells take too much room"}
+    )
+    if "problem" in answer:
+        raise _told(source, answer["problem"])
+    return [Sheet(name, shown, tuple(start), *rest) for name, shown, start, *rest in answer["sheets"]]
+
+
+def _told(source: Source, problem: str) -> FormatError:
+    """Make the error that says in a sentence what the reader said of a damaged file."""
+    if "assword" in problem:
+        return _locked(source)
+    why = problem.removeprefix("CalamineError: ").splitlines()[0][:100]
+    return source.error(f"the workbook cannot be read ({why}): check that it is one, and whole.")
+
+
+def _locked(source: Source) -> FormatError:
+    return source.error("the workbook is locked with a password: save a copy without one, and read that.")
+
+
+def _chosen(source: Source, sheets: Sequence[Sheet], options: Options) -> tuple[Sheet, list[str]]:
+    """Return the sheet that is wanted, and the names of others with data."""
+    if options.sheet is not None:
+        text = str(options.sheet).strip()
+        found = [one for one in sheets if one.name == text]
+        found = found or [one for one in sheets if one.name.casefold() == text.casefold()]
+        if not found and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(sheets):
+            found = [sheets[int(text) - 1]]
+        if not found:
+            names = ", ".join(shorten(one.name) for one in sheets[:12])
+            raise source.error(f"there is no sheet {text!r}: the sheets are {names}.")
+        return found[0], []
+    filled = [one for one in sheets if one.is_shown and one.cells]
+    if not filled:
+        raise source.error("no sheet of the workbook has anything in it: check that this is the right file.")
+    return filled[0], [other.name for other in filled[1:] if len(other.cells) > 1]
+
+
+# ---- from cells to a table ----
+def _texts(sheet: Sheet) -> list[Row]:
+    """Return the cells of a sheet as text; those of several rows merged into one all have its value."""
+    rows = [[_text(cell) for cell in row] for row in sheet.cells]
+    top, left = sheet.start
+    for (first, column), (last, last_column) in sheet.merged:
+        if first == last or first < top or column < left or first - top >= len(rows):
+            continue  # what spans columns is a title, or the head of several columns
+        line = rows[first - top]
+        for k in range(column - left, min(last_column - left + 1, len(line))):
+            for row in rows[first - top + 1 : last - top + 1]:
+                row[k] = row[k] or line[column - left]
+    return rows
+
+
+def _text(cell: object) -> str | None:
+    """Return a cell as csv would have it."""
+    if isinstance(cell, bool):
+        return "TRUE" if cell else "FALSE"
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else repr(cell)
+    if isinstance(cell, datetime):
+        return cell.isoformat(" ")
+    if isinstance(cell, (date, time)):
+        return cell.isoformat()
+    return str(cell).strip() or None
+
+
+def _filled(cells: Sequence[Row]) -> tuple[list[tuple[int, Row]], list[str]]:
+    """Return (number, row) of the rows with something in them, without titles and empty columns, and a note on them."""
+    rows = [(k, row) for k, row in enumerate(cells) if any(row)]
+    n_titles = next((k for k, (_, row) in enumerate(rows) if not _is_title(row)), 0)
+    titles = [shorten(str(row[0])) for _, row in rows[:n_titles]]
+    rows = rows[n_titles:]
+    keep = [k for k in range(len(rows[0][1]) if rows else 0) if any(row[k] for _, row in rows)]
+    notes = [f"left out above the header: {'; '.join(titles)}"] if titles else []
+    return [(number, [row[k] for k in keep]) for number, row in rows], notes
+
+
+def _is_title(row: Row) -> bool:
+    """Whether the first cell of a row is its only one, in a sheet of several columns."""
+    return bool(row[0]) and sum(map(bool, row)) == 1 and len(row) > 1
+
+
+# ---- how large it gets ----
+def _check_size(source: Source, content: bytes) -> bool:
+    """Unpack a workbook piece by piece: is it whole, how much room do its cells take? False where that is not said."""
+    if not content.startswith(b"PK"):
+        return False
+    total, is_measured = 0, True
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for member in archive.infolist():
+                seen = _Extent(member.filename)
+                is_measured &= not member.filename.endswith(".bin")
+                with archive.open(member) as file:
+                    while chunk := file.read(CHUNK):
+                        total += len(chunk)
+                        source.check_limits(total, len(content))
+                        seen.add(chunk)
+                seen.end()
+                if seen.cells > MOST_CELLS:
+                    what = f"a sheet spans {seen.cells:,} cells, more than {MOST_CELLS:,}"
+                    raise source.error(f"{what}: save the part with data as csv.")
+    except FormatError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        expat.ExpatError,
+        RuntimeError,
+        EOFError,
+        ValueError,
+        OSError,
+        LookupError,
+    ) as problem:
+        if "password" in str(problem):
+            raise _locked(source) from None
+        raise source.error(f"the workbook is damaged ({problem}): fetch or save it again.") from None
+    return is_measured
+
+
+class _Extent:
+    """How many cells lie between the first and the last one that a part of a workbook speaks of.
+
+    Text that is not well-formed is refused: the reader may never come to an end with it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.is_ods = name == "content.xml"
+        self.is_text = name.endswith((".xml", ".rels"))
+        self.is_sheet = self.is_text and "sharedStrings" not in name
+        self.rows = self.columns = self._row = self._column = 0
+        self._rest = b""
+        self._parser = expat.ParserCreate()
+        self._parser.EntityDeclHandler = _refuse_entities
+
+    @property
+    def cells(self) -> int:
+        return self.rows * self.columns
+
+    def add(self, chunk: bytes) -> None:
+        """Look through the next bytes, as far as tags are whole."""
+        if self.is_text:
+            self._parser.Parse(chunk, False)
+        if not self.is_sheet:
+            return
+        text = self._rest + chunk
+        if b"\0" in chunk or len(text) > LONGEST_TAG:
+            raise ValueError("a sheet is no text of the usual kind")
+        cut = text.rfind(b"<") if self.is_ods else text.rfind(b">") + 1
+        text, self._rest = text[: max(cut, 0)], text[max(cut, 0) :]
+        if self.is_ods:
+            self._add_ods(text)
+            return
+        for letters, digits in _REFERENCE.findall(text):
+            self.rows = max(self.rows, int(digits[:18]))
+            self.columns = max(self.columns, _number(letters[:9].upper()))
+
+    def end(self) -> None:
+        """See whether the text ends where it should."""
+        if self.is_text:
+            self._parser.Parse(b"", True)
+
+    def _add_ods(self, text: bytes) -> None:
+        for found in _ODS_CELL.finditer(text):
+            about = found[2] or b""
+            repeated = _REPEATED.search(about)
+            count = int(repeated[1][:18]) if repeated else 1
+            if found[1] is None:
+                self._row = 0
+            elif found[1] == b"table-row":
+                self._row, self._column = self._row + count, 0
+            else:
+                self._column += count
+                if b"value" in about or not about.endswith(b"/"):
+                    self.rows, self.columns = max(self.rows, self._row), max(self.columns, self._column)
+
+
+def _refuse_entities(*_: object) -> None:
+    raise ValueError("it declares words of its own, which workbooks do not")
+
+
+def _number(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number

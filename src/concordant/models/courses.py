@@ -1,0 +1,332 @@
+"""Where wandering scores are at any moment, how sure that is, and what follows for the next comparison.
+
+Between two nodes a random walk is a Brownian bridge, before the first and after the last its variance grows with time
+while its mean stays. The chance of a win integrates over that doubt: for a lead of mean m and variance v,
+E[1 / (1 + e^-lead)] is about 1 / (1 + e^-(m / sqrt(1 + pi v / 8))), the doubts about two candidates taken as
+independent. "All scores up by the same" is no doubt: scores are relative to the mean of all first scores. The intervals
+of a ranking at the end also leave out how far all have moved together since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from concordant import views
+from concordant.errors import InputError
+from concordant.gather import segment_index
+from concordant.histories import History
+from concordant.models.fitted import ComparisonModel
+from concordant.models.uncertainty import simultaneous
+from concordant.models.walks import Nodes, Walk
+from concordant.moments import as_times, periods
+from concordant.preferences import Preferences
+from concordant.ranking import Uncertainty
+from concordant.segments import max_by, pointer
+from concordant.types import Bools, Floats, Int64s
+
+YEAR = 365.25  # days: the unit of time where there are dates
+MOST_NODES = 400_000  # above which time is cut more coarsely
+COARSER = ("day", "week", "month", "quarter", "year")
+FEWER = (1_000, 300, 100, 30, 10, 3, 1)  # periods, where times are numbers
+
+
+# ---- from ballots to nodes ----
+@dataclass(frozen=True)
+class Compared:
+    """All pairs that ballots compare, with when: slots of the two, ties, weights, and the period of each."""
+
+    ahead: Int64s
+    behind: Int64s
+    is_tie: Bools
+    weight: Floats
+    ballot: Int64s
+
+    @classmethod
+    def of(cls, prefs: Preferences) -> Compared:
+        """List the pairs of all ballots."""
+        first, second, is_tie = next(views.pairs_of_entries(prefs, at_once=np.inf))
+        ballot = views.ballot_of_entry(prefs)[first]
+        return cls(prefs.entry_slot[first], prefs.entry_slot[second], is_tie, prefs.weight[ballot], ballot)
+
+
+def end_of_slots(prefs: Preferences, end: Floats) -> Floats:
+    """Return by slot when the data of its instance end, from when the period of every ballot ends."""
+    last = max_by(prefs.instance_of_ballot, end, prefs.n_instances, -np.inf)
+    return np.asarray(np.where(np.isfinite(last), last, end.max(initial=0.0))[views.instance_of_slot(prefs)])
+
+
+def unit_of(prefs: Preferences) -> float:
+    """Return how long the unit of time is: a year where there are dates."""
+    return YEAR if prefs.is_dated else 1.0
+
+
+def nodes_of(prefs: Preferences, compared: Compared, period: str | float) -> tuple[Nodes, Floats]:
+    """Gather who met whom in which period; also return the end of every ballot's period.
+
+    "auto" takes every moment, of dates every day, or where that makes too many nodes longer periods; "all" is a single
+    period.
+    """
+    assert prefs.time is not None
+    for choice in _choices(prefs, period):
+        if choice == "all":
+            end, number = prefs.time.max(initial=-np.inf)[None][: prefs.n_ballots], np.zeros(prefs.n_ballots, np.int64)
+        elif choice is None:
+            end, number = np.unique(prefs.time, return_inverse=True)
+        else:
+            number, end = periods(prefs.time, prefs.is_dated, choice)
+        own, unit = number[compared.ballot], unit_of(prefs)
+        both = np.concatenate([compared.ahead, compared.behind]) * max(len(end), 1) + np.tile(own, 2)
+        if period != "auto" or len(both) <= MOST_NODES or len(np.unique(both)) <= MOST_NODES:
+            break
+    nodes = Nodes.of(compared.ahead, compared.behind, compared.is_tie, compared.weight, own, end / unit)
+    return nodes, end[number] / unit
+
+
+def _choices(prefs: Preferences, period: str | float) -> list[str | float | None]:
+    """Return the periods to try, the finest first; None is every moment."""
+    if period != "auto":
+        return [period]
+    if prefs.is_dated:
+        return list(COARSER)
+    assert prefs.time is not None
+    span = float(np.ptp(prefs.time)) if len(prefs.time) else 0.0
+    return [None, *(span / n for n in FEWER if span > 0)]
+
+
+# ---- at any moment ----
+@dataclass(frozen=True, eq=False)
+class Courses:
+    """The scores of all candidates over time, in units of time (years, or what was given).
+
+    ``end`` is by slot: when the data of its instance end.
+    """
+
+    walk: Walk
+    slot_ptr: Int64s
+    end: Floats
+    level: float
+
+    @cached_property
+    def node_ptr(self) -> Int64s:
+        """The nodes of every slot."""
+        return pointer(np.bincount(self.walk.nodes.slot, minlength=int(self.slot_ptr[-1])))
+
+    @cached_property
+    def _shift(self) -> Floats:
+        """The variance, by slot, of all scores of its instance moving together."""
+        size = np.diff(self.slot_ptr)
+        return np.repeat(1 / (np.maximum(size, 1) * self.walk.prior), size)
+
+    @cached_property
+    def variances(self) -> tuple[Floats, Floats]:
+        """The variance of every node, and the covariance with the node before it."""
+        variance, before = self.walk.variances()
+        shift = self._shift[self.walk.nodes.slot]
+        return np.maximum(variance - shift, 0.0), np.where(self.walk.nodes.is_first, 0.0, before - shift)
+
+    def at(self, slot: Int64s, time: Floats | float) -> tuple[Floats, Floats]:
+        """Return the mean and the variance of the scores of some slots, each at a moment."""
+        nodes, score = self.walk.nodes, self.walk.score
+        time = np.broadcast_to(np.asarray(time, np.float64), slot.shape)
+        mean, doubt = np.zeros(len(slot)), 1 / self.walk.prior - self._shift[slot]
+        first, last = self.node_ptr[slot], self.node_ptr[slot + 1] - 1
+        known = np.flatnonzero(last >= first)
+        if not len(known):
+            return mean, doubt
+        ends = np.unique(nodes.time)
+        key = nodes.slot * (len(ends) + 1) + np.searchsorted(ends, nodes.time, side="right")
+        wanted = slot[known] * (len(ends) + 1) + np.searchsorted(ends, time[known], side="right")
+        left = np.searchsorted(key, wanted, side="right") - 1
+        left, right = np.maximum(left, first[known]), np.minimum(left + 1, last[known])
+        right = np.maximum(left, np.where(left < first[known], first[known], right))
+        variance, before = self.variances
+        gap = np.where(right > left, nodes.gap[right], 1.0)
+        share = np.where(right > left, np.clip((time[known] - nodes.time[left]) / gap, 0.0, 1.0), 0.0)
+        outside = np.maximum(np.maximum(nodes.time[left] - time[known], time[known] - nodes.time[right]), 0.0)
+        mean[known] = (1 - share) * score[left] + share * score[right]
+        between = np.where(right > left, before[right], 0.0)
+        bridge = np.where(right > left, share * (1 - share) * gap, 0.0)
+        doubt[known] = (1 - share) ** 2 * variance[left] + share**2 * variance[right]
+        doubt[known] += 2 * share * (1 - share) * between + self.walk.drift**2 * (bridge + outside)
+        return mean, doubt
+
+    def last_played(self) -> Floats:
+        """Return when every slot last played; NaN for those that never did."""
+        out = np.full(int(self.slot_ptr[-1]), np.nan)
+        is_last = self.walk.nodes.is_last
+        out[self.walk.nodes.slot[is_last]] = self.walk.nodes.time[is_last]
+        return out
+
+    def at_end(self) -> Floats:
+        """Return the score of every slot at the end: the last that is known, 0 for those that never played."""
+        out, nodes = np.zeros(int(self.slot_ptr[-1])), self.walk.nodes
+        out[nodes.slot[nodes.is_last]] = self.walk.score[nodes.is_last]
+        return out
+
+    def peaks(self) -> tuple[Floats, Floats]:
+        """Return the highest score of every slot, and its variance."""
+        nodes, score = self.walk.nodes, self.walk.score
+        order = np.lexsort((score, nodes.slot))
+        best = order[nodes.is_last]  # the nodes of a slot stay together, so its last place holds its highest score
+        peak, doubt = self.at(np.arange(len(self.end)), self.end)
+        peak[nodes.slot[best]], doubt[nodes.slot[best]] = score[best], self.variances[0][best]
+        return peak, doubt
+
+    def standing(self) -> tuple[Floats, Floats]:
+        """Return the score of every slot at the end, and its variance given the mean score of its instance then.
+
+        How far all of them have moved together since the beginning is in doubt, but says nothing of who is ahead.
+        """
+        slots = np.arange(len(self.end))
+        mean, variance = self.at(slots, self.end)
+        variance += self._shift
+        nodes, walk = self.walk.nodes, self.walk
+        instance = segment_index(self.slot_ptr)
+        share = 1 / np.maximum(np.diff(self.slot_ptr), 1)[instance]
+        last = np.flatnonzero(nodes.is_last)
+        right = np.zeros(len(nodes))
+        right[last] = share[nodes.slot[last]]
+        with_mean = share / walk.prior  # the covariance with the mean: of those who never played, and of the others
+        own = walk.drift**2 * (self.end[nodes.slot[last]] - nodes.time[last])
+        with_mean[nodes.slot[last]] = share[nodes.slot[last]] * own
+        if len(last):
+            with_mean[nodes.slot[last]] += walk.solve(right, 1e-6)[last]
+        of_mean = np.bincount(instance, share * with_mean, len(self.slot_ptr) - 1)
+        return mean, np.maximum(variance - with_mean**2 / of_mean[instance], 0.0)
+
+    def difference(self, one: int, other: int) -> tuple[float, float]:
+        """Return how far one slot is ahead of another at the end, and the standard error of that, exactly."""
+        slots, right = np.array([one, other]), np.zeros(len(self.walk.nodes))
+        mean, variance = self.at(slots, self.end[slots])[0], 0.0
+        for slot, sign in ((one, 1.0), (other, -1.0)):
+            node = int(self.node_ptr[slot + 1]) - 1
+            if node >= int(self.node_ptr[slot]):
+                right[node] = sign
+                variance += self.walk.drift**2 * float(self.end[slot] - self.walk.nodes.time[node])
+            else:
+                variance += 1 / self.walk.prior
+        variance += float(right @ self.walk.solve(right, 1e-7)) if right.any() else 0.0
+        return float(mean[0] - mean[1]), float(np.sqrt(variance))
+
+    def history(self, prefs: Preferences) -> History:
+        """Return the score of every candidate at the end of every period it played in, with intervals."""
+        nodes = self.walk.nodes
+        order = np.lexsort((nodes.slot, nodes.time))
+        slot, score = nodes.slot[order], self.walk.score[order]
+        half = simultaneous(self.level) * np.sqrt(self.variances[0][order])
+        instance = None if prefs.instances is None else views.instance_of_slot(prefs)[slot].astype(np.int32)
+        return History(
+            prefs.items,
+            prefs.slot_item[slot],
+            nodes.time[order] * unit_of(prefs),
+            score,
+            score - half,
+            score + half,
+            prefs.is_dated,
+            prefs.instances,
+            instance,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CourseErrors:
+    """The intervals of the scores that are ranked, found when first asked for."""
+
+    courses: Courses
+    kind: str
+    slots: Int64s
+
+    def known(self) -> Uncertainty:
+        """Return intervals and standard errors."""
+        return self._known
+
+    @cached_property
+    def _known(self) -> Uncertainty:
+        courses, slots = self.courses, self.slots
+        if self.kind == "peak":
+            mean, variance = (whole[slots] for whole in courses.peaks())
+        else:
+            mean, variance = (whole[slots] for whole in courses.standing())
+        error = np.sqrt(variance)
+        half = simultaneous(courses.level) * error
+        return Uncertainty(mean - half, mean + half, {"stderr": error})
+
+
+# ---- questions ----
+@dataclass(frozen=True, eq=False)
+class CourseModel(ComparisonModel):
+    """Scores that wander, ready for questions about any moment; without a moment, about the end of the data."""
+
+    courses: Courses
+    is_dated: bool
+    unit: float = field(default=1.0)
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether a comparison can be tied: no, a tie is half a win each way."""
+        return False
+
+    def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that the first slot of each pair wins, loses and ties at the end of the data."""
+        return self.chances_at(first, second, self.courses.end[first])
+
+    def chances_at(self, first: Int64s, second: Int64s, time: Floats | float) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that the first slot of each pair wins, loses and ties at moments in units of time."""
+        (one, doubt), (other, more) = (self.courses.at(slot, time) for slot in (first, second))
+        up = expected_chance(one - other, doubt + more)
+        return up, 1 - up, np.zeros(len(up))
+
+    def p_beats(self, a: object, b: object, instance: object = None, *, time: object = None) -> float:
+        """Return the chance that ``a`` beats ``b``, at a moment or at the end of the data."""
+        first, second = self._pair(a, b, instance)
+        when = self.courses.end[first] if time is None else self._moment(time)
+        return float(self.chances_at(first, second, when)[0][0])
+
+    def score_at(self, item: object, time: object, instance: object = None) -> tuple[float, float]:
+        """Return the score of an item at a moment, and its standard error."""
+        mean, doubt = self.courses.at(np.array([self.slot(item, instance)]), self._moment(time))
+        return float(mean[0]), float(np.sqrt(doubt[0]))
+
+    def difference(self, a: object, b: object, instance: object = None) -> tuple[float, float]:
+        """Return how far ``a`` scores above ``b`` at the end of the data, and the standard error of that."""
+        return self.courses.difference(self.slot(a, instance), self.slot(b, instance))
+
+    def log_likelihood(self, prefs: Preferences) -> float:
+        """Return the log-likelihood of other preferences, each comparison at its time (or at the end of the data).
+
+        Each is predicted on its own, the doubt about the scores averaged out; a tie counts as half a win each way, and
+        candidates this model does not know are left out.
+        """
+        compared, slot = Compared.of(prefs), self.slots_of(prefs)
+        first, second = slot[compared.ahead], slot[compared.behind]
+        known = (first >= 0) & (second >= 0)
+        when = self.courses.end[first[known]]
+        if prefs.time is not None:
+            self._check(prefs.is_dated)
+            when = prefs.time[compared.ballot[known]] / self.unit
+        up, down, _ = self.chances_at(first[known], second[known], when)
+        tiny = np.finfo(float).tiny
+        up, down = np.log(np.maximum(up, tiny)), np.log(np.maximum(down, tiny))
+        return float((compared.weight[known] * np.where(compared.is_tie[known], (up + down) / 2, up)).sum())
+
+    def _moment(self, asked: object) -> float:
+        time, is_dated = as_times([asked])
+        if np.isnan(time[0]):
+            raise InputError(f"time={asked!r} is no moment: give a date written year first, or a number.")
+        self._check(is_dated)
+        return float(time[0]) / self.unit
+
+    def _check(self, is_dated: bool) -> None:
+        if is_dated != self.is_dated:
+            was, given = ("dates", "numbers") if self.is_dated else ("numbers", "dates")
+            raise InputError(f"This model was fitted to times that are {was}: ask it about {was}, not {given}.")
+
+
+def expected_chance(lead: Floats, variance: Floats) -> Floats:
+    """Return the chance of a win for leads that are known with some variance."""
+    scaled = lead / np.sqrt(1 + np.pi / 8 * variance)
+    small = np.exp(-np.abs(scaled))
+    return np.asarray(np.where(scaled >= 0, 1.0, small) / (1 + small))

@@ -1,0 +1,35 @@
+"""Why the ranking came out so: what the method says of it, as a section."""
+
+from __future__ import annotations
+
+from concordant.errors import ConcordantError
+from concordant.explaining import Reason
+from concordant.reporting.sections import Fold, Part, Picture, Section, Table, Text
+from concordant.reporting.study import Study
+
+
+def why_section(study: Study) -> Section | None:
+    """Tell the first reason openly and the others when asked for; nothing with several instances."""
+    ranking = study.ranking
+    if ranking.n_instances != 1 or ranking.why is None:
+        return None
+    try:
+        told = ranking.explain()
+    except ConcordantError:  # it does not fit into memory, say: the report goes without
+        return None
+    parts: list[Part] = []
+    for number, reason in enumerate(told.reasons):
+        said = _parts(reason)
+        parts += said if number == 0 else [Fold(reason.title, said)]
+    if told.draw is not None:
+        parts.append(Picture(f"Why, drawn: {told.method}", told.draw()))
+    return Section("why", "Why", tuple(parts)) if parts else None
+
+
+def _parts(reason: Reason) -> tuple[Part, ...]:
+    parts: list[Part] = [Text(sentence) for sentence in reason.sentences]
+    if reason.rows:
+        names = frozenset(range(len(reason.header))) - reason.right
+        rows = tuple(tuple(row) for row in reason.rows)
+        parts.append(Table(reason.title, tuple(reason.header), rows, frozenset(reason.right), names))
+    return tuple(parts)

@@ -1,0 +1,151 @@
+"""Committees from approvals against all committees there are, and against plain loops."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import concordant as cc
+from concordant.aggregate.voting import pav
+
+RULES = ["pav", "sequential-pav", "phragmen"]
+LISTS = cc.Preferences.from_rankings([[list("abc")], [list("de")], [["f"]]], weight=[6, 3, 1])
+
+
+@st.composite
+def elections(draw):
+    names = "abcdef"[: draw(st.integers(2, 6))]
+    ballots = [
+        (draw(st.integers(1, 5)), draw(st.lists(st.sampled_from(names), min_size=1, unique=True)))
+        for _ in range(draw(st.integers(1, 7)))
+    ]
+    return names, ballots, draw(st.integers(1, 4))
+
+
+def preferences(names, ballots):
+    return cc.Preferences.from_rankings([[b] for _, b in ballots], weight=[w for w, _ in ballots], candidates=names)
+
+
+def worth(committee, ballots):
+    return sum(
+        weight * sum(Fraction(1, k) for k in range(1, len(set(ballot) & set(committee)) + 1))
+        for weight, ballot in ballots
+    )
+
+
+def elected(ranking):
+    return {item for item, one in zip(ranking.items, ranking.detail("elected"), strict=True) if one}
+
+
+@settings(max_examples=100)
+@given(elections())
+def test_pav_finds_the_best_of_all_committees(drawn):
+    names, ballots, seats = drawn
+    ranking = cc.rank(preferences(names, ballots), "pav", seats=seats)
+    committees = [set(one) for one in combinations(names, min(seats, len(names)))]
+    best = max(worth(one, ballots) for one in committees)
+    optimal = [one for one in committees if worth(one, ballots) == best]
+    assert elected(ranking) in optimal
+    tied = set().union(*optimal) - set.intersection(*optimal)
+    assert {item for notice in ranking.warnings for item in notice.items} == tied
+    if len(names) > seats:
+        assert ranking.fit["total"] == pytest.approx(float(best))
+        assert set(ranking.items[:seats]) == elected(ranking)
+
+
+@settings(max_examples=100)
+@given(elections())
+def test_sequential_pav_adds_whom_unserved_ballots_want(drawn):
+    names, ballots, _ = drawn
+    ranking = cc.rank(preferences(names, ballots), "sequential-pav")
+    approved = {name: sum(w for w, b in ballots if name in b) for name in names}
+    chosen: list[str] = []
+    for name in [name for name in ranking.items if approved[name]]:
+        gain = {
+            other: sum(Fraction(w, 1 + len(set(b) & set(chosen))) for w, b in ballots if other in b)
+            for other in names
+            if other not in chosen
+        }
+        assert (gain[name], approved[name]) == max((gain[other], approved[other]) for other in gain)
+        chosen.append(name)
+
+
+@settings(max_examples=100)
+@given(elections())
+def test_phragmen_keeps_loads_even(drawn):
+    names, ballots, _ = drawn
+    ranking = cc.rank(preferences(names, ballots), "phragmen")
+    approved = {name: sum(w for w, b in ballots if name in b) for name in names}
+    load = [Fraction(0)] * len(ballots)
+    chosen: list[str] = []
+    for name in [name for name in ranking.items if approved[name]]:
+        heavy = {
+            other: (1 + sum(w * x for (w, b), x in zip(ballots, load, strict=True) if other in b)) / approved[other]
+            for other in names
+            if other not in chosen and approved[other]
+        }
+        assert heavy[name] == min(heavy.values())
+        load = [heavy[name] if name in b else x for (_, b), x in zip(ballots, load, strict=True)]
+        chosen.append(name)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_lists_get_their_share_and_ties_are_named(name):
+    ranking = cc.rank(LISTS, name, seats=3)
+    assert elected(ranking) == {"a", "b", "d"}
+    assert set(ranking.warnings[0].items) == set("abcde")
+    told = str(ranking.explain())
+    assert "a, b and d are elected" in told
+    assert "1 of 0, 3 of 1, 6 of 2" in told
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_committee_alone_is_two_tiers(name):
+    ranking = cc.rank(LISTS, name, seats=3, output="committee")
+    assert [sorted(tier) for tier in ranking.tiers] == [["a", "b", "d"], ["c", "e", "f"]]
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_more_seats_than_candidates_elect_everybody(name):
+    assert elected(cc.rank(LISTS, name, seats=10)) == set("abcdef")
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_candidates_nobody_approves_of_come_last(name):
+    prefs = cc.Preferences.from_rankings([[["b", "a"]], [["b"]]], candidates="zab")
+    assert cc.rank(prefs, name).items == ["b", "a", "z"]
+
+
+def test_ratings_are_approved_from_the_cutoff_on():
+    prefs = cc.Preferences.from_ratings(["u", "u", "v", "v"], ["a", "b", "a", "b"], [5, 3, 2, 4])
+    assert cc.rank(prefs, "pav", cutoff=3).items[0] == "b"
+    assert elected(cc.rank(prefs, "pav", cutoff=5)) == {"a"}
+
+
+def test_party_lists_share_ten_seats_six_to_four():
+    lists = [[f"red {k}" for k in range(10)]], [[f"blue {k}" for k in range(10)]]
+    prefs = cc.Preferences.from_rankings(lists, weight=[60, 40])
+    for name in RULES:
+        seats = [item.split()[0] for item in elected(cc.rank(prefs, name, seats=10))]
+        assert (seats.count("red"), seats.count("blue")) == (6, 4), name
+
+
+def test_a_committee_that_is_not_proven_is_said_to_be_so(monkeypatch):
+    solve = pav._Programme.solve
+    monkeypatch.setattr(pav._Programme, "solve", lambda self, limit: (solve(self, limit)[0], 0.046))
+    ranking = cc.rank(LISTS, "pav", seats=3)
+    assert ranking.warnings[0].name == "not-proven"
+    assert "4.6% larger" in ranking.warnings[0].text
+    assert "as far as was found" in str(ranking.explain())
+    assert len(elected(ranking)) == 3
+
+
+def test_committees_of_many_instances():
+    prefs = cc.Preferences.from_rankings([[["a", "b"]], [["c"]], [["c", "d"]]], instance=["x", "y", "y"])
+    for name in RULES:
+        ranking = cc.rank(prefs, name)
+        assert ranking["y"].items[0] == "c"

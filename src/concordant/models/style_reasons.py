@@ -32,7 +32,7 @@ def _said(one: Coefficient, model: object) -> str:
         return f"{name} never differs inside a ballot, so it says nothing."
     up, down, _ = _between_equals(one.per_deviation, model)
     share = 100 * up / (up + down)
-    said = f"Between equals, what has one standard deviation ({one.spread:.4g}) more of {name} wins {share:.0f}% of "
+    said = f"Between equals, one standard deviation ({one.spread:.4g}) more of {name} wins {share:.0f}% of "
     said += "the comparisons that are decided" if 0 < up + down < 1 - 1e-9 else "the comparisons"
     if one.low is not None and one.high is not None and one.low <= 0 <= one.high:
         said += ", which may be chance: the interval holds zero"

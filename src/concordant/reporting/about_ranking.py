@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from concordant import findings
+from concordant.coefficients import HEADER, rows_of
 from concordant.io import write
 from concordant.ranking import Ranking
 from concordant.reporting.sections import DotPlot, Download, Fold, HeatMap, Part, Scale, Section, Table, Text, Track
@@ -26,7 +27,7 @@ def ranking_section(study: Study, top: int) -> Section | None:
     ranking = study.ranking
     if ranking.n_instances != 1:
         return None
-    parts: list[Part] = [first_place(ranking), *doubts(study), ranking_table(ranking, top)]
+    parts: list[Part] = [first_place(ranking), *doubts(study), ranking_table(ranking, top), *worth_table(ranking)]
     parts += left_out(ranking, top, "items")
     if ranking.verdict:
         parts.append(Text(f"{ranking.verdict[:1].upper()}{ranking.verdict[1:]}."))
@@ -93,8 +94,21 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") 
         header.append("P(best)")
         cells.append([_chance(p) for p in ranking.detail("p_best")[:n].tolist()])
         right.add(len(header) - 1)
+    for name in (name.replace("_", " ") for name in ranking.beside):
+        header.append(name)
+        cells.append(columns[name])
+        right.add(len(header) - 1)
     rows = tuple(zip(*cells, strict=True))
     return Table(title, tuple(header), rows, frozenset(right), frozenset([1]), scale)
+
+
+def worth_table(ranking: Ranking) -> list[Part]:
+    """Return the table of what covariates of what was compared are worth, where there are any."""
+    if not ranking.coefficients:
+        return []
+    rows = tuple(tuple(row) for row in rows_of(ranking.coefficients))
+    right = frozenset(range(1, len(HEADER)))
+    return [Table("What covariates are worth", HEADER, rows, right, frozenset([0]))]
 
 
 def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:

@@ -15,7 +15,9 @@ ballots compare more than two items, errors are clustered by ballot. ``errors="s
 are agents, ``"bootstrap"`` resamples the counts. ``rank_low`` and ``rank_high`` hold for all items at
 once, ``p_best`` is the chance to be truly first; ``ranking.model`` answers p_beats(a, b) and more.
 ``order_effect`` estimates the advantage of the item shown first, ``with_agent_weights`` and ``with_covariates`` bring
-in what is known of voters and items.
+in what is known of voters and items. Covariates of what was compared (the length of an answer), where the preferences
+have them, get coefficients, and scores are those at equal covariates (style control); the strength of a team is the sum
+or the mean of its members' scores.
 
 Cost: counting the pairs once, then about six Newton steps, some twenty where the prior is chosen: items³ or linear in
 the pairs each, whichever is estimated to be less. Errors are found when first asked for.

@@ -14,7 +14,9 @@ is chosen from all beforehand. By default it is chosen by evidence, one for all 
 ``ranking.fit["prior"]``; 0 is plain likelihood. Tied items are put in a random order (``ties="shuffle"``), in the order
 given (``"input"``), or kept together (``"partition"``, the ordered-partition likelihood; the prior is chosen with ties
 in a random order). Standard errors come from the exact second derivative, for scores that sum to zero;
-``posterior=1000`` draws from the posterior under the Gamma prior by Gibbs sampling instead.
+``posterior=1000`` draws from the posterior under the Gamma prior by Gibbs sampling instead. Covariates of what was
+ranked (the price of an offer) get coefficients, as in the conditional logit; the strength of a team is the sum or the
+mean of its members' scores.
 
 Cost: items³ or linear in the total length of the ballots per Newton step, whichever is estimated to be less; standard
 errors items³, when first asked for.

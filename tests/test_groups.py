@@ -413,3 +413,32 @@ def test_the_report_has_groups(run: Run, tmp_path: Path) -> None:
     assert code == 0
     assert "Groups by language" in err
     assert "wren-mini scores 1.40 higher than elsewhere" in (tmp_path / "r.html").read_text()
+
+
+FORM = """Timestamp,Your name,Age group,Rank [Sushi Bar],Rank [Taco Place],Rank [Pho Corner]
+1,ann,young,1st choice,2nd choice,3rd choice
+2,bob,young,1st choice,3rd choice,2nd choice
+3,cid,old,3rd choice,1st choice,2nd choice
+4,eve,,2nd choice,1st choice,3rd choice
+"""
+
+
+def test_respondents_of_a_form_are_compared_by_what_else_they_answered(tmp_path: Path) -> None:
+    path = tmp_path / "form.csv"
+    path.write_text(FORM, encoding="utf-8")
+    found = cc.rank_groups(path, by="Age group", method="borda")
+    assert found.whole.items == cc.rank(cc.read(path), "borda").items
+    assert {part.instance: part.items[0] for part in found.groups} == {
+        "young": "Sushi Bar", "old": "Taco Place", "(none)": "Taco Place",
+    }  # fmt: skip
+
+
+def test_of_a_matrix_only_agents_are_in_groups(tmp_path: Path) -> None:
+    path = tmp_path / "matrix.csv"
+    path.write_text("item,ann,bob,size\nx,1,2,3\ny,2,1,1\nz,3,3,2\n", encoding="utf-8")
+    with pytest.raises(cc.InputError, match="every row is an item, and groups are of agents"):
+        cc.read(path, by="size")
+    path.write_text("who,age,A [x],A [y],B [x],B [y]\nann,old,1,2,2,1\nbob,young,2,1,1,2\n", encoding="utf-8")
+    with pytest.raises(cc.InputError, match="within one question"):
+        cc.read(path, by="age")
+    assert cc.read(path, by="age", question="A").n_instances == 2

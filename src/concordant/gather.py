@@ -295,9 +295,13 @@ def gather_matrix(
     items: Iterable[object] | None,
     agents: Iterable[object] | None,
     weight: object = None,
+    instance: object = None,
     scale: str = "rank",
 ) -> Parts:
-    """Items x agents, NaN where an agent said nothing of an item; rank 1 is best, ratings are good if high."""
+    """Items x agents, NaN where an agent said nothing of an item; rank 1 is best, ratings are good if high.
+
+    Of agents in different instances, the candidates of one are those its agents speak of.
+    """
     values = np.asarray(matrix, np.float64)
     if values.ndim != 2:
         raise InputError(f"A {scale} matrix has two dimensions (items x agents), not {values.ndim}: reshape it.")
@@ -309,8 +313,9 @@ def gather_matrix(
         raise InputError(f"The {n_items} item labels are not distinct: name each row once.")
     column, row = np.nonzero(~np.isnan(values.T))
     parts = gather_rows((row, vocabulary), values[row, column], scale=scale, agent=(column, _unnamed(n_agents)))
-    parts |= {"slot_ptr": np.array([0, n_items]), "slot_item": np.arange(n_items, dtype=np.int32)}
-    return _named_ballots(parts, n_agents, agent=agents, weight=weight)
+    if instance is None:
+        parts |= {"slot_ptr": np.array([0, n_items]), "slot_item": np.arange(n_items, dtype=np.int32)}
+    return _named_ballots(parts, n_agents, agent=agents, weight=weight, instance=instance)
 
 
 def gather_questions(
@@ -338,12 +343,15 @@ def _unnamed(count: int) -> Vocabulary:
     return Vocabulary.lazy(count, list)
 
 
-def _named_ballots(parts: Parts, n_agents: int, agent: Any = None, weight: object = None) -> Parts:
-    """Give ballots, whose agents are numbers so far, names and weights of their agents."""
+def _named_ballots(
+    parts: Parts, n_agents: int, agent: Any = None, weight: object = None, instance: object = None
+) -> Parts:
+    """Give ballots, whose agents are numbers so far, names, weights and instances of their agents."""
     present, parts["agent"], parts["agents"] = parts["agent"], None, None
-    if agent is not None:
-        codes, parts["agents"] = _same_length(encode(agent, "agent"), n_agents, "agent")
-        parts["agent"] = codes[present]
+    for name, labels in (("agent", agent), ("instance", instance)):
+        if labels is not None:
+            codes, parts[f"{name}s"] = _same_length(encode(labels, name), n_agents, name)
+            parts[name] = codes[present]
     if weight is not None:
         parts["weight"] = as_numbers(weight, n_agents, "weight")[present]
     return parts

@@ -67,7 +67,7 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
     "places": COMMON,
     "ranks": ("rating", "ballot", "team", "time", *COMMON),
     "ratings": ("ballot", "team", "time", *COMMON),
-    **dict.fromkeys(MATRICES, ("item", "agent", "weight")),
+    **dict.fromkeys(MATRICES, ("item", "agent", "by", "weight")),
     LABELS: ("instance",),
     FEATURES: ("query", "item", "weight"),
 }
@@ -262,14 +262,17 @@ class _Planner:
             column.setdefault("weight", guesses["weight"][0])
         said = Said(column, self.places if self.says_places else (), self.layout)
         grid = recognise(self.table, self.options, said, unclear)
-        read = {*grid.column.values(), *grid.columns}
+        column = dict(grid.column) | ({"instance": self.said["by"]} if "by" in self.said else {})
+        if "by" in self.said and grid.questions:
+            self._refuse("groups are compared within one question: say which with question=TEXT.")
+        read = {*column.values(), *grid.columns}
         unread = tuple(name for name in self.columns if name not in read)
         if self.strict:
             refuse_unread(self.table, unread)
         labels = () if grid.labels == grid.columns else grid.labels
         return Plan(
-            *(grid.layout, grid.column, grid.columns, unread, grid.notes),
-            labels=labels, questions=grid.questions, separator=grid.separator,
+            *(grid.layout, column, grid.columns, unread, grid.notes),
+            labels=labels, questions=grid.questions, separator=grid.separator, is_grouped="by" in self.said,
         )  # fmt: skip
 
     def _choose_layout(self, guesses: Mapping[str, Sequence[str]]) -> str | None:

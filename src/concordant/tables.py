@@ -323,6 +323,9 @@ def _matrix(rows: Rows) -> Parts:
     matrix, plan = rows.matrix(), rows.plan
     scale = plan.layout.removesuffix("-matrix")
     if "item" in plan.column:
+        if plan.is_grouped:
+            advice = "say transpose=True if rows are agents, or leave out by="
+            raise rows.table.error(-1, f"every row is an item, and groups are of agents: {advice}.")
         rows.refuse_missing("item")
         rows.refuse_repeated_items(["item"], "listed twice{where}", "name each item once")
         item = rows.coded("item")

@@ -121,5 +121,5 @@ def test_every_so_many_days_or_rounds_is_a_period():
 
 @pytest.mark.parametrize(("is_dated", "period"), [(True, "fortnight"), (True, 0), (False, "month"), (False, -1.0)])
 def test_what_is_no_period_is_refused(is_dated, period):
-    with pytest.raises(InputError, match="is none"):
+    with pytest.raises(InputError, match="There is no period"):
         periods(np.array([1.0]), is_dated, period)

@@ -238,7 +238,7 @@ def test_items_never_compared_stand_in_the_middle():
 
 def test_ballots_without_times_are_refused():
     for method in ("whole-history", "windowed-bradley-terry"):
-        with pytest.raises(cc.NeedError, match="--time"):
+        with pytest.raises(cc.NeedError, match="say it with time="):
             cc.rank(cc.Preferences.from_pairs(["a"], ["b"]), method)
 
 

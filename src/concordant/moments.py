@@ -120,7 +120,7 @@ def _length(is_dated: bool, period: str | float) -> str | float:
     if is_dated:
         raise InputError(f"There is no period {period!r}: use one of {', '.join(CALENDAR)}, or a number of days.")
     more = ", because the times are no dates" if period in CALENDAR else ""
-    raise InputError(f"period={period!r} is none{more}: give a positive number, in the unit of the times.")
+    raise InputError(f"There is no period {period!r}{more}: give a positive number, in the unit of the times.")
 
 
 def _moment(word: str) -> tuple[str, float]:

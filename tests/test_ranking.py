@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -140,3 +142,19 @@ def test_sorted_by_the_low_end_a_place_must_be_earned():
         cc.rank(cc.Preferences.from_pairs(winner, loser), "borda").by("low")
     with pytest.raises(cc.InputError, match="use one of score, low, high"):
         ranking.by("luck")
+
+
+@pytest.mark.parametrize("method", ["elo", "trueskill", "glicko2", "whole-history", "windowed-bradley-terry"])
+def test_a_ranking_with_a_history_can_be_pickled(method):
+    games = cc.Preferences.from_pairs(["a", "b", "a", "c"], ["b", "c", "c", "b"], time=[1, 2, 3, 4])
+    ranking = cc.rank(games, method)
+    again = pickle.loads(pickle.dumps(ranking))
+    assert again.items == ranking.items
+    assert again.history.columns()["item"] == ranking.history.columns()["item"]
+
+
+@pytest.mark.parametrize("method", ["bradley-terry", "plackett-luce"])
+def test_a_ranking_with_coefficients_can_be_pickled(method):
+    votes = cc.Preferences.from_pairs(list("aabcb"), list("bcaba"), covariates={"length": [1.0, 2.0, 0.5, -1.0, 0.3]})
+    ranking = cc.rank(votes, method)
+    assert pickle.loads(pickle.dumps(ranking)).coefficients == ranking.coefficients

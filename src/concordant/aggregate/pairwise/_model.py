@@ -137,7 +137,7 @@ class ScoreModel(Method):
             uncertainty=errors,
             model=self._model(prefs, counting, parts, score, covariates, errors, effects),
             beside={} if effects is None else effects.beside(),
-            coefficients=None if effects is None or not effects.design.names else lambda: effects.known,
+            coefficients=None if effects is None or not effects.design.names else partial(getattr, effects, "known"),
         )
 
     def _counting(self) -> Counting:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from concordant import kernels, views
 from concordant.aggregate.pairwise._following import Following, before, history_of, in_order, unplayed
 from concordant.explaining import Reason
 from concordant.gather import segment_index
+from concordant.histories import History
 from concordant.kernels.links import BRADLEY_TERRY, chances
 from concordant.method import Outcome
 from concordant.models.duels import Counting
@@ -68,7 +70,7 @@ class Elo(Following):
             warnings=unplayed(prefs, games > 0, "keep the rating they started with"),
             details={"games": games},
             model=model,
-            history=lambda: history_of(prefs, self._played(prefs, has_trail=True)[3]),
+            history=partial(self._history, prefs),
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
@@ -78,6 +80,9 @@ class Elo(Following):
 
         played = games_reasons(Scene(prefs, ranking), self.start, lambda some: self.scores(some).score)
         return [*super().reasons(prefs, ranking), *played]
+
+    def _history(self, prefs: Preferences) -> History:
+        return history_of(prefs, self._played(prefs, has_trail=True)[3])
 
     def _played(self, prefs: Preferences, has_trail: bool) -> tuple[Floats, Floats, float, Floats]:
         """Return rating and games of every slot, the log-likelihood of the forecasts, and the trail if asked for."""

@@ -21,6 +21,7 @@ stochastic variances, Journal of Applied Statistics, 2001.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -79,7 +80,7 @@ class Glicko2(Following):
             warnings=unplayed(prefs, played.games > 0, "keep the rating they started with"),
             details={"stderr": deviation, "volatility": played.walked.last.volatility, "games": played.games},
             model=GlickoModel.of(prefs, score, deviation=deviation, errors=Beliefs(prefs.slot_ptr, deviation)),
-            history=lambda: self._history(prefs, played),
+            history=partial(self._history, prefs, played),
         )
 
     def _half(self, deviation: Floats) -> Floats:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -83,7 +84,7 @@ class Trueskill(Following):
             model=SkillModel.of(
                 prefs, mean, sigma=sigma, beta=self.beta, margin=self.margin, errors=Beliefs(prefs.slot_ptr, sigma)
             ),
-            history=lambda: self._history(prefs),
+            history=partial(self._history, prefs),
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:

@@ -127,7 +127,7 @@ class ChoiceModel(Method):
                 effects=effects,
             ),
             beside={} if effects is None else effects.beside(),
-            coefficients=None if effects is None or not effects.design.names else lambda: effects.known,
+            coefficients=None if effects is None or not effects.design.names else partial(getattr, effects, "known"),
         )
 
     def _standing(

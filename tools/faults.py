@@ -23,6 +23,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from concordant.support.processes import python
+
 READ = """
 import json, resource, sys, time
 from collections import Counter
@@ -111,7 +113,7 @@ def read_all(paths: list[Path], at_once: int = 10) -> Counter[str]:
     """Read files, some in a process, and count what became of them; foreign exceptions are printed."""
     total: Counter[str] = Counter()
     for start in range(0, len(paths), at_once):
-        command = [sys.executable, "-c", READ, *map(str, paths[start : start + at_once])]
+        command = python("-c", READ, *map(str, paths[start : start + at_once]))
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             print(f"process over {paths[start]} … died with {done.returncode}", file=sys.stderr)
@@ -148,10 +150,10 @@ def kill_writers(count: int, folder: Path, seed: int = 0) -> Counter[str]:
         path = folder / name
         versions = []
         for steps in ("1", "2"):
-            subprocess.run([sys.executable, "-c", WRITE, str(path), steps], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(python("-c", WRITE, str(path), steps), check=True, stdout=subprocess.DEVNULL)
             versions.append(path.read_bytes())
         for _ in range(count // 4):
-            command = [sys.executable, "-c", WRITE, str(path), "1000000"]
+            command = python("-c", WRITE, str(path), "1000000")
             with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
                 assert writer.stdout is not None
                 writer.stdout.readline()
@@ -177,7 +179,7 @@ def kills(count: int) -> bool:
 # ---- a full disk ----
 def fill_disk(folder: Path) -> dict[str, object] | None:
     """Write more than fits to a disk of 512 kB; None where none can be mounted."""
-    script = 'mount -t tmpfs -o size=512k none "$1" && exec "$2" -c "$3" "$1/votes.csv"'
+    script = 'mount -t tmpfs -o size=512k none "$1" && exec "$2" -P -c "$3" "$1/votes.csv"'
     command = ["unshare", "-rm", "sh", "-c", script, "sh", str(folder), sys.executable, FILL]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -216,7 +218,7 @@ def bounded_memory(_: int) -> bool:
     """Rank more documents than fit into memory at once; return whether the process stayed within its allowance."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     runs = sorted(Path(os.environ.get("CONCORDANT_DATA", beside), "trec-robust03", "runs").iterdir())[:5]
-    command = [sys.executable, "-c", RANK, *map(str, runs)]
+    command = python("-c", RANK, *map(str, runs))
     env = os.environ | {"CONCORDANT_MEMORY": "2GB", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout)
     print(

@@ -18,6 +18,7 @@ from typing import Any
 from _generated import ROOT
 
 import concordant as cc
+from concordant.support.processes import python
 
 FOLDER = ROOT / "docs" / "_static"
 EXAMPLES = ROOT / "examples"
@@ -56,8 +57,7 @@ def main() -> None:
 
 def serve(page: Any) -> None:
     """Take the picture of the web page."""
-    command = [sys.executable, "-m", "concordant", "serve"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(python("-m", "concordant", "serve"), stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
             page.goto(server.stdout.readline().split()[-1])

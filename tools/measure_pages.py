@@ -28,6 +28,8 @@ from typing import Any
 from tests.web.conftest import Server, started_server, stop
 from tests.web.test_safety import ROUTES, VOTES, hard_election, workers_of
 
+from concordant.support.processes import python
+
 ROUNDS = 5
 
 
@@ -45,7 +47,7 @@ def median(values: list[float]) -> float:
 def run_command(*words: str) -> tuple[float, float]:
     """Run concordant; return CPU seconds and seconds."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run([sys.executable, "-m", "concordant", *words], check=True, capture_output=True)
+    subprocess.run(python("-m", "concordant", *words), check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return cpu, time.perf_counter() - start

@@ -6,8 +6,7 @@
 ['a', 'b', 'c']
 """
 
-from __future__ import annotations
-
+# No import stands here, not even of __future__: python -m concordant would look for it in the working folder.
 # Public names and where they live; resolved on first use so that importing concordant costs nothing.
 _HOME = {
     "Preferences": "preferences",

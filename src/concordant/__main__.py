@@ -1,6 +1,9 @@
 """``python -m concordant``: the command line, also where its script is not on the path."""
 
-from concordant.cli.__main__ import main
+from concordant.support.processes import leave_working_folder
 
 if __name__ == "__main__":
+    leave_working_folder()
+    from concordant.cli.__main__ import main
+
     main()

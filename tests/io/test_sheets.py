@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from tests.io.conftest import MakeFile
-from tests.workbooks import archive, ods, xlsx
+from tests.workbooks import PRINTER, archive, ods, with_parts, xls, xlsx
 
 import concordant as cc
 from concordant.errors import FormatError
 from concordant.io import _sheets
 from concordant.io._source import OLE, Source
+from concordant.support import workbooks
 
 pytest.importorskip("python_calamine", reason="workbooks need python-calamine")
 PAIRS = [["winner", "loser"], ["a", "b"], ["b", "c"], ["a", "c"]]
@@ -188,9 +189,52 @@ def test_what_cannot_be_measured_is_read_by_a_process_of_its_own(make: MakeFile)
 
 
 def test_a_reader_that_dies_is_one_sentence(make: MakeFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_sheets, "_CHILD", "import os; os.abort()")
-    with pytest.raises(FormatError, match=r"the workbook cannot be read \(its cells take too much room\)"):
-        cc.read(make(OLE + b"\0" * 600, "t.xls"))
+    monkeypatch.setattr(workbooks, "SECONDS", 0)
+    with pytest.raises(FormatError, match=r"cannot be read \(its reader ended early, as if out of memory or time\)"):
+        cc.read(make(xls(PAIRS), "t.xls"))
+
+
+def test_an_old_workbook_is_a_table(make: MakeFile) -> None:
+    assert pairs(cc.read(make(xls(PAIRS), "t.xls"))) == ["a", "b", "b", "c", "a", "c"]
+    rated = cc.read(make(xls(POINTS), "t.xls"))
+    assert rated.value is not None
+    assert rated.value.tolist() == [5, 3.5, 4]
+
+
+def test_settings_of_a_printer_need_no_process_of_their_own(make: MakeFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_sheets, "in_child", None)
+    assert cc.read(make(with_parts(xlsx({"S": PAIRS}), PRINTER), "t.xlsx")).n_ballots == 3
+
+
+FAR = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+
+
+@pytest.mark.parametrize("name", ["sheet1.bin", "printerSettings1.bin", "sheet1.dat", "sharedStrings.xml"])
+def test_a_sheet_under_another_name_is_not_read_unmeasured(
+    make: MakeFile, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    book = xlsx({"S": PAIRS})
+    parts = {path: text.encode() for path, text in _parts(book).items()}
+    moved = parts.pop("xl/worksheets/sheet1.xml").replace(b"</sheetData>", FAR)
+    links = parts.pop("xl/_rels/workbook.xml.rels").replace(b"sheet1.xml", name.encode())
+    odd = with_parts(archive({}), {**parts, "xl/_rels/workbook.xml.rels": links, f"xl/worksheets/{name}": moved})
+    seen: list[bytes] = []
+    monkeypatch.setattr(workbooks, "sheets_in", fail)
+    monkeypatch.setattr(workbooks, "sheets_in_child", lambda content: seen.append(content) or {"problem": "too large"})
+    with pytest.raises(FormatError, match="too large"):
+        cc.read(make(odd, "t.xlsx"))
+    assert seen == [odd]
+
+
+def test_a_sheet_in_capitals_is_measured(make: MakeFile) -> None:
+    parts = {path: text.encode() for path, text in _parts(xlsx({"S": PAIRS})).items()}
+    parts["xl/worksheets/SHEET1.XML"] = parts.pop("xl/worksheets/sheet1.xml").replace(b"</sheetData>", FAR)
+    with pytest.raises(FormatError, match="a sheet spans 17,179,869,184 cells"):
+        cc.read(make(with_parts(archive({}), parts), "t.xlsx"))
+
+
+def fail(*_: object) -> None:
+    raise AssertionError("this must not be called")
 
 
 def test_a_small_workbook_that_unpacks_into_a_large_one_is_refused(make: MakeFile) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from tests.conftest import Run
 from tests.web.conftest import Server, stop
+from tests.workbooks import PRINTER, with_parts, xls, xlsx
 
 from concordant.errors import InputError
 from concordant.web.safety import HEADERS, Gate
@@ -25,6 +26,7 @@ from concordant.web.stores import safe_name
 
 pytestmark = pytest.mark.once
 VOTES = b"winner,loser\nann,bob\nbob,cy\nann,cy\n"
+PAIRS = [["winner", "loser"], ["ann", "bob"], ["bob", "cy"], ["ann", "cy"]]
 ROUTES = [
     ("GET", "/"),
     ("HEAD", "/"),
@@ -174,12 +176,26 @@ def test_a_name_stands_once() -> None:
     assert safe_name("a.csv.gz", ["a.csv.gz", "a-2.csv.gz"]) == "a-3.csv.gz"
 
 
-def test_an_uploaded_module_is_never_imported(server: Server) -> None:
-    key = server.upload(VOTES)
-    for name in ("numpy.py", "json.py", "scipy.py"):
-        server.json("POST", f"/api/data/{key}/file?as=labels", b"raise SystemExit(77)\n", {"X-File-Name": name})
-    news = server.work(key)
-    assert news["state"] == "done"
+def test_an_uploaded_module_is_never_imported(server: Server, tmp_path: Path) -> None:
+    pytest.importorskip("python_calamine")
+    mark = tmp_path / "mark"
+    planted = f"open({str(mark)!r}, 'w').close()\nraise SystemExit(77)\n".encode()
+    for content, name in ((VOTES, "votes.csv"), (xls(PAIRS), "votes.xls")):
+        key = server.upload(content, name)
+        for module in ("numpy", "json", "scipy", "resource", "python_calamine", "runpy", "concordant", "sitecustomize"):
+            server.json("POST", f"/api/data/{key}/file?as=labels", planted, {"X-File-Name": f"{module}.py"})
+        news = server.work(key)
+        assert news["state"] == "done"
+        assert "ann is first" in news["results"]
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("name", ["votes.xls", "votes.xlsx"])
+def test_workbooks_are_read_within_the_limits_of_a_worker(server: Server, name: str) -> None:
+    pytest.importorskip("python_calamine")
+    content = xls(PAIRS) if name.endswith("xls") else with_parts(xlsx({"S": PAIRS}), PRINTER)
+    news = server.work(server.upload(content, name))
+    assert news["error"] is None
     assert "ann is first" in news["results"]
 
 

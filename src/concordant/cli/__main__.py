@@ -4,7 +4,10 @@ Exit codes: 0 done, 1 the data or the parameters were refused (one sentence on s
 typed wrongly.
 """
 
-from __future__ import annotations
+if __name__ == "__main__":  # before anything could be imported from the working folder
+    from concordant.support.processes import leave_working_folder
+
+    leave_working_folder()
 
 import os
 import sys

@@ -16,10 +16,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import RLock
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from concordant.errors import ConcordantError, InputError
+from concordant.support import processes
 
 T = TypeVar("T")
 FAN = 4  # partial results merged at a time
@@ -218,11 +220,30 @@ class Processes(Executor):
 
             # A fresh interpreter: a forked one would inherit the threads of DuckDB and of the kernels, half of them.
             context = multiprocessing.get_context("spawn")
-            self._pools[worker] = pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin_process)
+            with _import_path():
+                self._pools[worker] = pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin_process)
+                pool.submit(os.getpid)  # the first call starts the process
             for held in self._held:
                 if held.worker == worker and held.future is not None:
                     self._begin(held)
         return pool
+
+
+_starting = RLock()
+
+
+@contextmanager
+def _import_path() -> Iterator[None]:
+    """Keep processes that multiprocessing starts from importing from the working folder; it takes no other flags."""
+    with _starting:
+        said = processes.import_path()
+        before = {name: os.environ.get(name) for name in said}
+        os.environ.update(said)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 _kept: dict[int, Any] = {}  # what a worker process holds

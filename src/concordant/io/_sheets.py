@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from importlib.util import find_spec
 from typing import Any
 from xml.parsers import expat
 
@@ -23,6 +24,7 @@ from concordant.errors import FormatError
 from concordant.io._csv import has_header
 from concordant.io._source import CHUNK, OLE, Source
 from concordant.reading import Options
+from concordant.support import workbooks
 from concordant.vocabulary import shorten
 
 MOST_CELLS = 1 << 25  # a reader takes some 30 bytes for each, filled or not
@@ -31,28 +33,7 @@ _ATTRIBUTES = rb"""((?:[^>"']|"[^"]*"|'[^']*')*)"""
 _REFERENCE = re.compile(rb"""\br\s*=\s*["']([A-Za-z]*)([0-9]+)["']""")
 _ODS_CELL = re.compile(rb"<table:(?:(table-row|table-cell|covered-table-cell)\b" + _ATTRIBUTES + rb">|table\b)")
 _REPEATED = re.compile(rb"""number-(?:rows|columns)-repeated\s*=\s*["']([0-9]+)""")
-# Reads every sheet of a workbook; in a process of its own, because nobody can tell from outside what room it takes.
-_CHILD = """
-import io, json, sys
-try:
-    import resource
-    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]), int(sys.argv[1])))
-except ImportError:
-    pass
-import python_calamine
-try:
-    book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(sys.stdin.buffer.read()))
-    found = []
-    for about in book.sheets_metadata:
-        sheet = book.get_sheet_by_name(about.name) if "WorkSheet" in str(about.typ) else None
-        if sheet is not None:
-            shown = str(about.visible).endswith(".Visible")
-            found.append([about.name, shown, sheet.start or (0, 0), sheet.to_python(), sheet.merged_cell_ranges or ()])
-    print(json.dumps({"sheets": found}, default=str))
-except BaseException as problem:
-    print(json.dumps({"problem": f"{type(problem).__name__}: {problem}"}))
-"""
-CHILD_BYTES = 8 << 30  # of memory that the process may take
+_TARGET = re.compile(rb"""\bTarget\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 Row = list[str | None]
 
@@ -96,12 +77,10 @@ def open_sheet(source: Source, options: Options) -> CellTable:
 
 def sheets_of(source: Source) -> list[Sheet]:
     """Return the sheets of a workbook, in order."""
-    try:
-        import python_calamine
-    except ImportError:
+    if not find_spec("python_calamine"):
         raise source.error(
             "workbooks need python-calamine: pip install 'concordant[sheets]', or save the sheet as csv."
-        ) from None
+        )
     content = source.read_bytes()
     is_measured = _check_size(source, content)
     if content.startswith(OLE) and "EncryptedPackage".encode("utf-16-le") in content:
@@ -109,32 +88,16 @@ def sheets_of(source: Source) -> list[Sheet]:
     if not is_measured:
         return in_child(source, content)
     try:
-        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
-        return [_loaded(book, about) for about in book.sheets_metadata if "WorkSheet" in str(about.typ)]
+        return [Sheet(*one) for one in workbooks.sheets_in(content)]
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as problem:  # a panic of the reader is no Exception
         raise _told(source, f"{type(problem).__name__}: {problem}") from None
 
 
-def _loaded(book: Any, about: Any) -> Sheet:
-    sheet = book.get_sheet_by_name(about.name)
-    is_shown = str(about.visible).endswith(".Visible")
-    return Sheet(about.name, is_shown, sheet.start or (0, 0), sheet.to_python(), sheet.merged_cell_ranges or ())
-
-
 def in_child(source: Source, content: bytes) -> list[Sheet]:
-    """Have a process of its own read a workbook that cannot be measured; whatever becomes of it, this one goes on."""
-    import json
-    import subprocess
-    import sys
-
-    done = subprocess.run(
-        [sys.executable, "-c", _CHILD, str(CHILD_BYTES)], input=content, capture_output=True, check=False
-    )
-    answer: dict[str, Any] = (
-        json.loads(done.stdout) if done.returncode == 0 else {"problem": "its cells take too much room"}
-    )
+    """Read a workbook that cannot be measured in a process of its own, which may end without harm."""
+    answer = workbooks.sheets_in_child(content)
     if "problem" in answer:
         raise _told(source, answer["problem"])
     return [Sheet(name, shown, tuple(start), *rest) for name, shown, start, *rest in answer["sheets"]]
@@ -224,13 +187,13 @@ def _check_size(source: Source, content: bytes) -> bool:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for member in archive.infolist():
                 seen = _Extent(member.filename)
-                is_measured &= not member.filename.endswith(".bin")
                 with archive.open(member) as file:
                     while chunk := file.read(CHUNK):
                         total += len(chunk)
                         source.check_limits(total, len(content))
                         seen.add(chunk)
                 seen.end()
+                is_measured &= seen.is_measured
                 if seen.cells > MOST_CELLS:
                     what = f"a sheet spans {seen.cells:,} cells, more than {MOST_CELLS:,}"
                     raise source.error(f"{what}: save the part with data as csv.")
@@ -255,13 +218,18 @@ def _check_size(source: Source, content: bytes) -> bool:
 class _Extent:
     """How many cells lie between the first and the last one that a part of a workbook speaks of.
 
-    Text that is not well-formed is refused: the reader may never come to an end with it.
+    Text that is not well-formed is refused: the reader may never come to an end with it. A workbook is not measured
+    where it names parts that are not XML (cells of xlsb, macros) or where its texts look like cells; other parts that
+    are not XML (pictures, settings of printers) are never read.
     """
 
     def __init__(self, name: str) -> None:
+        name = name.lower()  # the reader finds parts in either case
         self.is_ods = name == "content.xml"
         self.is_text = name.endswith((".xml", ".rels"))
-        self.is_sheet = self.is_text and "sharedStrings" not in name
+        self.is_shared = name.endswith("sharedstrings.xml")
+        self.is_measured = name != "xl/workbook.bin"
+        self._names_parts = name.endswith("workbook.xml.rels")
         self.rows = self.columns = self._row = self._column = 0
         self._rest = b""
         self._parser = expat.ParserCreate()
@@ -269,14 +237,13 @@ class _Extent:
 
     @property
     def cells(self) -> int:
-        return self.rows * self.columns
+        return self.rows * self.columns if not self.is_shared else 0
 
     def add(self, chunk: bytes) -> None:
         """Look through the next bytes, as far as tags are whole."""
-        if self.is_text:
-            self._parser.Parse(chunk, False)
-        if not self.is_sheet:
+        if not self.is_text:
             return
+        self._parser.Parse(chunk, False)
         text = self._rest + chunk
         if b"\0" in chunk or len(text) > LONGEST_TAG:
             raise ValueError("a sheet is no text of the usual kind")
@@ -285,6 +252,8 @@ class _Extent:
         if self.is_ods:
             self._add_ods(text)
             return
+        if self._names_parts:
+            self.is_measured &= all(b"".join(one).lower().endswith(b".xml") for one in _TARGET.findall(text))
         for letters, digits in _REFERENCE.findall(text):
             self.rows = max(self.rows, int(digits[:18]))
             self.columns = max(self.columns, _number(letters[:9].upper()))
@@ -293,6 +262,7 @@ class _Extent:
         """See whether the text ends where it should."""
         if self.is_text:
             self._parser.Parse(b"", True)
+        self.is_measured &= not (self.is_shared and self.rows * self.columns > MOST_CELLS)
 
     def _add_ods(self, text: bytes) -> None:
         for found in _ODS_CELL.finditer(text):

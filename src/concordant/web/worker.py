@@ -1,6 +1,7 @@
 """The worker process: reads questions from standard input, answers on standard output, and takes no more than it may.
 
-``python -P -m concordant.web.worker FOLDER MEMORY``. It ends when its input does, also in the middle of work.
+``python -m concordant.web.worker FOLDER MEMORY``, started as an isolated process. It ends when its
+input does, also in the middle of work.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import sys
 import threading
 from typing import BinaryIO
 
+from concordant.support import processes
+
 
 def main() -> None:
     """Answer until the input ends."""
@@ -22,7 +25,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not come between the frames
-    _limit_memory(memory)
+    base = 1 << 30  # of addresses: libraries, stacks of threads
+    processes.limit("RLIMIT_AS", memory + base)  # a refused array is a sentence, not a crash
+    processes.limit("RLIMIT_CORE", 0)
     os.chdir(folder)
     questions: queue.Queue[bytes] = queue.Queue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, questions), daemon=True).start()
@@ -46,17 +51,6 @@ def _listen(source: BinaryIO, questions: queue.Queue[bytes]) -> None:
         if len(head) < 4:
             os._exit(0)
         questions.put(source.read(int.from_bytes(head, "big")))
-
-
-def _limit_memory(memory: int) -> None:
-    """Let the system refuse more memory than allowed, where it can; a refused array is a sentence, not a crash."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    base = 1 << 30  # of addresses: libraries, stacks of threads
-    resource.setrlimit(resource.RLIMIT_AS, (memory + base, memory + base))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 if __name__ == "__main__":

@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from concordant.errors import ConcordantError
+from concordant.support import processes
 
 MOST_BYTES = 1 << 30  # of one frame
 ENDED = "The worker process ended ({why}); nothing else was harmed. Try again, or with less data."
@@ -44,15 +43,14 @@ class Worker:
         return self._process.pid if running and self._process is not None else None
 
     async def start(self) -> asyncio.subprocess.Process:
-        """Start the process, unless it runs; safe-path, so that no uploaded file is ever imported."""
+        """Start the process, unless it runs; isolated, so that no uploaded file is ever imported."""
         if self._process is None or self._process.returncode is not None:
-            command = [sys.executable, "-P", "-m", "concordant.web.worker", self.folder, str(self.memory)]
             self._process = await asyncio.create_subprocess_exec(
-                *command,
+                *processes.python("-m", "concordant.web.worker", self.folder, str(self.memory)),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
-                env={**os.environ, "CONCORDANT_MEMORY": str(self.memory // 2), "PYTHONUTF8": "1"},
+                env=processes.environment(CONCORDANT_MEMORY=str(self.memory // 2), PYTHONUTF8="1"),
                 start_new_session=True,  # Ctrl-C in the terminal is for the server, which ends its workers
             )
         return self._process

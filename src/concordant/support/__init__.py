@@ -1,0 +1,1 @@
+"""Helpers without domain knowledge: isolated processes, and workbooks as plain cells."""

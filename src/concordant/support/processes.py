@@ -1,0 +1,83 @@
+"""Python processes that import nothing from the working folder, whatever files it holds.
+
+Python puts the working folder first on its path for ``-c`` and ``-m``, so a ``json.py`` next to a data file would be
+imported. Every process of this package is started with ``python`` and ``environment``: in safe-path mode, with the
+folders that this process imports from except the working folder, and with the environment variables listed here.
+
+This module runs before the working folder is off the path, so it imports only what every interpreter has loaded.
+"""
+
+import os
+import sys
+
+TYPE_CHECKING = False  # typing and __future__ would be looked for in the working folder
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
+
+_KEPT = """
+PATH HOME USER LOGNAME LANG LANGUAGE TZ TMPDIR TEMP TMP TERM
+SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA NUMBER_OF_PROCESSORS
+LD_LIBRARY_PATH DYLD_LIBRARY_PATH DYLD_FALLBACK_LIBRARY_PATH __PYVENV_LAUNCHER__ VIRTUAL_ENV CONDA_PREFIX
+XDG_CACHE_HOME XDG_CONFIG_HOME MPLCONFIGDIR
+PYTHONHOME PYTHONUSERBASE PYTHONNOUSERSITE PYTHONUTF8 PYTHONIOENCODING PYTHONHASHSEED PYTHONDONTWRITEBYTECODE
+"""
+KEPT = frozenset(_KEPT.split())
+"""Environment variables that a process receives."""
+KEPT_PREFIXES = ("CONCORDANT_", "LC_", "OMP_", "OPENBLAS_", "MKL_", "BLIS_", "VECLIB_", "NUMEXPR_")
+
+
+def python(*words: str) -> list[str]:
+    """Return the command that runs ``python WORDS`` in safe-path mode; start it with ``environment``."""
+    return [sys.executable, "-P", *(["-s"] if sys.flags.no_user_site else []), *words]
+
+
+def environment(**more: str) -> "dict[str, str]":
+    """Return the environment of a process: the listed variables, the import path, and ``more``."""
+    kept = {name: value for name, value in os.environ.items() if name in KEPT or name.startswith(KEPT_PREFIXES)}
+    return kept | import_path() | more
+
+
+def import_path() -> "dict[str, str]":
+    """Return the variables that give a process the import path of this one, without the working folder."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    found = dict.fromkeys([*_folders(), package])  # a package that runs from the working folder is found last
+    return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(one for one in found if os.pathsep not in one)}
+
+
+def run_python(*words: str, content: bytes = b"") -> "CompletedProcess[bytes]":
+    """Run ``python WORDS`` to its end in an empty folder, with ``content`` as standard input."""
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="concordant-") as folder:
+        return subprocess.run(
+            python(*words), input=content, capture_output=True, check=False, cwd=folder, env=environment()
+        )
+
+
+def leave_working_folder() -> None:
+    """Take the working folder off the import path: ``python -m`` puts it first."""
+    sys.path[:] = _folders()
+
+
+def limit(name: str, amount: int) -> None:
+    """Lower a limit of this process (``RLIMIT_AS``), where the system has any; a lower one that it inherited stays."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    kind = getattr(resource, name)
+    inherited = [one for one in resource.getrlimit(kind) if one != resource.RLIM_INFINITY]
+    amount = min([amount, *inherited])
+    resource.setrlimit(kind, (amount, amount))
+
+
+def _folders() -> "list[str]":
+    """Return the folders of the import path, the working folder last where an installation names it, else left out."""
+    try:
+        here = os.path.realpath(os.getcwd())
+    except OSError:  # it was removed
+        return [one for one in sys.path if os.path.isabs(one)]
+    is_here = [os.path.realpath(one) == here for one in sys.path]
+    named = [one for k, one in enumerate(sys.path) if is_here[k] and os.path.isabs(one) and (k or sys.flags.safe_path)]
+    return [one for k, one in enumerate(sys.path) if os.path.isabs(one) and not is_here[k]] + named

@@ -1,0 +1,58 @@
+"""The cells of a workbook by python-calamine, in this process or in one with limits.
+
+``python -m concordant.support.workbooks BYTES SECONDS`` reads a workbook from standard input within that much memory
+and processor time, and writes its sheets as JSON.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import Any
+
+from concordant.support import processes
+
+MEMORY = 8 << 30  # bytes of address space
+SECONDS = 300  # of processor time
+
+
+def sheets_in(content: bytes) -> list[list[Any]]:
+    """Return name, visibility, first filled position, cells and merged ranges of every sheet."""
+    import python_calamine
+
+    book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
+    return [_sheet(book, about) for about in book.sheets_metadata if "WorkSheet" in str(about.typ)]
+
+
+def _sheet(book: Any, about: Any) -> list[Any]:
+    sheet = book.get_sheet_by_name(about.name)
+    is_shown = str(about.visible).endswith(".Visible")
+    return [about.name, is_shown, sheet.start or (0, 0), sheet.to_python(), sheet.merged_cell_ranges or ()]
+
+
+def sheets_in_child(content: bytes) -> dict[str, Any]:
+    """Read a workbook in a process of its own: its ``sheets``, or the ``problem``."""
+    done = processes.run_python("-m", __name__, str(MEMORY), str(SECONDS), content=content)
+    if done.returncode != 0:
+        return {"problem": "its reader ended early, as if out of memory or time"}
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def main() -> None:
+    """Read standard input within the limits that the arguments give."""
+    import python_calamine  # noqa: F401 - loaded before the limits, which are for the file
+
+    processes.limit("RLIMIT_AS", int(sys.argv[1]))
+    processes.limit("RLIMIT_CPU", int(sys.argv[2]))
+    processes.limit("RLIMIT_CORE", 0)
+    try:
+        answer: dict[str, Any] = {"sheets": sheets_in(sys.stdin.buffer.read())}
+    except BaseException as problem:  # a panic of the reader is no Exception
+        answer = {"problem": f"{type(problem).__name__}: {problem}"}
+    sys.stdout.write(json.dumps(answer, default=str))
+
+
+if __name__ == "__main__":
+    main()

@@ -16,7 +16,6 @@ import re
 import resource
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import zipfile

@@ -36,6 +36,8 @@ _TROUBLES = {
     4: "the value after a colon is neither a number nor NULL",
 }
 MOST_LISTS = 1_000_000  # one index may name a list beyond all memory
+MAX_SPARSITY, SMALL = 100, 64 << 20  # maximum cells per value of a dense matrix of more than SMALL bytes
+NAME = 64  # bytes for the name of a column
 
 
 def _looks_like(head: bytes) -> bool:
@@ -115,11 +117,7 @@ def read_features(sources: Sequence[Source], options: Options) -> Features:
             at, f"feature {width - 1 + base} is beyond n_features = {n_features}: raise n_features=."
         )
     width = width if n_features is None else n_features
-    needed = float(len(good)) * width * np.dtype(dtype).itemsize
-    if not memory.fits(needed):
-        at = int(row[np.argmax(rows.index)])
-        what = f"feature {width - 1 + base} makes the dense matrix too large ({memory.shown(needed)})"
-        raise rows.lines.error(at, f"{what}: check the index, or allow more with {memory.VARIABLE}=.")
+    _refuse_too_wide(rows, row, width, options)
     rows.refuse_repeated_features(row)
     X = np.zeros((len(good), width), dtype)
     X[row, rows.index - base] = rows.value
@@ -137,6 +135,20 @@ def read_features(sources: Sequence[Source], options: Options) -> Features:
         has_labels=has_labels,
         notes=[f"{rows.lines.name}: {rows.count:,} rows{of_queries}, {width} features", *rows.notes()],
     )
+
+
+def _refuse_too_wide(rows: _Letor, row: Int64s, width: int, options: Options) -> None:
+    """Refuse a dense matrix that memory cannot hold, or that is nearly empty where nobody gave its width."""
+    cells = float(len(rows.good)) * width
+    needed = cells * np.dtype(options.dtype).itemsize + NAME * float(width)
+    is_meant = options.n_features is not None or cells <= MAX_SPARSITY * len(rows.value)
+    if needed > SMALL and not (is_meant and memory.fits(needed)):
+        at, largest = int(row[np.argmax(rows.index)]), int(rows.index.max(initial=0))
+        found = f"feature {largest} makes the dense matrix too large ({memory.shown(needed)}"
+        if is_meant:
+            raise rows.lines.error(at, f"{found}): check the index, or allow more with {memory.VARIABLE}=.")
+        todo = "check the index, number the features without gaps, or in Python give n_features="
+        raise rows.lines.error(at, f"{found} for {len(rows.value):,} values): {todo}.")
 
 
 def sizes_beside(source: Source) -> Int64s | None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import Run
 
 import concordant as cc
 from concordant.errors import FormatError, InputError, ParameterError
@@ -166,3 +167,48 @@ def test_an_amount_of_memory_must_be_one(tmp_path: Path) -> None:
     path = write([("a", "x", False, 1.0, "u")], tmp_path / "votes.csv")
     with pytest.raises(ParameterError, match="memory_limit=lots is no amount of memory"):
         cc.read(path, reduce=True, memory_limit="lots")
+
+
+def with_odd_entries(folder: Path) -> Path:
+    """A folder with a file of votes, and three entries that are no files."""
+    (folder / "votes.csv").write_text("winner,loser\na,b\nb,c\n")
+    (folder / "gone.csv").symlink_to(folder / "nowhere.csv")
+    (folder / "older").mkdir()
+    os.mkfifo(folder / "pipe.csv")
+    return folder
+
+
+ODD = ("gone.csv: this is a link to a file", "pipe.csv: this is neither a file nor a folder", "older: this is a folder")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+@pytest.mark.parametrize("reading", [{}, {"reduce": True}])
+def test_what_is_no_file_in_a_folder_is_named(tmp_path: Path, reading: dict[str, Any]) -> None:
+    folder = with_odd_entries(tmp_path)
+    notes = "\n".join(cc.read(folder, **reading).notes)
+    assert all(text in notes for text in ODD)
+    assert notes.count("left out") == 3
+    assert "\n".join(cc.read(str(folder / "*"), **reading).notes).count("left out") == 2
+    for method in (None, "borda", "schulze"):
+        gathered = cc.io.gather_files(folder, reading, method and cc.registry.make(method))
+        assert "\n".join(gathered.notes).count("left out") == 3
+        assert "\n".join(gathered.whole().notes).count("left out") == 3
+    with pytest.raises(FormatError, match=r"gone\.csv: this is a link to a file that does not exist: remove it"):
+        cc.read(folder, strict=True, **reading)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_labels_and_features_of_a_folder_tell_what_is_no_file(tmp_path: Path) -> None:
+    folder = with_odd_entries(tmp_path)
+    (folder / "votes.csv").write_text("item,label,x\na,1,2\nb,0,3\n")
+    assert "\n".join(cc.read_features(folder).notes).count("left out") == 3
+    with pytest.raises(FormatError, match=r"gone\.csv: this is a link"):
+        cc.read_labels(folder)
+
+
+def test_a_folder_is_named_by_the_command(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "votes.csv").write_text("winner,loser\na,b\nb,c\n")
+    (tmp_path / "gone.csv").symlink_to(tmp_path / "nowhere.csv")
+    code, out, err = run("rank", tmp_path)
+    assert code == 0
+    assert "gone.csv: this is a link to a file that does not exist" in out + err

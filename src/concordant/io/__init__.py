@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from concordant import memory
 from concordant.errors import ConcordantError, FormatError, InputError
 from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, named, recognise
-from concordant.io._many import expand, read_reduced
+from concordant.io._many import expand, left_out, read_reduced
 from concordant.io._source import PathLike, Source
 from concordant.reading import FEATURES, LABELS, PREFERENCES, Options, takes_options
 
@@ -178,6 +178,17 @@ def _read(what: str, path: Paths, given: Mapping[str, Any]) -> Any:
     if not paths:
         raise InputError("No file was named: give at least one path.")
     _check_reduction(options)
+    notes = left_out(path, options, is_noted=what != LABELS)
+    found = _read_files(what, paths, options)
+    if not notes:
+        return found
+    if what == PREFERENCES:
+        return found.noted(*notes)
+    found.notes.extend(notes)
+    return found
+
+
+def _read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
     try:
         if options.reduce:
             return read_reduced(paths, options)

@@ -42,27 +42,43 @@ def expand(path: Any) -> list[Any]:
     """Return the files that are meant by names, patterns (``votes/*.parquet``) and folders, in order."""
     found: list[Any] = []
     for one in path if isinstance(path, (list, tuple)) else [path]:
-        if not isinstance(one, (str, os.PathLike)) or os.path.isfile(one):
+        if (inside := _inside(one)) is None:
             found.append(one)
             continue
-        name = os.fspath(one)
-        if os.path.isdir(name):
-            inside = sorted(entry.path for entry in os.scandir(name) if _is_data(entry))
-            if not inside:
-                raise FormatError("the folder holds no files: name another.", path=name)
-            found += inside
-        elif has_magic(name):
-            matching = sorted(file for file in glob(name, recursive=True) if os.path.isfile(file))
-            if not matching:
-                raise FormatError("no file matches this pattern: check it.", path=name)
-            found += matching
-        else:
-            found.append(one)
+        files = [name for name in inside if os.path.isfile(name)]
+        if not files:
+            is_folder = os.path.isdir(one)
+            what = "the folder holds no files: name another" if is_folder else "no file matches this pattern: check it"
+            raise FormatError(f"{what}.", path=os.fspath(one))
+        found += files
     return found
 
 
-def _is_data(entry: os.DirEntry[str]) -> bool:
-    return entry.is_file() and not entry.name.startswith((".", "_"))
+def _inside(one: Any) -> list[str] | None:
+    """Return what a folder holds or what a pattern matches, hidden entries aside; None for anything else."""
+    if not isinstance(one, (str, os.PathLike)) or os.path.isfile(one):
+        return None
+    name = os.fspath(one)
+    if os.path.isdir(name):
+        return sorted(entry.path for entry in os.scandir(name) if not entry.name.startswith((".", "_")))
+    is_pattern = has_magic(name) and not os.path.exists(name)
+    return sorted(one for one in glob(name, recursive=True) if not os.path.isdir(one)) if is_pattern else None
+
+
+def left_out(path: Any, options: Options, *, is_noted: bool = True) -> list[str]:
+    """Name what folders hold besides files (broken links, pipes, other folders); refuse it where no note can tell."""
+    names = path if isinstance(path, (list, tuple)) else [path]
+    odd = [name for one in names for name in _inside(one) or () if not os.path.isfile(name)]
+    if odd and (options.strict or not is_noted):
+        raise FormatError(f"this is {_kind(odd[0])}: remove it, or name the files to read.", path=odd[0])
+    more = [f"left out {len(odd) - MOST_NOTES:,} more entries that are not files"] if len(odd) > MOST_NOTES else []
+    return [f"left out {name}: this is {_kind(name)}" for name in odd[:MOST_NOTES]] + more
+
+
+def _kind(path: str) -> str:
+    if os.path.isdir(path):
+        return "a folder"
+    return "neither a file nor a folder" if os.path.exists(path) else "a link to a file that does not exist"
 
 
 def is_pattern(path: Any) -> bool:

@@ -6,7 +6,7 @@ pattern, or where they are large; else they are read as ever. What was done is s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -43,11 +43,17 @@ class Gathered:
     sums: tuple[Tally, Statistic, str] | None = None
     choice: api.Default = field(default=api.DEFAULTS[-1])
 
+    def noted(self, notes: Sequence[str]) -> Gathered:
+        """Return the same with more notes."""
+        prefs = None if self.prefs is None else self.prefs.noted(*notes)
+        return replace(self, prefs=prefs, notes=(*self.notes, *notes))
+
     def whole(self) -> Gathered:
         """Return the same with all ballots at hand, read again where only their sums were kept."""
         if self.sums is None:
             return self
-        prefs = _read_whole(_many.expand(self.path), self.reading)
+        notes = _many.left_out(self.path, Options.of(PREFERENCES, self.reading))
+        prefs = _read_whole(_many.expand(self.path), self.reading).noted(*notes)
         return replace(self, sums=None, prefs=prefs, counted="", notes=prefs.notes)
 
     def rank(self, method: Method, min_ballots: float | None = None) -> Ranking:
@@ -77,14 +83,15 @@ def gather_files(
 ) -> Gathered:
     """Read or reduce files, as the method (None: the one that fits) allows."""
     options, paths = Options.of(PREFERENCES, reading), _many.expand(path)
+    notes = _many.left_out(path, options)
     if paths and asks_for_counts(path, reading):
         with memory.limited(options.memory_limit), running_on(options.workers, options.cluster) as executor:
             found = _reduced(path, paths, reading, options, method, executor, watch)
         if found is not None:
-            return found
+            return found.noted(notes)
         if options.reduce:
-            return _of_preferences(path, reading, _many.read_reduced(paths, options), "")  # says why it cannot
-    return _of_preferences(path, reading, _read_whole(paths, reading), "")
+            return _of_preferences(path, reading, _many.read_reduced(paths, options).noted(*notes), "")  # says why not
+    return _of_preferences(path, reading, _read_whole(paths, reading).noted(*notes), "")
 
 
 def _read_whole(paths: list[Any], reading: Mapping[str, Any]) -> Preferences:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 
 from concordant.errors import InputError
+from concordant.support import pipes
 
 
 def replace_file(name: str | os.PathLike[str], content: bytes) -> None:
@@ -18,14 +20,20 @@ def replace_file(name: str | os.PathLike[str], content: bytes) -> None:
     shown = os.fspath(name)
     target = os.path.realpath(shown)
     try:
-        mode = os.stat(target).st_mode if os.path.exists(target) else None
-        if mode is not None and not stat.S_ISREG(mode):
-            with open(target, "wb") as device:
+        mode = os.stat(shown).st_mode if os.path.exists(shown) else None
+        if mode is None or stat.S_ISREG(mode):
+            _write_beside(target, content, mode)
+        elif stat.S_ISFIFO(mode):
+            pipes.write(shown, content)
+        else:
+            with open(shown, "wb") as device:
                 device.write(content)
-            return
-        _write_beside(target, content, mode)
+    except TimeoutError as problem:
+        raise InputError(f"{shown} cannot be written: {problem.strerror}.") from None
     except OSError as problem:
         folder = os.path.dirname(target)
+        if is_address(shown):
+            raise InputError(f"{shown} is an address: name a file on this machine.") from None
         if not os.path.isdir(folder):
             raise InputError(f"{shown} cannot be written: there is no folder {folder}, make it first.") from None
         if not os.access(folder, os.W_OK):
@@ -33,6 +41,11 @@ def replace_file(name: str | os.PathLike[str], content: bytes) -> None:
                 f"{shown} cannot be written: the folder {folder} may not be written to, choose another place."
             ) from None
         raise InputError(f"{shown} cannot be written ({problem.strerror}): choose another place.") from None
+
+
+def is_address(name: str) -> bool:
+    """Say whether a name is an address such as https://example.org/votes.csv, which no file is read from."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", name) is not None
 
 
 def _write_beside(target: str, content: bytes, mode: int | None) -> None:

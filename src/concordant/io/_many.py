@@ -20,6 +20,7 @@ from concordant.engine.executors import Executor, Processes, Serial, running_on
 from concordant.engine.statistics import pair_counts, preferences_of_pairs
 from concordant.engine.tallies import Growing, Tally, merge_all
 from concordant.errors import ConcordantError, FormatError, InputError, RoomError
+from concordant.files import is_address
 from concordant.io import _coded
 from concordant.io._duckdb import CsvTable, DuckTable
 from concordant.io._formats import named, recognise
@@ -61,7 +62,7 @@ def _inside(one: Any) -> list[str] | None:
     name = os.fspath(one)
     if os.path.isdir(name):
         return sorted(entry.path for entry in os.scandir(name) if not entry.name.startswith((".", "_")))
-    is_pattern = has_magic(name) and not os.path.exists(name)
+    is_pattern = has_magic(name) and not os.path.exists(name) and not is_address(name)
     return sorted(one for one in glob(name, recursive=True) if not os.path.isdir(one)) if is_pattern else None
 
 
@@ -86,6 +87,13 @@ def is_pattern(path: Any) -> bool:
     names = path if isinstance(path, (list, tuple)) else [path]
     texts = [os.fspath(one) for one in names if isinstance(one, (str, os.PathLike))]
     return any(os.path.isdir(one) or (has_magic(one) and not os.path.exists(one)) for one in texts)
+
+
+def is_read_once(path: Any) -> bool:
+    """Say whether something gives its content once only: standard input, an open file, a pipe."""
+    if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
+        return True
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def is_big(paths: Sequence[Any]) -> bool:
@@ -275,8 +283,8 @@ def _count_here(parts: Sequence[Any], options: Options, task: Any, watch: Watch 
 
 
 def _absolute(path: Any) -> Any:
-    if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
-        raise InputError("Standard input and open files stay in this process: name files, or leave out the workers.")
+    if is_read_once(path):
+        raise InputError("Standard input, pipes and open files stay in this process: name files, or leave out workers.")
     return os.path.abspath(path)
 
 

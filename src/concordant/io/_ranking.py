@@ -19,7 +19,7 @@ from concordant.engine.tallies import Tally
 from concordant.errors import ConcordantError, InputError
 from concordant.io import _many, _rows
 from concordant.io._formats import named, recognise
-from concordant.io._source import Source
+from concordant.io._source import Source, changed, state_of
 from concordant.method import Method
 from concordant.plans import Plan, beyond_counts
 from concordant.preferences import Preferences
@@ -84,13 +84,18 @@ def gather_files(
     """Read or reduce files, as the method (None: the one that fits) allows."""
     options, paths = Options.of(PREFERENCES, reading), _many.expand(path)
     notes = _many.left_out(path, options)
-    if paths and asks_for_counts(path, reading):
+    can_read_again = not any(map(_many.is_read_once, paths))  # to plan, then to count
+    if paths and can_read_again and asks_for_counts(path, reading):
+        before = list(map(state_of, paths))
         with memory.limited(options.memory_limit), running_on(options.workers, options.cluster) as executor:
             found = _reduced(path, paths, reading, options, method, executor, watch)
+        for one, state in zip(paths, before, strict=True):
+            if state != state_of(one):
+                raise changed(str(one))
         if found is not None:
             return found.noted(notes)
-        if options.reduce:
-            return _of_preferences(path, reading, _many.read_reduced(paths, options).noted(*notes), "")  # says why not
+    if options.reduce:
+        return _of_preferences(path, reading, _many.read_reduced(paths, options).noted(*notes), "")  # says why not
     return _of_preferences(path, reading, _read_whole(paths, reading).noted(*notes), "")
 
 
@@ -101,6 +106,8 @@ def _read_whole(paths: list[Any], reading: Mapping[str, Any]) -> Preferences:
     plain = {name: value for name, value in reading.items() if name not in HOW or name == "memory_limit"}
     bad: list[tuple[Any, str]] = []
     for path in paths if reading.get("skip_bad_files") else ():
+        if _many.is_read_once(path):
+            continue
         try:
             read(path, **plain)
         except (ConcordantError, OSError) as problem:

@@ -16,7 +16,9 @@ from types import TracebackType
 from typing import IO, Any
 
 from concordant.errors import FormatError, InputError
+from concordant.files import is_address
 from concordant.reading import Options
+from concordant.support import pipes
 
 HEAD = 1 << 16
 CHUNK = 1 << 20
@@ -40,6 +42,7 @@ RATINGS = ("ratings.csv", "ratings.dat", "u.data")
 _ANY_MAGIC = tuple(magic for magic, _ in _MAGIC)
 
 PathLike = str | os.PathLike[str]
+State = tuple[int, int, int, int]
 AS_IT_IS = Options()
 
 
@@ -58,6 +61,7 @@ class Source(AbstractContextManager["Source"]):
         self._plain: str | None = None
         self._content: bytes | None = None
         self.member: str | None = None
+        self._state: State | None = None
         try:
             self.path = self._locate(path)
             start = self._start()
@@ -88,7 +92,9 @@ class Source(AbstractContextManager["Source"]):
         except PermissionError:
             raise self.error("the file may not be read: check its permissions.") from None
         try:
-            return os.read(handle, min(HEAD, os.fstat(handle).st_size + 1))
+            about = os.fstat(handle)
+            self._state = _state_of(about)
+            return os.read(handle, min(HEAD, about.st_size + 1))
         finally:
             os.close(handle)
 
@@ -96,6 +102,9 @@ class Source(AbstractContextManager["Source"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        is_own = self.path in self._temporary
+        if not is_own and (kind is None or issubclass(kind, Exception)) and self._state != state_of(self.path):
+            raise changed(self.name) from error
 
     def close(self) -> None:
         """Remove the temporary files."""
@@ -235,25 +244,45 @@ class Source(AbstractContextManager["Source"]):
             mode = 0
         if stat.S_ISDIR(mode):
             raise self.error("this is a folder: name a file in it.")
+        if not mode and is_address(path):
+            raise self.error("this is an address: name a file on this machine.")
         if not mode:
             raise self.error(f"there is no such file: check the name (the current folder is {os.getcwd()}).")
-        if not stat.S_ISREG(mode):  # a pipe can be read once only
-            with open(path, "rb") as pipe:
-                return self._spool(pipe)
-        return path
+        return path if stat.S_ISREG(mode) else self._spool_special(path, mode)
+
+    def _spool_special(self, path: str, mode: int) -> str:
+        """Copy what a pipe or a terminal gives, which can be read once only; other devices have no end."""
+        if stat.S_ISFIFO(mode):
+            try:
+                return self._spool_chunks(pipes.chunks_of(path))
+            except TimeoutError as problem:
+                raise self.error(f"{problem.strerror}: start the one that writes to it.") from None
+        if not stat.S_ISCHR(mode):
+            raise self.error("this is a device or a socket: name a file.")
+        with open(path, "rb", buffering=0) as device:
+            if not device.isatty() and os.path.realpath(path) != os.path.realpath(os.devnull):
+                raise self.error("this is a device: name a file.")
+            return self._spool(device)
 
     def _spool(self, file: IO[Any]) -> str:
-        """Write what can be read once only to a temporary file."""
+        """Copy what can be read once only to a temporary file."""
 
-        def chunks() -> Iterator[bytes]:
-            total = 0
+        def chunks() -> Iterator[bytes | str]:
             while chunk := file.read(CHUNK):
+                yield chunk
+
+        return self._spool_chunks(chunks())
+
+    def _spool_chunks(self, chunks: Iterator[bytes | str]) -> str:
+        def bounded() -> Iterator[bytes]:
+            total = 0
+            for chunk in chunks:
                 yield (raw := chunk.encode("utf-8") if isinstance(chunk, str) else chunk)
                 total += len(raw)
                 if total > self.options.max_bytes:
                     raise self._too_large()
 
-        return self._temporary_file(chunks())
+        return self._temporary_file(bounded())
 
     def _temporary_file(self, chunks: Iterator[bytes]) -> str:
         import tempfile
@@ -264,6 +293,23 @@ class Source(AbstractContextManager["Source"]):
             for chunk in chunks:
                 file.write(chunk)
         return path
+
+
+def state_of(path: Any) -> State | None:
+    """Return what tells whether a file has changed; None where there is no such file."""
+    try:
+        return _state_of(os.stat(path))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _state_of(about: os.stat_result) -> State:
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
+
+
+def changed(name: str) -> FormatError:
+    """Make the error for a file that was written to, replaced or removed before all of it was read."""
+    return FormatError("the file changed while it was read: read it again when it is complete.", path=name)
 
 
 def _open_plain(source: Source) -> IO[bytes]:

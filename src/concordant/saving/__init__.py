@@ -73,6 +73,8 @@ def read_about(path: File) -> dict[str, Any]:
 
 def _opened(path: File, make: Callable[[dict[str, Any], dict[str, AnyArray]], Any]) -> Any:
     where = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if where is not None and os.path.exists(where) and not os.path.isfile(where):  # a pipe or a device may never end
+        raise FormatError("this is not a regular file: name one that save() wrote.", path=where)
     try:
         return make(*_read(path))
     except FormatError:

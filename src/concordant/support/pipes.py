@@ -1,0 +1,65 @@
+"""Pipes with names: opened without waiting for ever for a program at the other end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Iterator
+
+SECONDS = 60.0  # to wait for the other program
+STEP = 0.02
+CHUNK = 1 << 20
+
+
+def chunks_of(path: str) -> Iterator[bytes]:
+    """Yield what another program writes to a pipe; a TimeoutError says that no program has opened it."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        yield _first(handle)
+        os.set_blocking(handle, True)
+        yield from iter(lambda: os.read(handle, CHUNK), b"")
+    finally:
+        os.close(handle)
+
+
+def _first(handle: int) -> bytes:
+    """Wait for a writer; return what it has written so far."""
+    end = time.monotonic() + SECONDS
+    while True:
+        try:
+            if (found := os.read(handle, CHUNK)) or _has_been_closed(handle):
+                return found
+        except BlockingIOError:  # there is a writer, and nothing to read yet
+            return b""
+        _wait(end)
+
+
+def _has_been_closed(handle: int) -> bool:
+    import select
+
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))
+
+
+def write(path: str, content: bytes) -> None:
+    """Write to a pipe; a TimeoutError says that no program reads from it."""
+    end = time.monotonic() + SECONDS
+    while True:
+        try:
+            handle = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+            break
+        except OSError as problem:
+            if problem.errno != errno.ENXIO:
+                raise
+        _wait(end)
+    os.set_blocking(handle, True)
+    with open(handle, "wb") as pipe:
+        pipe.write(content)
+
+
+def _wait(end: float) -> None:
+    if time.monotonic() >= end:
+        raise TimeoutError(errno.ETIMEDOUT, "no program has opened the other end of the pipe")
+    time.sleep(STEP)

@@ -16,6 +16,7 @@ from tests.conftest import ROOT
 from tests.engine.test_executors import instances, itself, rows
 from tests.engine.test_rows_of_files import METHODS, arrays, sums, write_cut
 from tests.io.test_many_files import equal
+from tests.test_isolation import COMMAND, Folder, every_name
 
 import concordant as cc
 from concordant.engine import instances as engine_instances
@@ -285,3 +286,11 @@ def test_a_scheduler_without_workers_is_said(machines: Machines) -> None:
         machines._wait(lambda: not client.scheduler_info(n_workers=-1)["workers"], "the end of the workers")
     with pytest.raises(InputError, match="has no workers: start some with"):
         cluster_at(machines.address)
+
+
+def test_work_on_a_cluster_imports_nothing_from_the_folder_of_the_data(machines: Machines, tmp_path: Path) -> None:
+    machines.fill()
+    folder = Folder(tmp_path)
+    folder.plant(every_name())
+    shown = folder.run(*COMMAND, "rank", "1.csv", "2.csv", "--method", "borda", "--cluster", machines.address)
+    assert "a" in shown

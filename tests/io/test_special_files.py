@@ -78,7 +78,7 @@ def test_a_pipe_without_anybody_at_the_other_end_is_said(pipe: Path, monkeypatch
 @needs_pipes
 def test_a_writer_that_says_nothing_leaves_an_empty_file(pipe: Path) -> None:
     writer = written(pipe, "")
-    with pytest.raises(FormatError, match="empty|no program"):
+    with pytest.raises(FormatError, match=r"empty|no program"):
         cc.read(pipe)
     writer.join()
 

@@ -159,3 +159,21 @@ limit("RLIMIT_AS", 2 << 30)
 print(resource.getrlimit(resource.RLIMIT_AS)[1] >> 30)
 """
     assert child(code).split() == ["4", "2"]
+
+
+def test_a_package_that_runs_from_the_working_folder_is_found_after_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a clone that is not installed: its processes must find it, and nothing there may stand in for others."""
+    root = Path(processes.__file__).parents[2]
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(sys, "path", ["", *(one for one in sys.path if one and Path(one) != root)])
+    processes.leave_working_folder()
+    assert sys.path[-1] == str(root)
+    assert processes.import_path()["PYTHONPATH"].split(os.pathsep) == sys.path
+    assert child("import json, concordant; print(json.__file__)") == json.__file__
+
+
+def test_a_working_folder_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
+    code = f"import os; os.chdir({str(tmp_path)!r}); os.rmdir({str(tmp_path)!r})\n"
+    code += "from concordant.support import processes; print(processes.run_python('-c', 'print(1)').stdout)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "b'1\\n'", done.stderr

@@ -1,8 +1,9 @@
 """Python processes that import nothing from the working folder, whatever files it holds.
 
 Python puts the working folder first on its path for ``-c`` and ``-m``, so a ``json.py`` next to a data file would be
-imported. Every process of this package is started with ``python`` and ``environment``: in safe-path mode, with the
-folders that this process imports from except the working folder, and with the environment variables listed here.
+imported. Processes of this package are started with ``python`` and ``environment``: in safe-path mode, with the folders
+that this process imports from except the working folder, and with the environment variables listed here. Workers that
+multiprocessing starts inherit the environment, and take the rest from ``import_path``.
 
 This module runs before the working folder is off the path, so it imports only what every interpreter has loaded.
 """
@@ -39,9 +40,8 @@ def environment(**more: str) -> "dict[str, str]":
 
 def import_path() -> "dict[str, str]":
     """Return the variables that give a process the import path of this one, without the working folder."""
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    found = dict.fromkeys([*_folders(), package])  # a package that runs from the working folder is found last
-    return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(one for one in found if os.pathsep not in one)}
+    folders = [one for one in _folders() if os.pathsep not in one]
+    return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(folders)}
 
 
 def run_python(*words: str, content: bytes = b"") -> "CompletedProcess[bytes]":
@@ -69,15 +69,20 @@ def limit(name: str, amount: int) -> None:
     kind = getattr(resource, name)
     inherited = [one for one in resource.getrlimit(kind) if one != resource.RLIM_INFINITY]
     amount = min([amount, *inherited])
-    resource.setrlimit(kind, (amount, amount))
+    try:
+        resource.setrlimit(kind, (amount, amount))
+    except (OSError, ValueError):  # macOS knows limits of addresses, and refuses them
+        return
 
 
 def _folders() -> "list[str]":
-    """Return the folders of the import path, the working folder last where an installation names it, else left out."""
+    """Return the import path: without the working folder, or with it last where an installation or this package is."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    folders = [one for one in sys.path if os.path.isabs(one)]
     try:
         here = os.path.realpath(os.getcwd())
     except OSError:  # it was removed
-        return [one for one in sys.path if os.path.isabs(one)]
-    is_here = [os.path.realpath(one) == here for one in sys.path]
-    named = [one for k, one in enumerate(sys.path) if is_here[k] and os.path.isabs(one) and (k or sys.flags.safe_path)]
-    return [one for k, one in enumerate(sys.path) if os.path.isabs(one) and not is_here[k]] + named
+        here = ""
+    elsewhere = [one for one in folders if os.path.realpath(one) != here]
+    named = [one for one in sys.path[0 if sys.flags.safe_path else 1 :] if one in folders and one not in elsewhere]
+    return list(dict.fromkeys([*elsewhere, *named, package]))

@@ -1,1 +1,1 @@
-"""Helpers without domain knowledge: isolated processes, and workbooks as plain cells."""
+"""Helpers without domain knowledge: isolated processes, named pipes, and workbooks as plain cells."""

@@ -44,7 +44,7 @@ def command(
     server stops with Ctrl-C, and its temporary files go with it.
     """
     from concordant.web.server import serve
-    from concordant.web.stores import Limits
+    from concordant.web.pool import Limits
 
     limits = Limits(max_upload * 1_000_000, int(memory * (1 << 30)), time_limit, data_sets)
 

@@ -22,6 +22,7 @@ PLACE = "place"  # one of several columns, best first
 VIEWS = ("ranking", "compare", "evaluate")
 UNOFFERED = ("places", "by")  # one place per column instead; groups are compared on the command line and in Python
 MOST_TEXT = 2_000  # characters of one text
+MOST_WORD = 100  # characters of a number or of one of several choices
 MOST_NAME = 10_000  # characters of the name of a column
 MOST_PARAMS = 100
 SHOWN = 60  # characters of a value that a message repeats
@@ -37,7 +38,7 @@ class PageSettings:
     """What can be set on the page of a data set."""
 
     method: str = param("", "ranking method; chosen from the data if empty")
-    layout: str = param("", "what the rows of a table are; recognised if empty", choices=("", *LAYOUTS))
+    layout: str = param("", "what the rows of a table are; recognised if empty", choices=LAYOUTS)
     view: str = param("ranking", "what is shown", choices=VIEWS)
     min_ballots: float | None = param(None, "minimum number of ballots of an item", low=0.0, high=1e15)
     skip_bad_rows: bool = param(False, "whether rows that cannot be read are left out")
@@ -78,10 +79,7 @@ def _no_number(text: str) -> NoReturn:
 def _checked(declared: Param, given: object) -> Any:
     """Return the value of one setting, which may also be sent as text."""
     if isinstance(given, str):
-        text = _text(declared.name, given)
-        if declared.kind is str:
-            declared.check(text)
-            return text
+        text = _text(declared.name, given, MOST_TEXT if declared.kind is str and not declared.choices else MOST_WORD)
         return value_of(declared, text.strip()) if text.strip() else declared.default
     if isinstance(given, int | float) and abs(given) > 1e300:  # also infinite, also too large for a float
         raise ParameterError(f"{declared.name}={_shown(str(given))} is too large: give a smaller number.")
@@ -125,12 +123,11 @@ def _number_text(name: str, value: float) -> str:
 def _roles(given: object) -> dict[str, str]:
     if not isinstance(given, dict):
         raise ParameterError("roles must be an object of columns and their roles.")
-    one_of = Param("role", str, "", "", choices=offered_roles())
+    declared = Param("role", str, "", "", choices=offered_roles()[1:])
     found = {}
     for column, role in given.items():
         name = _text("the name of a column", column, MOST_NAME)
-        found[name] = _text("a role", "" if role is None else role)
-        one_of.check(found[name])
+        found[name] = _checked(declared, "" if role is None else role)
     return found
 
 

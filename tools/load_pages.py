@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -159,10 +159,8 @@ def timed(work: Callable[[], object]) -> float:
 
 def drip(line: socket.socket) -> None:
     """Send one more byte."""
-    try:
+    with suppress(OSError):  # the server hung up
         line.send(b"a")
-    except OSError:
-        pass  # the server hung up
 
 
 def has_answer(line: socket.socket) -> bool:

@@ -70,7 +70,7 @@ def most_workers(server: Server) -> Iterator[list[int]]:
 
 # ---- a server ----
 def test_uploads_at_once_are_all_ranked_and_workers_stay_within_the_limit(start_server: Callable[..., Server]) -> None:
-    server = start_server(workers=2, at_once=2, data_sets=3, uploads=4, line=2)
+    server = start_server(workers=2, at_once=2, data_sets=3, transfers=4, line=2)
     seen: Counter[int] = Counter()
     plain = server.ask
 
@@ -92,7 +92,7 @@ def test_uploads_at_once_are_all_ranked_and_workers_stay_within_the_limit(start_
 
 
 def test_slow_uploads_are_bounded_and_pages_are_served(start_server: Callable[..., Server]) -> None:
-    server = start_server(uploads=2)
+    server = start_server(transfers=2)
     lines = [half_sent(server) for _ in range(6)]
     for line in lines[2:]:
         answer = b""
@@ -100,7 +100,7 @@ def test_slow_uploads_are_bounded_and_pages_are_served(start_server: Callable[..
             answer += line.recv(3000)
         assert answer.startswith(b"HTTP/1.1 503")
         assert b"retry-after: 2" in answer.lower()
-        assert b"tried again" in answer
+        assert b"try again" in answer
     assert server.ask("GET", "/")[0] == 200
     for line in lines:
         line.close()
@@ -108,7 +108,7 @@ def test_slow_uploads_are_bounded_and_pages_are_served(start_server: Callable[..
 
 
 def test_an_upload_that_stands_still_is_refused_and_leaves_nothing(start_server: Callable[..., Server]) -> None:
-    server = start_server(window=0.1, uploads=1)
+    server = start_server(window=0.1, transfers=1)
     with half_sent(server) as line:
         assert line.recv(3000).startswith(b"HTTP/1.1 408")
     until(lambda: not list(server.temporary.rglob("*.csv")))
@@ -183,17 +183,21 @@ def test_labels_that_are_no_text_are_shown(server: Server) -> None:
 
 
 # ---- settings ----
+def refusal(body: bytes) -> str:
+    """Return why settings are refused; those that are kept are plain JSON."""
+    try:
+        json.dumps(settings_of(body), allow_nan=False, ensure_ascii=False).encode()
+    except ConcordantError as problem:
+        return str(problem)
+    return ""
+
+
 def test_malformed_settings_are_refused_in_a_sentence_or_kept_as_plain_json() -> None:
-    refused = 0
-    for body in malformed_settings(1000):
-        try:
-            kept = settings_of(body)
-            json.dumps(kept, allow_nan=False, ensure_ascii=False).encode()
-        except ConcordantError as problem:
-            refused += 1
-            assert len(str(problem)) < 400, body[:100]
-            assert str(problem).isprintable(), body[:100]
-    assert refused > 200
+    refused = [why for why in map(refusal, malformed_settings(1000)) if why]
+    assert len(refused) > 200
+    for why in refused:
+        assert len(why) < 400
+        assert why.isprintable()
 
 
 def test_a_refused_setting_changes_nothing(server: Server) -> None:
@@ -212,7 +216,8 @@ def test_a_refused_setting_changes_nothing(server: Server) -> None:
 def test_all_that_the_page_sends_is_taken() -> None:
     page = {
         "params": {"prior": "3", "tie": True}, "min_ballots": "", "skip_bad_rows": False, "methods": "a, b",
-        "metrics": "", "view": "compare", "layout": "", "roles": {"who": "winner", "x": "place", "y": ""}, "method": "elo",
+        "metrics": "", "view": "compare", "layout": "", "method": "elo",
+        "roles": {"who": "winner", "x": "place", "y": ""},
     }  # fmt: skip
     kept = settings_of(json.dumps(page).encode())
     assert kept.pop("min_ballots") is None
@@ -234,7 +239,9 @@ def test_unknown_paths_and_methods_are_refused(server: Server) -> None:
 
 # ---- the end ----
 @POSIX
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, -15), (getattr(signal, "SIGHUP", 1), -1)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, -15), (getattr(signal, "SIGHUP", 1), -1)]
+)
 def test_every_signal_that_ends_the_server_removes_uploads(
     start_server: Callable[..., Server], number: int, code: int
 ) -> None:
@@ -248,7 +255,9 @@ def test_every_signal_that_ends_the_server_removes_uploads(
 
 
 @POSIX
-def test_what_a_killed_server_left_goes_when_another_starts(start_server: Callable[..., Server], tmp_path: Path) -> None:
+def test_what_a_killed_server_left_goes_when_another_starts(
+    start_server: Callable[..., Server], tmp_path: Path
+) -> None:
     dead, living = start_server(temporary=tmp_path), start_server(temporary=tmp_path)
     dead.upload(VOTES, "dead.csv")
     key = living.upload(VOTES, "living.csv")
@@ -370,7 +379,9 @@ def test_a_slow_upload_that_goes_on_is_taken() -> None:
     assert received([(5, 25_000)] * 200) == 5_000_000, "about as slow as a modem"
 
 
-@pytest.mark.parametrize("chunks", [[(31, 1)], [(1, 10), (1, 10), (40, 10)], [(3, 1000)] * 100, [(1, 3_000_000), (31, 9)]])
+@pytest.mark.parametrize(
+    "chunks", [[(31, 1)], [(1, 10), (1, 10), (40, 10)], [(3, 1000)] * 100, [(1, 3_000_000), (31, 9)]]
+)
 def test_an_upload_that_is_too_slow_is_refused(chunks: list[tuple[float, int]]) -> None:
     with pytest.raises(HTTPException, match="too slow"):
         received(chunks)

@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,14 @@ from urllib.parse import quote, unquote
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Route
 
 from concordant.errors import ConcordantError
@@ -26,7 +33,7 @@ from concordant.web.pool import RETRY, BusyError, Limits
 from concordant.web.safety import Gate, GatedApp
 from concordant.web.settings import settings_of
 from concordant.web.stores import DataSet, GoneError, Store, TooLargeError
-from concordant.web.uploads import receive, remove_stale, safe_name
+from concordant.web.uploads import PIECE, receive, remove_stale, safe_name
 
 STATIC = {
     "report.css": ("concordant.reporting", "text/css"),
@@ -44,7 +51,7 @@ KINDS = {
 WAIT = 20.0  # seconds a question for news is held
 MOST_SETTINGS = 1_000_000  # bytes
 MOST_FILES = 50  # of one data set
-BUSY = "The server is receiving as many files as it may: this is tried again in a moment."
+BUSY = "The server is transferring as many files as it may: try again in a few seconds."
 T = TypeVar("T")
 
 
@@ -56,6 +63,28 @@ class Json(JSONResponse):
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
+class Download(StreamingResponse):
+    """A file to save, sent in pieces as the client reads it; it counts as a transfer until all is sent."""
+
+    def __init__(self, content: bytes, data_name: str, kind: str, transfer: contextlib.ExitStack) -> None:
+        self.transfer = transfer
+        stem = re.sub(r"[^\w-]", "_", os.path.splitext(data_name)[0])[:60] or "ranking"
+        name = f"{stem}-ranking.{kind}" if kind != "html" else f"{stem}-report.html"
+        disposition = f"attachment; filename*=UTF-8''{quote(name)}"
+        headers = {"Content-Disposition": disposition, "Content-Length": str(len(content))}
+        super().__init__(_pieces(content), media_type=KINDS[kind], headers=headers)
+
+    async def __call__(self, *connection: Any) -> None:
+        """Send the file."""
+        with self.transfer:
+            await super().__call__(*connection)
+
+
+async def _pieces(content: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), PIECE):
+        yield content[start : start + PIECE]
+
+
 class App:
     """The application of one server."""
 
@@ -63,7 +92,7 @@ class App:
         self.limits, self.gate, self.opened = limits, gate, opened
         self.first: str | None = None
         self.store: Store = None  # type: ignore[assignment]  # made when the server starts
-        self.receiving = 0  # bodies
+        self.transfers = 0  # files being received or sent
         self.examples = _examples()
 
     def asgi(self) -> GatedApp:
@@ -131,7 +160,8 @@ class App:
     async def upload(self, request: Request) -> Response:
         """Take a file: its content is the body, streamed to a temporary file."""
         name = _given_name(request)
-        with self._receiving(request):
+        self._refuse_long(request)
+        with self._transfer():
             key = await self.store.add(name)
             try:
                 with self.store.lease(key) as data:
@@ -144,7 +174,8 @@ class App:
 
     async def add_file(self, request: Request) -> Response:
         """Take a further file of a data set, or its labels (``?as=labels``)."""
-        with self._receiving(request), self.store.lease(request.path_params["key"]) as data:
+        self._refuse_long(request)
+        with self._transfer(), self.store.lease(request.path_params["key"]) as data:
             await self.store.own(data)
             saved = await self._save(request, data, _given_name(request))
             if request.query_params.get("as") == "labels":
@@ -167,19 +198,22 @@ class App:
         self.store.find(key).files = [os.path.relpath(os.path.abspath(path), folder) for path in paths]
         return key
 
-    @contextlib.contextmanager
-    def _receiving(self, request: Request) -> Iterator[None]:
-        """Count the bodies being received; refuse one that is too long, or one too many, before a byte is read."""
+    def _refuse_long(self, request: Request) -> None:
+        """Refuse a file that is too long before a byte is read."""
         said = request.headers.get("content-length", "")
         if said.isdecimal() and (len(said) > 15 or int(said) > self.limits.body):
             raise _too_long(self.limits.body)
-        if self.receiving >= self.limits.uploads:
+
+    @contextlib.contextmanager
+    def _transfer(self) -> Iterator[None]:
+        """Count the files being received or sent; refuse one too many."""
+        if self.transfers >= self.limits.transfers:
             raise BusyError(BUSY)
-        self.receiving += 1
+        self.transfers += 1
         try:
             yield
         finally:
-            self.receiving -= 1
+            self.transfers -= 1
 
     async def _save(self, request: Request, data: DataSet, name: str) -> str:
         """Stream the body to a file; one that is too long, or that breaks off, leaves nothing behind."""
@@ -241,16 +275,14 @@ class App:
         kind = request.path_params["kind"]
         if kind not in KINDS:
             raise HTTPException(404, "There is no such kind of file.")
-        with self.store.lease(request.path_params["key"]) as data:
-            question = {"do": "file", "kind": kind, "title": data.name}
-            answer = await _while_connected(request, self.store.ask(data, question))
-        if answer["error"]:
-            raise HTTPException(400, answer["error"])
-        stem = re.sub(r"[^\w-]", "_", os.path.splitext(data.name)[0])[:60] or "ranking"
-        name = f"{stem}-ranking.{kind}" if kind != "html" else f"{stem}-report.html"
-        disposition = f"attachment; filename*=UTF-8''{quote(name)}"
-        content = base64.b64decode(answer["content"])
-        return Response(content, media_type=KINDS[kind], headers={"Content-Disposition": disposition})
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self._transfer())
+            with self.store.lease(request.path_params["key"]) as data:
+                question = {"do": "file", "kind": kind, "title": data.name}
+                answer = await _while_connected(request, self.store.ask(data, question))
+            if answer["error"]:
+                raise HTTPException(400, answer["error"])
+            return Download(base64.b64decode(answer["content"]), data.name, kind, stack.pop_all())
 
 
 async def _while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:

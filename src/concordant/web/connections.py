@@ -12,10 +12,11 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from concordant.web.pool import RETRY
+
 SPARE = 64  # more of them, which are told that there are too many
 HEAD_SECONDS = 10.0  # from the first moment of a connection, or the end of an answer, to the end of the next headers
 WRITE_SECONDS = 60.0  # without any progress
-RETRY = 2  # seconds
 
 
 def connections_up_to(most: int) -> type[Connection]:
@@ -88,7 +89,7 @@ class Connection(H11Protocol):
             self._write = self.loop.call_later(WRITE_SECONDS, self._watch_write, left)
 
 
-async def _full(scope: Any, receive: Any, send: Any) -> None:
+async def _full(_: Any, __: Any, send: Any) -> None:
     """Answer that there are too many connections."""
     body = b"The server has too many connections: try again in a moment.\n"
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]

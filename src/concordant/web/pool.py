@@ -31,7 +31,7 @@ class Limits:
     at_once: int = 2  # questions being answered
     line: int = 32  # questions being answered or waiting
     connections: int = 512
-    uploads: int = 8  # bodies being received
+    transfers: int = 8  # files being uploaded or downloaded
     window: float = 30.0  # seconds in which ``least`` bytes of a body must arrive
     least: int = 100_000
     grace: float = 30.0  # seconds that a data set nobody has looked at since it changed is kept in any case
@@ -63,7 +63,7 @@ class Pool:
     def admission(self) -> Iterator[None]:
         """Stand in the line of questions, or raise BusyError because it is full."""
         if self.admitted >= self.limits.line:
-            raise BusyError("The server is busy with other work: this is tried again in a moment.")
+            raise BusyError("The server is busy with other work: try again in a few seconds.")
         self.admitted += 1
         try:
             yield
@@ -77,7 +77,9 @@ class Pool:
             try:
                 return await worker.ask(question, progress)
             except OSError as problem:
-                raise WorkerError(f"No worker process could be started ({problem.strerror}): try again later.") from None
+                raise WorkerError(
+                    f"No worker process could be started ({problem.strerror}): try again later."
+                ) from None
 
     async def prepare(self, worker: Worker) -> None:
         """Start a worker before it is asked, if there is a free place."""

@@ -56,7 +56,8 @@ def made_server(
     shown = f"[{host}]" if ":" in host else host
     config = uvicorn.Config(
         app.asgi(), lifespan="on", log_level="critical", access_log=False, server_header=False, ws="none",
-        http=connections_up_to(limits.connections), loop="asyncio", timeout_graceful_shutdown=1, h11_max_incomplete_event_size=MOST_HEAD,
+        http=connections_up_to(limits.connections), loop="asyncio", timeout_graceful_shutdown=1,
+        h11_max_incomplete_event_size=MOST_HEAD,
     )  # fmt: skip
     return _server(config, app), bound, f"http://{shown}:{own}/" + (f"?token={token}" if token else "")
 

@@ -1,8 +1,8 @@
 """The settings of the page, declared once, and how what a page sends becomes their values.
 
 Whatever comes in is checked here before the server keeps it: every value has the type and the range of its declaration,
-every text can be written as UTF-8 and has a bounded length. The hyper-parameters of a method are texts here; the worker,
-which knows the method, turns them into values with ``typed``.
+every text can be written as UTF-8 and has a bounded length. The hyper-parameters of a method are texts here; the
+worker, which knows the method, turns them into values with ``typed``.
 """
 
 from __future__ import annotations
@@ -148,7 +148,9 @@ def typed(params: Sequence[Param], texts: Mapping[str, str], method: str = "") -
         declared = by_name.get(name)
         if declared is None and method:
             options = ", ".join(by_name) or "none"
-            raise ParameterError(f"{method} has no option {_shown(name)} (it has: {options}).{suggest(name, [*by_name])}")
+            raise ParameterError(
+                f"{method} has no option {_shown(name)} (it has: {options}).{suggest(name, [*by_name])}"
+            )
         if declared is None or not text.strip():
             continue
         value = value_of(declared, text.strip())

@@ -27,7 +27,7 @@ PATIENCE = 1.0  # seconds that work may go on before other settings stop it
 OVER = ("done", "failed", "cancelled")
 CANCELLED = "Cancelled. Choose another method or option to go on."
 ABANDONED = "Stopped, because no page was waiting for the result. Choose a method or option to start again."
-FULL = "The server holds as many {what} as it may, and all are in use: this is tried again in a moment."
+FULL = "The server holds as many {what} as it may, and all are in use: try again in a few seconds."
 
 
 class GoneError(ConcordantError):

@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
@@ -23,10 +24,8 @@ from concordant.web.pool import Limits
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # Windows: what a killed server leaves behind stays there
-    fcntl = None  # type: ignore[assignment]
 
 PREFIX = "concordant-serve-"
 PIECE = 1 << 20  # bytes that are written at a time
@@ -67,8 +66,8 @@ class Folder:
 
 
 def _lock(folder: str) -> int:
-    """Lock a folder and return what holds the lock; raise OSError where another server holds it or removed the folder."""
-    if fcntl is None:
+    """Lock a folder and return what holds the lock; raise OSError if another server holds it or removed the folder."""
+    if sys.platform == "win32":
         return -1
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -95,13 +94,13 @@ def remove_stale() -> int:
 def _own_folders() -> list[str]:
     """List the folders of servers of this user; a link, or what belongs to somebody else, is none."""
     found: list[str] = []
-    if fcntl is None:
-        return found
+    if sys.platform == "win32":
+        return found  # there are no such locks: what a killed server leaves behind stays there
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
-            if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False):
-                if entry.stat(follow_symlinks=False).st_uid == os.getuid():
-                    found.append(entry.path)
+            is_folder = entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False)
+            if is_folder and entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                found.append(entry.path)
     return found
 
 

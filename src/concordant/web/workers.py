@@ -18,7 +18,7 @@ from typing import Any
 
 from concordant.errors import ConcordantError
 
-MOST_BYTES = 1 << 30  # of one frame
+MOST_BYTES = 1 << 28  # of one frame
 LINGER = 5.0  # seconds that a process may take to end once its pipes are closed
 ENDED = "The worker process ended ({why}); nothing else was harmed. Try again, or with less data."
 Progress = Callable[[dict[str, Any]], None]
@@ -110,7 +110,7 @@ class Worker:
             length = int.from_bytes(await process.stdout.readexactly(4), "big")
             if length > MOST_BYTES:
                 await self.end()
-                raise WorkerError("The answer is too large: show fewer rows.")
+                raise WorkerError("The answer is too large for the page: use the command line.")
             frame: dict[str, Any] = json.loads(await process.stdout.readexactly(length))
             if "answer" in frame:
                 answer: dict[str, Any] = frame["answer"]

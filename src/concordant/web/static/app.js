@@ -21,7 +21,7 @@ async function request(path, options = {}, wanted = () => true) {
     const text = told.error || `The server refused (${answer.status}).`;
     const seconds = Number(answer.headers.get("Retry-After"));
     if (answer.status !== 503 || !seconds || tries >= 100) throw new Error(text);
-    problem(text);
+    problem(`${text} This page tries again by itself.`);
     await new Promise((resolve) => { setTimeout(resolve, 1000 * seconds * (0.5 + Math.random())); });
     if (!wanted()) return null;
   }

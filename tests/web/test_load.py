@@ -28,7 +28,7 @@ pytest.importorskip("uvicorn")
 from starlette.exceptions import HTTPException
 
 from concordant.errors import ConcordantError
-from concordant.web import uploads
+from concordant.web import connections, uploads
 from concordant.web.pool import BusyError, Limits, Pool
 from concordant.web.settings import settings_of
 from concordant.web.stores import DataSet, GoneError, Store
@@ -465,28 +465,49 @@ def test_bytes_of_all_uploads_are_bounded() -> None:
     virtual.run(main())
 
 
+class Transport:
+    """The writing side of a connection."""
+
+    size, is_aborted, is_closed = 100, False, False
+
+    def get_write_buffer_size(self) -> int:
+        return self.size
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def connected() -> tuple[Any, Transport]:
+    connection, transport = object.__new__(connections.Connection), Transport()
+    connection.transport, connection.loop, connection.cycle = transport, asyncio.get_running_loop(), None  # type: ignore[assignment]
+    return connection, transport
+
+
 def test_an_answer_that_nobody_reads_is_given_up() -> None:
-    from concordant.web.connections import WRITE_SECONDS, Connection
-
-    class Transport:
-        size, aborted = 100, False
-
-        def get_write_buffer_size(self) -> int:
-            return self.size
-
-        def abort(self) -> None:
-            self.aborted = True
-
     async def main() -> None:
-        connection = object.__new__(Connection)
-        transport = Transport()
-        connection.transport, connection.loop = transport, asyncio.get_running_loop()  # type: ignore[assignment]
+        connection, transport = connected()
         connection._watch_write(101)
         for _ in range(5):
             transport.size -= 1
-            await asyncio.sleep(WRITE_SECONDS)
-            assert not transport.aborted
-        await asyncio.sleep(WRITE_SECONDS + 1)
-        assert transport.aborted
+            await asyncio.sleep(connections.WRITE_SECONDS)
+            assert not transport.is_aborted
+        await asyncio.sleep(connections.WRITE_SECONDS + 1)
+        assert transport.is_aborted
+
+    virtual.run(main())
+
+
+def test_headers_that_do_not_come_to_an_end_are_given_up() -> None:
+    async def main() -> None:
+        connection, transport = connected()
+        for _ in range(9):  # a byte in every second
+            connection._watch_head()
+            await asyncio.sleep(connections.HEAD_SECONDS / 10)
+        assert not transport.is_closed
+        await asyncio.sleep(connections.HEAD_SECONDS / 5)
+        assert transport.is_closed
 
     virtual.run(main())

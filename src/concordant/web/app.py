@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -51,7 +52,6 @@ KINDS = {
 WAIT = 20.0  # seconds a question for news is held
 MOST_SETTINGS = 1_000_000  # bytes
 MOST_FILES = 50  # of one data set
-BUSY = "The server is transferring as many files as it may: try again in a few seconds."
 T = TypeVar("T")
 
 
@@ -92,7 +92,7 @@ class App:
         self.limits, self.gate, self.opened = limits, gate, opened
         self.first: str | None = None
         self.store: Store = None  # type: ignore[assignment]  # made when the server starts
-        self.transfers = 0  # files being received or sent
+        self.transfers: Counter[str] = Counter()
         self.examples = _examples()
 
     def asgi(self) -> GatedApp:
@@ -161,7 +161,7 @@ class App:
         """Take a file: its content is the body, streamed to a temporary file."""
         name = _given_name(request)
         self._refuse_long(request)
-        with self._transfer():
+        with self._transfer("upload"):
             key = await self.store.add(name)
             try:
                 with self.store.lease(key) as data:
@@ -175,7 +175,7 @@ class App:
     async def add_file(self, request: Request) -> Response:
         """Take a further file of a data set, or its labels (``?as=labels``)."""
         self._refuse_long(request)
-        with self._transfer(), self.store.lease(request.path_params["key"]) as data:
+        with self._transfer("upload"), self.store.lease(request.path_params["key"]) as data:
             await self.store.own(data)
             saved = await self._save(request, data, _given_name(request))
             if request.query_params.get("as") == "labels":
@@ -205,15 +205,15 @@ class App:
             raise _too_long(self.limits.body)
 
     @contextlib.contextmanager
-    def _transfer(self) -> Iterator[None]:
-        """Count the files being received or sent; refuse one too many."""
-        if self.transfers >= self.limits.transfers:
-            raise BusyError(BUSY)
-        self.transfers += 1
+    def _transfer(self, way: str) -> Iterator[None]:
+        """Count the uploads and the downloads under way; refuse one too many."""
+        if self.transfers[way] >= self.limits.transfers:
+            raise BusyError(f"As many {way}s as the server may have are under way: try again in a few seconds.")
+        self.transfers[way] += 1
         try:
             yield
         finally:
-            self.transfers -= 1
+            self.transfers[way] -= 1
 
     async def _save(self, request: Request, data: DataSet, name: str) -> str:
         """Stream the body to a file; one that is too long, or that breaks off, leaves nothing behind."""
@@ -275,13 +275,13 @@ class App:
         kind = request.path_params["kind"]
         if kind not in KINDS:
             raise HTTPException(404, "There is no such kind of file.")
+        with self.store.lease(request.path_params["key"]) as data:
+            question = {"do": "file", "kind": kind, "title": data.name}
+            answer = await _while_connected(request, self.store.ask(data, question))
+        if answer["error"]:
+            raise HTTPException(400, answer["error"])
         with contextlib.ExitStack() as stack:
-            stack.enter_context(self._transfer())
-            with self.store.lease(request.path_params["key"]) as data:
-                question = {"do": "file", "kind": kind, "title": data.name}
-                answer = await _while_connected(request, self.store.ask(data, question))
-            if answer["error"]:
-                raise HTTPException(400, answer["error"])
+            stack.enter_context(self._transfer("download"))
             return Download(base64.b64decode(answer["content"]), data.name, kind, stack.pop_all())
 
 
@@ -339,7 +339,7 @@ async def _too_large(_: Request, problem: Exception) -> Response:
 
 async def _unstored(_: Request, problem: Exception) -> Response:
     assert isinstance(problem, OSError)
-    what = f"The server cannot use its disk ({problem.strerror}): free some space, or set TMPDIR to another folder."
+    what = f"The server cannot use its disk ({problem.strerror or problem}): free some space, or set TMPDIR."
     return Json({"error": what}, status_code=507)
 
 

@@ -31,7 +31,7 @@ class Limits:
     at_once: int = 2  # questions being answered
     line: int = 32  # questions being answered or waiting
     connections: int = 512
-    transfers: int = 8  # files being uploaded or downloaded
+    transfers: int = 8  # uploads under way, and as many downloads
     window: float = 30.0  # seconds in which ``least`` bytes of a body must arrive
     least: int = 100_000
     grace: float = 30.0  # seconds that a data set nobody has looked at since it changed is kept in any case

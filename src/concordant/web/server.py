@@ -89,6 +89,11 @@ def _bound(host: str, port: int) -> socket.socket:
     return made
 
 
+def _is_ignored(number: int) -> bool:
+    """Say whether whoever started this process wants a signal to be ignored, as nohup does."""
+    return signal.getsignal(number) == signal.SIG_IGN
+
+
 def _server(config: Any, app: Any) -> Any:
     """Return a server that ends at once and quietly: nobody is left waiting for news, and no upload is left behind."""
     import uvicorn
@@ -118,7 +123,8 @@ def _server(config: Any, app: Any) -> Any:
             if threading.current_thread() is not threading.main_thread():
                 yield
                 return
-            before = {number: signal.signal(number, self.handle_exit) for number in SIGNALS}
+            heard = [number for number in SIGNALS if number == signal.SIGINT or not _is_ignored(number)]
+            before = {number: signal.signal(number, self.handle_exit) for number in heard}
             try:
                 yield
             finally:

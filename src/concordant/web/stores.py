@@ -183,9 +183,9 @@ class Store:
         """Give a data set whose files stay where they are a folder of its own for what is added."""
         if data.owns_folder:
             return
-        data.owns_folder = True
+        made, data.owns_folder = self.folder.new(), True
         data.files = [os.path.join(data.folder, path) for path in data.files]
-        data.folder = data.worker.folder = self.folder.new()
+        data.folder = data.worker.folder = made
         await self._stop(data)
         await self.pool.release(data.worker)
 

@@ -34,7 +34,7 @@ from concordant.web.pool import RETRY, BusyError, Limits
 from concordant.web.safety import Gate, GatedApp
 from concordant.web.settings import settings_of
 from concordant.web.stores import DataSet, GoneError, Store, TooLargeError
-from concordant.web.uploads import PIECE, receive, remove_stale, safe_name
+from concordant.web.uploads import PIECE, receive, safe_name
 
 STATIC = {
     "report.css": ("concordant.reporting", "text/css"),
@@ -118,7 +118,6 @@ class App:
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
         """Hold the data sets as long as the server runs."""
-        remove_stale()
         self.store = Store(self.limits)
         if self.opened:
             self.first = await self._open(self.opened)

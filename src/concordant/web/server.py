@@ -45,10 +45,12 @@ def made_server(
         from concordant.web.app import App
         from concordant.web.connections import connections_up_to
         from concordant.web.safety import Gate
+        from concordant.web.uploads import remove_stale
     except ModuleNotFoundError as problem:
         if problem.name and problem.name.partition(".")[0] in ("starlette", "uvicorn", "h11"):
             raise ConcordantError(NEEDS) from None
         raise
+    remove_stale()
     bound = _bound(host, port)
     own = bound.getsockname()[1]
     token = secrets.token_urlsafe(24) if needs_token else None

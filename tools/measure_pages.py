@@ -2,6 +2,8 @@
 
     python -m tools.measure_pages
 
+``tools.load_pages`` measures the server under load.
+
 CPU seconds are user plus system. Linux only: times and memory of processes are read from /proc.
 """
 
@@ -20,12 +22,11 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from tests.web.conftest import Server, started_server, stop
-from tests.web.test_safety import ROUTES, VOTES, hard_election, workers_of
+from tests.web.test_safety import ROUTES, hard_election, workers_of
 
 from concordant.support.processes import python
 
@@ -157,12 +158,6 @@ def measure_hostile(folder: Path) -> None:
     row("files left, peak memory of the server", f"{files_of(server)}, {memory_of(pid, 'VmHWM'):.0f} MB")
     news = server.work(server.upload(bomb(), "votes.zip"))
     row("a zip archive of 160 MB in 160 kB", news["error"])
-    with ThreadPoolExecutor(50) as pool:
-        states = list(pool.map(lambda k: server.work(server.upload(VOTES + b"x%d,cy\n" % k))["state"], range(50)))
-    row(
-        "50 uploads at once",
-        f"{states.count('done')} ranked, peak memory of the server {memory_of(pid, 'VmHWM'):.0f} MB",
-    )
     row("a worker killed", killed(server))
     code = stop(server)
     row("Ctrl-C", f"exit code {code}, {len(list(server.temporary.glob('concordant-*')))} folders left")

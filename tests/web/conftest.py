@@ -5,11 +5,14 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +28,13 @@ FLAGS = [
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
 AXE = ROOT / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
+LIMITED = """
+import json, sys
+from concordant.web.pool import Limits
+from concordant.web.server import serve
+limits = Limits(**json.loads(sys.argv[1]))
+serve((), "127.0.0.1", 0, needs_token=True, limits=limits, say=lambda link: print(link, flush=True))
+"""
 MOST = 300.0  # seconds to wait for what should be there at once, on a busy machine
 
 
@@ -52,7 +62,11 @@ class Server:
             connection.close()
 
     def json(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
-        status, _, content = self.ask(method, path, body, headers)
+        """Send a request until the server is not too busy for it, as the page does."""
+        status, found, content = self.ask(method, path, body, headers)
+        while status == 503:
+            time.sleep(float(found["retry-after"]) * (0.5 + random.random()))
+            status, found, content = self.ask(method, path, body, headers)
         assert status == 200, content
         return json.loads(content)
 
@@ -76,9 +90,11 @@ class Server:
         raise AssertionError(f"nothing came: {news}")
 
 
-def started_server(temporary: Path, *options: str) -> Server:
-    """Start ``concordant serve``; its temporary files go to a folder of their own."""
+def started_server(temporary: Path, *options: str, limits: dict[str, Any] | None = None) -> Server:
+    """Start ``concordant serve``, or a server with limits that are no options; its temporary files go to a folder."""
     command = [sys.executable, "-m", "concordant", "serve", *options]
+    if limits is not None:
+        command = [sys.executable, "-c", LIMITED, json.dumps(limits)]
     environment = {**os.environ, "TMPDIR": str(temporary)}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT)
     assert process.stdout is not None
@@ -93,15 +109,27 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
     """Start servers with further options; all end with the tests."""
     started: list[Server] = []
 
-    def start(*options: str) -> Server:
+    def start(*options: str, temporary: Path | None = None, **limits: Any) -> Server:
         pytest.importorskip("starlette")
         pytest.importorskip("uvicorn")
-        started.append(started_server(tmp_path_factory.mktemp("served"), *options))
+        folder = temporary or tmp_path_factory.mktemp("served")
+        started.append(started_server(folder, *options, limits=limits or None))
         return started[-1]
 
     yield start
     for server in started:
         stop(server)
+
+
+def half_sent(server: Server) -> socket.socket:
+    """Begin an upload and send a part of what was announced."""
+    own = f"127.0.0.1:{server.port}"
+    line = socket.create_connection(("127.0.0.1", server.port))
+    line.sendall(
+        f"POST /api/data HTTP/1.1\r\nHost: {own}\r\nOrigin: http://{own}\r\nCookie: {server.cookie}\r\n"
+        "Content-Length: 1000000\r\n\r\nwinner,loser\n".encode()
+    )
+    return line
 
 
 def stop(server: Server) -> int:

@@ -327,6 +327,27 @@ def test_a_file_that_is_too_long_is_refused_in_a_sentence(browser: Any, start_se
     page.close()
 
 
+def test_a_page_tries_again_when_the_server_is_busy(browser: Any, server: Server) -> None:
+    page = browser.new_page()
+    screen = Screen(page, server)
+    refused: set[str] = set()
+
+    def refuse_once(route: Any) -> None:
+        if route.request.url in refused or "/news" in route.request.url:
+            route.continue_()
+        else:
+            refused.add(route.request.url)
+            route.fulfill(status=503, headers={"Retry-After": "1"}, json={"error": "The server is busy."})
+
+    page.route("**/api/**", refuse_once)
+    page.evaluate(DROP, {"text": rows("winner,loser", "ann,bob", "bob,cy"), "name": "votes.csv"})
+    screen.expect(page.locator("#trouble")).to_have_text("The server is busy. This page tries again by itself.")
+    assert screen.done().items() == ["ann", "bob", "cy"]
+    assert screen.download("csv").startswith(b"rank,item")
+    assert len(refused) == 3, "the upload, the settings, the download"
+    page.close()
+
+
 def test_a_file_named_on_the_command_line_is_open(browser: Any, start_server: Callable[..., Server]) -> None:
     page = browser.new_page()
     screen = Screen(page, start_server(str(EXAMPLES / "election.csv")))

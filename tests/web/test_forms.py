@@ -14,6 +14,7 @@ from concordant.errors import ParameterError
 from concordant.io import preview
 from concordant.params import Param, params_of
 from concordant.web import commands, forms
+from concordant.web.settings import typed
 
 pytestmark = pytest.mark.once
 METHODS = list(registry.modules())
@@ -39,7 +40,7 @@ def test_every_hyper_parameter_of_every_method_has_a_field_with_its_sentence(nam
 @pytest.mark.parametrize("name", METHODS)
 def test_a_default_that_is_typed_again_changes_nothing(name: str) -> None:
     texts = {one.name: "" if one.default is None else str(one.default) for one in declared(name)}
-    assert forms.typed(declared(name), texts) == {}
+    assert typed(declared(name), texts) == {}
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -47,7 +48,7 @@ def test_what_is_typed_makes_the_method_and_the_command_makes_the_same(name: str
     from concordant.cli.rank import command
 
     texts = {one.name: _other(one) for one in declared(name)}
-    params = forms.typed(declared(name), {key: text for key, text in texts.items() if text})
+    params = typed(declared(name), {key: text for key, text in texts.items() if text})
     line = commands.shell_command(["votes.csv"], {"winner": "a", "agent": None}, name, params)
     words = shlex.split(line)
     assert words[:3] == ["concordant", "rank", "votes.csv"]
@@ -78,15 +79,15 @@ def _other(one: Param) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("-1", "out of range"), ("x", "no number"), ("nan", "out of range"), ("<b>", "no number")]
+    ("text", "why"), [("-1", "out of range"), ("x", "not a number"), ("nan", "out of range"), ("<b>", "not a number")]
 )
 def test_what_cannot_be_is_refused_in_a_sentence(text: str, why: str) -> None:
     with pytest.raises(ParameterError, match=why):
-        forms.typed(declared("bradley-terry"), {"prior": text})
+        typed(declared("bradley-terry"), {"prior": text})
 
 
 def test_words_stand_instead_of_numbers() -> None:
-    assert forms.typed(declared("bradley-terry"), {"prior": "auto", "unknown": "1"}) == {}
+    assert typed(declared("bradley-terry"), {"prior": "auto", "unknown": "1"}) == {}
 
 
 def test_the_roles_that_were_guessed_stand_above_their_columns() -> None:

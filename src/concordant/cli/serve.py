@@ -43,8 +43,8 @@ def command(
     see the result at once. Nothing leaves this machine. The printed link holds a token that keeps others out; the
     server stops with Ctrl-C, and its temporary files go with it.
     """
+    from concordant.web.pool import Limits
     from concordant.web.server import serve
-    from concordant.web.stores import Limits
 
     limits = Limits(max_upload * 1_000_000, int(memory * (1 << 30)), time_limit, data_sets)
 

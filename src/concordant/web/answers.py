@@ -42,6 +42,7 @@ from concordant.reporting.reports import Making, Report, sections_of
 from concordant.reporting.sections import Section, Text
 from concordant.reporting.study import METRICS, Data, Study
 from concordant.web import commands, forms
+from concordant.web.settings import typed
 
 TOP = 100
 MOST_BYTES = 2_000_000_000  # a compressed upload may unpack into
@@ -88,7 +89,7 @@ class Answerer:
             self.tell({"methods": element("option", method, value=method)})
         self.tell({"understood": understood, "method": method, "about": _summary(method)})
         self.tell({"form": forms.option_form(declared), "progress": f"ranking by {method}"})
-        params = forms.typed(declared, settings.get("params") or {})
+        params = typed(declared, settings.get("params") or {}, _method_name(settings))
         ranking = self._rank(data, method, params)
         view = settings.get("view", "ranking")
         labels = self._labelled(question) if view == "evaluate" else None
@@ -127,7 +128,7 @@ class Answerer:
         return {**said, **roles}
 
     def _read(self, files: list[str], reading: Mapping[str, Any], settings: Settings) -> Data:
-        least = _number(settings.get("min_ballots"), "min_ballots")
+        least = settings.get("min_ballots")
         key = json.dumps([files, reading, least], default=str, sort_keys=True)
         if key not in self._data:
             prefs = read(files if len(files) > 1 else files[0], **reading, max_bytes=MOST_BYTES)
@@ -197,7 +198,7 @@ class Answerer:
     ) -> dict[str, Any]:  # fmt: skip
         """Return what to type to get what is on the screen."""
         files, settings = question["files"], question["settings"]
-        least = _number(settings.get("min_ballots"), "min_ballots")
+        least = settings.get("min_ballots")
         more = [] if least is None else ["--min-ballots", f"{least:g}"]
         shell = [commands.shell_command(files, reading, method, params, more)]
         compared = list(study.compared[0].names) if view == "compare" and study.compared[0] is not None else []
@@ -220,7 +221,8 @@ class Answerer:
         settings, files, kind = question["settings"], question["files"], question["kind"]
         data, reading = self._known(files, settings)
         method = _method_name(settings) or api.default_method(data.prefs)
-        params = forms.typed(params_of(registry.load(registry.resolve(method)[0])), settings.get("params") or {})
+        declared = params_of(registry.load(registry.resolve(method)[0]))
+        params = typed(declared, settings.get("params") or {}, _method_name(settings))
         ranking = self._rank(data, method, params)
         if kind == "csv":
             content = csv_of(ranking)
@@ -301,15 +303,3 @@ def _listed(text: object) -> tuple[str, ...] | None:
 
 def _metrics(settings: Settings) -> tuple[str, ...]:
     return _listed(settings.get("metrics")) or METRICS
-
-
-def _number(text: object, name: str) -> float | None:
-    if text is None or not str(text).strip():
-        return None
-    try:
-        number = float(str(text))
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < float("inf"):
-        raise InputError(f"{name}={text!r} is no number of at least 0: give one.")
-    return number

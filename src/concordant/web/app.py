@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.requests import Request
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Route
 
 from concordant.errors import ConcordantError
 from concordant.web import pages
+from concordant.web.pool import RETRY, BusyError, Limits
 from concordant.web.safety import Gate, GatedApp
-from concordant.web.stores import DataSet, GoneError, Limits, Store, safe_name
+from concordant.web.settings import settings_of
+from concordant.web.stores import DataSet, GoneError, Store, TooLargeError
+from concordant.web.uploads import PIECE, receive, safe_name
 
 STATIC = {
     "report.css": ("concordant.reporting", "text/css"),
@@ -40,7 +52,37 @@ KINDS = {
 WAIT = 20.0  # seconds a question for news is held
 MOST_SETTINGS = 1_000_000  # bytes
 MOST_FILES = 50  # of one data set
-Endpoint = Callable[[Request], Awaitable[Response]]
+T = TypeVar("T")
+
+
+class Json(JSONResponse):
+    """An answer in JSON; escapes keep it valid whatever characters the labels of a file hold."""
+
+    def render(self, content: Any) -> bytes:
+        """Return the body."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+class Download(StreamingResponse):
+    """A file to save, sent in pieces as the client reads it; it counts as a transfer until all is sent."""
+
+    def __init__(self, content: bytes, data_name: str, kind: str, transfer: contextlib.ExitStack) -> None:
+        self.transfer = transfer
+        stem = re.sub(r"[^\w-]", "_", os.path.splitext(data_name)[0])[:60] or "ranking"
+        name = f"{stem}-ranking.{kind}" if kind != "html" else f"{stem}-report.html"
+        disposition = f"attachment; filename*=UTF-8''{quote(name)}"
+        headers = {"Content-Disposition": disposition, "Content-Length": str(len(content))}
+        super().__init__(_pieces(content), media_type=KINDS[kind], headers=headers)
+
+    async def __call__(self, *connection: Any) -> None:
+        """Send the file."""
+        with self.transfer:
+            await super().__call__(*connection)
+
+
+async def _pieces(content: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), PIECE):
+        yield content[start : start + PIECE]
 
 
 class App:
@@ -49,6 +91,8 @@ class App:
     def __init__(self, limits: Limits, gate: Gate, opened: tuple[str, ...] = ()) -> None:
         self.limits, self.gate, self.opened = limits, gate, opened
         self.first: str | None = None
+        self.store: Store = None  # type: ignore[assignment]  # made when the server starts
+        self.transfers: Counter[str] = Counter()
         self.examples = _examples()
 
     def asgi(self) -> GatedApp:
@@ -65,7 +109,10 @@ class App:
             Route("/api/data/{key}/cancel", self.cancel, methods=["POST"]),
             Route("/api/data/{key}/download/{kind}", self.download),
         ]
-        handlers: Any = {GoneError: _gone, ConcordantError: _refused, HTTPException: _status, Exception: _broken}
+        handlers: Any = {
+            GoneError: _gone, BusyError: _busy, TooLargeError: _too_large, ConcordantError: _refused,
+            OSError: _unstored, HTTPException: _status, Exception: _broken,
+        }  # fmt: skip
         return GatedApp(Starlette(routes=routes, exception_handlers=handlers, lifespan=self.lifespan), self.gate)
 
     @contextlib.asynccontextmanager
@@ -80,7 +127,12 @@ class App:
     def stop(self) -> None:
         """Wake all who wait for news: there will be none."""
         for data in self.store.data_sets.values():
-            data.changed.set()
+            data.wake()
+
+    def remove_uploads(self) -> None:
+        """Remove all uploads at once, also where the server could not end in order."""
+        if self.store is not None:
+            self.store.folder.remove()
 
     # ---- pages ----
     async def start(self, request: Request) -> Response:
@@ -106,125 +158,149 @@ class App:
     # ---- data come in ----
     async def upload(self, request: Request) -> Response:
         """Take a file: its content is the body, streamed to a temporary file."""
-        self._refuse_long(request)
         name = _given_name(request)
-        key, data = await self.store.add(name)
-        try:
-            await self.store.prepare(data)  # it is ready when the file is
-            data.files.append(await self._save(request, data, name))
-        except BaseException:
-            self.store.data_sets.pop(key, None)
-            await data.close()
-            raise
-        return JSONResponse({"key": key})
+        self._refuse_long(request)
+        with self._transfer("upload"):
+            key = await self.store.add(name)
+            try:
+                with self.store.lease(key) as data:
+                    await self.store.pool.prepare(data.worker)  # it is ready when the file is
+                    data.files.append(await self._save(request, data, name))
+            except BaseException:
+                await self.store.drop(key)
+                raise
+        return Json({"key": key})
 
     async def add_file(self, request: Request) -> Response:
         """Take a further file of a data set, or its labels (``?as=labels``)."""
         self._refuse_long(request)
-        data = self.store.find(request.path_params["key"])
-        if len(data.files) >= MOST_FILES:
-            raise HTTPException(413, f"A data set has at most {MOST_FILES} files.")
-        if not data.owns_folder:
-            await self._own(data)
-        saved = await self._save(request, data, _given_name(request))
-        if request.query_params.get("as") == "labels":
-            data.labels = saved
-        else:
-            data.files.append(saved)
-        return JSONResponse({"files": data.files})
+        with self._transfer("upload"), self.store.lease(request.path_params["key"]) as data:
+            await self.store.own(data)
+            saved = await self._save(request, data, _given_name(request))
+            if request.query_params.get("as") == "labels":
+                data.labels = saved
+            else:
+                data.files.append(saved)
+            return Json({"files": data.files})
 
     async def example(self, request: Request) -> Response:
         """Open one of the examples."""
         name = request.path_params["name"]
         if name not in self.examples:
             raise HTTPException(404, "There is no such example.")
-        return JSONResponse({"key": await self._open(tuple(map(str, self.examples[name][1])), name)})
+        return Json({"key": await self._open(tuple(map(str, self.examples[name][1])), name)})
 
     async def _open(self, paths: tuple[str, ...], name: str = "") -> str:
         """Open files where they are; they are only read."""
         folder = os.path.dirname(os.path.abspath(paths[0]))
-        key, data = await self.store.add(name or os.path.basename(paths[0]), folder)
-        data.files = [os.path.relpath(os.path.abspath(path), folder) for path in paths]
+        key = await self.store.add(name or os.path.basename(paths[0]), folder)
+        self.store.find(key).files = [os.path.relpath(os.path.abspath(path), folder) for path in paths]
         return key
 
-    async def _own(self, data: DataSet) -> None:
-        """Give a data set whose files stay where they are a folder of its own for what is added."""
-        data.files = [os.path.join(data.folder, path) for path in data.files]
-        data.folder = os.path.join(self.store.root(), os.urandom(8).hex())
-        os.mkdir(data.folder, 0o700)
-        data.owns_folder = True
-        await data.worker.end()
-        data.worker.folder = data.folder
+    def _refuse_long(self, request: Request) -> None:
+        """Refuse a file that is too long before a byte is read."""
+        said = request.headers.get("content-length", "")
+        if said.isdecimal() and (len(said) > 15 or int(said) > self.limits.body):
+            raise _too_long(self.limits.body)
+
+    @contextlib.contextmanager
+    def _transfer(self, way: str) -> Iterator[None]:
+        """Count the uploads and the downloads under way; refuse one too many."""
+        if self.transfers[way] >= self.limits.transfers:
+            raise BusyError(f"As many {way}s as the server may have are under way: try again in a few seconds.")
+        self.transfers[way] += 1
+        try:
+            yield
+        finally:
+            self.transfers[way] -= 1
 
     async def _save(self, request: Request, data: DataSet, name: str) -> str:
         """Stream the body to a file; one that is too long, or that breaks off, leaves nothing behind."""
-        own = safe_name(name, [*map(os.path.basename, data.files), *os.listdir(data.folder)])
+        stored = os.listdir(data.folder)
+        if len(stored) >= MOST_FILES:
+            raise HTTPException(413, f"A data set has at most {MOST_FILES} uploaded files.")
+        own = safe_name(name, [*map(os.path.basename, data.files), *stored])
         path, size = Path(data.folder) / own, 0
         try:
             with open(path, "xb") as file:
-                async for chunk in request.stream():
-                    size += len(chunk)
-                    if size > self.limits.body:
-                        raise _too_long(self.limits.body)
-                    file.write(chunk)
-        except BaseException as problem:
-            path.unlink(missing_ok=True)
-            if isinstance(problem, ClientDisconnect):
-                raise HTTPException(400, "The upload broke off.") from None
-            raise
-        if not size:
-            path.unlink()
-            raise HTTPException(400, "The file is empty: there is nothing to read.")
-        return own
 
-    def _refuse_long(self, request: Request) -> None:
-        said = request.headers.get("content-length", "")
-        if said.isdecimal() and int(said) > self.limits.body:
-            raise _too_long(self.limits.body)
+                async def take(piece: bytes) -> None:
+                    nonlocal size
+                    if size + len(piece) > self.limits.body:
+                        raise _too_long(self.limits.body)
+                    await self.store.reserve(data, len(piece))
+                    size += len(piece)
+                    await asyncio.to_thread(file.write, piece)
+
+                await receive(request, self.limits, take)
+            if not size:
+                raise HTTPException(400, "The file is empty: there is nothing to read.")
+        except BaseException:
+            path.unlink(missing_ok=True)
+            self.store.unreserve(data, size)
+            raise
+        return own
 
     # ---- work ----
     async def work(self, request: Request) -> Response:
         """Begin to work on the settings of the page."""
-        data = self.store.find(request.path_params["key"])
-        content = b""
-        async for chunk in request.stream():
-            content += chunk
+        content = bytearray()
+
+        async def take(piece: bytes) -> None:
+            content.extend(piece)
             if len(content) > MOST_SETTINGS:
                 raise HTTPException(413, "The settings are too long.")
-        try:
-            settings = json.loads(content)
-        except (ValueError, RecursionError):
-            raise HTTPException(400, "The settings are no JSON.") from None
-        if not isinstance(settings, dict):
-            raise HTTPException(400, "The settings are no JSON object.")
-        await self.store.work(data, settings)
-        return JSONResponse({"version": data.version})
+
+        with self.store.lease(request.path_params["key"]) as data:
+            await receive(request, self.limits, take)
+            self.store.work(data, settings_of(bytes(content)))
+            return Json({"version": data.version})
 
     async def news(self, request: Request) -> Response:
         """Return what there is to see, when it is newer than what the page has."""
         data = self.store.find(request.path_params["key"])
         after = request.query_params.get("after", "-1")
         version = int(after) if re.fullmatch(r"-?\d{1,15}", after) else -1
-        return JSONResponse(await data.news_after(version, WAIT))
+        return Json(await _while_connected(request, self.store.news(data, version, WAIT)))
 
     async def cancel(self, request: Request) -> Response:
         """Stop what is being done."""
-        await self.store.cancel(self.store.find(request.path_params["key"]))
-        return JSONResponse({})
+        with self.store.lease(request.path_params["key"]) as data:
+            await self.store.cancel(data)
+        return Json({})
 
     async def download(self, request: Request) -> Response:
         """Return what is on the screen as a file."""
-        data, kind = self.store.find(request.path_params["key"]), request.path_params["kind"]
+        kind = request.path_params["kind"]
         if kind not in KINDS:
             raise HTTPException(404, "There is no such kind of file.")
-        answer = await self.store.ask(data, {"do": "file", "kind": kind, "title": data.name})
+        with self.store.lease(request.path_params["key"]) as data:
+            question = {"do": "file", "kind": kind, "title": data.name}
+            answer = await _while_connected(request, self.store.ask(data, question))
         if answer["error"]:
             raise HTTPException(400, answer["error"])
-        stem = re.sub(r"[^\w-]", "_", os.path.splitext(data.name)[0])[:60] or "ranking"
-        name = f"{stem}-ranking.{kind}" if kind != "html" else f"{stem}-report.html"
-        disposition = f"attachment; filename*=UTF-8''{quote(name)}"
-        content = base64.b64decode(answer["content"])
-        return Response(content, media_type=KINDS[kind], headers={"Content-Disposition": disposition})
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self._transfer("download"))
+            return Download(base64.b64decode(answer["content"]), data.name, kind, stack.pop_all())
+
+
+async def _while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Return what some work gives; it is cancelled when the client goes away."""
+    working, leaving = asyncio.create_task(work), asyncio.create_task(_left(request))
+    try:
+        await asyncio.wait([working, leaving], return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise HTTPException(400, "The client went away.")
+        return working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
+        await asyncio.wait([working, leaving])
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _examples() -> dict[str, tuple[str, list[Path]]]:
@@ -249,16 +325,30 @@ def _too_long(most: int) -> HTTPException:
 
 # ---- refusals ----
 async def _gone(_: Request, problem: Exception) -> Response:
-    return JSONResponse({"error": str(problem)}, status_code=410)
+    return Json({"error": str(problem)}, status_code=410)
+
+
+async def _busy(_: Request, problem: Exception) -> Response:
+    return Json({"error": str(problem)}, status_code=503, headers={"Retry-After": str(RETRY)})
+
+
+async def _too_large(_: Request, problem: Exception) -> Response:
+    return Json({"error": str(problem)}, status_code=413)
+
+
+async def _unstored(_: Request, problem: Exception) -> Response:
+    assert isinstance(problem, OSError)
+    what = f"The server cannot use its disk ({problem.strerror or problem}): free some space, or set TMPDIR."
+    return Json({"error": what}, status_code=507)
 
 
 async def _refused(_: Request, problem: Exception) -> Response:
-    return JSONResponse({"error": str(problem)}, status_code=400)
+    return Json({"error": str(problem)}, status_code=400)
 
 
 async def _status(_: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPException)
-    return JSONResponse({"error": str(problem.detail)}, status_code=problem.status_code, headers=problem.headers)
+    return Json({"error": str(problem.detail)}, status_code=problem.status_code, headers=problem.headers)
 
 
 async def _broken(_: Request, __: Exception) -> Response:

@@ -1,7 +1,6 @@
 """Forms made from declarations: options of a method from its ``param`` fields, roles of columns from ``reading``.
 
-What is typed comes back as text; ``typed`` turns it into the value the declaration asks for, and the declaration itself
-says in a sentence what is wrong with it.
+What is typed comes back as text, which ``settings.typed`` turns into the values that the declarations ask for.
 """
 
 from __future__ import annotations
@@ -9,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from concordant.errors import ParameterError
 from concordant.io import Preview
 from concordant.params import Param
-from concordant.reading import LAYOUTS, PREFERENCES, columns_of
+from concordant.reading import LAYOUTS
 from concordant.reporting.markup import Markup, element, joined
 from concordant.roles import SIDES
 from concordant.vocabulary import shorten
+from concordant.web.settings import PLACE, offered_roles
 
-PLACE = "place"  # one of several columns, best first
 MANY = {PLACE: "places", "covariate": "covariate"}  # what several columns may be, and the role for the reader
 CELL = 40  # characters of a cell of the preview
 
@@ -58,32 +56,6 @@ def _range(declared: Param) -> str:
     words = "".join(f" or {word}" for word in declared.words)
     has_range = declared.low is not None or declared.high is not None
     return f" A number {declared.range_text()}{words}." if has_range else f" A number{words}."
-
-
-def typed(params: Sequence[Param], texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values that were typed, those equal to the default left out; raise ParameterError for a bad one."""
-    by_name = {declared.name: declared for declared in params}
-    values = {}
-    for name, text in texts.items():
-        declared = by_name.get(name)
-        if declared is None or not str(text).strip():
-            continue  # an option of another method, or left at its default
-        value = _value(declared, str(text).strip())
-        declared.check(value)
-        if value != declared.default:
-            values[name] = value
-    return values
-
-
-def _value(declared: Param, text: str) -> Any:
-    if declared.kind is bool:
-        return {"true": True, "false": False}.get(text.lower(), text)
-    if declared.choices or text in declared.words or declared.kind is str:
-        return text
-    try:
-        return declared.kind(text)
-    except ValueError:
-        raise ParameterError(f"{declared.name}={text!r} is no number: give one {declared.range_text()}.") from None
 
 
 # ---- the roles of columns ----
@@ -131,9 +103,7 @@ def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
 
 
 def _role(column: str, number: int, chosen: str) -> Markup:
-    known = {"": "not read", **{role: role.replace("_", " ") for role in columns_of(PREFERENCES)}, PLACE: PLACE}
-    known.pop("places")
-    known.pop("by")  # groups are compared on the command line and in Python
+    known = {role: role.replace("_", " ") or "not read" for role in offered_roles()}
     options = [element("option", shown, value=role, selected=role == chosen) for role, shown in known.items()]
     label = f"Role of the column {shorten(column, CELL)}"
     return element("select", *options, id=f"role-{number}", data_column=column, aria_label=label)

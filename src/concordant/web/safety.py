@@ -28,6 +28,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 METHODS = ("GET", "HEAD", "POST")
+MOST_QUERY = 8_000  # bytes behind the question mark of an address
+MOST_HEADERS = 32_000  # bytes of all headers
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -116,11 +118,19 @@ class GatedApp:
                 raw[key] = ""  # said twice: nobody honest does
             else:
                 raw[key] = value.decode("latin-1")
-        refusal = self.gate.refuse(scope["method"], raw, scope["query_string"].decode("latin-1"))
+        refusal = _too_long(scope) or self.gate.refuse(scope["method"], raw, scope["query_string"].decode("latin-1"))
         if refusal is not None:
             await _plain(strict, refusal)
             return
         await self.app(scope, receive, strict)
+
+
+def _too_long(scope: Any) -> Refusal | None:
+    if len(scope["query_string"]) + len(scope["raw_path"]) > MOST_QUERY:
+        return Refusal(414, "The address is too long.")
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEADERS:
+        return Refusal(431, "The headers are too long.")
+    return None
 
 
 async def _plain(send: Any, refusal: Refusal) -> None:

@@ -5,42 +5,63 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import secrets
+import signal
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from concordant.errors import ConcordantError, InputError
-from concordant.web.stores import Limits
+from concordant.web.pool import Limits
 
 NEEDS = "The web page needs Starlette and uvicorn: pip install 'concordant[web]'."
+
+MOST_HEAD = 64 << 10  # bytes of the headers of a request
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
 
 
 def serve(
     files: tuple[str, ...], host: str, port: int, *, needs_token: bool, limits: Limits, say: Callable[[str], None]
 ) -> None:
-    """Serve until somebody stops it."""
+    """Serve until somebody stops it; no upload outlives the server."""
+    server, bound, link = made_server(files, host, port, needs_token=needs_token, limits=limits)
+    say(link)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets=[bound])
+    for number in server.captured:
+        if number != signal.SIGINT:  # it ends as whoever sent the signal expects
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+
+
+def made_server(
+    files: tuple[str, ...], host: str, port: int, *, needs_token: bool, limits: Limits
+) -> tuple[Any, socket.socket, str]:
+    """Return a server, its socket, which listens already, and the link to it."""
     check_host(host, needs_token)
     try:
         import uvicorn
 
         from concordant.web.app import App
+        from concordant.web.connections import connections_up_to
         from concordant.web.safety import Gate
+        from concordant.web.uploads import remove_stale
     except ModuleNotFoundError as problem:
-        if problem.name and problem.name.partition(".")[0] in ("starlette", "uvicorn"):
+        if problem.name and problem.name.partition(".")[0] in ("starlette", "uvicorn", "h11"):
             raise ConcordantError(NEEDS) from None
         raise
+    remove_stale()
     bound = _bound(host, port)
     own = bound.getsockname()[1]
     token = secrets.token_urlsafe(24) if needs_token else None
     app = App(limits, Gate.of(host, own, token), files)
     shown = f"[{host}]" if ":" in host else host
-    say(f"http://{shown}:{own}/" + (f"?token={token}" if token else ""))
     config = uvicorn.Config(
         app.asgi(), lifespan="on", log_level="critical", access_log=False, server_header=False, ws="none",
-        timeout_graceful_shutdown=1, h11_max_incomplete_event_size=64 << 10,
+        http=connections_up_to(limits.connections), loop="asyncio", timeout_graceful_shutdown=1,
+        h11_max_incomplete_event_size=MOST_HEAD,
     )  # fmt: skip
-    with contextlib.suppress(KeyboardInterrupt):
-        _server(config, app).run(sockets=[bound])
+    return _server(config, app), bound, f"http://{shown}:{own}/" + (f"?token={token}" if token else "")
 
 
 def check_host(host: str, needs_token: bool) -> None:
@@ -70,15 +91,47 @@ def _bound(host: str, port: int) -> socket.socket:
     return made
 
 
+def _is_ignored(number: int) -> bool:
+    """Say whether whoever started this process wants a signal to be ignored, as nohup does."""
+    return signal.getsignal(number) == signal.SIG_IGN
+
+
 def _server(config: Any, app: Any) -> Any:
-    """Return a server that ends at once and quietly: nobody is left waiting for news."""
+    """Return a server that ends at once and quietly: nobody is left waiting for news, and no upload is left behind."""
     import uvicorn
 
     class Server(uvicorn.Server):
         """A server that lets go of those who wait."""
 
+        def __init__(self) -> None:
+            super().__init__(config)
+            self.captured: list[int] = []
+
+        def run(self, sockets: list[socket.socket] | None = None) -> None:
+            """Serve; also where it is ended for good by a second Ctrl-C, uploads go."""
+            try:
+                super().run(sockets)
+            finally:
+                app.remove_uploads()
+
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            """Wake those who wait for news, then shut down."""
             app.stop()
             await super().shutdown(sockets)
 
-    return Server(config)
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            """End in order at every signal that ends a program, also when the terminal goes away."""
+            if threading.current_thread() is not threading.main_thread():
+                yield
+                return
+            heard = [number for number in SIGNALS if number == signal.SIGINT or not _is_ignored(number)]
+            before = {number: signal.signal(number, self.handle_exit) for number in heard}
+            try:
+                yield
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+                self.captured = list(self._captured_signals)
+
+    return Server()

@@ -1,7 +1,9 @@
 """The data sets a server holds: some files each, a worker, the settings on the screen, and the work that goes on.
 
-Their number is bounded: the least recently used ones go, and so do their files. Of those that stay, only a few have a
-living worker; another is started, and reads its files again, when somebody looks at it.
+Their number and their bytes are bounded: the least recently used ones go, and so do their files. One that is being
+uploaded, asked or worked on, or whose result nobody has seen yet, stays; where all of them do, there is no room for
+another one, which is said. Of those that stay, only a few have a living worker; another is started, and reads its files
+again, when somebody looks at it.
 """
 
 from __future__ import annotations
@@ -9,34 +11,34 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import secrets
 import shutil
-import tempfile
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from concordant.errors import ConcordantError
+from concordant.web.pool import BusyError, Limits, Pool
+from concordant.web.uploads import Folder
 from concordant.web.workers import Worker
 
 PATIENCE = 1.0  # seconds that work may go on before other settings stop it
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What is allowed: bytes of an upload, memory and seconds of a worker, live data sets, workers, work at once."""
-
-    body: int = 200_000_000
-    memory: int = 4 << 30
-    seconds: float = 600.0
-    data_sets: int = 12
-    workers: int = 4
-    at_once: int = 2
+OVER = ("done", "failed", "cancelled")
+CANCELLED = "Cancelled. Choose another method or option to go on."
+ABANDONED = "Stopped, because no page was waiting for the result. Choose a method or option to start again."
+FULL = "The server holds as many {what} as it may, and all are in use: try again in a few seconds."
 
 
 class GoneError(ConcordantError):
     """There is no such data set, or it had to make room."""
+
+    def __init__(self) -> None:
+        super().__init__("This data set is not here any more: it made room for newer ones. Open the file again.")
+
+
+class TooLargeError(ConcordantError):
+    """More than a data set may hold."""
 
 
 @dataclass(eq=False)
@@ -55,11 +57,32 @@ class DataSet:
     shown: dict[str, Any] = field(default_factory=dict)
     task: asyncio.Task[None] | None = None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
+    newer: asyncio.Event = field(default_factory=asyncio.Event)  # settings than those being worked on
+    size: int = 0  # bytes of its files
+    leases: int = 0  # requests that need it
+    watchers: int = 0  # requests that wait for news
+    abandon: asyncio.TimerHandle | None = None  # what stops the work when nobody waits for it
+    is_seen: bool = False  # whether somebody got the result
+    is_gone: bool = False
+    used: float = 0.0  # when it was last asked for
+
+    @property
+    def is_running(self) -> bool:
+        """Whether something is being done for it."""
+        return self.task is not None and not self.task.done()
+
+    def may_go(self, before: float) -> bool:
+        """Say whether it may make room: nothing is under way, and its result was seen or it was last used before."""
+        return not self.leases and not self.is_running and (self.is_seen or self.used < before)
 
     def tell(self, state: str, **shown: Any) -> None:
         """Note what there is to see now, and wake whoever waits for news."""
-        self.version, self.state = self.version + 1, state
+        self.version, self.state, self.is_seen = self.version + 1, state, False
         self.shown |= shown
+        self.wake()
+
+    def wake(self) -> None:
+        """Wake whoever waits for news."""
         self.changed.set()
         self.changed = asyncio.Event()
 
@@ -75,127 +98,198 @@ class DataSet:
             **self.shown,
         }
 
-    async def news_after(self, version: int, seconds: float) -> dict[str, Any]:
-        """Wait until there is something newer, or for so many seconds."""
-        if self.version <= version:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.changed.wait(), seconds)
-        return self.news()
-
-    async def close(self) -> None:
-        """End the worker and remove the files that were uploaded."""
-        if self.task is not None:
-            self.task.cancel()
-        await self.worker.end()
-        if self.owns_folder:
-            shutil.rmtree(self.folder, ignore_errors=True)
-
 
 class Store:
     """All live data sets of a server, most recently used last."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
+        self.pool = Pool(limits)
+        self.folder = Folder()
         self.data_sets: OrderedDict[str, DataSet] = OrderedDict()
-        self._root: str | None = None
-        self._working = asyncio.Semaphore(limits.at_once)
+        self.size = 0  # bytes of all uploads
+        self._now = asyncio.get_running_loop().time
+        self._stopping: set[asyncio.Task[None]] = set()
 
-    def root(self) -> str:
-        """Return the folder of all uploads, made when first needed."""
-        if self._root is None:
-            self._root = tempfile.mkdtemp(prefix="concordant-")
-        return self._root
-
+    # ---- which there are ----
     def find(self, key: str) -> DataSet:
         """Return a data set, which is then the most recently used."""
         if key not in self.data_sets:
-            raise GoneError("This data set is not here any more: it made room for newer ones. Open the file again.")
+            raise GoneError
         self.data_sets.move_to_end(key)
+        self.data_sets[key].used = self._now()
         return self.data_sets[key]
 
-    async def add(self, name: str, folder: str | None = None) -> tuple[str, DataSet]:
-        """Make room for a data set; ``folder`` is where its files are, by default a new one."""
-        key = secrets.token_hex(8)
-        where = folder or os.path.join(self.root(), key)
-        if folder is None:
-            os.mkdir(where, 0o700)
+    @contextlib.contextmanager
+    def lease(self, key: str) -> Iterator[DataSet]:
+        """Hold a data set as long as a request needs it."""
+        data = self.find(key)
+        data.leases += 1
+        try:
+            yield data
+        finally:
+            data.leases -= 1
+            data.used = self._now()
+
+    async def add(self, name: str, folder: str | None = None) -> str:
+        """Make room for a data set and return its key; ``folder`` is where its files are, by default a new one."""
+        old = None
+        if len(self.data_sets) >= self.limits.data_sets:
+            old = self._spare()
+            if old is None:
+                raise BusyError(FULL.format(what="data sets"))
+        key, where = secrets.token_hex(8), folder or self.folder.new()
         worker = Worker(where, self.limits.memory, self.limits.seconds)
-        made = self.data_sets[key] = DataSet(name, where, worker, folder is None)
-        while len(self.data_sets) > self.limits.data_sets:
-            _, oldest = self.data_sets.popitem(last=False)
-            await oldest.close()
-        return key, made
+        self.data_sets[key] = DataSet(name, where, worker, folder is None, used=self._now())
+        if old is not None:
+            with self.lease(key):
+                await self.drop(old)
+        return key
 
-    async def prepare(self, data: DataSet) -> None:
-        """Start the worker of a data set before it is asked, if there is room for one more."""
-        if len([one for one in self.data_sets.values() if one.worker.pid is not None]) < self.limits.workers:
-            await data.worker.start()
+    def _spare(self) -> str | None:
+        """Return the data set used least recently of those that may go."""
+        before = self._now() - self.limits.grace
+        return next((key for key, data in self.data_sets.items() if data.may_go(before)), None)
 
-    async def work(self, data: DataSet, settings: dict[str, Any]) -> None:
+    async def reserve(self, data: DataSet, count: int) -> None:
+        """Count bytes that are about to be stored; others go to make room for them."""
+        if data.size + count > self.limits.stored:
+            raise TooLargeError(f"The files of a data set hold at most {self.limits.stored / 1e6:,.0f} MB: use fewer.")
+        while self.size + count > self.limits.stored:
+            old = self._spare()
+            if old is None:
+                raise BusyError(FULL.format(what="bytes"))
+            await self.drop(old)
+        data.size, self.size = data.size + count, self.size + count
+
+    def unreserve(self, data: DataSet, count: int) -> None:
+        """Count bytes that are no longer stored."""
+        data.size, self.size = data.size - count, self.size - count
+
+    async def drop(self, key: str) -> None:
+        """Forget a data set, end its worker and remove the files that were uploaded."""
+        data = self.data_sets.pop(key, None)
+        if data is None:
+            return
+        data.is_gone = True
+        data.wake()
+        await self._stop(data)
+        await self.pool.release(data.worker)
+        if data.owns_folder:
+            await asyncio.to_thread(shutil.rmtree, data.folder, ignore_errors=True)
+        self.unreserve(data, data.size)
+
+    async def own(self, data: DataSet) -> None:
+        """Give a data set whose files stay where they are a folder of its own for what is added."""
+        if data.owns_folder:
+            return
+        made, data.owns_folder = self.folder.new(), True
+        data.files = [os.path.join(data.folder, path) for path in data.files]
+        data.folder = data.worker.folder = made
+        await self._stop(data)
+        await self.pool.release(data.worker)
+
+    # ---- work ----
+    def work(self, data: DataSet, settings: dict[str, Any]) -> None:
         """Begin to work on settings; what is being done for earlier ones is finished or, if it takes long, stopped."""
+        if data.is_running:
+            data.settings = settings
+            data.newer.set()
+            return
+        admission = contextlib.ExitStack()
+        admission.enter_context(self.pool.admission())
         data.settings = settings
-        before = data.task
-        data.task = asyncio.create_task(self._work(data, dict(settings), before))
+        data.task = asyncio.create_task(self._work(data))
+        data.task.add_done_callback(lambda _: admission.close())
+        self._watch(data)
 
-    async def _work(self, data: DataSet, settings: dict[str, Any], before: asyncio.Task[None] | None) -> None:
-        if before is not None and not before.done():
-            await asyncio.wait([before], timeout=PATIENCE)
-            if not before.done():
-                before.cancel()
-                await data.worker.end()
-                await asyncio.wait([before])
-        if data.settings != settings:
-            return  # newer settings wait already
-        data.tell("running", progress="waiting for other work", error=None)
-        async with self._working:
-            await self._rest_others(data)
+    async def _work(self, data: DataSet) -> None:
+        """Work on settings until there are no newer ones."""
+        while True:
+            data.newer.clear()
+            data.tell("running", progress="waiting for other work", error=None)
+            asking = asyncio.create_task(self._show(data))
             try:
-                question = {"do": "show", "files": data.files, "labels": data.labels, "settings": settings}
-                answer = await data.worker.ask(question, lambda frame: data.tell("running", **frame))
-                data.tell("done", progress="", **answer)
-            except ConcordantError as problem:
-                data.tell("failed", progress="", error=str(problem))
+                await self._until_newer(data, asking)
+            finally:
+                asking.cancel()
+                await asyncio.wait([asking])
+            if not data.newer.is_set():
+                return
+
+    async def _until_newer(self, data: DataSet, asking: asyncio.Task[None]) -> None:
+        """Wait for an answer; only a little while once there are newer settings."""
+        newer = asyncio.create_task(data.newer.wait())
+        try:
+            await asyncio.wait([asking, newer], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([asking], timeout=PATIENCE)
+        finally:
+            newer.cancel()
+
+    async def _show(self, data: DataSet) -> None:
+        question = {"do": "show", "files": data.files, "labels": data.labels, "settings": data.settings}
+        try:
+            answer = await self.pool.ask(data.worker, question, lambda frame: data.tell("running", **frame))
+            data.tell("done", progress="", **answer)
+        except ConcordantError as problem:
+            data.tell("failed", progress="", error=str(problem))
+        except Exception as problem:  # a page must never be left without an answer
+            data.tell("failed", progress="", error=f"The server failed ({type(problem).__name__}): please report it.")
 
     async def ask(self, data: DataSet, question: dict[str, Any]) -> dict[str, Any]:
         """Ask something beside what is on the screen, when that is done."""
-        if data.task is not None and not data.task.done():
-            await asyncio.wait([data.task])
-        async with self._working:
-            await self._rest_others(data)
+        with self.pool.admission():
+            while data.task is not None and not data.task.done():
+                await asyncio.wait([data.task])
             more = {"files": data.files, "labels": data.labels, "settings": data.settings}
-            return await data.worker.ask({**question, **more}, lambda _: None)
+            return await self.pool.ask(data.worker, {**question, **more}, lambda _: None)
 
-    async def cancel(self, data: DataSet) -> None:
+    async def cancel(self, data: DataSet, why: str = CANCELLED) -> None:
         """Stop what is being done."""
-        task = data.task
-        if task is not None and not task.done():
-            task.cancel()
-            await data.worker.end()
-            await asyncio.wait([task])
-        data.tell("cancelled", progress="", error="Cancelled. Choose another method or option to go on.")
+        await self._stop(data)
+        data.tell("cancelled", progress="", error=why)
 
-    async def _rest_others(self, data: DataSet) -> None:
-        """End the workers used least recently, so that only a few live."""
-        living = [one for one in self.data_sets.values() if one.worker.pid is not None and one is not data]
-        for one in living[: max(len(living) - self.limits.workers + 1, 0)]:
-            if one.task is None or one.task.done():
-                await one.worker.end()
+    async def _stop(self, data: DataSet) -> None:
+        if data.abandon is not None:
+            data.abandon.cancel()
+        if data.task is not None and not data.task.done():
+            data.task.cancel()
+            await asyncio.wait([data.task])
 
+    # ---- news ----
+    async def news(self, data: DataSet, after: int, seconds: float) -> dict[str, Any]:
+        """Wait until there is something newer, or for so many seconds."""
+        data.watchers += 1
+        self._watch(data)
+        try:
+            if data.version <= after and not data.is_gone:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(data.changed.wait(), seconds)
+        finally:
+            data.watchers -= 1
+            self._watch(data)
+        if data.is_gone:
+            raise GoneError
+        data.is_seen = data.state in OVER
+        return data.news()
+
+    def _watch(self, data: DataSet) -> None:
+        """Let work stop after a while when nobody waits for it."""
+        if data.abandon is not None:
+            data.abandon.cancel()
+            data.abandon = None
+        if not data.watchers and data.is_running:
+            data.abandon = asyncio.get_running_loop().call_later(self.limits.abandoned, self._abandon, data)
+
+    def _abandon(self, data: DataSet) -> None:
+        if data.is_running:
+            stopping = asyncio.create_task(self.cancel(data, ABANDONED))
+            self._stopping.add(stopping)
+            stopping.add_done_callback(self._stopping.discard)
+
+    # ---- the end ----
     async def close(self) -> None:
         """End all workers and remove all uploads."""
-        for data in self.data_sets.values():
-            await data.close()
-        self.data_sets.clear()
-        if self._root is not None:
-            shutil.rmtree(self._root, ignore_errors=True)
-
-
-def safe_name(name: str, taken: list[str]) -> str:
-    """Return a file name of letters, digits, dots and dashes that stands in its folder once."""
-    base = re.sub(r"[^\w. -]", "_", os.path.basename(name.replace("\\", "/")))[-80:].strip(" .-") or "data"
-    stem, dot, ending = base.partition(".")
-    own, number = base, 1
-    while own in taken:
-        number += 1
-        own = f"{stem}-{number}{dot}{ending}"
-    return own
+        await asyncio.gather(*(self.drop(key) for key in list(self.data_sets)))
+        await self.pool.close()
+        self.folder.remove()

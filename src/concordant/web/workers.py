@@ -10,13 +10,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
+import signal
 from collections.abc import Callable
 from typing import Any
 
 from concordant.errors import ConcordantError
 from concordant.support import processes
 
-MOST_BYTES = 1 << 30  # of one frame
+MOST_BYTES = 1 << 28  # of one frame
+LINGER = 5.0  # seconds that a process may take to end once its pipes are closed
 ENDED = "The worker process ended ({why}); nothing else was harmed. Try again, or with less data."
 Progress = Callable[[dict[str, Any]], None]
 
@@ -34,7 +37,9 @@ class Worker:
 
     def __init__(self, folder: str, memory: int, seconds: float) -> None:
         self.folder, self.memory, self.seconds = folder, memory, seconds
+        self.turn = asyncio.Lock()  # held by whoever starts it or asks it
         self._process: asyncio.subprocess.Process | None = None
+        self._ends = 0  # how often it was ended from outside
 
     @property
     def pid(self) -> int | None:
@@ -58,7 +63,8 @@ class Worker:
     async def ask(self, question: dict[str, Any], progress: Progress) -> dict[str, Any]:
         """Return the answer to a question; what comes before it goes to ``progress``.
 
-        A worker that ended while it had nothing to do is noticed only now: another one is asked, once.
+        A worker that ended while it had nothing to do is noticed only now: another one is asked, once. A question that
+        is given up ends the process, which would answer it otherwise when the next one is asked.
         """
         heard: list[bool] = []
 
@@ -66,11 +72,11 @@ class Worker:
             heard.append(True)
             progress(frame)
 
-        was_idle = self.pid is not None
+        was_idle, ends = self.pid is not None, self._ends
         try:
             return await self._ask(question, hear)
         except WorkerEndedError:
-            if heard or not was_idle:
+            if heard or not was_idle or ends != self._ends:
                 raise
             return await self._ask(question, progress)
 
@@ -84,9 +90,12 @@ class Worker:
                 f"It took more than {self.seconds:,.0f} seconds and was stopped: choose a quicker method or less data."
             ) from None
         except (asyncio.IncompleteReadError, ConnectionError):
-            code = await process.wait()
+            code = await self._exit_code(process)
             why = f"signal {-code}, stopped or out of memory" if code < 0 else f"exit code {code}"
             raise WorkerEndedError(ENDED.format(why=why)) from None
+        except BaseException:
+            await self.end()
+            raise
 
     async def _answer(
         self, process: asyncio.subprocess.Process, question: dict[str, Any], progress: Progress
@@ -100,17 +109,40 @@ class Worker:
             length = int.from_bytes(await process.stdout.readexactly(4), "big")
             if length > MOST_BYTES:
                 await self.end()
-                raise WorkerError("The answer is too large: show fewer rows.")
+                raise WorkerError("The answer is too large for the page: use the command line.")
             frame: dict[str, Any] = json.loads(await process.stdout.readexactly(length))
             if "answer" in frame:
                 answer: dict[str, Any] = frame["answer"]
                 return answer
             progress(frame)
 
+    async def _exit_code(self, process: asyncio.subprocess.Process) -> int:
+        """Return how a process ended whose pipes are closed; one that lives on is killed."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), LINGER)
+        await self._end()
+        return process.returncode or 0
+
     async def end(self) -> None:
-        """End the process at once, whatever it does."""
-        process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        """End the process at once, whatever it does, and the processes it started; return when it is gone."""
+        self._ends += 1
+        await self._end()
+
+    async def _end(self) -> None:
+        process = self._process
+        if process is None:
+            return
+        if process.returncode is None:
+            _kill(process)
+            await asyncio.shield(process.wait())
+        if self._process is process:
+            self._process = None
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """Kill a worker and what it started: it leads a session of its own."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()

@@ -9,11 +9,27 @@ let version = -1;
 let touched = false;
 let waiting = null;
 
-async function ask(path, options = {}) {
-  const answer = await fetch(path, { credentials: "same-origin", ...options });
-  if (answer.ok) return answer.json();
-  const told = await answer.json().catch(() => ({ error: `The server refused (${answer.status}).` }));
-  throw new Error(told.error || `The server refused (${answer.status}).`);
+// Send a request; one that the server is too busy for is sent again when it says, unless it is not wanted any more.
+async function request(path, options = {}, wanted = () => true) {
+  for (let tries = 0; ; tries += 1) {
+    const answer = await fetch(path, { credentials: "same-origin", ...options });
+    if (answer.ok) {
+      if (tries) problem("");
+      return answer;
+    }
+    const told = await answer.json().catch(() => ({ error: `The server refused (${answer.status}).` }));
+    const text = told.error || `The server refused (${answer.status}).`;
+    const seconds = Number(answer.headers.get("Retry-After"));
+    if (answer.status !== 503 || !seconds || tries >= 100) throw new Error(text);
+    problem(`${text} This page tries again by itself.`);
+    await new Promise((resolve) => { setTimeout(resolve, 1000 * seconds * (0.5 + Math.random())); });
+    if (!wanted()) return null;
+  }
+}
+
+async function ask(path, options, wanted) {
+  const answer = await request(path, options, wanted);
+  return answer && answer.json();
 }
 
 function problem(text) {
@@ -96,10 +112,10 @@ function gathered() {
 }
 
 async function work() {
-  settings = gathered();
+  const own = settings = gathered();
   touched = true;
   try {
-    await ask(`/api/data/${key}/work`, { method: "POST", body: JSON.stringify(settings) });
+    await ask(`/api/data/${key}/work`, { method: "POST", body: JSON.stringify(own) }, () => settings === own);
   } catch (error) {
     problem(error.message);
   }
@@ -179,6 +195,22 @@ async function listen() {
   }
 }
 
+// Save a file of what is on the screen; a refusal is shown on the page.
+async function download(event) {
+  event.preventDefault();
+  try {
+    const answer = await request(event.currentTarget.href);
+    const name = answer.headers.get("Content-Disposition").split("''")[1];
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await answer.blob());
+    link.download = decodeURIComponent(name);
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  } catch (error) {
+    problem(error.message);
+  }
+}
+
 function pressed() {
   const view = settings.view || "ranking";
   document.querySelectorAll("[data-view]").forEach((one) => one.setAttribute("aria-pressed", String(one.dataset.view === view)));
@@ -216,6 +248,7 @@ function workPage() {
   at("labels").addEventListener("change", (event) => addFiles(event.target.files, "labels"));
   document.querySelectorAll("[data-download]").forEach((link) => {
     link.href = `/api/data/${key}/download/${link.dataset.download}`;
+    link.addEventListener("click", download);
   });
   receive((files) => addFiles(files, settings.view === "evaluate" ? "labels" : "more"));
   listen();

@@ -1,0 +1,98 @@
+"""One connection of the server: how many there may be, and how long each may keep the server waiting.
+
+A request must arrive within a few seconds up to the end of its headers; what is left of a body that was refused is read
+for as long, so that the client sees the answer. A client that does not read its answer is disconnected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from concordant.web.pool import RETRY
+
+SPARE = 64  # more of them, which are told that there are too many
+HEAD_SECONDS = 10.0  # from the first moment of a connection, or the end of an answer, to the end of the next headers
+WRITE_SECONDS = 60.0  # without any progress
+
+
+def connections_up_to(most: int) -> type[Connection]:
+    """Return the protocol of a server with so many connections; fewer where the system allows few open files."""
+    with contextlib.suppress(ImportError):  # Windows
+        import resource
+
+        most = min(most, max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2, SPARE))
+    return type("Connection", (Connection,), {"most": most})
+
+
+class Connection(H11Protocol):
+    """HTTP/1.1 over one connection."""
+
+    most = 512
+    _head: asyncio.TimerHandle | None = None
+    _write: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin; a connection too many gets an answer, and far too many get none."""
+        super().connection_made(transport)
+        if len(self.connections) > self.most + SPARE:
+            transport.abort()
+        elif len(self.connections) > self.most:
+            self.app = _full
+        self._watch_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes of the client."""
+        super().data_received(data)
+        self._watch_head()
+
+    def on_response_complete(self) -> None:
+        """Go on to the next request."""
+        super().on_response_complete()
+        self._watch_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clocks."""
+        super().connection_lost(exc)
+        for timer in (self._head, self._write):
+            if timer is not None:
+                timer.cancel()
+
+    def _watch_head(self) -> None:
+        """Give the client some seconds for the next request, unless one is being answered."""
+        is_between = self.cycle is None or self.cycle.response_complete
+        if is_between and self._head is None:
+            self._head = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+        elif not is_between and self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+    def pause_writing(self) -> None:
+        """Wait until the client has read some of its answer."""
+        super().pause_writing()
+        self._watch_write(self.transport.get_write_buffer_size() + 1)
+
+    def resume_writing(self) -> None:
+        """Go on writing."""
+        super().resume_writing()
+        if self._write is not None:
+            self._write.cancel()
+
+    def _watch_write(self, before: int) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left >= before:
+            self.transport.abort()
+        else:
+            self._write = self.loop.call_later(WRITE_SECONDS, self._watch_write, left)
+
+
+async def _full(_: Any, __: Any, send: Any) -> None:
+    """Answer that there are too many connections."""
+    body = b"The server has too many connections: try again in a moment.\n"
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    headers += [(b"retry-after", str(RETRY).encode()), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

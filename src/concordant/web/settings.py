@@ -1,0 +1,181 @@
+"""The settings of the page, declared once, and how what a page sends becomes their values.
+
+Whatever comes in is checked here before the server keeps it: every value has the type and the range of its declaration,
+every text can be written as UTF-8 and has a bounded length. The hyper-parameters of a method are texts here; the
+worker, which knows the method, turns them into values with ``typed``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from concordant.errors import InputError, ParameterError, suggest
+from concordant.params import Param, param, params_of
+from concordant.reading import LAYOUTS, PREFERENCES, columns_of
+
+PLACE = "place"  # one of several columns, best first
+VIEWS = ("ranking", "compare", "evaluate")
+UNOFFERED = ("places", "by")  # one place per column instead; groups are compared on the command line and in Python
+MOST_TEXT = 2_000  # characters of one text
+MOST_WORD = 100  # characters of a number or of one of several choices
+MOST_NAME = 10_000  # characters of the name of a column
+MOST_PARAMS = 100
+SHOWN = 60  # characters of a value that a message repeats
+
+
+def offered_roles() -> tuple[str, ...]:
+    """List the roles that the page offers for a column; the empty one is none."""
+    return ("", *(role for role in columns_of(PREFERENCES) if role not in UNOFFERED), PLACE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageSettings:
+    """What can be set on the page of a data set."""
+
+    method: str = param("", "ranking method; chosen from the data if empty")
+    layout: str = param("", "what the rows of a table are; recognised if empty", choices=LAYOUTS)
+    view: str = param("ranking", "what is shown", choices=VIEWS)
+    min_ballots: float | None = param(None, "minimum number of ballots of an item", low=0.0, high=1e15)
+    skip_bad_rows: bool = param(False, "whether rows that cannot be read are left out")
+    methods: str = param("", "methods to compare, separated by commas")
+    metrics: str = param("", "metrics, separated by commas")
+    params: Mapping[str, str] = field(default_factory=dict)
+    """Hyper-parameters of the method, as typed."""
+    roles: Mapping[str, str] | None = None
+    """The role of every column; None for those recognised."""
+
+
+def settings_of(content: bytes) -> dict[str, Any]:
+    """Return the settings in the body of a request, checked; raise InputError or ParameterError for what is wrong."""
+    try:
+        given = json.loads(content, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise InputError("The settings are not JSON: send a JSON object.") from None
+    if not isinstance(given, dict):
+        raise InputError("The settings are not a JSON object: send one.")
+    fields = [one.name for one in dataclasses.fields(PageSettings)]
+    for name in given:
+        if name not in fields:
+            raise ParameterError(f"There is no setting {_shown(name)}.{suggest(name[:SHOWN], fields)}")
+    found: dict[str, Any] = {}
+    for declared in params_of(PageSettings):
+        if given.get(declared.name) is not None:
+            found[declared.name] = _checked(declared, given[declared.name])
+    found["params"] = _texts("params", {} if given.get("params") is None else given["params"])
+    if given.get("roles") is not None:
+        found["roles"] = _roles(given["roles"])
+    return found
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(text)
+
+
+def _checked(declared: Param, given: object) -> Any:
+    """Return the value of one setting, which may also be sent as text."""
+    if isinstance(given, str):
+        text = _text(declared.name, given, MOST_TEXT if declared.kind is str and not declared.choices else MOST_WORD)
+        return value_of(declared, text.strip()) if text.strip() else declared.default
+    if isinstance(given, int | float) and abs(given) > 1e300:  # also infinite, also too large for a float
+        raise ParameterError(f"{declared.name}={_shown(str(given))} is too large: give a smaller number.")
+    if isinstance(given, dict | list):
+        raise ParameterError(f"{declared.name} must be a single value, got {_shown(json.dumps(given))}.")
+    declared.check(given)
+    return given
+
+
+def _text(name: str, given: object, most: int = MOST_TEXT) -> str:
+    """Return a text that can be stored, shown and sent back."""
+    if not isinstance(given, str):
+        raise ParameterError(f"{name} must be text, got {_shown(json.dumps(given))}.")
+    if len(given) > most:
+        raise ParameterError(f"{name} has {len(given):,} characters: give at most {most:,}.")
+    try:
+        given.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ParameterError(f"{name}={_shown(given)} contains half of a surrogate pair: remove it.") from None
+    return given
+
+
+def _texts(name: str, given: object) -> dict[str, str]:
+    """Return the hyper-parameters as texts; numbers and truth values may be sent as such."""
+    if not isinstance(given, dict) or len(given) > MOST_PARAMS:
+        raise ParameterError(f"{name} must be an object of at most {MOST_PARAMS} values.")
+    found = {}
+    for key, value in given.items():
+        if isinstance(value, bool | int | float):
+            value = _number_text(key, value)
+        found[_text(f"a name in {name}", key)] = _text(_shown(key), value)
+    return found
+
+
+def _number_text(name: str, value: float) -> str:
+    if not abs(value) < 1e300:
+        raise ParameterError(f"{_shown(name)} is too large: give a smaller number.")
+    return str(value)
+
+
+def _roles(given: object) -> dict[str, str]:
+    if not isinstance(given, dict):
+        raise ParameterError("roles must be an object of columns and their roles.")
+    declared = Param("role", str, "", "", choices=offered_roles()[1:])
+    found = {}
+    for column, role in given.items():
+        name = _text("the name of a column", column, MOST_NAME)
+        found[name] = _checked(declared, "" if role is None else role)
+    return found
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= SHOWN else text[: SHOWN - 1] + "…")
+
+
+# ---- what is typed ----
+def typed(params: Sequence[Param], texts: Mapping[str, str], method: str = "") -> dict[str, Any]:
+    """Return the values that were typed, those equal to the default left out; raise ParameterError for a bad one.
+
+    ``method`` is the one that was chosen by name, which must have all of these options. Where the data choose it, the
+    options may be those of the method they chose before, and are left out.
+    """
+    by_name = {declared.name: declared for declared in params}
+    values = {}
+    for name, text in texts.items():
+        declared = by_name.get(name)
+        if declared is None and method:
+            options = ", ".join(by_name) or "none"
+            raise ParameterError(
+                f"{method} has no option {_shown(name)} (it has: {options}).{suggest(name, [*by_name])}"
+            )
+        if declared is None or not text.strip():
+            continue
+        value = value_of(declared, text.strip())
+        if value != declared.default:
+            values[name] = value
+    return values
+
+
+def value_of(declared: Param, text: str) -> Any:
+    """Return the value that a text stands for, checked."""
+    value = _parsed(declared, text)
+    declared.check(value)
+    return value
+
+
+def _parsed(declared: Param, text: str) -> Any:
+    if declared.kind is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if declared.choices or text in declared.words or declared.kind is str:
+        return text
+    try:
+        value = declared.kind(text)
+    except ValueError:
+        said = f"{declared.name}={_shown(text)} is not a number"
+        raise ParameterError(f"{said}: give one {declared.range_text()}.") from None
+    if abs(value) > 1e300 and not math.isnan(value):
+        raise ParameterError(f"{declared.name}={_shown(text)} is out of range: give a smaller number.")
+    return value

@@ -1,0 +1,146 @@
+"""Uploaded files: the folder that holds them, and how the body of a request becomes a file.
+
+The folder of a server is locked as long as the server lives. A server that starts removes the folders whose lock is
+free: their servers were killed before they could remove them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from concordant.web.pool import Limits
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+if sys.platform != "win32":
+    import fcntl
+
+PREFIX = "concordant-serve-"
+PIECE = 1 << 20  # bytes that are written at a time
+
+
+# ---- the folder ----
+class Folder:
+    """The folder of all uploads of one server, made when first needed."""
+
+    def __init__(self) -> None:
+        self._path: str | None = None
+        self._lock = -1
+
+    def path(self) -> str:
+        """Return the folder."""
+        while self._path is None:
+            made = tempfile.mkdtemp(prefix=PREFIX)
+            try:
+                self._lock = _lock(made)
+            except (BlockingIOError, FileNotFoundError):
+                continue  # another server took it for one of a dead server
+            except OSError:
+                pass  # locks are not supported here: no server will remove it
+            self._path = made
+        return self._path
+
+    def new(self) -> str:
+        """Make a folder inside it."""
+        return tempfile.mkdtemp(dir=self.path())
+
+    def remove(self) -> None:
+        """Remove the folder and all that is in it."""
+        if self._path is not None:
+            if self._lock >= 0:
+                os.close(self._lock)
+            shutil.rmtree(self._path, ignore_errors=True)
+            self._path, self._lock = None, -1
+
+
+def _lock(folder: str) -> int:
+    """Lock a folder and return what holds the lock; raise OSError if another server holds it or removed the folder."""
+    if sys.platform == "win32":
+        return -1
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.stat(folder)
+    except OSError:
+        os.close(held)
+        raise
+    return held
+
+
+def remove_stale() -> int:
+    """Remove the folders of servers that were killed; return how many."""
+    removed = 0
+    for folder in _own_folders():
+        with contextlib.suppress(OSError):  # its server lives
+            held = _lock(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(held)
+            removed += 1
+    return removed
+
+
+def _own_folders() -> list[str]:
+    """List the folders of servers of this user; a link, or what belongs to somebody else, is none."""
+    found: list[str] = []
+    if sys.platform == "win32":
+        return found  # there are no such locks: what a killed server leaves behind stays there
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            is_folder = entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False)
+            if is_folder and entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                found.append(entry.path)
+    return found
+
+
+# ---- one file ----
+def safe_name(name: str, taken: list[str]) -> str:
+    """Return a file name of letters, digits, dots and dashes that stands in its folder once."""
+    base = re.sub(r"[^\w. -]", "_", os.path.basename(name.replace("\\", "/")))[-80:].strip(" .-") or "data"
+    stem, dot, ending = base.partition(".")
+    own, number = base, 1
+    while own in taken:
+        number += 1
+        own = f"{stem}-{number}{dot}{ending}"
+    return own
+
+
+async def receive(request: Request, limits: Limits, take: Callable[[bytes], Awaitable[None]]) -> int:
+    """Hand the body of a request to ``take`` in pieces; return its length.
+
+    A body may be slow, but not stand still: in every window of time so many bytes must arrive, or its end.
+    """
+    held, fresh, size = bytearray(), 0, 0
+    now = asyncio.get_running_loop().time
+    try:
+        async with asyncio.timeout(limits.window) as patience:
+            async for chunk in request.stream():
+                held += chunk
+                fresh, size = fresh + len(chunk), size + len(chunk)
+                if fresh >= limits.least:
+                    fresh = 0
+                    patience.reschedule(now() + limits.window)
+                if len(held) >= PIECE:
+                    patience.reschedule(None)  # the disk may take its time
+                    await take(bytes(held))
+                    held.clear()
+                    patience.reschedule(now() + limits.window)
+    except TimeoutError:
+        least, seconds = f"{limits.least / 1000:,.0f} kB", f"{limits.window:g} seconds"
+        raise HTTPException(408, f"The upload was too slow: less than {least} came in {seconds}. Try again.") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "The upload broke off.") from None
+    if held:
+        await take(bytes(held))
+    return size

@@ -164,6 +164,7 @@ def pairs_of_codes(
         parts["shown"] = np.empty(2 * n, np.int32)
         parts["shown"][1::2] = as_flags(winner_first, n, "winner_first")
         parts["shown"][0::2] = 1 - parts["shown"][1::2]
+        freeze(parts["shown"])
     parts.update(ballot_columns(n, **columns))
     return parts
 

@@ -116,7 +116,10 @@ def _side_by_words(rows: Rows) -> Floats:
 def _compared(
     rows: Rows, both: Int32s, vocabulary: Vocabulary, tie: Bools | None, is_swapped: Bools | None = None
 ) -> Parts:
-    """Make pairs of the codes of winner and loser, row by row; where they are swapped, the right side won."""
+    """Make pairs of the codes of winner and loser, row by row; where they are swapped, the right side won.
+
+    The left side was first (shown first, or at home); a winner and a loser say nothing of that.
+    """
     _refuse_themselves(rows, both, vocabulary)
     covariates = rows.covariates()
     time, is_dated = _times(rows)
@@ -132,6 +135,8 @@ def _compared(
             parts = {"time": time[order], "is_dated": is_dated}
         both, vocabulary = renumber(both.reshape(-1, 2)[order].reshape(-1), vocabulary)
         tie = None if tie is None else tie[order]
+    if is_swapped is not None:
+        shared["winner_first"] = ~is_swapped[order]
     if covariates is not None:
         if is_swapped is not None:
             covariates = np.where(is_swapped[:, None, None], covariates[:, ::-1], covariates)

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from concordant.reading import normalise
 from concordant.types import Bools, Floats, Int32s
 from concordant.vocabulary import Coded, Vocabulary, codes_in
 
@@ -46,9 +47,10 @@ def _side(word: str, names: tuple[str, str], number_means: dict[float, float]) -
     plain = word.strip().lower()
     if plain in ("h", "a") and [name.strip().lower()[:4] for name in names] == ["home", "away"]:
         return 1.0 if plain == "h" else -1.0
-    if plain == names[0].strip().lower() or plain in LEFT:
+    left, right = ({normalise(name), *normalise(name).split()} for name in names)
+    if normalise(plain) in left - right or plain in LEFT:  # "home" where the column is home_team
         return 1.0
-    if plain == names[1].strip().lower() or plain in RIGHT:
+    if normalise(plain) in right - left or plain in RIGHT:
         return -1.0
     if plain in TIE or plain.startswith("tie "):  # "tie (bothbad)" in model comparison files
         return 0.0

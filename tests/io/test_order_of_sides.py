@@ -1,4 +1,4 @@
-"""Tables with a left and a right side keep who was first: an order effect and Elo's advantage are what they should be."""
+"""Tables with a left and a right side keep who was first, for order effects and for Elo's advantage."""
 
 from __future__ import annotations
 

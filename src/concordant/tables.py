@@ -190,7 +190,13 @@ def _reordered(column: Any, order: Int64s) -> object:
 
 
 def _long(rows: Rows) -> Parts:
-    """Read one row per agent and item, with a rank or a rating."""
+    """Read one row per agent and item, with a rank or a rating; without either, an item is only a candidate."""
+    candidates = rows.candidates()
+    parts = _long_ballots(rows)
+    return parts if candidates is None else gather.with_candidates(parts, *candidates)
+
+
+def _long_ballots(rows: Rows) -> Parts:
     rows.refuse_missing("item", "ballot")
     rows.refuse_not_finite("rank", "rating")
     rows.shared()

@@ -24,6 +24,7 @@ from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.reading import LABELS, PREFERENCES, Options
+from concordant.registry import METHODS
 from concordant.screening import Screen
 from concordant.types import AnyArray, Floats, Int64s
 from concordant.views import competition_ranks
@@ -195,7 +196,7 @@ def _qrels_lines(data: object) -> tuple[list[str], list[str]]:
 def _lines_of_ranking(ranking: Ranking, tag: str | None) -> tuple[list[str], list[str]]:
     made = ranking.columns()
     topics, notes = _topics(made, len(made["item"]))
-    name = tag or re.sub(r"\s+", "-", ranking.method) or "concordant"
+    name = tag or re.sub(r"\s+", "-", METHODS.spelled(ranking.method, ranking.params)) or "concordant"
     return _run(topics, made["item"], made["rank"], made["score"], [name] * len(topics)), notes
 
 

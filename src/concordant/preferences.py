@@ -432,8 +432,12 @@ class Preferences(Frozen):
 
     def noted(self, *notes: str) -> Preferences:
         """Return the same preferences with more notes."""
+        return self.with_notes((*self.notes, *notes))
+
+    def with_notes(self, notes: Sequence[str]) -> Preferences:
+        """Return the same preferences with these notes."""
         made = Preferences.__new__(Preferences)
-        vars(made).update(vars(self), notes=(*self.notes, *notes))
+        vars(made).update(vars(self), notes=tuple(notes))
         return made
 
     def merge(self, *, agents: bool = True) -> Preferences:

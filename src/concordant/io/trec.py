@@ -7,6 +7,7 @@ kept as value. Where every score is minus the rank, as written for preferences w
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -156,7 +157,8 @@ def _file_names(sources: Sequence[Source]) -> list[str]:
     names = [source.name for source in sources]
     if len(set(names)) != len(names):
         raise InputError(f"The file {names[0]} is given twice: name each run once.")
-    return names
+    shared = os.path.commonpath([os.path.dirname(os.path.abspath(name)) for name in names])
+    return [os.path.relpath(name, shared) for name in names]
 
 
 # ---- writing ----

@@ -314,6 +314,21 @@ def test_taking_all_ballots_changes_nothing():
     assert prefs.take(np.ones(3, bool)) == prefs
 
 
+def test_an_empty_ballot_goes_with_its_instance():
+    prefs = cc.Preferences(
+        [*"abc"],
+        [0, 2, 2],
+        [0, 1],
+        [0, 1],
+        instances=["p", "q"],
+        instance=[0, 1],
+        slot_ptr=[0, 2, 3],
+        slot_item=[0, 1, 2],
+    )
+    assert prefs.select(items=["a", "b"]).instances.labels == ["p"]
+    assert prefs.select(items=["a", "c"]).n_ballots == 2
+
+
 @pytest.mark.parametrize("wrong", [[5], [-4], [True, False], [0.5], [[0, 1]]])
 def test_ballots_that_are_not_there_cannot_be_taken(wrong):
     prefs = cc.Preferences.from_rankings([["a", "b"]] * 3)

@@ -18,8 +18,10 @@ _OF_PEOPLE = {"your", "my", "full", "first", "last", "what", "is", "the", "pleas
 TIMES = {"timestamp", "start time", "completion time", "last modified time", "submitted at", "date", "time"}
 ASIDE = {*TIMES, "id", "response id", "ip address", "language", "age", "total", "sum", "average", "mean", "avg"}
 
-_OPPONENTS = (("white", "black"), ("home", "away"), ("home", "visitor"), ("home", "visiting"), ("host", "guest"))
-_OPPONENTS += (("red", "blue"),)
+_OPPONENTS = (
+    *(("white", "black"), ("home", "away"), ("home", "visitor"), ("home", "visiting"), ("host", "guest")),
+    ("red", "blue"),
+)
 _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
 _ITEM_STEMS = {"", *_ROLES["item"].synonyms}
 _SAID_STEMS = {"response", "answer", "choice"}

@@ -33,14 +33,16 @@ def parts_of_subset(prefs: Preferences, ballots: Bools | Int64s, slots: Bools) -
 
     Ballots are a mask or indices, which may repeat. A ballot that loses its items is dropped.
     """
-    ballots = chosen_ballots(prefs.n_ballots, ballots)
-    first, last = prefs.indptr[ballots], prefs.indptr[ballots + 1]
-    entries, owner = spans(first, last), np.repeat(np.arange(len(ballots)), last - first)
+    chosen = chosen_ballots(prefs.n_ballots, ballots)
+    first, last = prefs.indptr[chosen], prefs.indptr[chosen + 1]
+    entries, owner = spans(first, last), np.repeat(np.arange(len(chosen)), last - first)
     keep = slots[prefs.entry_slot[entries]]
-    sizes = np.bincount(owner[keep], minlength=len(ballots))
-    is_kept = (sizes > (1 if prefs.said_form == "pairs" else 0)) | (first == last)  # half a duel says nothing
-    entries, ballots = entries[keep & is_kept[owner]], ballots[is_kept]
+    sizes = np.bincount(owner[keep], minlength=len(chosen))
     instance_of_slot = segment_index(prefs.slot_ptr)[slots]
+    has_candidates = np.bincount(instance_of_slot, minlength=prefs.n_instances) > 0
+    was_empty = (first == last) & has_candidates[prefs.instance_of_ballot[chosen]]
+    is_kept = (sizes > (1 if prefs.said_form == "pairs" else 0)) | was_empty  # half a duel says nothing
+    entries, chosen = entries[keep & is_kept[owner]], chosen[is_kept]
     used_items, item_code = compact(prefs.slot_item[slots], len(prefs.items))
     parts: dict[str, Any] = {
         "items": Vocabulary(prefs.items.take(used_items)),
@@ -50,8 +52,8 @@ def parts_of_subset(prefs: Preferences, ballots: Bools | Int64s, slots: Bools) -
         **{name: _some(getattr(prefs, name), entries) for name in ("value", "shown", "team", "covariate")},
         "covariates": prefs.covariates,
         "scale": prefs.scale,
-        "weight": prefs.weight[ballots],
-        **{name: _some(getattr(prefs, name), ballots) for name in ("open", "time")},
+        "weight": prefs.weight[chosen],
+        **{name: _some(getattr(prefs, name), chosen) for name in ("open", "time")},
         "is_dated": prefs.is_dated,
         "slot_item": item_code[prefs.slot_item[slots]],
         "form": prefs.said_form,
@@ -62,14 +64,14 @@ def parts_of_subset(prefs: Preferences, ballots: Bools | Int64s, slots: Bools) -
         used, code = compact(instance_of_slot, len(prefs.instances))
         parts.update(
             instances=Vocabulary(prefs.instances.take(used)),
-            instance=code[prefs.instance_of_ballot[ballots]],
+            instance=code[prefs.instance_of_ballot[chosen]],
         )
         parts["slot_ptr"] = np.searchsorted(code[instance_of_slot], np.arange(len(used) + 1))
     else:
         parts["slot_ptr"] = np.array([0, len(instance_of_slot)])
     if prefs.agents is not None and prefs.agent is not None:
-        used, code = compact(prefs.agent[ballots], len(prefs.agents))
-        parts.update(agents=Vocabulary(prefs.agents.take(used)), agent=code[prefs.agent[ballots]])
+        used, code = compact(prefs.agent[chosen], len(prefs.agents))
+        parts.update(agents=Vocabulary(prefs.agents.take(used)), agent=code[prefs.agent[chosen]])
     return parts
 
 

@@ -327,6 +327,9 @@ def test_an_empty_ballot_goes_with_its_instance():
     )
     assert prefs.select(items=["a", "b"]).instances.labels == ["p"]
     assert prefs.select(items=["a", "c"]).n_ballots == 2
+    bare = prefs.replace(slot_ptr=[0, 2, 2], slot_item=[0, 1])
+    assert bare.merge().n_ballots == 1
+    assert prefs.merge() == prefs
 
 
 @pytest.mark.parametrize("wrong", [[5], [-4], [True, False], [0.5], [[0, 1]]])

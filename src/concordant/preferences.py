@@ -450,6 +450,8 @@ class Preferences(Frozen):
         keep_agents = agents and self.agents is not None
         representative, group = equal_ballots(self, keep_agents)
         weight = gather.sum_by(group, self.weight, len(representative))
+        candidates = np.diff(self.slot_ptr)[self.instance_of_ballot[representative]]
+        weight = weight[(candidates > 0) | (np.diff(self.indptr)[representative] > 0)]  # subset drops the others
         changes: dict[str, Any] = {"weight": weight, "is_merged": True, "time": None, "is_dated": False}
         if not keep_agents:
             changes |= {"agents": None, "agent": None}

@@ -97,6 +97,13 @@ def test_the_options_of_the_message_help(make: Any) -> None:
     assert sorted(cc.rank(prefs, "bradley-terry").items) == ["Ajax", "PSV", "Utrecht"]
 
 
+def test_a_name_that_is_a_part_of_the_other_names_its_side(make: Any) -> None:
+    prefs = cc.read(
+        make("model,model_b,winner\nx,y,model\nx,y,model_b\n"), left="model", right="model_b", outcome="winner"
+    )
+    assert prefs.items.take(prefs.item) == ["x", "y", "y", "x"]
+
+
 @pytest.mark.parametrize("words", [("home", "away", "draw"), ("home_team", "away_team", "tie"), ("H", "A", "D")])
 def test_results_name_the_side_that_won(make: Any, words: tuple[str, str, str]) -> None:
     prefs = cc.read(make(f"home_team,away_team,result\na,b,{words[0]}\na,b,{words[1]}\nb,c,{words[2]}\n"))

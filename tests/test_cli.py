@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.conftest import ROOT, Run
 
+import concordant as cc
 from concordant import learn, registry
 from concordant.cli.__main__ import COMMANDS
 from concordant.cli.reproduce import command as reproduce
@@ -214,6 +215,63 @@ def test_convert_round_trips(run: Run, votes: Path, tmp_path: Path) -> None:
     rows = json.loads(run("rank", packed, "--method", "borda", "--json")[1])["instances"][0]["items"]
     assert [row["item"] for row in rows] == ["a", "b", "c"]
     assert "csv" in run("convert", "--formats")[1]
+
+
+def test_fused_runs_are_named_by_their_settings(run: Run, tmp_path: Path) -> None:
+    runs = sorted((EXAMPLES / "runs").glob("*.run"))[:2]
+    asked = {
+        "combsum": ["-m", "combsum"],
+        "combmnz": ["-m", "comb", "--combine", "mnz"],
+        "combmnz-normalise-z-score": ["-m", "combmnz", "--normalise", "z-score"],
+        "rrf": [],
+        "rrf-k-30": ["--k", "30"],
+        "rrf-weights-2-1": ["--weights", "2,1"],
+        "borda": ["-m", "borda"],
+    }
+    for name, options in asked.items():
+        code, out, err = run("fuse", *runs, *options)
+        assert code == 0, err
+        assert out.split("\n")[0].split()[5] == f"concordant-{name}"
+    for method in ("combsum", "combmnz"):
+        cc.write(cc.rank(cc.read(runs), method), tmp_path / "x.run")
+        assert (tmp_path / "x.run").read_text().split()[5] == method
+
+
+def test_runs_with_one_tag_are_named_by_file(run: Run, tmp_path: Path) -> None:
+    one, two = sorted((EXAMPLES / "runs").glob("*.run"))[:2]
+    tag = one.read_text().split()[5]
+    copy = tmp_path / "copy.run"
+    copy.write_text("".join(" ".join([*line.split()[:5], tag]) + "\n" for line in two.read_text().splitlines()))
+    code, _, err = run("evaluate", one, copy, "--labels", EXAMPLES / "qrels.txt")
+    assert code == 1
+    assert f"{one} and {copy} both hold a system named '{tag}'" in err
+    assert "fuse --tag NAME" in err
+
+
+def test_a_baseline_is_checked_before_the_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = sorted((EXAMPLES / "runs").glob("*.run"))[:2]
+    tags = [path.read_text().split()[5] for path in runs]
+    monkeypatch.setattr("concordant.evaluation.evaluate", lambda *_, **__: pytest.fail("it was evaluated"))
+    code, _, err = run("evaluate", *runs, "--labels", EXAMPLES / "qrels.txt", "--baseline", "nobody")
+    assert code == 2
+    assert f"there is no system 'nobody'. The systems are {tags[0]}, {tags[1]}." in err
+
+
+def test_what_holds_of_all_runs_is_said_once(run: Run, tmp_path: Path) -> None:
+    runs = sorted((EXAMPLES / "runs").glob("*.run"))[:3]
+    lines = (EXAMPLES / "qrels.txt").read_text().splitlines(keepends=True)
+    first = lines[0].split()[0]
+    (tmp_path / "some.qrels").write_text("".join(line for line in lines if line.split()[0] != first))
+    _, _, err = run("evaluate", *runs, "--labels", tmp_path / "some.qrels")
+    assert err.count("ranked instance has no labels") == 1
+    assert f"warning: unjudged-instances: 1 ranked instance has no labels ({first}): left out." in err
+    short = tmp_path / "short.run"
+    kept = [line for line in runs[0].read_text().splitlines(keepends=True) if line.split()[0] != first]
+    short.write_text("".join(kept))
+    _, _, err = run("evaluate", short, *runs[1:], "--labels", EXAMPLES / "qrels.txt")
+    assert f"warning: {kept[0].split()[5]}: missing-instances" in err
+    _, _, err = run("train-fusion", *runs, "--labels", tmp_path / "some.qrels", "--validation", "0")
+    assert err.count("note: 1 topic without judgements left out") == 1
 
 
 def test_fused_runs_evaluate_better_than_their_parts(run: Run, tmp_path: Path) -> None:

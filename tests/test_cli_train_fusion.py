@@ -44,7 +44,7 @@ def test_a_model_fuses_as_it_ranks(run: Run, tmp_path: Path, model: Path) -> Non
     assert code == 0, err
     ranking = cc.load(model).rank(cc.read([str(path) for path in RUNS]))
     first = fused.read_text().split("\n")[0].split()
-    assert first[5] == "concordant-expert-ranker"
+    assert first[5] == "concordant-expert-ranker-model"
     assert first[2] == ranking[first[0]].items[0]
 
 

@@ -283,3 +283,73 @@ def test_ranks_of_the_caller_stay_his_own(kind: object) -> None:
     assert prefs.value is not None
     assert prefs.value.tolist() == [1.0, 2.0, 1.0, 2.0]
     assert not prefs.value.flags.writeable
+
+
+# ---- taking ballots ----
+def test_taken_ballots_keep_their_order_and_repeats():
+    prefs = cc.Preferences.from_rankings(
+        [["a", "b"], ["b", "c", "a"], ["c"]], agent=["x", "y", "x"], instance=["q", "r", "q"], weight=[1, 2, 3]
+    )
+    taken = prefs.take([2, 1, 1, -3])
+    assert taken.weight.tolist() == [3, 2, 2, 1]
+    assert taken.agents.take(taken.agent) == ["x", "y", "y", "x"]
+    assert taken.instances.take(taken.instance) == ["q", "r", "r", "q"]
+    assert taken.items.take(taken.item) == ["c", "b", "c", "a", "b", "c", "a", "a", "b"]
+    assert taken.indptr.tolist() == [0, 1, 4, 7, 9]
+    assert prefs.take(slice(None, None, -1)) == prefs.take([2, 1, 0])
+    assert prefs.take(np.array([True, False, True])) == prefs.take([0, 2])
+    assert prefs.take([]).n_ballots == 0
+
+
+def test_taking_a_ballot_twice_counts_it_twice():
+    prefs = cc.Preferences.from_pairs(["a", "b", "c"], ["b", "c", "a"])
+    twice = prefs.take([0, 0, 1, 2])
+    expected = cc.Preferences.from_pairs(["a", "b", "c"], ["b", "c", "a"], weight=[2, 1, 1])
+    assert cc.rank(twice, "bradley-terry").scores == pytest.approx(cc.rank(expected, "bradley-terry").scores)
+
+
+def test_taking_all_ballots_changes_nothing():
+    prefs = cc.Preferences([*"abc"], [0, 2, 2, 3], [0, 1, 2], [0, 1, 0])  # the second is empty
+    assert prefs.take(range(3)) == prefs
+    assert prefs.take(np.ones(3, bool)) == prefs
+
+
+def test_an_empty_ballot_goes_with_its_instance():
+    prefs = cc.Preferences(
+        [*"abc"],
+        [0, 2, 2],
+        [0, 1],
+        [0, 1],
+        instances=["p", "q"],
+        instance=[0, 1],
+        slot_ptr=[0, 2, 3],
+        slot_item=[0, 1, 2],
+    )
+    assert prefs.select(items=["a", "b"]).instances.labels == ["p"]
+    assert prefs.select(items=["a", "c"]).n_ballots == 2
+    bare = prefs.replace(slot_ptr=[0, 2, 2], slot_item=[0, 1])
+    assert bare.merge().n_ballots == 1
+    assert prefs.merge() == prefs
+
+
+@pytest.mark.parametrize("wrong", [[5], [-4], [True, False], [0.5], [[0, 1]]])
+def test_ballots_that_are_not_there_cannot_be_taken(wrong):
+    prefs = cc.Preferences.from_rankings([["a", "b"]] * 3)
+    with pytest.raises(cc.InputError, match="give a mask, indices or a slice"):
+        prefs.take(wrong)
+
+
+def test_a_bootstrap_by_hand_has_the_errors_of_the_method():
+    rng = np.random.default_rng(1)
+    score = np.array([0.0, 0.4, 0.8, 1.2])
+    first = rng.integers(0, 4, 600)
+    second = (first + rng.integers(1, 4, 600)) % 4
+    wins = rng.random(600) < 1 / (1 + np.exp(score[second] - score[first]))
+    prefs = cc.Preferences.from_pairs(np.where(wins, first, second), np.where(wins, second, first))
+    whole = cc.rank(prefs, "bradley-terry", prior=0.0, errors="bootstrap", replicates=400)
+    drawn = []
+    for _ in range(400):
+        sample = prefs.take(rng.integers(len(prefs), size=len(prefs)))
+        ranking = cc.rank(sample, "bradley-terry", prior=0.0, errors="none")
+        drawn.append([dict(zip(ranking.items, ranking.scores, strict=True))[item] for item in whole.items])
+    assert np.std(drawn, axis=0) == pytest.approx(whole.detail("stderr"), rel=0.12)

@@ -1,4 +1,7 @@
-"""Write whole files or none: what a file held stays until all of the new content is safely on the disk."""
+"""Write whole files or none: what a file held stays until all of the new content is safely on the disk.
+
+Also names of files for others to read, which say nothing of the folders of this machine.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import re
 import secrets
 import stat
+from collections.abc import Iterable
 
 from concordant.errors import InputError
 from concordant.support import pipes
@@ -78,3 +82,13 @@ def _flush_folder(folder: str) -> None:
         pass
     finally:
         os.close(handle)
+
+
+def without_folders(text: str, paths: Iterable[object]) -> str:
+    """Return a text in which these files are named without the folders they are in."""
+    names = {os.fspath(path) for path in paths if isinstance(path, (str, os.PathLike))}
+    for name in sorted({*names, *map(os.path.abspath, names)}, key=len, reverse=True):
+        if os.path.dirname(name):
+            shown = os.path.basename(name)
+            text = re.sub(rf"(?<![\w/\\]){re.escape(name)}", lambda _, shown=shown: shown, text)  # type: ignore[misc]
+    return text

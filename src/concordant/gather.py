@@ -19,11 +19,13 @@ from concordant.moments import as_times
 from concordant.segments import first_of, pointer, spans
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import (
+    Coded,
     Vocabulary,
     encode,
     encode_together,
     encode_whole_numbers,
     join_rows,
+    join_vocabularies,
     read_arrow,
     renumber,
     shorten,
@@ -164,6 +166,7 @@ def pairs_of_codes(
         parts["shown"] = np.empty(2 * n, np.int32)
         parts["shown"][1::2] = as_flags(winner_first, n, "winner_first")
         parts["shown"][0::2] = 1 - parts["shown"][1::2]
+        freeze(parts["shown"])
     parts.update(ballot_columns(n, **columns))
     return parts
 
@@ -287,6 +290,20 @@ def gather_numbered_rows(
     if weight is not None:
         parts["weight"] = _weight_of_ballots(as_numbers(weight, n, "weight"), order, indptr)
     return parts, order if len(order) else np.arange(n)
+
+
+def with_candidates(parts: Parts, item: Coded, instance: Coded | None) -> Parts:
+    """Return ballots whose instances have more candidates than their ballots name."""
+    (_, item_code), items = join_vocabularies([parts["items"], item[1]])  # known codes stay
+    if instance is None:
+        return parts | {"items": items}
+    (_, instance_code), instances = join_vocabularies([parts["instances"], instance[1]])
+    owner = np.concatenate([np.repeat(parts["instance"], np.diff(parts["indptr"])), instance_code[instance[0]]])
+    named = np.concatenate([parts["item"], item_code[item[0]]])
+    _, first = kernels.encode_ints(owner.astype(np.int64) * len(items) + named)
+    order = first[np.argsort(owner[first], kind="stable")]
+    slots = {"slot_item": named[order], "slot_ptr": np.searchsorted(owner[order], np.arange(len(instances) + 1))}
+    return parts | {"items": items, "instances": instances, **slots}
 
 
 def gather_matrix(

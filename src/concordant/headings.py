@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from concordant.reading import PREFERENCES, columns_of, normalise
 
@@ -17,6 +17,15 @@ _ITEMS -= {"name", "player"}
 _OF_PEOPLE = {"your", "my", "full", "first", "last", "what", "is", "the", "please", "enter", "s", "nick"}
 TIMES = {"timestamp", "start time", "completion time", "last modified time", "submitted at", "date", "time"}
 ASIDE = {*TIMES, "id", "response id", "ip address", "language", "age", "total", "sum", "average", "mean", "avg"}
+
+_OPPONENTS = (
+    *(("white", "black"), ("home", "away"), ("home", "visitor"), ("home", "visiting"), ("host", "guest")),
+    ("red", "blue"),
+)
+_SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
+_ITEM_STEMS = {"", *_ROLES["item"].synonyms}
+_SAID_STEMS = {"response", "answer", "choice"}
+_COMPETITORS = {*_ITEM_STEMS, "id", "club", "side", "username", "fighter", "boxer", "competitor", "contestant"}
 
 _BRACKETS = re.compile(r"(.*?)\s*\[(.+)\]\s*")
 _PREFIX = re.compile(r"(\S+\s.*?)(?:[.:?]\s*| [-–] )(\S.*)")  # a question of two words or more
@@ -69,3 +78,47 @@ def asks_for(question: str) -> str | None:
     """Say whether a question asks for ranks ("rank") or ratings ("rating"), None where its words do not tell."""
     ranks, ratings = bool(_SAYS_RANKS.search(question)), bool(_SAYS_RATINGS.search(question))
     return None if ranks == ratings else "rank" if ranks else "rating"
+
+
+# ---- two sides of a comparison ----
+def stems(plain: str) -> set[str]:
+    """Return the name itself and the name without an ending that only says "identifier"."""
+    found = {plain}
+    for ending in (" id", " name", " label", "id"):
+        if plain.endswith(ending) and len(plain) > len(ending):
+            found.add(plain[: -len(ending)].strip())
+    return found
+
+
+def side_columns(plain: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the columns that name the two sides of a comparison: home and away, model_a and model_b; by plain name."""
+    for stems_known, words in ((_COMPETITORS, _OPPONENTS), (_ITEM_STEMS, _SIDES), (_SAID_STEMS, _SIDES)):
+        for one, two in words:  # model_a rather than what it said, response_a
+            pairs = [pair for pair in _pairs(plain, one, two) if _beside(plain[pair[0]], one) & stems_known]
+            if pairs:
+                return min(pairs, key=lambda pair: plain[pair[0]].endswith("id"))  # a name rather than an identifier
+    return None
+
+
+def are_sides_by_name(columns: Sequence[str], first: str, second: str) -> bool:
+    """Whether other columns are paired as these two are: home_score and away_score beside home_team and away_team."""
+    plain = {name: normalise(name) for name in columns}
+    others = {name: text for name, text in plain.items() if name not in (first, second)}
+    own = {first: plain[first], second: plain[second]}
+    known = (*_OPPONENTS, *(pair for pair in _SIDES if pair[0] != plain[first]))  # a and b may be items of a matrix
+    return any(_pairs(own, one, two) and _pairs(others, one, two) for one, two in known)
+
+
+def _pairs(plain: Mapping[str, str], one: str, two: str) -> list[tuple[str, str]]:
+    """Return the columns whose names differ by one word, at the beginning or at the end."""
+    by_plain = {text: name for name, text in plain.items()}
+    found = []
+    for text, name in by_plain.items():
+        turned = [text[: -len(one)] + two] * text.endswith(one) + [two + text[len(one) :]] * text.startswith(one)
+        found += [(name, by_plain[other]) for other in turned if other in by_plain]
+    return found
+
+
+def _beside(text: str, word: str) -> set[str]:
+    """Return what stands in a name beside a word, also without what only says "identifier"."""
+    return {stem for rest in (text.removeprefix(word), text.removesuffix(word)) for stem in stems(rest.strip())}

@@ -25,13 +25,25 @@ import numpy as np
 from concordant.cells import number_in
 from concordant.errors import InputError
 from concordant.grades import is_grade, means_missing, place_in, rate
-from concordant.headings import ASIDE, TIMES, are_numbered_people, asks_for, bracketed, prefixed, side_of
+from concordant.headings import (
+    ASIDE,
+    TIMES,
+    are_numbered_people,
+    are_sides_by_name,
+    asks_for,
+    bracketed,
+    prefixed,
+    side_columns,
+    side_of,
+)
+from concordant.moments import read_times
 from concordant.reading import MATRICES, Options, listed, normalise
 from concordant.types import Bools, Floats, Int64s
 from concordant.vocabulary import Coded, shorten
 
 RANKS, RATINGS = MATRICES
 ANSWERS = ("numbers", "places", "grades")  # what a cell of a matrix holds
+SHARED = 0.5  # of the labels of a column stand in another one as well: they name the same competitors
 SAMPLE = 100  # rows that have to look like a matrix before the rest is read
 MOST_WORDS = 12  # grades of a scale
 HIGHEST = 10.0  # ratings from 0 to this are taken for what they are
@@ -75,16 +87,38 @@ class _Question:
 
 def recognise(table: Any, options: Options, said: Said, unclear: InputError) -> Grid:
     """Say how a table is a matrix of ranks or ratings, or raise ``unclear`` if it looks like none."""
-    if not hasattr(table, "first") or not _could_be(table, options):
+    if not hasattr(table, "first"):
+        raise unclear
+    has_commas = _has_decimal_commas(table)
+    kinds = [_kind(_told(column, has_commas), options) for column in table.first(SAMPLE)]
+    is_form = bool(bracketed(table.columns))
+    if said.layout is None and not is_form:
+        _refuse_named_competitors(table, dict(zip(table.columns, kinds, strict=True)))
+    if sum(kind in ANSWERS for kind in kinds) < 2 and "lists" not in kinds and not is_form:
         raise unclear
     return _Look(table, options, said, unclear).grid()
 
 
-def _could_be(table: Any, options: Options) -> bool:
-    """Whether the first rows leave the hope of a matrix: two columns of answers, or one of lists."""
-    has_commas = _has_decimal_commas(table)
-    kinds = [_kind(_told(column, has_commas), options) for column in table.first(SAMPLE)]
-    return sum(kind in ANSWERS for kind in kinds) > 1 or "lists" in kinds or bool(bracketed(table.columns))
+def _refuse_named_competitors(table: Any, kinds: Mapping[str, str]) -> None:
+    """Refuse a table of results: two columns are named like the sides of a comparison, and not items of a matrix."""
+    sides = side_columns({name: normalise(name) for name in table.columns})
+    if sides is None:
+        return
+    are_names = not {kinds[name] for name in sides} & {*ANSWERS, "empty"}
+    if are_names or are_sides_by_name(table.columns, *sides):
+        raise competitors_error(table, *sides)
+
+
+def competitors_error(table: Any, first: str, second: str) -> InputError:
+    """Make the error for a table of results in which no column says how they ended."""
+    error: InputError = table.error(
+        -1,
+        f"{shorten(first)} and {shorten(second)} name two competitors, and no column was recognised as the result: say "
+        f"left={first!r}, right={second!r} and outcome=COLUMN. That column names the winner or holds the result (home, "
+        "away or draw; 3-1); add it where the table has only scores. If the table is a matrix of ranks or ratings, say "
+        f"layout={RANKS!r} or layout={RATINGS!r}.",
+    )
+    return error
 
 
 def _has_decimal_commas(table: Any) -> bool:
@@ -139,6 +173,8 @@ class _Look:
         """Return how the table is to be read."""
         questions = [] if self.said.places else self._questions()
         is_form = bool(questions)
+        if self.said.layout is None and not is_form:
+            self._refuse_competitors()
         questions = self._asked(questions or self._bare())
         if questions[0].kind in ("items", "lists"):
             return self._whole_rankings(questions[0])
@@ -158,6 +194,27 @@ class _Look:
         if texts:
             self.notes.append(f"{len(questions)} questions are {len(questions)} instances (question= takes one)")
         return Grid(layout, columns, column, labels, texts, tuple(self.notes))
+
+    def _refuse_competitors(self) -> None:
+        """Refuse a table in which two columns of text name the same competitors, never one against itself."""
+        names = [name for name in self._free("text") if normalise(name) not in ASIDE and not self._are_times(name)]
+        for k, second in enumerate(names):
+            for first in names[:k]:
+                if self._compete(first, second):
+                    raise competitors_error(self.table, first, second)
+
+    def _are_times(self, name: str) -> bool:
+        return bool(np.isfinite(read_times(self._labels(name)[:SAMPLE])[0]).all())
+
+    def _compete(self, first: str, second: str) -> bool:
+        """Whether two columns share most of their labels, and no row has the same label in both."""
+        (one, ones), (two, twos) = self.coded[first], self.coded[second]
+        common = set(ones.labels) & set(twos.labels)
+        if len(common) < max(2.0, SHARED * min(len(ones), len(twos))):
+            return False
+        same = {label: code for code, label in enumerate(twos.labels)}
+        code = np.array([*(same.get(label, -2) for label in ones.labels), -2])
+        return not bool((code[one] == two).any())
 
     # ---- which columns ----
     def _questions(self) -> list[_Question]:

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from concordant.reading import normalise
 from concordant.types import Bools, Floats, Int32s
 from concordant.vocabulary import Coded, Vocabulary, codes_in
 
@@ -35,20 +36,30 @@ def decide_outcomes(outcome: Coded, left: Coded, right: Coded, names: tuple[str,
     """
     codes, words = outcome
     number_means = _numbers([word.strip() for word in words.labels])
-    side_of_word = np.array([*(_side(word, names, number_means) for word in words.labels), np.nan])
+    sides = _words_of_sides(names)
+    side_of_word = np.array([*(_side(word, names, sides, number_means) for word in words.labels), np.nan])
     side = side_of_word[codes]
     for (item, items), means in ((right, -1.0), (left, 1.0)):
         side[np.append(codes_in(items, words), np.int32(-1))[codes] == item] = means
     return side
 
 
-def _side(word: str, names: tuple[str, str], number_means: dict[float, float]) -> float:
+def _words_of_sides(names: tuple[str, str]) -> tuple[set[str], set[str]]:
+    """Return what says which side won: the name of its column, or a word of it alone, ``home`` of ``home_team``."""
+    exact = [name.strip().lower() for name in names]
+    words = [{name.strip().lower(), *normalise(name).split()} for name in names]
+    return (words[0] - words[1]) | {exact[0]}, (words[1] - words[0]) | {exact[1]}
+
+
+def _side(
+    word: str, names: tuple[str, str], sides: tuple[set[str], set[str]], number_means: dict[float, float]
+) -> float:
     plain = word.strip().lower()
     if plain in ("h", "a") and [name.strip().lower()[:4] for name in names] == ["home", "away"]:
         return 1.0 if plain == "h" else -1.0
-    if plain == names[0].strip().lower() or plain in LEFT:
+    if plain in sides[0] or plain in LEFT:
         return 1.0
-    if plain == names[1].strip().lower() or plain in RIGHT:
+    if plain in sides[1] or plain in RIGHT:
         return -1.0
     if plain in TIE or plain.startswith("tie "):  # "tie (bothbad)" in model comparison files
         return 0.0

@@ -125,12 +125,12 @@ class Preferences(Frozen):
         if parts.get("form") != "pairs" or "indptr" in parts:
             return cls(**parts)
         item = parts["item"]
-        if parts.keys() - {"items", "item", "tier", "form", "notes"} or (item[0::2] == item[1::2]).any():
+        if parts.keys() - {"items", "item", "tier", "shown", "form", "notes"} or (item[0::2] == item[1::2]).any():
             return cls(indptr=_bounds_of_pairs(len(item)), **parts)
         self = cls.__new__(cls)
         vars(self).update({name: part for name, part in _NOTHING.items() if name not in ("indptr", "weight")})
         vars(self).update(items=parts["items"], item=item, tier=parts["tier"], said_form="pairs", has_unit_weights=True)
-        vars(self)["notes"] = tuple(parts.get("notes", ()))
+        vars(self).update(shown=parts.get("shown"), notes=tuple(parts.get("notes", ())))
         freeze(item, parts["tier"])
         return self
 
@@ -401,13 +401,17 @@ class Preferences(Frozen):
         return self.subset(np.ones(self.n_ballots, bool), keep, notes=(*self.notes, left_out))
 
     def take(self, ballots: AnyArray | slice | Sequence[int]) -> Preferences:
-        """Keep only these ballots (a mask, indices or a slice); candidates stay as they are."""
-        keep = np.zeros(self.n_ballots, bool)
-        keep[ballots] = True
-        return self.subset(keep, np.ones(self.n_slots, bool))
+        """Take these ballots (a mask, indices or a slice); candidates stay as they are.
 
-    def subset(self, ballots: Bools, slots: Bools, **changes: Any) -> Preferences:
-        """Keep these ballots and slots (masks); vocabularies shrink to what remains."""
+        Indices give the ballots in their order, and as often as they name them: a bootstrap sample is
+        ``prefs.take(rng.integers(len(prefs), size=len(prefs)))``.
+        """
+        from concordant.subsets import chosen_ballots
+
+        return self.subset(chosen_ballots(self.n_ballots, ballots), np.ones(self.n_slots, bool))
+
+    def subset(self, ballots: Bools | Int64s, slots: Bools, **changes: Any) -> Preferences:
+        """Keep these ballots (a mask or indices) and slots (a mask); vocabularies shrink to what remains."""
         from concordant.subsets import parts_of_subset
 
         return Preferences(**(parts_of_subset(self, ballots, slots) | changes))
@@ -428,8 +432,12 @@ class Preferences(Frozen):
 
     def noted(self, *notes: str) -> Preferences:
         """Return the same preferences with more notes."""
+        return self.with_notes((*self.notes, *notes))
+
+    def with_notes(self, notes: Sequence[str]) -> Preferences:
+        """Return the same preferences with these notes."""
         made = Preferences.__new__(Preferences)
-        vars(made).update(vars(self), notes=(*self.notes, *notes))
+        vars(made).update(vars(self), notes=tuple(notes))
         return made
 
     def merge(self, *, agents: bool = True) -> Preferences:
@@ -442,13 +450,12 @@ class Preferences(Frozen):
         keep_agents = agents and self.agents is not None
         representative, group = equal_ballots(self, keep_agents)
         weight = gather.sum_by(group, self.weight, len(representative))
-        keep = np.zeros(self.n_ballots, bool)
-        keep[representative] = True
-        changes: dict[str, Any] = {"weight": weight[np.diff(self.indptr)[representative] > 0], "is_merged": True}
-        changes |= {"time": None, "is_dated": False}
+        candidates = np.diff(self.slot_ptr)[self.instance_of_ballot[representative]]
+        weight = weight[(candidates > 0) | (np.diff(self.indptr)[representative] > 0)]  # subset drops the others
+        changes: dict[str, Any] = {"weight": weight, "is_merged": True, "time": None, "is_dated": False}
         if not keep_agents:
             changes |= {"agents": None, "agent": None}
-        return self.subset(keep, np.ones(self.n_slots, bool), **changes)
+        return self.subset(representative, np.ones(self.n_slots, bool), **changes)
 
     def describe(self) -> Any:
         """Say what these preferences are: sizes, form, findings in plain words, and the methods that fit."""

@@ -235,6 +235,22 @@ class Kind(Generic[Entry]):
             found |= {alias: Resolved(name, preset) for alias, preset in presets.items()}
         return found
 
+    def spelled(self, name: str, params: Mapping[str, object]) -> str:
+        """Return a name that tells apart what differs in its settings: ``combmnz``, ``rrf-k-30``."""
+        if name not in self.names():
+            return name
+        from concordant.params import params_of
+
+        entry: Any = self.load(name)
+        aliases = getattr(entry, "aliases", ())
+        presets = aliases if isinstance(aliases, Mapping) else {}
+        fitting = [alias for alias, preset in presets.items() if preset and preset.items() <= params.items()]
+        alias = max(fitting, key=lambda one: len(presets[one]), default=None)
+        usual = {one.name: one.default for one in params_of(entry)} | (presets[alias] if alias else {})
+        changed = {key: value for key, value in params.items() if key in usual and value != usual[key]}
+        shown = [f"{key}-{value:g}" if isinstance(value, float) else f"{key}-{value}" for key, value in changed.items()]
+        return "-".join([alias or name, *shown])
+
     def find(self, name: str) -> Entry:
         """Return an entry by its name in any spelling."""
         return self.load(self.resolve(name).name)

@@ -36,6 +36,7 @@ from typing import NoReturn
 from concordant.covariates import Covariate, covariates_said
 from concordant.errors import InputError, UnknownColumnError, UnknownNameError, suggest
 from concordant.grades import ORDINALS
+from concordant.headings import side_columns, stems
 from concordant.plans import Headed, Plan
 from concordant.reading import (
     FEATURES,
@@ -82,10 +83,6 @@ _UNCLEAR = (
     "agent transpose=True, too."
 )
 _PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d{1,9})(?:st|nd|rd|th)?")
-_SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
-_OPPONENTS = (("white", "black"), ("home", "away"), ("home team", "away team"))
-_ITEM_STEMS = {"", *columns_of(PREFERENCES)["item"].synonyms}
-_SAID_STEMS = {"response", "answer", "choice"}
 _KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms}
 
 
@@ -100,7 +97,7 @@ def is_known_name(name: str) -> bool:
     if plain.isdigit() or len(plain) < 2:
         return False
     first = plain.split(" ")[0]
-    return first in ORDINALS or _PLACE.fullmatch(plain) is not None or not _stems(plain).isdisjoint(_KNOWN_WORDS)
+    return first in ORDINALS or _PLACE.fullmatch(plain) is not None or not stems(plain).isdisjoint(_KNOWN_WORDS)
 
 
 class _Planner:
@@ -212,7 +209,7 @@ class _Planner:
     def _guess(self, free: Sequence[str]) -> dict[str, list[str]]:
         """Return the columns that could play each role that is not settled, the likeliest first."""
         plain = {name: normalise(name) for name in free}
-        words_of = {name: {text} if self.layout == FEATURES else _stems(text) for name, text in plain.items()}
+        words_of = {name: {text} if self.layout == FEATURES else stems(text) for name, text in plain.items()}
         settled = {*self.said, *self.off}
         guesses: dict[str, list[str]] = {}
         for role, declared in self.roles.items():
@@ -231,7 +228,7 @@ class _Planner:
 
     def _guess_sides(self, guesses: dict[str, list[str]], plain: Mapping[str, str], settled: set[str]) -> None:
         """Find the columns of two items, as in files of model comparisons: model_a, model_b, ``winner`` says which."""
-        sides = _side_columns(plain)
+        sides = side_columns(plain)
         if sides and not {"left", "right"} & {*settled, *guesses}:
             guesses["left"], guesses["right"] = [sides[0]], [sides[1]]
         if {"left", "right"} <= {*guesses, *settled} and not {"loser"} & {*guesses, *settled}:
@@ -406,37 +403,12 @@ def _wanted(role: str, columns: object) -> Sequence[object]:
     raise InputError(f"{role}={columns!r} names no columns: give their names or positions, best first.")
 
 
-def _stems(plain: str) -> set[str]:
-    """Return the name itself and the name without an ending that only says "identifier"."""
-    stems = {plain}
-    for ending in (" id", " name", " label", "id"):
-        if plain.endswith(ending) and len(plain) > len(ending):
-            stems.add(plain[: -len(ending)].strip())
-    return stems
-
-
 def _outcome_flags(plain: Mapping[str, str], sides: tuple[str, str], settled: set[str]) -> dict[str, list[str]]:
     """Find one column of 0 and 1 per outcome: ``winner_model_a``, ``winner_model_b`` and perhaps ``winner_tie``."""
     by_plain = {text: name for name, text in plain.items()}
     wanted = {"left_won": plain[sides[0]], "right_won": plain[sides[1]], "tie": "tie"}
     found = {role: by_plain.get(f"winner {text}") for role, text in wanted.items() if role not in settled}
     return {role: [name] for role, name in found.items() if name is not None}
-
-
-def _side_columns(plain: Mapping[str, str]) -> tuple[str, str] | None:
-    by_plain = {text: name for name, text in plain.items()}
-    for one, two in _OPPONENTS:
-        if one in by_plain and two in by_plain:
-            return by_plain[one], by_plain[two]
-    for stems in (_ITEM_STEMS, _SAID_STEMS):  # model_a rather than what it said, response_a
-        for one, two in _SIDES:
-            for text, name in by_plain.items():
-                stem = text.removesuffix(one).strip()
-                if text.endswith(one) and stem in stems:
-                    other = by_plain.get(f"{stem} {two}".strip()) or by_plain.get(stem + two)
-                    if other is not None:
-                        return name, other
-    return None
 
 
 def _place_columns(free: Sequence[str]) -> tuple[str, ...]:

@@ -15,9 +15,10 @@ from concordant.reading import FEATURES, MATRICES, UNGROUPED, Options
 from concordant.screening import Screen
 from concordant.sides import join_players
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
-from concordant.vocabulary import Coded, Vocabulary, shorten
+from concordant.vocabulary import Coded, Vocabulary, renumber, shorten
 
 NUMBER_ROLES = ("rank", "rating", "weight", "label")
+Candidates = tuple[Coded, Coded | None]  # items, and the instances they are candidates of
 FEWEST_ROWS = 2.0  # rows of the average instance: a column with fewer per value is an identifier, not an instance
 
 
@@ -177,6 +178,27 @@ class Rows(Screen):
             self.refuse(bad, "the weight does not count repetitions", said)
         columns: dict[str, Any] = {role: self.coded(role) for role in ("agent", "instance") if self.has(role)}
         return columns | ({"weight": self.number("weight")} if self.has("weight") else {})
+
+    def candidates(self) -> Candidates | None:
+        """Take out rows that only name a candidate, with an empty rank or rating and no agent; None where none does."""
+        levels = [role for role in ("rank", "rating") if self.has(role)]
+        silent: Bools = np.logical_and.reduce([np.isnan(self.values(role)) for role in levels])
+        if not silent.any():
+            return None
+        names = [self.plan.column[role] for role in levels]
+        empty = [codes < 0 for codes, _ in self.table.fetch(names, [])[0].values()]
+        empty += [self.raw(role)[0] < 0 for role in ("agent", "ballot") if self.has(role)]
+        named = [self.raw(role)[0] >= 0 for role in ("item", "instance") if self.has(role)]
+        silent = np.logical_and.reduce([silent & self.good, *empty, *named])
+        if not silent.any():
+            return None
+        count = int(silent.sum())
+        self._notes.append(f"{count:,} row{'s' * (count > 1)} without a {levels[0]}: candidates that nobody ranked")
+        self.good = self.good & ~silent
+        item, *instance = (
+            renumber(self.raw(role)[0][silent], self.raw(role)[1]) for role in ("item", "instance") if self.has(role)
+        )
+        return item, instance[0] if instance else None
 
     # ---- bad rows ----
     def refuse_missing(self, *roles: str) -> None:

@@ -116,7 +116,10 @@ def _side_by_words(rows: Rows) -> Floats:
 def _compared(
     rows: Rows, both: Int32s, vocabulary: Vocabulary, tie: Bools | None, is_swapped: Bools | None = None
 ) -> Parts:
-    """Make pairs of the codes of winner and loser, row by row; where they are swapped, the right side won."""
+    """Make pairs of the codes of winner and loser, row by row; where they are swapped, the right side won.
+
+    The left side was first (shown first, or at home); a winner and a loser say nothing of that.
+    """
     _refuse_themselves(rows, both, vocabulary)
     covariates = rows.covariates()
     time, is_dated = _times(rows)
@@ -132,6 +135,8 @@ def _compared(
             parts = {"time": time[order], "is_dated": is_dated}
         both, vocabulary = renumber(both.reshape(-1, 2)[order].reshape(-1), vocabulary)
         tie = None if tie is None else tie[order]
+    if is_swapped is not None:
+        shared["winner_first"] = ~is_swapped[order]
     if covariates is not None:
         if is_swapped is not None:
             covariates = np.where(is_swapped[:, None, None], covariates[:, ::-1], covariates)
@@ -185,7 +190,13 @@ def _reordered(column: Any, order: Int64s) -> object:
 
 
 def _long(rows: Rows) -> Parts:
-    """Read one row per agent and item, with a rank or a rating."""
+    """Read one row per agent and item, with a rank or a rating; without either, an item is only a candidate."""
+    candidates = rows.candidates()
+    parts = _long_ballots(rows)
+    return parts if candidates is None else gather.with_candidates(parts, *candidates)
+
+
+def _long_ballots(rows: Rows) -> Parts:
     rows.refuse_missing("item", "ballot")
     rows.refuse_not_finite("rank", "rating")
     rows.shared()

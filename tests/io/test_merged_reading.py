@@ -15,7 +15,7 @@ from concordant.errors import FormatError, InputError
 
 
 def duels(prefs: cc.Preferences) -> dict[tuple[str, ...], float]:
-    """Return the weight of every (winner, loser, tied, agent, instance)."""
+    """Return the weight of every (winner, loser, tied, agent, instance, who was first)."""
     found: dict[tuple[str, ...], float] = {}
     labels = prefs.items.take(prefs.item)
     for b in range(prefs.n_ballots):
@@ -23,7 +23,8 @@ def duels(prefs: cc.Preferences) -> dict[tuple[str, ...], float]:
         tied = bool(prefs.tier[2 * b] == prefs.tier[2 * b + 1])
         agent = "" if prefs.agents is None or prefs.agent is None else prefs.agents[int(prefs.agent[b])]
         instance = "" if prefs.instances is None or prefs.instance is None else prefs.instances[int(prefs.instance[b])]
-        key = (*(sorted(pair) if tied else pair), str(tied), agent, instance)
+        first = "" if prefs.shown is None else pair[int(prefs.shown[2 * b] > prefs.shown[2 * b + 1])]
+        key = (*(sorted(pair) if tied else pair), str(tied), agent, instance, first)
         assert key not in found
         found[key] = float(prefs.weight[b])
     return found
@@ -56,7 +57,7 @@ def test_agents_of_pairs_are_forgotten_unless_they_are_named(make: MakeFile) -> 
     assert forgotten.weight.tolist() == [3]
     assert "agents (judge) are forgotten: say agent= to keep them apart" in forgotten.notes
     kept = cc.read(path, merge=True, agent="judge")
-    assert duels(kept) == {("a", "b", "False", "u", ""): 2, ("a", "b", "False", "v", ""): 1}
+    assert duels(kept) == {("a", "b", "False", "u", "", ""): 2, ("a", "b", "False", "v", "", ""): 1}
 
 
 def test_outcomes_merge_whichever_side_they_name() -> None:

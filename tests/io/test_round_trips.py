@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import concordant as cc
 from concordant.errors import InputError
+from concordant.io import formats
 
 LABELS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
 PLAIN = st.text("abcdefgh0123-_é", min_size=1, max_size=6)
@@ -22,7 +23,7 @@ TABLES = ("csv", "tsv", "jsonl", "json", "parquet", "csv.gz", "tsv.xz", "jsonl.b
 
 @st.composite
 def preferences(draw: Any, labels: Any = LABELS, kind: str | None = None) -> cc.Preferences:
-    """Draw preferences without candidates that nobody ranked, which tables cannot carry."""
+    """Draw preferences of any kind, some with candidates that nobody ranked and with who was first."""
     pool = draw(st.lists(labels, min_size=2, max_size=6, unique=True))
     n = draw(st.integers(1, 6))
     kind = kind or draw(st.sampled_from(["order", "pairs", "rank", "rating", "open"]))
@@ -44,16 +45,55 @@ def preferences(draw: Any, labels: Any = LABELS, kind: str | None = None) -> cc.
             parts |= {many: [names[k] for k in used], one: [used.index(code) for code in codes]}
     if draw(st.booleans()):
         parts["weight"] = draw(st.lists(st.floats(0.25, 1e6), min_size=n, max_size=n))
+    if kind == "pairs":
+        parts["form"] = "pairs"
+        if draw(st.booleans()):
+            first = np.array(draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)))
+            parts["shown"] = np.stack([first, 1 - first], 1).reshape(-1)
     used = sorted(set(item.tolist()))
+    if draw(st.booleans()):  # all items are candidates of every instance
+        used, m = list(range(len(pool))), len(parts.get("instances", [""]))
+        parts |= {"slot_ptr": np.arange(m + 1) * len(pool), "slot_item": np.tile(used, m)}
     parts |= {"items": [pool[k] for k in used], "item": [used.index(k) for k in item.tolist()]}
     return cc.Preferences(**parts)
+
+
+@st.composite
+def odd_preferences(draw: Any) -> cc.Preferences:
+    """Draw preferences with something that few formats hold."""
+    prefs: cc.Preferences = draw(preferences(PLAIN))
+    n = prefs.n_ballots
+    changes: list[dict[str, Any]] = [
+        {"time": np.arange(float(n))},
+        {"covariate": np.arange(2.0 * len(prefs.item)).reshape(-1, 2), "covariates": ("x", "y")},
+        {"team": np.arange(len(prefs.item)), "form": None},
+        {"shown": np.arange(len(prefs.item)) % 2},
+        {"meta": {"title": "an election"}},
+        {"agents": ["u", "v", "w"], "agent": np.arange(n) % 2},
+        {"items": [*prefs.items, "candidate nowhere"]},
+        {"instances": ["p", "q"], "instance": np.zeros(n, int), "slot_ptr": [0, prefs.n_items, prefs.n_items]}
+        | {"slot_item": np.arange(prefs.n_items)},
+        {"indptr": [*prefs.indptr, len(prefs.item)], "form": None}
+        | dict.fromkeys(("weight", "agents", "agent", "instances", "instance", "open", "slot_ptr", "slot_item")),
+    ]
+    return prefs.replace(**draw(st.sampled_from(changes)))
 
 
 def round_trip(data: Any, ending: str, **options: Any) -> tuple[cc.Preferences, list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"data.{ending}"
         notes = cc.write(data, path, **options)
-        return cc.read(path), notes
+        return cc.read(path, **covariates_of(data, path)), notes
+
+
+def covariates_of(data: Any, path: Path) -> dict[str, Any]:
+    """Return the option that names the covariates of a table, which are read only where somebody asks for them."""
+    if getattr(data, "covariate", None) is None or path.suffix in (".run", ".toi"):
+        return {}
+    sides = ("winner", "loser") if data.shown is None else ("left", "right")
+    if data.form == "pairs" and data.value is None and data.open is None:
+        return {"covariate": [",".join(f"{side}_{name}" for side in sides) for name in data.covariates]}
+    return {"covariate": list(data.covariates)} if data.value is not None else {}
 
 
 @pytest.mark.parametrize("ending", TABLES)
@@ -63,6 +103,21 @@ def test_tables_keep_preferences_whole(ending: str, prefs: cc.Preferences) -> No
     back, notes = round_trip(prefs, ending)
     assert notes == []
     assert back == prefs
+
+
+WRITTEN = [one.name for one in formats() if one.can_write and "preferences" in one.reads]
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+@settings(max_examples=20)
+@given(prefs=st.one_of(preferences(PLAIN), odd_preferences()))
+def test_what_is_written_is_read_back_or_a_notice_names_what_is_lost(form: str, prefs: cc.Preferences) -> None:
+    try:
+        back, notes = round_trip(prefs, {"trec": "run", "preflib": "toi"}.get(form, form))
+    except InputError as refused:
+        assert ":" in str(refused)  # noqa: PT017
+        return
+    assert back == prefs or notes
 
 
 @settings(max_examples=20)
@@ -85,11 +140,46 @@ def test_runs_keep_order_ties_and_scores(prefs: cc.Preferences) -> None:
     assert prefs.value is not None
     np.testing.assert_array_equal(back.value, prefs.value)
     assert back.items.take(back.item) == prefs.items.take(prefs.item)
-    if prefs.agents is not None and prefs.instances is not None:
+    ranked = np.zeros(prefs.n_slots, bool)
+    ranked[prefs.entry_slot] = True
+    assert any("candidates that nobody ranked" in note for note in notes) == (not ranked.all())
+    if prefs.agents is not None and prefs.instances is not None and ranked.all():
         assert notes == []
         assert back == prefs.replace(form="rankings")  # a run is a ranked list, whatever its scores mean
-    if prefs.instances is None:
-        assert notes == ["the only instance has no name, its topic is written as 1"]
+    assert ("the only instance has no name, its topic is written as 1" in notes) == (prefs.instances is None)
+
+
+def test_a_run_keeps_ranks_with_gaps(tmp_path: Path) -> None:
+    prefs = cc.Preferences.from_ranks(["u", "u", "v"], ["a", "b", "a"], [2, 17, 5], instance=["q"] * 3)
+    assert cc.write(prefs, tmp_path / "x.run") == ["a run needs scores: minus the rank is written"]
+    assert (tmp_path / "x.run").read_text() == "q Q0 a 2 -2.0 u\nq Q0 b 17 -17.0 u\nq Q0 a 5 -5.0 v\n"
+    assert cc.read(tmp_path / "x.run") == prefs
+
+
+def test_a_run_whose_rank_numbers_are_not_kept_says_so(tmp_path: Path) -> None:
+    for ranks, is_lost in (((1, 2), False), ((0, 1), False), ((3, 9), True)):
+        (tmp_path / "x.run").write_text("".join(f"q Q0 {d} {r} {9 - r} t\n" for d, r in zip("ab", ranks, strict=True)))
+        said = any("its numbers are not kept" in note for note in cc.read(tmp_path / "x.run").notes)
+        assert said == is_lost
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_candidate_that_nobody_ranked_is_a_row_with_an_empty_rank(tmp_path: Path, ending: str) -> None:
+    text = "1 qid:7 1:3 2:NULL # docid = a\n0 qid:7 1:NULL 2:2 # docid = b\n0 qid:8 1:NULL 2:NULL # docid = c\n"
+    (tmp_path / "lists.letor").write_text(text)
+    prefs = cc.read(tmp_path / "lists.letor")
+    assert cc.write(prefs, tmp_path / f"x.{ending}") == []
+    back = cc.read(tmp_path / f"x.{ending}")
+    assert back == prefs
+    assert "1 row without a rank: candidates that nobody ranked" in back.notes
+    if ending == "csv":
+        assert (tmp_path / "x.csv").read_text() == "agent,instance,item,rank\n1,7,a,3\n2,7,b,2\n,8,c,\n"
+
+
+def test_an_empty_rank_of_a_named_agent_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("agent,item,rank\nu,a,1\nu,b,\n")
+    with pytest.raises(InputError, match="line 3: the rank is missing"):
+        cc.read(tmp_path / "x.csv")
 
 
 @pytest.mark.parametrize("layout", ["places", "ranks", "rankings"])
@@ -112,7 +202,7 @@ def test_a_layout_that_cannot_carry_the_ballots_is_refused(tmp_path: Path) -> No
 
 def test_what_is_left_behind_is_said(tmp_path: Path) -> None:
     prefs = cc.Preferences.from_rankings([["a", "b", "c"]], candidates=["a", "b", "c", "d"])
-    assert cc.write(prefs, tmp_path / "x.csv") == ["1 candidates that nobody ranked are not written"]
+    assert "1 candidates that nobody ranked are not written" in cc.write(prefs, tmp_path / "x.run")
     ranks = cc.Preferences.from_ranks(["u", "u"], ["a", "b"], [1, 5])
     assert cc.write(ranks, tmp_path / "x.csv", layout="rankings") == ["the ranks behind the order are not written"]
 

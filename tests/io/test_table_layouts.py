@@ -34,7 +34,7 @@ def test_winner_and_loser_columns_are_pairs(make: Any, backend: str) -> None:
 def test_what_was_understood_is_said(make: Any) -> None:
     path = make("winner,loser,judge,date\na,b,j,x\n")
     prefs = cc.read(path)
-    assert prefs.notes == (f"{path}: 1 pair; winner = winner, loser = loser, agent = judge; not read: date",)
+    assert prefs.notes == (f"{path.name}: 1 pair; winner = winner, loser = loser, agent = judge; not read: date",)
 
 
 def test_a_tie_column_makes_draws(make: Any, backend: str) -> None:

@@ -56,7 +56,9 @@ def command(
     labels = read_labels(labels_path)
     metrics = list(wanted) or ["ndcg@10", "map"]
     test = {"test": how.pop("test"), "seed": how.pop("seed")}
-    results = on_shared_instances({name: evaluate(ranking, labels, metrics, **how) for name, ranking in _systems(runs)})
+    systems = _systems(runs)
+    _check_baseline(baseline, systems)
+    results = on_shared_instances({name: evaluate(found, labels, metrics, **how) for name, found in systems.items()})
     _tell(results, labels.n_instances)
     tests = _tests(results, baseline, test)
     header, rows = _rows(results, per_instance)
@@ -101,28 +103,46 @@ def _tell(results: dict[str, Any], n_judged: int) -> None:
 
     n = next(iter(results.values())).n_instances
     shared.tell([f"means over {n} of {n_judged} judged instances"], "note: ")
+    of: dict[str, list[str]] = {}
     for name, result in results.items():
-        spoken = [re.sub(r"\b(queries|ties)='(\w+)'", r"--\1 \2", str(notice)) for notice in result.warnings]
-        shared.tell(spoken, f"warning: {name}: ")
+        for notice in result.warnings:
+            of.setdefault(re.sub(r"\b(queries|ties)='(\w+)'", r"--\1 \2", str(notice)), []).append(name)
+    for spoken, names in of.items():
+        shared.tell([spoken], "warning: " if len(names) == len(results) > 1 else f"warning: {', '.join(names)}: ")
 
 
-def _systems(runs: tuple[str, ...]) -> list[tuple[str, Any]]:
+def _systems(runs: tuple[str, ...]) -> dict[str, Any]:
+    """Return the ranking of every system by its name: the tag of a run, or the name of a file without agents."""
+    from pathlib import Path
+
     from concordant.evaluation import ranking_of_run
     from concordant.io import read
 
-    systems = []
+    systems: dict[str, Any] = {}
+    path_of: dict[str, str] = {}
     for path in runs:
         prefs = read(path)
-        if prefs.agents is None:
-            systems.append((path, ranking_of_run(prefs)))
-        else:
-            systems += [(agent, ranking_of_run(prefs.select(agents=agent))) for agent in prefs.agents]
-    names = [name for name, _ in systems]
-    if len(set(names)) < len(names):
-        raise click.ClickException(
-            "Two runs have the same name: give each its own tag (last column), or evaluate them one by one."
-        )
+        parts = {Path(path).name: prefs} if prefs.agents is None else {}
+        parts |= {agent: prefs.select(agents=agent) for agent in prefs.agents or ()}
+        for name, part in parts.items():
+            if name in systems:
+                raise click.ClickException(
+                    f"{path_of[name]} and {path} both hold a system named {name!r}: give one of them another tag (the "
+                    'last column; "concordant fuse --tag NAME" writes it), or evaluate them one by one.'
+                )
+            systems[name], path_of[name] = ranking_of_run(part), path
     return systems
+
+
+def _check_baseline(baseline: str | None, systems: dict[str, Any]) -> None:
+    """Refuse a baseline that is not among the systems, before anything is evaluated."""
+    from concordant.errors import suggest
+
+    if baseline is not None and baseline not in systems:
+        known = f"The systems are {', '.join(systems)}."
+        raise click.BadParameter(
+            f"there is no system {baseline!r}.{suggest(baseline, list(systems))} {known}", param_hint="--baseline"
+        )
 
 
 def _rows(results: dict[str, Any], per_instance: bool) -> tuple[list[str], list[list[str]]]:
@@ -148,8 +168,4 @@ def _tests(results: dict[str, Any], baseline: str | None, how: dict[str, Any]) -
     """Compare every system with the baseline, or else the best, on every metric."""
     from concordant.evaluation import paired_tests
 
-    if baseline is not None and baseline not in results:
-        from concordant.errors import suggest
-
-        raise click.ClickException(f"There is no system {baseline!r} here.{suggest(baseline, list(results))}")
     return paired_tests(results, baseline, **how) if len(results) > 1 else []

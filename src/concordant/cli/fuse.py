@@ -33,7 +33,7 @@ class FuseCommand(shared.MethodCommand):
 @click.option("--model", metavar="FILE", help='Fuse with a model that "concordant train-fusion" saved.')
 @click.option("--weights", metavar="A,B,…", help="How many times each run counts, in the order of the runs.")
 @click.option("--depth", type=click.IntRange(1), default=1000, show_default=True, help="Documents kept per topic.")
-@click.option("--tag", default=None, help="Name of the fused run; by default concordant-METHOD.")
+@click.option("--tag", default=None, help="Name of the fused run; by default concordant-METHOD and its settings.")
 @click.option("--output", "-o", default="-", metavar="FILE", help="Write the run here instead of the terminal.")
 def command(
     runs: tuple[str, ...],
@@ -55,9 +55,21 @@ def command(
     if weights is not None:
         prefs = _weighted(prefs, weights)
     ranking = api.rank(prefs, chosen, **params)
-    lost = write(ranking.head(depth), output, format="trec", tag=tag or f"concordant-{ranking.method}")
+    lost = write(ranking.head(depth), output, format="trec", tag=tag or f"concordant-{_name(ranking, model, weights)}")
     shared.tell([*prefs.notes, *lost], "note: ")
     shared.tell(ranking.warnings, "warning: ")
+
+
+def _name(ranking: Any, model: str | None, weights: str | None) -> str:
+    """Return what tells a fused run from others: the method with its settings or the file of its model, the weights."""
+    import re
+    from pathlib import Path
+
+    from concordant.registry import METHODS
+
+    settings = METHODS.spelled(ranking.method, ranking.params)
+    name = settings if model is None else f"{ranking.method}-{Path(model).stem}"
+    return re.sub(r"[\s,]+", "-", name if weights is None else f"{name}-weights-{weights}")
 
 
 def _loaded(path: str, has_params: bool) -> Any:

@@ -160,10 +160,14 @@ def command(
 
 
 def learnt(ranking: Any) -> list[str]:
-    """Say what the method chose itself."""
-    if ranking.params.get("prior") != "auto" or ranking.fit is None or "prior" not in ranking.fit:
-        return []
-    return [f"prior {ranking.fit['prior']:g}, chosen by evidence; --prior takes another"]
+    """Say what the method chose itself: the prior, and the advantage of the first side."""
+    told, fit = [], ranking.fit or {}
+    if ranking.params.get("prior") == "auto" and "prior" in fit:
+        told.append(f"prior {fit['prior']:g}, chosen by evidence; --prior takes another")
+    if "order_effect" in fit:
+        error = fit["order_effect_stderr"]
+        told.append(f"order effect {fit['order_effect']:.3g}" + (f" (standard error {error:.3g})" if error else ""))
+    return told
 
 
 def is_watched() -> bool:

@@ -77,7 +77,7 @@ def command(
         title=title or "",
         top=top,
         min_ballots=min_ballots,
-        made=_making(file, labels),
+        made=_making(file, labels, output),
         **params,
     )
     shared.write_text(made.to_html(), output)
@@ -85,10 +85,12 @@ def command(
         shared.tell([f"wrote {output}: {', '.join(section.title for section in made.sections)}"], "")
 
 
-def _making(file: tuple[str, ...], labels: str | None) -> Any:
-    """Say what was typed, and the checksums of what was read."""
+def _making(file: tuple[str, ...], labels: str | None, output: str) -> Any:
+    """Say what was typed, without the folders of files, and the checksums of what was read."""
     import shlex
 
+    from concordant.files import without_folders
     from concordant.reporting import Making
 
-    return Making.of_files([*file, *([labels] if labels else [])], shlex.join(["concordant", *sys.argv[1:]]))
+    command = shlex.join(["concordant", *(without_folders(word, [output]) for word in sys.argv[1:])])
+    return Making.of_files([*file, *([labels] if labels else [])], command)

@@ -84,10 +84,16 @@ def command(
         said = {"method": model.name, "params": model.to_dict()["params"], "sets": table, "trust": trust}
         shared.write_text(shared.to_json({**said, "warnings": told, "model": output}), "-")
         return
-    shared.tell(prefs.notes, "note: ")
+    shared.tell([*prefs.notes, *_unjudged(prefs, train, valid)], "note: ")
     shared.write_text(_text(table, metrics, trust, model.name), "-")
     shared.tell(told, "warning: ")
     shared.tell([path for path in (output, plot) if path], "wrote ")
+
+
+def _unjudged(prefs: Preferences, *parts: Preferences | None) -> list[str]:
+    """Say how many topics of the runs have no judgements."""
+    count = prefs.n_instances - sum(part.n_instances for part in parts if part is not None)
+    return [f"{count:,} topic{'s' * (count > 1)} without judgements left out"] if count else []
 
 
 def _share(method: Any, given: float | None) -> float:

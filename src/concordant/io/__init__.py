@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from concordant import memory
 from concordant.errors import ConcordantError, FormatError, InputError
+from concordant.files import without_folders
 from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, named, recognise
 from concordant.io._many import expand, left_out, read_reduced
 from concordant.io._source import PathLike, Source
@@ -194,7 +195,8 @@ def _read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
             return read_reduced(paths, options)
         with memory.limited(options.memory_limit), ExitStack() as stack:
             sources = [stack.enter_context(Source(one, options)) for one in paths]
-            return _read_as(what, _common_kind(sources, options.format), sources, options)
+            found = _read_as(what, _common_kind(sources, options.format), sources, options)
+            return _noted_by_file(found, [source.name for source in sources])
     except (ConcordantError, OSError):
         raise
     except MemoryError:
@@ -206,6 +208,16 @@ def _read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
             "if they are sound, please report this.",
             path=_shown(paths),
         ) from problem
+
+
+def _noted_by_file(found: Any, names: Sequence[str]) -> Any:
+    """Return what was read with notes that name files without their folders: notes are for reports."""
+    notes = [without_folders(note, names) for note in getattr(found, "notes", ())]
+    if hasattr(found, "with_notes"):
+        return found.with_notes(notes)
+    if notes:
+        found.notes[:] = notes
+    return found
 
 
 def _check_reduction(options: Options) -> None:

@@ -16,7 +16,7 @@ from concordant.merging import dense_tiers
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.ranking_text import write_rankings
-from concordant.types import AnyArray
+from concordant.types import AnyArray, Int64s
 from concordant.views import competition_ranks
 from concordant.vocabulary import shorten
 
@@ -29,7 +29,7 @@ NOT_WRITTEN = {
     "covariate": "the covariates are",
     "time": "the times are",
 }
-CARRIED = {"pairs": ("covariate",), "ranks": ("team", "covariate"), "ratings": ("team", "covariate")}
+CARRIED = {"pairs": ("covariate", "shown"), "ranks": ("team", "covariate"), "ratings": ("team", "covariate")}
 
 
 def columns(data: Preferences | Ranking | Labels, layout: str | None) -> tuple[Columns, list[str]]:
@@ -42,7 +42,7 @@ def columns(data: Preferences | Ranking | Labels, layout: str | None) -> tuple[C
         raise InputError(f"A {type(data).__name__} cannot be written: give preferences, a ranking or labels.")
     _refuse_bad_labels(data)
     layout = _layout(data) if layout is None else _asked(layout)
-    made = _MAKERS[layout](data)
+    made = _with_candidates(data, layout, _MAKERS[layout](data))
     return made, left_behind(data, layout)
 
 
@@ -54,7 +54,8 @@ def _layout(prefs: Preferences) -> str:
     if prefs.value is not None:
         if has_open(prefs):
             raise InputError("Open ballots with values fit no table: say layout='rankings' to leave the values out.")
-        return "ratings" if prefs.form != "rankings" and _values_order(prefs, -1.0) else "ranks"
+        is_rated = prefs.scale == "rating" and prefs.form != "rankings" and _values_order(prefs, -1.0)
+        return "ratings" if is_rated else "ranks"
     if prefs.team is not None and not has_open(prefs):
         return "ranks"
     return "pairs" if prefs.form == "pairs" and not has_open(prefs) else "rankings"
@@ -111,17 +112,25 @@ def _with_weight(prefs: Preferences, made: Columns, rows: AnyArray | slice = sli
 def _pairs(prefs: Preferences) -> Columns:
     if (np.diff(prefs.indptr) != 2).any() or has_open(prefs):
         raise InputError("Only closed ballots of two items can be written as pairs: say layout='rankings'.")
-    made: Columns = {
-        "winner": prefs.items.take(prefs.item[0::2]),
-        "loser": prefs.items.take(prefs.item[1::2]),
-    }
-    tie = prefs.tier[0::2] == prefs.tier[1::2]
-    if tie.any():
+    one, two = ("winner", "loser") if prefs.shown is None else ("left", "right")
+    first, second = _entries_by_side(prefs)
+    made: Columns = {one: prefs.items.take(prefs.item[first]), two: prefs.items.take(prefs.item[second])}
+    if prefs.shown is not None:  # an outcome in words could be the name of an item
+        made["left_won"] = (prefs.tier[first] < prefs.tier[second]).astype(np.int64)
+        made["right_won"] = (prefs.tier[first] > prefs.tier[second]).astype(np.int64)
+    elif (tie := prefs.tier[first] == prefs.tier[second]).any():
         made["tie"] = tie.astype(np.int64)
     if prefs.covariate is not None:
         for name, column in zip(prefs.covariates, prefs.covariate.T, strict=True):
-            made |= {f"winner_{name}": column[0::2], f"loser_{name}": column[1::2]}
+            made |= {f"{one}_{name}": column[first], f"{two}_{name}": column[second]}
     return _with_weight(prefs, made | ballot_columns(prefs))
+
+
+def _entries_by_side(prefs: Preferences) -> tuple[Int64s, Int64s]:
+    """Return the entries of both sides of every pair: who was first and second, or else winner and loser."""
+    entry = np.arange(0, len(prefs.item), 2)
+    turned = 0 if prefs.shown is None else (prefs.shown[0::2] > prefs.shown[1::2]).astype(np.int64)
+    return entry + turned, entry + 1 - turned
 
 
 def _ranks(prefs: Preferences) -> Columns:
@@ -193,14 +202,73 @@ def lists_of_tiers(
 _MAKERS = {"pairs": _pairs, "ranks": _ranks, "ratings": _ratings, "places": _places, "rankings": _rankings}
 
 
-def left_behind(prefs: Preferences, layout: str) -> list[str]:
-    """Say what a table or a run cannot carry."""
-    notes = []
+# ---- candidates that nobody ranked ----
+def _unranked(prefs: Preferences) -> Int64s:
     ranked = np.zeros(prefs.n_slots, bool)
     ranked[prefs.entry_slot] = True
-    if not ranked.all():
-        notes.append(f"{int((~ranked).sum()):,} candidates that nobody ranked are not written")
-    if prefs.value is not None and layout not in ("ranks", "ratings"):
+    return np.flatnonzero(~ranked)
+
+
+def _written_candidates(prefs: Preferences, layout: str) -> Int64s:
+    """Return the unranked candidates that a layout can name; a pair needs a second candidate of the instance."""
+    slots = _unranked(prefs)
+    if layout == "pairs":
+        slots = slots[np.diff(prefs.slot_ptr)[segment_index(prefs.slot_ptr)[slots]] > 1]
+    return slots if layout in LAYOUTS else slots[:0]
+
+
+def _with_candidates(prefs: Preferences, layout: str, made: Columns) -> Columns:
+    """Add a row per candidate that nobody ranked: with an empty rank or rating, or else with a weight of zero."""
+    slots = _written_candidates(prefs, layout)
+    if not len(slots):
+        return made
+    n, items = len(slots), prefs.items.take(prefs.slot_item[slots])
+    cells: Columns = {"item": items} if layout in ("ranks", "ratings") else _silent_ballots(prefs, layout, slots, items)
+    if layout not in ("ranks", "ratings"):
+        cells |= {"weight": [0] * n, "agent": made.get("agent", [""])[:1] * n}
+        made = {**made, "weight": prefs.weight}
+    if prefs.instances is not None:
+        cells["instance"] = prefs.instances.take(segment_index(prefs.slot_ptr)[slots])
+    blank = [0 if layout == "pairs" else None] * n
+    return {name: [*_plain(column), *cells.get(name, blank)] for name, column in made.items()}
+
+
+def _silent_ballots(prefs: Preferences, layout: str, slots: Int64s, items: Sequence[str]) -> Columns:
+    """Return the items of a ballot per candidate."""
+    if layout == "rankings":
+        return {"ranking": write_rankings([[[item]] for item in items], prefs.items.labels)}
+    if layout == "places":
+        return {"rank1": items}
+    start = prefs.slot_ptr[segment_index(prefs.slot_ptr)[slots]]
+    others = prefs.items.take(prefs.slot_item[np.where(slots > start, start, start + 1)])
+    one, two = ("winner", "loser") if prefs.shown is None else ("left", "right")
+    return {one: items, two: others}
+
+
+def _plain(column: Any) -> list[Any]:
+    return list(column.tolist() if hasattr(column, "tolist") else column)
+
+
+# ---- what is not written ----
+def _unwritten_labels(prefs: Preferences, layout: str) -> list[str]:
+    """Say which candidates, agents, items and instances have no row."""
+    written = _written_candidates(prefs, layout)
+    instances = np.zeros(prefs.n_instances, bool)
+    instances[prefs.instance_of_ballot[np.diff(prefs.indptr) > 0]] = True
+    instances[segment_index(prefs.slot_ptr)[written]] = True
+    counts = {
+        "candidates that nobody ranked": len(_unranked(prefs)) - len(written),
+        "items that are no candidates": prefs.n_items - len(np.unique(prefs.slot_item)),
+        "instances without ballots": 0 if prefs.instances is None else int((~instances).sum()),
+        "agents without ballots": 0 if prefs.agent is None else len(prefs.agents or ()) - len(np.unique(prefs.agent)),
+    }
+    return [f"{count:,} {what} are not written" for what, count in counts.items() if count]
+
+
+def left_behind(prefs: Preferences, layout: str) -> list[str]:
+    """Say what a table, or a run (layout "run"), cannot carry."""
+    notes = _unwritten_labels(prefs, layout)
+    if prefs.value is not None and layout not in ("ranks", "ratings", "run"):
         notes.append(f"the {prefs.scale}s behind the order are not written")
     empty = int((np.diff(prefs.indptr) == 0).sum())
     if empty:

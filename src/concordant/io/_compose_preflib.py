@@ -186,6 +186,8 @@ def _left_behind(prefs: Preferences, kind: str) -> list[str]:
     notes = []
     if prefs.agents is not None and kind != "wmd":
         notes.append("the agents are not written")
+    if prefs.said_form is not None and prefs.form != "rankings" and kind not in ("cat", "wmd"):
+        notes.append(f"that these are {prefs.form} is not written: they are read as rankings")
     if prefs.instances is not None:
         notes.append("the name of the instance is not written")
     if prefs.value is not None and kind != "wmd":

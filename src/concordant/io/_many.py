@@ -20,7 +20,7 @@ from concordant.engine.executors import Executor, Processes, Serial, running_on
 from concordant.engine.statistics import pair_counts, preferences_of_pairs
 from concordant.engine.tallies import Growing, Tally, merge_all
 from concordant.errors import ConcordantError, FormatError, InputError, RoomError
-from concordant.files import is_address
+from concordant.files import is_address, without_folders
 from concordant.io import _coded
 from concordant.io._duckdb import CsvTable, DuckTable
 from concordant.io._formats import named, recognise
@@ -307,10 +307,10 @@ def preferences_of(counted: Counted) -> Preferences:
     if counted.tally is None:
         raise InputError(f"No file could be read; the first: {counted.bad[0][1]}")
     more = f" and {counted.files - 1} more" if counted.files > 1 else ""
-    read = f"{counted.name}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
+    read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
     return preferences_of_pairs(counted.tally, (read, *counted.notes[:MOST_NOTES], *notes_on_bad(counted.bad)))
 
 
 def notes_on_bad(bad: Sequence[tuple[Any, str]]) -> list[str]:
     """Say which files were left out."""
-    return [f"left out a file: {sentence}" for _, sentence in bad[:MOST_NOTES]]
+    return [f"left out a file: {without_folders(sentence, [path])}" for path, sentence in bad[:MOST_NOTES]]

@@ -6,6 +6,7 @@ pattern, or where they are large; else they are read as ever. What was done is s
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -203,7 +204,7 @@ def _sums(
         return None
     tally = _rows.unnamed(found.tally, plan)
     counted = _told(found, f"reduced to {statistic.name}", executor)
-    notes = (f"{found.name}: {plan.describe()}; {counted}", *_many.notes_on_bad(found.bad))
+    notes = (f"{os.path.basename(found.name)}: {plan.describe()}; {counted}", *_many.notes_on_bad(found.bad))
     return Gathered(path, reading, None, notes, counted, (tally, statistic, form), choice or api.DEFAULTS[-1])
 
 

@@ -213,5 +213,9 @@ def _cells(column: Any) -> list[Any]:
     values = column.tolist() if hasattr(column, "tolist") else column
     if values and isinstance(values[0], float):
         # Cells kept from being formulas come here a second time, and some are whole numbers by then.
-        return [int(value) if float(value).is_integer() and abs(value) < 2**53 else value for value in values]
+        return [int(value) if _is_whole(value) else value for value in values]
     return values  # type: ignore[no-any-return]
+
+
+def _is_whole(value: float | None) -> bool:
+    return value is not None and float(value).is_integer() and abs(value) < 2**53

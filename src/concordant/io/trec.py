@@ -2,11 +2,12 @@
 
 Fields stand between white space. A run is one agent, named by its tag; where the same tag stands in several files,
 agents are named by file. The rank column orders the documents (it may start at 0, equal ranks tie), the score is
-kept as value.
+kept as value. Where every score is minus the rank, as written for preferences without scores, the rank is the value.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -24,8 +25,9 @@ from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.reading import LABELS, PREFERENCES, Options
+from concordant.registry import METHODS
 from concordant.screening import Screen
-from concordant.types import AnyArray, Int64s
+from concordant.types import AnyArray, Floats, Int64s
 from concordant.views import competition_ranks
 from concordant.vocabulary import Coded, Vocabulary, shorten
 
@@ -67,7 +69,16 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
         rows.lines.refuse_repeats(rows, (topic, agent, document), "stands twice in one topic of a run")
         parts = _gather(rows, topic, document, agent, rank, score)
     count = f"{rows.lines.name}: {rows.count:,} lines of TREC runs, {len(parts['agents'])} agents"
-    return Preferences(**parts, notes=[count, *rows.notes()])
+    prefs = Preferences(**parts, notes=[count, *rows.notes()])
+    return prefs.noted(*_lost_ranks(prefs, rank[rows.good]))
+
+
+def _lost_ranks(prefs: Preferences, rank: Floats) -> list[str]:
+    """Say where the rank column holds more than the order of the documents, which is all that is kept of it."""
+    places, given = np.sort(competition_ranks(prefs)), np.sort(rank)
+    if prefs.scale == "rank" or np.array_equal(given, places) or np.array_equal(given, places - 1):
+        return []
+    return ["the rank column does not count 1, 2, 3, …: it orders the documents, and its numbers are not kept"]
 
 
 def read_labels(sources: Sequence[Source], options: Options) -> Labels:
@@ -84,7 +95,10 @@ def read_labels(sources: Sequence[Source], options: Options) -> Labels:
 def _gather(rows: _Fields, topic: Coded, document: Coded, agent: Coded, rank: Any, score: Any) -> gather.Parts:
     topic, document, agent = map(rows.kept, (topic, document, agent))
     good = slice(None) if rows.good.all() else rows.good
-    return gather.gather_rows(document, score[good], scale="rating", agent=agent, instance=topic, level=rank[good])
+    rank, score = rank[good], score[good]
+    if np.array_equal(score, -rank):  # what is written of ranks without scores: the scores say no more
+        return gather.gather_rows(document, rank, scale="rank", agent=agent, instance=topic)
+    return gather.gather_rows(document, score, scale="rating", agent=agent, instance=topic, level=rank)
 
 
 class _Fields(Screen):
@@ -143,7 +157,8 @@ def _file_names(sources: Sequence[Source]) -> list[str]:
     names = [source.name for source in sources]
     if len(set(names)) != len(names):
         raise InputError(f"The file {names[0]} is given twice: name each run once.")
-    return names
+    shared = os.path.commonpath([os.path.dirname(os.path.abspath(name)) for name in names])
+    return [os.path.relpath(name, shared) for name in names]
 
 
 # ---- writing ----
@@ -183,23 +198,24 @@ def _qrels_lines(data: object) -> tuple[list[str], list[str]]:
 def _lines_of_ranking(ranking: Ranking, tag: str | None) -> tuple[list[str], list[str]]:
     made = ranking.columns()
     topics, notes = _topics(made, len(made["item"]))
-    name = tag or re.sub(r"\s+", "-", ranking.method) or "concordant"
+    name = tag or re.sub(r"\s+", "-", METHODS.spelled(ranking.method, ranking.params)) or "concordant"
     return _run(topics, made["item"], made["rank"], made["score"], [name] * len(topics)), notes
 
 
 def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str], list[str]]:
     if has_open(prefs):
         raise InputError("Open ballots cannot be written as a run: say format='csv' instead.")
-    owner, notes = gather.segment_index(prefs.indptr), left_behind(prefs, "ratings")
+    owner, notes = gather.segment_index(prefs.indptr), left_behind(prefs, "run")
     if not are_told_apart(prefs):
         raise InputError("A run holds one ballot per agent and instance, here are more: name the agents, or write csv.")
     if (prefs.weight != 1).any():
         raise InputError("A run has no weights, these ballots have: write a table instead (csv, jsonl, parquet).")
-    rank = competition_ranks(prefs).astype(np.int64)
+    rank: AnyArray = competition_ranks(prefs)
     score: AnyArray | None = prefs.value
     if score is None or prefs.scale == "rank":
-        score = np.repeat(np.diff(prefs.indptr), np.diff(prefs.indptr)) - rank + 1.0
-        notes.append("a run needs scores: ballot length + 1 - rank is written")
+        rank = rank if score is None else score
+        score = -rank
+        notes.append("a run needs scores: minus the rank is written")
     made = ballot_columns(prefs, owner)
     topics, unnamed = _topics(made, len(owner))
     tags = made.get("agent", [tag or "concordant"] * len(owner))
@@ -211,7 +227,12 @@ def _run(
 ) -> list[str]:
     _refuse_spaces({"topic": topics, "document": documents, "tag": tags})
     rows = zip(topics, documents, rank.tolist(), score.tolist(), tags, strict=True)
-    return [f"{topic} Q0 {document} {r} {s!r} {tag}\n" for topic, document, r, s, tag in rows]
+    return [f"{topic} Q0 {document} {_written(r)} {s!r} {tag}\n" for topic, document, r, s, tag in rows]
+
+
+def _written(rank: float) -> str:
+    """Write a rank; whole numbers without a point."""
+    return repr(int(rank) if float(rank).is_integer() else rank)
 
 
 def _refuse_spaces(fields: Mapping[str, Sequence[str]]) -> None:

@@ -98,6 +98,17 @@ class Duels:
         return Duels(slot_ptr, ptr, *own._replace(first=own.first - lower, second=own.second - lower)), slots
 
 
+def order_of_sides(prefs: Preferences, what: str) -> Int32s:
+    """Return the place at which every entry was shown; refuse what needs it where the preferences do not say it."""
+    if prefs.shown is None:
+        raise InputError(
+            f"{what} needs to know which item was shown first (or played at home), and these preferences have no first "
+            "side: columns of winners and losers do not say it. Read the sides with left=, right= and outcome= "
+            "(in Python also from_pairs with winner_first), or leave it out."
+        )
+    return prefs.shown
+
+
 @dataclass(frozen=True)
 class Counting:
     """How ballots become duels."""
@@ -112,11 +123,8 @@ class Counting:
         """Count the duels of preferences."""
         if self.counts != "binary" and self.missing != "ignore":
             raise ParameterError(f"counts={self.counts!r} knows no missing={self.missing!r}: use missing='ignore'.")
-        if self.order_effect and prefs.shown is None:
-            raise InputError(
-                "An order effect needs to know which item was shown first (or played at home): "
-                "build the preferences with shown= (from_pairs: winner_first=), or leave order_effect out."
-            )
+        if self.order_effect:
+            order_of_sides(prefs, "An order effect")
         if self.trust is not None:
             prefs = trusted(prefs, self.trust)
         cells = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
@@ -160,8 +168,8 @@ class Counting:
             up, even = weight * np.abs(level[ahead] - level[behind]), np.zeros(len(weight))
         flip, order = better > worse, None
         if self.order_effect:
-            assert prefs.shown is not None
-            lead = np.sign(prefs.shown[behind] - prefs.shown[ahead])
+            shown = order_of_sides(prefs, "An order effect")
+            lead = np.sign(shown[behind] - shown[ahead])
             flip, order = np.where(lead == 0, flip, lead < 0), lead != 0
         first, second = np.where(flip, worse, better), np.where(flip, better, worse)
         won, lost = np.where(flip, 0.0, up), np.where(flip, up, 0.0)

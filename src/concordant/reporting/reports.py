@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from concordant import api
 from concordant.errors import InputError
-from concordant.files import replace_file
+from concordant.files import replace_file, without_folders
 from concordant.groups import By, compare_groups, grouped_preferences, pooled
 from concordant.labels import Labels
 from concordant.preferences import Preferences
@@ -42,8 +42,9 @@ class Making:
 
     @classmethod
     def of_files(cls, paths: Sequence[str], command: str = "", python: str = "") -> Making:
-        """Take the checksums of some files."""
-        return cls(command, python, tuple((os.path.basename(path), checksum(path)) for path in paths if path != "-"))
+        """Take the checksums of some files, which are named without their folders everywhere."""
+        sums = tuple((os.path.basename(path), checksum(path)) for path in paths if path != "-")
+        return cls(without_folders(command, paths), without_folders(python, paths), sums)
 
 
 def checksum(path: str) -> str:

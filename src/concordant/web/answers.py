@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -197,7 +198,8 @@ class Answerer:
         view: str,
     ) -> dict[str, Any]:  # fmt: skip
         """Return what to type to get what is on the screen."""
-        files, settings = question["files"], question["settings"]
+        files = [os.path.basename(path) if os.path.isabs(path) else path for path in question["files"]]
+        settings = question["settings"]
         least = settings.get("min_ballots")
         more = [] if least is None else ["--min-ballots", f"{least:g}"]
         shell = [commands.shell_command(files, reading, method, params, more)]
@@ -253,7 +255,8 @@ def _run(ranking: Ranking) -> bytes:
     import io
 
     out = io.BytesIO()
-    write(ranking, out, format="trec", tag=f"concordant-{ranking.method}")
+    name = registry.METHODS.spelled(ranking.method, ranking.params)
+    write(ranking, out, format="trec", tag=f"concordant-{name}")
     return out.getvalue()
 
 

@@ -269,7 +269,8 @@ class ScoreModel(Method):
         ridge = np.where(ridge > 0, ridge, np.where(settled & (total > 0), 0.0, FALLBACK))
         # What evidence says of the spread of scores says nothing of ties and of who was first.
         on_others = np.minimum(ridge, FALLBACK) if isinstance(self.prior, str) else ridge
-        extra = np.where((ties <= 0) | (ties >= total), np.maximum(on_others, FALLBACK), on_others)
+        is_unknown = ((ties <= 0) | (ties >= total)) & links.has_tie_parameter(self.link)
+        extra = np.where(is_unknown, np.maximum(on_others, FALLBACK), on_others)
         if len(duels.order):
             ahead = duels.by_instance(duels.order * duels.won)
             behind = duels.by_instance(duels.order * duels.lost)

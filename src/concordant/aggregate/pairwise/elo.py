@@ -4,7 +4,8 @@ Before a game the chance of a win is 1 / (1 + 10^(-(r_a - r_b) / scale)); after 
 the difference between result (1, 1/2, 0) and chance, in opposite directions. Cheap, incremental, and it follows items
 that change over time; but the rating depends on the order of the games and has no standard error. For a fixed set of
 games bradley-terry uses the data better. A ballot with more than two items is played as all its pairs at once, the
-stake shared over the opponents. ``advantage`` is added to the rating of the item shown first (or at home).
+stake shared over the opponents. ``advantage`` is added to the rating of the item that was first (shown first, or at
+home): the left side of a table with columns left and right. Winners and losers alone do not say who was first.
 
 ``ranking.history`` tells how the ratings moved, ``forecasts`` what was thought of every game before it. Refuses merged
 ballots, because their order is lost. The log-likelihood in the fit is that of the forecasts made before
@@ -28,7 +29,7 @@ from concordant.gather import segment_index
 from concordant.histories import History
 from concordant.kernels.links import BRADLEY_TERRY, chances
 from concordant.method import Outcome
-from concordant.models.duels import Counting
+from concordant.models.duels import Counting, order_of_sides
 from concordant.models.fitted import PairModel
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -92,7 +93,7 @@ class Elo(Following):
         )
 
     def _shown(self, prefs: Preferences) -> Floats:
-        return np.empty(0) if prefs.shown is None or not self.advantage else prefs.shown.astype(np.float64)
+        return order_of_sides(prefs, "An advantage").astype(np.float64) if self.advantage else np.empty(0)
 
     def _foretold(self, prefs: Preferences, ballot: Int64s) -> Floats:
         rating = before(prefs, self._played(prefs, has_trail=True)[3], self.start)

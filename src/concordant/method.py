@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertain, Uncertainty
 from concordant.settings import Settings
 from concordant.types import AnyArray, Floats
+
+if TYPE_CHECKING:
+    from concordant.certainty import Certainty
 
 NEEDS = {
     "agents": "it does not say who cast each ballot: build the preferences with agent=, or name an agent column",
@@ -149,7 +152,14 @@ class Method(Settings):
             past=outcome.history,
             beside=outcome.beside,
             worths=outcome.coefficients,
+            sure=partial(self.assessed, prefs),
         )
+
+    def assessed(self, prefs: Preferences, ranking: Ranking) -> Sequence[Certainty]:
+        """Return how certain the first places of a ranking of these preferences are."""
+        from concordant.certainty import assess
+
+        return assess(ranking, prefs, str(getattr(self, "missing", "auto")))
 
     def explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:
         """Say why, from the ballots of the instance that a ranking is of."""

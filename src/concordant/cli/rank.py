@@ -141,12 +141,13 @@ def command(
         _draw_explanation(ranking, explain_picture)
     draw(ranking, prefs if min_ballots is None or prefs is None else prefs.min_ballots(min_ballots), pictures)
     over = over_time.tell(ranking, top)
+    certain = certainty(ranking, explain) if output.format == "text" else []
     if top is not None:
         ranking = ranking.head(top)
     if output.format == "text":
         chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
         ran = [ranking.ran] if ranking.ran else []
-        shared.tell([*gathered.notes, *ran, *chosen, *learnt(ranking), *over.notes], "note: ")
+        shared.tell([*gathered.notes, *ran, *chosen, *learnt(ranking), *certain, *over.notes], "note: ")
     told = [one.explain() for one in islice(ranking, EXPLAINED)] if explain else []
     output.show(
         data=lambda: _data(ranking, told if explain else None) | over.to_dict(),
@@ -164,6 +165,15 @@ def learnt(ranking: Any) -> list[str]:
     if ranking.params.get("prior") != "auto" or ranking.fit is None or "prior" not in ranking.fit:
         return []
     return [f"prior {ranking.fit['prior']:g}, chosen by evidence; --prior takes another"]
+
+
+def certainty(ranking: Any, is_explained: bool) -> list[str]:
+    """Say how certain the first place is; an explanation says it itself."""
+    from concordant.certainty import summary
+
+    if len(ranking) > 1:
+        return [summary(ranking.certainties)]
+    return [] if is_explained else [" ".join(ranking.certainty.sentences())]
 
 
 def is_watched() -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from concordant.certainty import summary
 from concordant.reporting.about_ranking import LABEL, download, ranking_table
 from concordant.reporting.sections import Fold, Part, Section, Table, Text
 from concordant.reporting.study import Study
@@ -29,6 +30,7 @@ def instances_section(study: Study, top: int) -> Section | None:
             )
     parts: list[Part] = [
         Text(f"{ranking.n_instances:,} instances, each ranked by {ranking.method}.", "lead"),
+        Text(summary(ranking.certainties)),
         table,
     ]
     if len(table.rows) < ranking.n_instances:

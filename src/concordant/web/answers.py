@@ -171,7 +171,7 @@ class Answerer:
         ranking = study.ranking
         if ranking.n_instances != 1:
             return element("p", f"{ranking.n_instances:,} instances are ranked by {ranking.method}.", class_="lead")
-        return rendered([Section("ranking", "The ranking", (first_place(ranking), ranking_table(ranking, TOP)))])
+        return rendered([Section("ranking", "The ranking", (*first_place(ranking), ranking_table(ranking, TOP)))])
 
     def _shown(self, study: Study, view: str) -> list[Section]:
         if view == "compare":

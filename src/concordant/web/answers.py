@@ -289,7 +289,7 @@ def _lack(name: str, data: Data) -> str:
         method.check_needs(data.prefs)
     except ConcordantError:
         lacking = [need for need in sorted(method.needs) if need in NEEDS]
-        return f"needs {' and '.join(lacking)}"
+        return f"needs {' and '.join(lacking)}" if lacking else "cannot rank these data"
     return ""
 
 

@@ -16,7 +16,15 @@ from concordant.reporting import report
 from concordant.reporting.sections import Message, Section, Text
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-FILES = ("model-votes.csv", "election.csv", "lunch-form.csv", "ratings.csv", "league.csv", "approvals.csv", "council.csv")
+FILES = (
+    "model-votes.csv",
+    "election.csv",
+    "lunch-form.csv",
+    "ratings.csv",
+    "league.csv",
+    "approvals.csv",
+    "council.csv",
+)
 WITH_ERRORS = ("bradley-terry", "davidson", "plackett-luce", "mpm", "trueskill", "mean-rating")
 RULES = ("borda", "copeland", "plurality", "elo", "rrf")
 

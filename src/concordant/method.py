@@ -35,6 +35,8 @@ NEEDS = {
     "values": "it has no ranks or ratings behind the order: build the preferences with from_ranks or from_ratings",
     "order": "equal ballots were merged, so the order of events is lost: use the preferences before merge()",
     "time": "it does not say when things happened: say it with time=",
+    "whole weights": "it counts whole votes, and some weights are fractions: give every ballot its number of votes as "
+    "the weight, or choose rules that count fractions (stv with rules='meek')",
     "labels": "it must first learn from labels: call fit(prefs, labels), or use a model that `concordant train-fusion` "
     "wrote",
 }
@@ -100,7 +102,7 @@ class Method(Settings):
 
     word: ClassVar[str] = "method"
     needs: ClassVar[frozenset[str]] = frozenset()
-    """What the preferences must carry: a subset of agents, instances, values, order, time, labels."""
+    """What the preferences must carry: a subset of agents, instances, values, order, time, whole weights, labels."""
     waives: ClassVar[Mapping[str, str]] = {}
     """Laws this method does not satisfy, each with the reason."""
     silence: ClassVar[str] = ""
@@ -226,6 +228,10 @@ class Method(Settings):
             parts.append(found if isinstance(found, Outcome) else Outcome(found))
         return _joined(parts)
 
+    def needed(self) -> frozenset[str]:
+        """Return what of ``needs`` these hyper-parameters ask for."""
+        return self.needs
+
     def check_needs(self, prefs: Preferences) -> None:
         """Raise NeedError if the preferences lack something this method needs."""
         if not prefs.n_slots:
@@ -236,9 +242,10 @@ class Method(Settings):
             "values": prefs.value is None,
             "order": prefs.is_merged,
             "time": prefs.time is None,
+            "whole weights": bool((prefs.weight != np.floor(prefs.weight)).any()),
             "labels": not self.learnt,
         }
-        for need in sorted(self.needs):
+        for need in sorted(self.needed()):
             if lacking[need]:
                 raise NeedError(f"{self.name} cannot rank this data: {NEEDS[need]}.")
         if prefs.team is not None and not self.takes_teams:

@@ -107,7 +107,7 @@ class Answerer:
             said["skip_bad_rows"] = True
         limits = {"max_bytes": MOST_BYTES}
         guessed = preview(files[0], **said, **limits)
-        chosen = settings.get("roles")
+        chosen = None if settings.get("roles") is None else forms.paired(settings["roles"])
         if chosen is None or not guessed.columns:
             roles, looked = {}, guessed
         else:
@@ -289,7 +289,7 @@ def _lack(name: str, data: Data) -> str:
         method.check_needs(data.prefs)
     except ConcordantError:
         lacking = [need for need in sorted(method.needs) if need in NEEDS]
-        return f"needs {' and '.join(lacking)}" if lacking else "cannot rank these data"
+        return f"needs {' and '.join(lacking)}"
     return ""
 
 

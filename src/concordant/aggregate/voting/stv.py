@@ -59,6 +59,7 @@ MOST_VOTES = 2**62 // VALUE  # whose values fit into 64 bits
 class STV(Method):
     """Several seats by a quota of votes; surpluses and the votes of the excluded go on to the next preferences."""
 
+    needs = frozenset({"whole weights"})
     silence = "the ballot counts for nobody once all it names are elected or out"
     waives = {"condorcet_consistency": "a candidate everybody likes second best goes out first"}
     aliases = {
@@ -72,20 +73,14 @@ class STV(Method):
     seats: int = param(1, "how many candidates to elect", low=1)
     rules: str = param("scottish", "how surpluses are transferred", choices=("scottish", "meek"))
 
-    def check_needs(self, prefs: Preferences) -> None:
-        """Raise NeedError for fractions of votes under the Scottish rules, whose quota is a whole number of votes."""
-        super().check_needs(prefs)
-        part = prefs.weight[prefs.weight != np.floor(prefs.weight)]
-        if self.rules == "scottish" and len(part):
-            raise NeedError(
-                f"stv by the Scottish rules counts whole votes, and a ballot has the weight {part[0]:.6g}: give every "
-                "ballot its number of votes as the weight, or use rules='meek', which counts fractions."
-            )
-        if self.rules == "scottish" and prefs.weight.sum() > MOST_VOTES:
-            raise NeedError(f"stv by the Scottish rules counts up to {MOST_VOTES:,} votes: use rules='meek'.")
+    def needed(self) -> frozenset[str]:
+        """Return that the Scottish rules need whole votes: their quota is a whole number."""
+        return self.needs if self.rules == "scottish" else frozenset()
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many tiers stand below every slot, and the count of every instance."""
+        if self.rules == "scottish" and prefs.weight.sum() > MOST_VOTES:
+            raise NeedError(f"stv by the Scottish rules counts up to {MOST_VOTES:,} votes: use rules='meek'.")
         rule = scottish_count if self.rules == "scottish" else meek_count
         results = [rule(election, self.seats) for election in elections(prefs)]
         score = [(one.tier.max(initial=0) - one.tier).astype(np.float64) for one in results]

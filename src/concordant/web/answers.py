@@ -208,8 +208,8 @@ class Answerer:
             labelled = ["--method", method, "--labels", question["labels"], *measured, "-o", "report.html"]
             shell = [commands.other_command("report", files, reading, *labelled, *more)]
         if view == "ranking" and len(files) > 1 and study.prefs.instances is not None and not reading:
-            shell += filter(None, [commands.fuse_command(files, method, params)])
-        shell += [f"# {name} can be said in Python only" for name in commands.unsaid(reading, params)]
+            shell.append(commands.fuse_command(files, method, params))
+        shell += [f"# {name} can be said in Python only" for name in commands.unsaid(reading)]
         labels = question["labels"] if view == "evaluate" else None
         python = commands.python_lines(files, reading, method, params, least, labels, study.metrics, compared)
         return {"shell": "\n".join(shell), "python": python}

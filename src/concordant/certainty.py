@@ -49,6 +49,7 @@ class Certainty:
     ``difference`` with ``low`` and ``high`` is in the units of the scores; ``votes`` counts the ballots that prefer the
     first item, prefer the runner-up, in direct comparison. ``n_close`` is the number of other items whose difference
     from the first is not significant. ``factor`` is how many times the data would be needed at constant proportions.
+    ``factor`` of votes and the interval of the rank are known where there is a single instance.
     """
 
     method: str
@@ -127,7 +128,7 @@ class Certainty:
 
     def test(self) -> str:
         """Say whether the difference between the first item and the runner-up is significant."""
-        if self.is_shared or self.runner_up is None:
+        if self.is_shared or self.runner_up is None or (self.p is None and self.votes is None):
             return ""
         first, second = shorten(self.first[0], WIDTH), shorten(self.runner_up, WIDTH)
         if self.p is None:
@@ -244,14 +245,21 @@ def _tested(ranking: Ranking, q: int, first: int, second: int, direct: tuple[flo
     labels = ranking.vocabulary.take(ranking.slot_item[[first, second]])
     n = int(ranking.slot_ptr[q + 1] - ranking.slot_ptr[q])
     votes = None if direct is None else direct[:2]
-    known = {"method": ranking.method, "n_items": n, "first": (labels[0],), "runner_up": labels[1], "votes": votes}
+    known: dict[str, Any] = {
+        "method": ranking.method,
+        "n_items": n,
+        "first": (labels[0],),
+        "runner_up": labels[1],
+        "votes": votes,
+    }
     errors = _errors_of_differences(ranking, q, first, second)
     if errors is not None and errors[second - int(ranking.slot_ptr[q])] > 0:
         return _by_scores(ranking, q, first, second, errors, known)
     if votes is None or not sum(votes):
         return Certainty(**known)
     p = direct[2] if direct is not None else 1.0
-    factor = _factor_of_votes(*votes) if p >= 1 - LEVEL and votes[0] > votes[1] else None
+    is_told = ranking.n_instances == 1 and p >= 1 - LEVEL and votes[0] > votes[1]
+    factor = _factor_of_votes(*votes) if is_told else None
     return Certainty(**known, basis="votes", p=p, factor=factor)
 
 
@@ -300,8 +308,8 @@ def _errors_of_differences(ranking: Ranking, q: int, first: int, second: int) ->
     From the joint distribution of the scores where it is known; some models know that of two items only.
     """
     known = ranking.uncertainty.known()
-    if known.apart is not None:
-        return known.apart(first)
+    if known.apart is not None and (joint := known.apart(first)) is not None:
+        return joint
     if known.low is None or known.high is None:
         return None
     span = slice(int(ranking.slot_ptr[q]), int(ranking.slot_ptr[q + 1]))
@@ -309,9 +317,9 @@ def _errors_of_differences(ranking: Ranking, q: int, first: int, second: int) ->
         error = known.details["stderr"]
     else:
         error = (known.high - known.low) / (2 * NormalDist().inv_cdf((1 + _level(ranking)) / 2))
-    errors = np.sqrt(error[span] ** 2 + error[first] ** 2)
-    if (joint := _joint_error(ranking, q, first, second)) is not None:
-        errors[second - span.start] = joint
+    errors: Floats = np.sqrt(error[span] ** 2 + error[first] ** 2)
+    if (error_of_two := _joint_error(ranking, q, first, second)) is not None:
+        errors[second - span.start] = error_of_two
     return errors
 
 

@@ -40,6 +40,7 @@ The options of a method appear with:  concordant rank --method NAME --help
 """
 
 EXPLAINED = 5  # instances that --explain speaks of
+TESTED = 5_000  # instances up to which the first places are tested unasked
 MANY = 50_000  # entries of all ballots from which a method is watched on a terminal
 
 
@@ -172,7 +173,7 @@ def certainty(ranking: Any, is_explained: bool) -> list[str]:
     from concordant.certainty import summary
 
     if len(ranking) > 1:
-        return [summary(ranking.certainties)]
+        return [summary(ranking.certainties)] if len(ranking) <= TESTED else []
     return [] if is_explained else [" ".join(ranking.certainty.sentences())]
 
 

@@ -87,7 +87,7 @@ def translated(text: str) -> str:
     name, cutoff, more = _read(tool, said.strip())
     known = NAMES[tool]
     if name not in known:
-        hint = suggest(name, known) or f" It has {', '.join(sorted(known))} here."
+        hint = suggest(name, list(known)) or f" It has {', '.join(sorted(known))} here."
         raise UnknownNameError(f"{tool} has no metric {said!r} that can be computed here.{hint}")
     own, _, convention = known[name].partition(":")
     gains = [one for one in more if one in ("exponential", "linear")]

@@ -79,7 +79,7 @@ class Moves:
         shared += self.basis[span] @ (mine @ self.weights)
         variance = self.variance[span] + self.variance[slot] - 2 * shared
         variance[slot - span.start] = 0.0
-        return np.sqrt(np.maximum(variance, 0.0))
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
 def standard_errors(corpus: Corpus, solution: Solution, prior: Floats) -> Floats | None:

@@ -22,8 +22,8 @@ from concordant.ranking import TIE_TOLERANCE, Uncertainty
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 BEST_DRAWS = 2000
-FEW_DRAWS = 500  # for the ranks of more candidates than this:
-MANY_RANKS = 1_000
+FEW_DRAWS = 500  # for the ranks of more candidates, or in more instances, than these:
+MANY_RANKS, MANY_INSTANCES = 1_000, 20
 LIKELY = 0.9  # a chance to be the best from which a bound on it can matter
 BEST_BY_KERNEL = 256  # candidates up to which the draws of all instances go through the kernel
 LARGEST_CURVATURE = 5_000  # candidates up to which errors of choices are found: they take a matrix
@@ -215,11 +215,13 @@ def rank_ranges(part: Fit, level: float, seed: int | None) -> tuple[Floats, Floa
             ends = rank_intervals(part, level)
             return ends[0].astype(np.float64), ends[1].astype(np.float64)
         return rank_quantiles((part.score[:, None] + part.draws).T, level)
-    rng = np.random.default_rng(seed)
+    most = int(np.diff(part.slot_ptr).max(initial=1))
+    n = BEST_DRAWS if most <= MANY_RANKS and len(part.instances) <= MANY_INSTANCES else FEW_DRAWS
+    draws = np.random.default_rng(seed).standard_normal((n, most))
     for _, span, block in part.blocks:
         if span.stop - span.start > 1:
-            n = BEST_DRAWS if span.stop - span.start <= MANY_RANKS else FEW_DRAWS
-            low[span], high[span] = rank_quantiles(_drawn(part.score[span], block, n, rng), level)
+            drawn = _drawn(part.score[span], block, draws[:, : span.stop - span.start])
+            low[span], high[span] = rank_quantiles(drawn, level)
     return low, high
 
 
@@ -232,11 +234,11 @@ def rank_quantiles(drawn: Floats, level: float) -> tuple[Floats, Floats]:
     return 1.0 + ranks[cut], 1.0 + ranks[n - 1 - cut]
 
 
-def _drawn(score: Floats, block: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """Draw n times from the normal distribution of scores, a row each; their covariance may lack full rank."""
+def _drawn(score: Floats, block: Floats, draws: Floats) -> Floats:
+    """Turn standard normal draws, a row each, into draws of the scores; their covariance may lack full rank."""
     values, vectors = np.linalg.eigh(block)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.asarray(score + rng.standard_normal((n, len(score))) @ root.T)
+    return np.asarray(score + draws @ root.T)
 
 
 def errors_from(part: Fit, q: int, place: int) -> Floats | None:
@@ -248,7 +250,7 @@ def errors_from(part: Fit, q: int, place: int) -> Floats | None:
         variance = np.square(part.draws - part.draws[place]).mean(axis=1)
     else:
         return None
-    return np.sqrt(np.maximum(variance, 0.0))
+    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
 def best_chances(part: Fit, seed: int | None) -> Floats:
@@ -258,17 +260,19 @@ def best_chances(part: Fit, seed: int | None) -> Floats:
     first candidate above it is cut down, and the rest goes to the rival that sets the bound.
     """
     chance = _drawn_chances(part, seed)
-    for q, (a, b) in enumerate(zip(part.slot_ptr[:-1].tolist(), part.slot_ptr[1:].tolist(), strict=True)):
-        top = int(np.argmax(part.score[a:b])) if b - a > 1 else 0
-        errors = errors_from(part, q, top) if b - a > 1 and chance[a + top] > LIKELY else None
+    first = np.flatnonzero(chance > LIKELY)
+    for slot in first.tolist():
+        q = int(np.searchsorted(part.slot_ptr, slot, side="right")) - 1
+        a, b = int(part.slot_ptr[q]), int(part.slot_ptr[q + 1])
+        errors = errors_from(part, q, slot - a) if b - a > 1 else None
         if errors is None:
             continue
-        z = (part.score[a + top] - part.score[a:b]) / np.where(errors > 0, errors, 1e-300)
-        z[top] = np.inf
+        z = (part.score[slot] - part.score[a:b]) / np.where(errors > 0, errors, 1e-300)
+        z[slot - a] = np.inf
         rival = int(np.argmin(z))
-        excess = chance[a + top] - NormalDist().cdf(float(z[rival]))
+        excess = float(chance[slot]) - NormalDist().cdf(float(z[rival]))
         if excess > 0:
-            chance[a + top] -= excess
+            chance[slot] -= excess
             chance[a + rival] += excess
     return chance
 
@@ -289,7 +293,7 @@ def _drawn_chances(part: Fit, seed: int | None) -> Floats:
     top = int(np.argmax(part.score))
     apart = np.sqrt(np.maximum(part.variance + part.variance[top] - 2 * block[top], 0.0))
     rival = np.flatnonzero(part.score[top] - part.score <= REACH * apart)
-    drawn = _drawn(part.score[rival], block[np.ix_(rival, rival)], BEST_DRAWS, rng)
+    drawn = _drawn(part.score[rival], block[np.ix_(rival, rival)], rng.standard_normal((BEST_DRAWS, len(rival))))
     chance[rival] = np.bincount(drawn.argmax(axis=1), minlength=len(rival)) / BEST_DRAWS
     return chance
 

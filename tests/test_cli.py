@@ -90,6 +90,7 @@ def test_json_has_the_promised_keys_for_every_method(run: Run, tmp_path: Path) -
             "seconds",
             "ran",
             "coefficients",
+            "certainty",
         ]
         assert list(data["instances"][0]["items"][0]) == ["item", "rank", "score", "low", "high"]
         assert sorted(item["item"] for item in data["instances"][0]["items"]) == ["a", "b", "c"]

@@ -41,7 +41,7 @@ def test_training_prints_metrics_of_every_set_and_keeps_the_model(run: Run, tmp_
     assert code == 0, err
     lines = [line.split() for line in out.splitlines()]
     assert lines[0][0] == f"{DEFAULT}:"
-    assert lines[1] == ["set", "queries", "rows", "ndcg@5", "map", "err"]
+    assert lines[1] == ["set", "queries", "rows", "ndcg@5:exponential", "map", "err"]
     assert [line[0] for line in lines[2:]] == ["train", "valid", "test"]
     assert all(0.5 < float(line[3]) < 1 for line in lines[2:])
     assert "20 queries, 5 features" in err

@@ -28,7 +28,7 @@ def test_training_shows_the_model_beside_lists_for_everybody(run: Run, tmp_path:
     code, out, err = run("recommend", "train", RATINGS, "--metrics", "ndcg@5,err", "-o", path)
     assert code == 0, err
     lines = [line.split() for line in out.splitlines()]
-    assert lines[0] == ["held-out", "ratings", "ndcg@5", "err"]
+    assert lines[0] == ["held-out", "ratings", "ndcg@5:exponential", "err"]
     assert [line[0] for line in lines[1:]] == ["ordered-partition-mf", "popular", "consensus-recommender"]
     assert float(lines[1][1]) > float(lines[2][1])
     assert "knows 60 agents and 12 items, after" in err
@@ -105,7 +105,7 @@ def test_a_model_is_evaluated_on_ratings(run: Run, model: Path) -> None:
     assert said["unknown_agents"] == 0
     assert said["metrics"]["ndcg@5"] == pytest.approx(cc.load(model).score(cc.read(str(RATINGS)), "ndcg@5"))
     code, out, err = run("recommend", "evaluate", model, RATINGS)
-    assert out.splitlines()[0].split() == ["model", "ndcg@10", "ndcg@5", "err"]
+    assert out.splitlines()[0].split() == ["model", "ndcg@10:exponential", "ndcg@5:exponential", "err"]
 
 
 def test_training_goes_on_from_a_model(run: Run, model: Path, tmp_path: Path) -> None:

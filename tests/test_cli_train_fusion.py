@@ -30,7 +30,7 @@ def test_training_shows_the_model_beside_rrf_and_the_best_run(run: Run, tmp_path
     code, out, err = run("train-fusion", *RUNS, "--labels", QRELS, "--metrics", "ndcg@5,map", "-o", path)
     assert code == 0, err
     lines = out.splitlines()
-    assert lines[1].split() == ["set", "topics", "system", "ndcg@5", "map"]
+    assert lines[1].split() == ["set", "topics", "system", "ndcg@5:exponential", "map"]
     assert lines[2].split()[:3] == ["train", "10", "expert-ranker"]
     assert [line.split()[0] for line in lines[3:5]] == ["rrf", "best"]
     assert lines[5].split()[:3] == ["validation", "2", "expert-ranker"]

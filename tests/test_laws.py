@@ -58,7 +58,8 @@ def preferences(draw, needs=frozenset()):
     if draw(st.booleans()):
         parts["open"] = draw(st.lists(st.booleans(), min_size=n_ballots, max_size=n_ballots))
     if draw(st.booleans()):
-        weights = st.sampled_from([1.0, 2.0, 3.0]) if draw(st.booleans()) else st.sampled_from([0.1, 0.2, 0.3, 0.7])
+        is_whole = "whole weights" in needs or draw(st.booleans())
+        weights = st.sampled_from([1.0, 2.0, 3.0]) if is_whole else st.sampled_from([0.1, 0.2, 0.3, 0.7])
         parts["weight"] = draw(st.lists(weights, min_size=n_ballots, max_size=n_ballots))
     indptr = np.concatenate([[0], np.cumsum(sizes)])
     return Preferences([f"item {k}" for k in range(n_items)], indptr, item, tier, **parts)

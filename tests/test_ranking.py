@@ -78,6 +78,7 @@ def test_plain_data_has_the_same_keys_for_every_method() -> None:
         "seconds",
         "ran",
         "coefficients",
+        "certainty",
     ]
     assert data["instances"][0]["items"][0] == {"item": "a", "rank": 1, "score": 1.0, "low": None, "high": None}
 

@@ -142,3 +142,31 @@ def test_other_files_are_refused(tmp_path):
             cc.load(path)
     with pytest.raises(FileNotFoundError):
         cc.load(tmp_path / "nowhere.zip")
+
+
+@pytest.mark.parametrize(
+    ("method", "former", "params"),
+    [
+        ("pav", {"output": "committee", "seats": 2}, {"result": "committee", "seats": 2}),
+        ("kemeny", {"output": "weak"}, {"result": "weak"}),
+        ("condorcet", {"output": "winner"}, {"result": "winner"}),
+        ("elo", {"scale": 200.0}, {"spread": 200.0}),
+    ],
+)
+def test_models_saved_under_former_names_of_parameters_load(tmp_path, method, former, params):
+    path = tmp_path / "model.cc"
+    cc.save(registry.make(method, **params), path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    said = json.loads(parts["model.json"])
+    old = {key: value for key, value in said["params"].items() if key not in params} | former
+    parts["model.json"] = json.dumps(said | {"params": old}).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    assert cc.load(path) == registry.make(method, **params)
+
+
+def test_a_former_name_of_a_parameter_is_told_the_present_one():
+    with pytest.raises(cc.ParameterError, match="It is called 'spread' now"):
+        registry.make("elo", scale=200.0)

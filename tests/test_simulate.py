@@ -238,7 +238,7 @@ def test_generalised_mallows_finds_the_dispersions_that_were_drawn():
 def test_kemeny_finds_the_centre_with_ties_that_was_drawn():
     centre = ["item 2", ["item 1", "item 4"], "item 3"]
     drawn = simulate.mallows_weak(4, MANY, phi=0.4, centre=centre, seed=3)
-    ranking = cc.rank(drawn, "kemeny", output="weak")
+    ranking = cc.rank(drawn, "kemeny", result="weak")
     assert ranking.model.optima() == [[["item 2"], ["item 1", "item 4"], ["item 3"]]]
 
 

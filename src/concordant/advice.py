@@ -17,6 +17,12 @@ from concordant.preferences import Preferences
 MOST = 5  # how many methods are named
 FEW_ITEMS = 60  # for methods whose cost can grow fast with the items
 RANKED = ("rankings", "top-k", "ratings")
+USUAL = {
+    "rankings": ("plurality", "instant-runoff", "borda", "schulze", "copeland"),
+    "top-k": ("plurality", "instant-runoff", "borda", "schulze"),
+    "approvals": ("approval", "borda", "copeland"),
+    "ratings": ("mean-rating", "star", "borda", "schulze"),
+}
 
 
 @dataclass(frozen=True)
@@ -159,6 +165,23 @@ def fitting_methods(
     if default not in dict(chosen):
         chosen = [(default, found.get(default, "the default for this form of data")), *chosen[: MOST - 1]]
     return tuple(Advice(name, reason) for name, reason in chosen)
+
+
+def usual_rules(prefs: Preferences) -> list[str]:
+    """Name the rules in common use that elect a winner from ballots of this form, in one contest; else none.
+
+    They can elect different winners, so a comparison that leaves one of them out may hide a disagreement.
+    """
+    if prefs.n_instances != 1 or prefs.n_items < 2:
+        return []
+    return [name for name in USUAL.get(prefs.form, ()) if _can_rank(name, prefs)]
+
+
+def compared_by_default(prefs: Preferences) -> list[str]:
+    """Name the methods that are compared unless others are named: the default and the usual rules, or common ones."""
+    usual = usual_rules(prefs)
+    common = ["borda", "copeland", "schulze", "rrf"][: 4 if default_method(prefs) == "borda" else 3]
+    return list(dict.fromkeys([default_method(prefs), *(usual or common)]))
 
 
 def _can_rank(name: str, prefs: Preferences) -> bool:

@@ -69,10 +69,31 @@ class Comparison:
         """Return the first items of each method as text, ties as ties: ``a = b > c``."""
         return [_written(tiers, n) for tiers in self.tiers]
 
+    @property
+    def winners(self) -> list[tuple[tuple[str, ...], list[str]]]:
+        """Who is first, with the methods that say so, in the order of the methods; empty with several instances."""
+        if any(ranking.n_instances != 1 for ranking in self.rankings):
+            return []
+        by_first: dict[tuple[str, ...], list[str]] = {}
+        for name, tiers in zip(self.names, self.tiers, strict=True):
+            by_first.setdefault(tuple(sorted(tiers[0])) if tiers else (), []).append(name)
+        return list(by_first.items())
+
+    @property
+    def dispute(self) -> str:
+        """The disagreement about the winner in a sentence; empty where some item is first by every method."""
+        winners = self.winners
+        if not winners or set.intersection(*(set(first) for first, _ in winners)):
+            return ""
+        said = [f"{_joined([shorten(label, 30) for label in first])} by {_joined(by)}" for first, by in winners]
+        return f"The methods disagree about the winner: {'; '.join(said)}."
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
         tiers = self.tiers
         return {
+            "winners": [{"items": list(first), "methods": by} for first, by in self.winners] or None,
+            "is_winner_disputed": bool(self.dispute) if self.winners else None,
             "methods": [
                 {
                     "method": name,
@@ -134,7 +155,7 @@ class Comparison:
         foot = "distance: mean share of the ballots' pairs turned around; the rest is tau between the methods"
         if self.held_out is not None:
             foot += f"\nheld out: the same for unseen ballots ({self.held_out.folds} folds), log-likelihood per ballot"
-        return "\n".join([*lines, "", foot])
+        return "\n".join([*([self.dispute, ""] if self.dispute else []), *lines, "", foot])
 
     __repr__ = __str__
 
@@ -250,6 +271,13 @@ def _written(tiers: list[list[str]], n: int) -> str:
         if left <= 0:
             break
     return text
+
+
+def _joined(names: Sequence[str], most: int = 8) -> str:
+    """Write names as a sentence has them: a, b and c."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def _figure(value: float | None, digits: str) -> str:

@@ -1,4 +1,4 @@
-"""Why methods disagree, in a sentence: a cycle, missing items, strong against many preferences, too little data.
+"""Why methods disagree, in a sentence: a cycle, missing items, strong against many preferences, close votes.
 
 Two items that two methods put in different order are looked at, in this order, and the first reason that holds is said:
 
@@ -10,7 +10,7 @@ Two items that two methods put in different order are looked at, in this order, 
 - *first places*: one has more first places and yet loses the direct comparison.
 - *ratings*: one is rated higher on average and yet loses the direct comparison.
 - *others*: one wins the direct comparison, the other more of all its comparisons.
-- *close*: the direct comparison is not told from a fair coin (sign test, 5%).
+- *close*: the direct comparison is not significant (sign test, 5%).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 
 from concordant import memory, views
 from concordant.aggregate.contests import shortest_chain
+from concordant.certainty import LEVEL, sign_test
 from concordant.explaining import Reason
-from concordant.findings import CERTAIN, sign_test
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.reasoning import WIDTH, counted, listed, ordinal
@@ -161,10 +161,8 @@ def reason(prefs: Preferences, wins: Floats, one: int, two: int, name: list[str]
         )
     if not for_one + for_two:
         return "no ballot compares the two directly, so their order rests on what is said of others."
-    if float(sign_test(for_one, for_two)) >= CERTAIN:
-        return (
-            f"the data hardly tell the two apart ({duel} in direct comparison), so small differences of rules decide."
-        )
+    if float(sign_test(for_one, for_two)) >= 1 - LEVEL:
+        return f"the direct comparison is close ({duel}), so small differences between the methods decide."
     return f"the rules count different things; {duel} in direct comparison."
 
 

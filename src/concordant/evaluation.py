@@ -82,10 +82,12 @@ class Evaluation:
             "missing": list(self.missing),
             "unjudged": list(self.unjudged),
             "warnings": [str(notice) for notice in self.warnings],
+            "conventions": measures.conventions(self.per_instance),
         }
 
     def __str__(self) -> str:
-        lines = align([[name, f"{mean:.4f}"] for name, mean in self.means.items()], right={1})
+        means = zip(measures.headings(self.per_instance), self.means.values(), strict=True)
+        lines = align([[name, f"{mean:.4f}"] for name, mean in means], right={1})
         return "\n".join([*lines, *(f"warning: {notice}" for notice in self.warnings)])
 
     __repr__ = __str__

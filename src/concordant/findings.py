@@ -12,9 +12,8 @@ How they are found:
   *other* agents. With p the median agreement, an agent with n independent comparisons (length - 1 per ballot) lies
   ``r = (agreement - p) / sqrt(p (1 - p) / n)`` from it; it is an outlier if r is below -3 times the usual size of r
   (the median absolute deviation, scaled, at least 1) and its agreement at least 0.1 below p. At least four agents.
-- *top two*: the two first items of the default method (of Borda, where more than 500 items compete) are told apart by a
-  sign test on the ballots that compare them:
-  of n ballots with a preference k prefer the first; two-sided p = 2 P(X >= k), X binomial(n, 1/2); apart if p < 0.05.
+- *top two*: whether the first item of the default method (of Borda, where more than 500 items compete) is significantly
+  ahead of the runner-up, as ``ranking.certainty`` says it.
 
 Cost: linear in the entries for most; the pairs of a ballot are listed for agents and cycles, up to fixed sizes.
 """
@@ -27,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from concordant import api, memory, special, views
-from concordant.gather import sum_by
+from concordant import api, memory, views
+from concordant.certainty import summary
 from concordant.preferences import Preferences
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import shorten
@@ -39,8 +38,6 @@ MOST_PAIRS = 3e7
 PAIRS_AT_ONCE = 2_000_000
 MOST_FOR_DEFAULT = 500  # candidates of one instance: a larger one is ranked by borda, in linear time
 NAMED = 10  # how many items a finding names
-CERTAIN = 0.05
-FEW_TESTS = 100  # sign tests that cost less than loading SciPy
 
 
 @dataclass(frozen=True)
@@ -266,79 +263,21 @@ def outlying(prefs: Preferences, found: Agreement | None) -> Finding | None:
     return Finding("outlier agents", False, text, {**data, "outliers": worst})
 
 
-# ---- the first two ----
-def top_two(prefs: Preferences, order: Int64s | None = None) -> Finding | None:
-    """Say whether the data tell the first two items apart, by the sign test; nothing where fewer than two compete.
-
-    ``order`` is that of a ranking of these preferences; by default of the method that fits.
-    """
+# ---- the first place ----
+def top_two(prefs: Preferences) -> Finding | None:
+    """Say how certain the first place is by the method that fits; nothing where fewer than two items compete."""
     size = np.diff(prefs.slot_ptr)
-    rivals = np.flatnonzero(size > 1)
-    if not len(rivals) or not prefs.n_ballots:
+    if not (size > 1).any() or not prefs.n_ballots:
         return None
-    if order is None:
-        order = api.rank(prefs, None if size.max() <= MOST_FOR_DEFAULT else "borda").order
-    first, second = order[prefs.slot_ptr[rivals]], order[prefs.slot_ptr[rivals] + 1]
-    for_first, for_second = _votes(prefs, rivals, first, second)
-    p = sign_test(for_first, for_second)
-    if len(rivals) == 1:
-        names = prefs.items.take(prefs.slot_item[[first[0], second[0]]])
-        return _told_apart(names, float(for_first[0]), float(for_second[0]), float(p[0]))
-    n_apart = int((p < CERTAIN).sum())
-    text = f"The first two items are told apart in {n_apart:,} of {len(rivals):,} instances (sign test, 5%)."
-    return Finding("top two", n_apart == len(rivals), text, {"n_apart": n_apart, "n_instances": len(rivals)})
-
-
-def sign_test(k: AnyArray | float, other: AnyArray | float) -> Floats:
-    """Return the two-sided p that k against ``other`` votes come from a fair coin; weights need not be whole."""
-    votes = np.asarray(k, np.float64), np.asarray(other, np.float64)
-    most, least = np.maximum(*votes), np.minimum(*votes)
-    some = np.maximum(most, 1e-9)
-    if most.size > FEW_TESTS or (most + least).max(initial=0.0) >= special.MOST:
-        from scipy.special import betainc
-
-        tail = betainc(some, least + 1, 0.5)
-    else:
-        each = zip(some.reshape(-1).tolist(), least.reshape(-1).tolist(), strict=True)
-        tail = np.reshape([special.betainc(a, b + 1, 0.5) for a, b in each], most.shape)
-    return np.where(most > 0, np.minimum(1.0, 2 * tail), 1.0)
-
-
-def _votes(prefs: Preferences, rivals: Int64s, first: Int64s, second: Int64s) -> tuple[Floats, Floats]:
-    """Count the weight of ballots that put the first before the second of each instance, and the reverse."""
-    unmentioned = np.iinfo(np.int64).max
-    tiers = []
-    for slots in (first, second):
-        wanted = np.zeros(prefs.n_slots, bool)
-        wanted[slots] = True
-        entry = np.flatnonzero(wanted[prefs.entry_slot])
-        tier = np.full(prefs.n_ballots, unmentioned)
-        tier[views.ballot_of_entry(prefs)[entry]] = prefs.tier[entry]
-        tiers.append(tier)
-    here, there = tiers
-    is_counted = here != there
-    if views.resolve_missing(prefs, "auto") == "ignore":
-        is_counted &= (here != unmentioned) & (there != unmentioned)
-    weight, owner, n = prefs.weight * is_counted, prefs.instance_of_ballot, prefs.n_instances
-    return sum_by(owner, weight * (here < there), n)[rivals], sum_by(owner, weight * (here > there), n)[rivals]
-
-
-def _told_apart(names: list[str], for_first: float, for_second: float, p: float) -> Finding:
-    first, second = (shorten(name, 30) for name in names)
-    n = for_first + for_second
-    data = {"first": names[0], "second": names[1], "for_first": for_first, "for_second": for_second, "p": p}
-    if not n:
-        text = f"Nothing compares the first two items, {first} and {second}, directly: their order rests on the others."
-        return Finding("top two", False, text, data)
-    votes = f"{first} and {second}: {for_first:,.6g} to {for_second:,.6g} in direct comparison (p = {p:.2g})"
-    if p < CERTAIN and for_first > for_second:
-        return Finding("top two", True, f"The first two items are told apart, {votes}.", data)
-    if p < CERTAIN:
-        return Finding("top two", False, f"The second item wins against the first, {votes}: compare methods.", data)
-    margin = abs(for_first / n - 0.5)
-    # At this share of votes the sign test reaches 5% when 1.96 standard deviations fit into the margin.
-    needed = f"about {(0.98 / margin) ** 2:,.0f} such votes would be needed" if margin > 0.005 else "they are even"
-    return Finding("top two", False, f"Too little data to tell the first two items apart, {votes}; {needed}.", data)
+    ranking = api.rank(prefs, None if size.max() <= MOST_FOR_DEFAULT else "borda")
+    if ranking.n_instances == 1:
+        found = ranking.certainty
+        data = found.to_dict()
+        return Finding("top two", found.is_certain, str(data.pop("text")), data)
+    several = [one for one in ranking.certainties if one.n_items > 1]
+    n = sum(one.is_significant for one in several)
+    data = {"n_significant": n, "n_instances": len(several)}
+    return Finding("top two", n == len(several), summary(several), data)
 
 
 # ---- helpers ----

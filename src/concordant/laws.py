@@ -302,7 +302,8 @@ def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozens
     if "time" in needs:
         parts["time"], parts["is_dated"] = rng.integers(0, 5, n_ballots) * 100.0, bool(rng.random() < 0.5)
     if rng.random() < 0.5:
-        parts["weight"] = rng.integers(1, 5, n_ballots) / rng.choice([1, 1, 10])
+        unit = rng.choice([1, 1, 10])
+        parts["weight"] = rng.integers(1, 5, n_ballots) / (1 if "whole weights" in needs else unit)
     return Preferences([f"item {k}" for k in range(n_items)], indptr, item, tier, **parts)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -26,12 +26,17 @@ from concordant.ranking import Notice, Ranking, Uncertain, Uncertainty
 from concordant.settings import Settings
 from concordant.types import AnyArray, Floats
 
+if TYPE_CHECKING:
+    from concordant.certainty import Certainty
+
 NEEDS = {
     "agents": "it does not say who cast each ballot: build the preferences with agent=, or name an agent column",
     "instances": "it has a single instance: build the preferences with instance=, or name an instance column",
     "values": "it has no ranks or ratings behind the order: build the preferences with from_ranks or from_ratings",
     "order": "equal ballots were merged, so the order of events is lost: use the preferences before merge()",
     "time": "it does not say when things happened: say it with time=",
+    "whole weights": "it counts whole votes, and some weights are fractions: give every ballot its number of votes as "
+    "the weight, or choose rules that count fractions (stv with rules='meek')",
     "labels": "it must first learn from labels: call fit(prefs, labels), or use a model that `concordant train-fusion` "
     "wrote",
 }
@@ -97,7 +102,7 @@ class Method(Settings):
 
     word: ClassVar[str] = "method"
     needs: ClassVar[frozenset[str]] = frozenset()
-    """What the preferences must carry: a subset of agents, instances, values, order, time, labels."""
+    """What the preferences must carry: a subset of agents, instances, values, order, time, whole weights, labels."""
     waives: ClassVar[Mapping[str, str]] = {}
     """Laws this method does not satisfy, each with the reason."""
     silence: ClassVar[str] = ""
@@ -149,7 +154,14 @@ class Method(Settings):
             past=outcome.history,
             beside=outcome.beside,
             worths=outcome.coefficients,
+            sure=partial(self.assessed, prefs),
         )
+
+    def assessed(self, prefs: Preferences, ranking: Ranking) -> Sequence[Certainty]:
+        """Return how certain the first places of a ranking of these preferences are."""
+        from concordant.certainty import assess
+
+        return assess(ranking, prefs, str(getattr(self, "missing", "auto")))
 
     def explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:
         """Say why, from the ballots of the instance that a ranking is of."""
@@ -216,6 +228,10 @@ class Method(Settings):
             parts.append(found if isinstance(found, Outcome) else Outcome(found))
         return _joined(parts)
 
+    def needed(self) -> frozenset[str]:
+        """Return what of ``needs`` these hyper-parameters ask for."""
+        return self.needs
+
     def check_needs(self, prefs: Preferences) -> None:
         """Raise NeedError if the preferences lack something this method needs."""
         if not prefs.n_slots:
@@ -226,9 +242,10 @@ class Method(Settings):
             "values": prefs.value is None,
             "order": prefs.is_merged,
             "time": prefs.time is None,
+            "whole weights": bool((prefs.weight != np.floor(prefs.weight)).any()),
             "labels": not self.learnt,
         }
-        for need in sorted(self.needs):
+        for need in sorted(self.needed()):
             if lacking[need]:
                 raise NeedError(f"{self.name} cannot rank this data: {NEEDS[need]}.")
         if prefs.team is not None and not self.takes_teams:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -114,6 +114,12 @@ def check_params(instance: object) -> None:
     """Check every declared hyper-parameter of a dataclass instance."""
     for declared in params_of(type(instance)):
         declared.check(getattr(instance, declared.name))
+
+
+def by_new_names(cls: type[Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of a saved model under the names they have now; ``cls.renamed`` lists the former ones."""
+    renamed: Mapping[str, str] = getattr(cls, "renamed", {})
+    return {renamed.get(name, name): value for name, value in params.items()}
 
 
 def values_of(instance: object) -> dict[str, Any]:

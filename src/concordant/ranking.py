@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -14,9 +14,13 @@ from concordant.coefficients import HEADER, Coefficient, rows_of
 from concordant.errors import ConcordantError, InputError
 from concordant.explaining import Explanation
 from concordant.histories import History
+from concordant.later import Later
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
 from concordant.writing import align, number_format
+
+if TYPE_CHECKING:
+    from concordant.certainty import Certainty
 
 TIE_TOLERANCE = 1e-12
 SORTED_BY = ("score", "low", "high")
@@ -45,6 +49,8 @@ class Uncertainty:
     high: Floats | None = None
     details: Mapping[str, AnyArray] = field(default_factory=dict)
     warnings: tuple[Notice, ...] = ()
+    apart: Callable[[int], Floats | None] | None = None
+    """Standard errors of the differences between one slot and all of its instance, where scores are jointly known."""
 
     def known(self) -> Uncertainty:
         """Return what there is to know."""
@@ -68,8 +74,11 @@ class _OfSome:
     def known(self) -> Uncertainty:
         whole = self.whole.known()
         low, high = (None if ends is None else ends[self.slots] for ends in (whole.low, whole.high))
-        details = {name: values[self.slots] for name, values in whole.details.items()}
+        details = Later({}, {name: partial(self._detail, name) for name in whole.details})
         return Uncertainty(low, high, details, whole.warnings)
+
+    def _detail(self, name: str) -> AnyArray:
+        return self.whole.known().details[name][self.slots]
 
 
 _UNKNOWN = Uncertainty()
@@ -109,6 +118,8 @@ class Ranking:
     """Columns that stand beside the scores in every table, in slot order: the scores without covariates, …"""
     worths: Callable[[], tuple[Coefficient, ...]] | None = None
     """Finds what covariates of what was compared are worth, of methods that take them into account."""
+    sure: Callable[[Ranking], Sequence[Certainty]] | None = None
+    """Computes how certain each instance's first place is, where the ballots behind the ranking are known."""
 
     @classmethod
     def of_scores(
@@ -247,6 +258,21 @@ class Ranking:
         mine = None if self.instances is None else set(self.instances)
         return tuple(one for one in known if mine is None or one.instance in mine)
 
+    @cached_property
+    def certainties(self) -> Sequence[Certainty]:
+        """How certain the first place of each instance is: whether its lead is significant, P(best), and more."""
+        if self.sure is not None:
+            return self.sure(self)
+        from concordant.certainty import assess
+
+        return assess(self)
+
+    @property
+    def certainty(self) -> Certainty:
+        """How certain the first place is: whether its lead is significant, P(best), the range of its rank, …"""
+        self._single("certainty")
+        return self.certainties[0]
+
     @property
     def tiers(self) -> list[list[str]]:
         """The labels as tie groups, best first."""
@@ -282,7 +308,12 @@ class Ranking:
             uncertainty=_OfSome(self.uncertainty, span),
             beside={name: values[span] for name, values in self.beside.items()},
             past=None if self.past is None or self.instances is None else partial(self._past_of, self.instances[q]),
+            sure=partial(self._certainties_of, slice(q, q + 1)),
         )
+
+    def _certainties_of(self, instances: slice, _: Ranking) -> Sequence[Certainty]:
+        """Return the statements about the whole ranking that a part of it shares."""
+        return self.certainties[instances]
 
     def _past_of(self, instance: str) -> History:
         return self.history[instance]
@@ -298,6 +329,7 @@ class Ranking:
             score=self.score[kept],
             uncertainty=_OfSome(self.uncertainty, kept),
             why=None if self.why is None else self._explain_whole,
+            sure=partial(self._certainties_of, slice(None)),
             beside={name: values[kept] for name, values in self.beside.items()},
         )
 
@@ -368,6 +400,7 @@ class Ranking:
             "seconds": self.seconds,
             "ran": self.ran or None,
             "coefficients": [one.to_dict() for one in self.coefficients] or None,
+            "certainty": self.certainty.to_dict() if self.n_instances == 1 else None,
         }
 
     def explain(self) -> Explanation:

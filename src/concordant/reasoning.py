@@ -184,26 +184,14 @@ def _lead(scene: Scene) -> list[str]:
         return [f"{listed(tied)} share the first place of {n:,} with a {scene.value_name} of {number(score)}, {lead}."]
     return [
         f"{tied[0]} is first of {n:,} with a {scene.value_name} of {number(score)}, {lead}.",
-        *_overlap(scene, behind),
+        *_certainty(scene),
     ]
 
 
-def _overlap(scene: Scene, behind: int) -> list[str]:
-    """Say whether the interval of the second reaches that of the first."""
-    low, high = scene.ranking.slot_low, scene.ranking.slot_high
-    if low is None or high is None:
-        return []
-    first = scene.order[0]
-    if high[behind] < low[first]:
-        return [f"Their intervals lie apart, so the order of the two is fairly sure ({_span(scene, first, behind)})."]
-    return [f"Their intervals overlap, so the order of the two is not sure ({_span(scene, first, behind)})."]
-
-
-def _span(scene: Scene, *slots: int) -> str:
-    low, high = scene.ranking.slot_low, scene.ranking.slot_high
-    assert low is not None
-    assert high is not None
-    return ", ".join(f"{scene.names[slot]} {low[slot]:.4g} to {high[slot]:.4g}" for slot in slots)
+def _certainty(scene: Scene) -> list[str]:
+    """Say whether the lead is significant, where the method has standard errors; votes are told of anyway."""
+    found = scene.ranking.certainty
+    return [found.test(), *filter(None, [found.others(), found.outlook()])] if found.basis == "model" else []
 
 
 def _direct(scene: Scene, votes: dict[tuple[int, int], tuple[float, float, float]]) -> list[str]:

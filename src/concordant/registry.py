@@ -269,7 +269,8 @@ class Kind(Generic[Entry]):
             if stranger is None:
                 raise
             options = ", ".join(declared) or "none"
-            hint = suggest(stranger, declared)
+            now = getattr(cls, "renamed", {}).get(stranger)
+            hint = f" It is called {now!r} now." if now else suggest(stranger, declared)
             raise ParameterError(f"{known} has no parameter {stranger!r} (it has: {options}).{hint}") from None
 
     def listing(self) -> list[Listed]:

@@ -24,6 +24,8 @@ class Settings:
     """What ``to_dict`` and saved files call one of these."""
     aliases: ClassVar[Mapping[str, Mapping[str, object]]] = {}
     """Other names, each with the parameters it stands for."""
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """Former names of parameters, each with the name it has now: models saved earlier load with it."""
     learns: ClassVar[tuple[str, ...]] = ()
     """Names of what ``fit`` adds to a copy: a number, an array, or a mapping of labels to numbers."""
 

@@ -105,7 +105,7 @@ def test_lists_get_their_share_and_ties_are_named(name):
 
 @pytest.mark.parametrize("name", RULES)
 def test_the_committee_alone_is_two_tiers(name):
-    ranking = cc.rank(LISTS, name, seats=3, output="committee")
+    ranking = cc.rank(LISTS, name, seats=3, result="committee")
     assert [sorted(tier) for tier in ranking.tiers] == [["a", "b", "d"], ["c", "e", "f"]]
 
 

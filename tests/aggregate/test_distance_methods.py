@@ -123,7 +123,7 @@ def test_kemeny_equals_brute_force(missing, election):
 @given(elections(largest=4))
 def test_kemeny_with_ties_equals_brute_force(missing, election):
     ranks, weight = election
-    ranking = cc.rank(preferences(ranks, weight), "kemeny", output="weak", missing=missing)
+    ranking = cc.rank(preferences(ranks, weight), "kemeny", result="weak", missing=missing)
     best = least(weak_orders(ranks.shape[1]), ranks, weight, missing)
     assert ranking.fit["total_distance"] == pytest.approx(best, abs=1e-9)
     assert total(tiers_of(ranking, ranks.shape[1]), ranks, weight, missing) == pytest.approx(best, abs=1e-9)
@@ -149,12 +149,12 @@ def test_the_linear_programme_finds_what_dynamic_programming_finds(output, weigh
             "no common unit": rng.random(9),
         }
         prefs = preferences(ranks, weights[weight].astype(float))
-        by_table = cc.rank(prefs, "kemeny", output=output)
+        by_table = cc.rank(prefs, "kemeny", result=output)
         with monkeypatch.context() as patch:
             for module in (exact, optima):
                 patch.setattr(module, "LARGEST_TABLE", 1)
                 patch.setattr(module, "LARGEST_WEAK_TABLE", 1)
-            by_programme = cc.rank(prefs, "kemeny", output=output)
+            by_programme = cc.rank(prefs, "kemeny", result=output)
         assert by_programme.fit["total_distance"] == pytest.approx(by_table.fit["total_distance"], rel=1e-9)
         assert by_programme.fit["proven"] == 1
         assert by_programme.fit.get("unique", by_table.fit["unique"]) == by_table.fit["unique"]
@@ -214,7 +214,7 @@ class Clock:
 @pytest.mark.parametrize("looks", [1, 2, 3, 5, 8, 16, 40])
 def test_whatever_kemeny_is_doing_it_begins_nothing_new_when_the_time_is_over(monkeypatch, output, looks):
     prefs = random_votes(20, 11, 3)
-    best = cc.rank(prefs, "local-search", output=output).fit["total_distance"]
+    best = cc.rank(prefs, "local-search", result=output).fit["total_distance"]
     clock = Clock(looks)
     monkeypatch.setattr(deadline, "now", clock)
     monkeypatch.setattr(relaxation, "MOST_TRIPLES", 20**2 * 6)
@@ -227,7 +227,7 @@ def test_whatever_kemeny_is_doing_it_begins_nothing_new_when_the_time_is_over(mo
     for name in ("search_orders", "search_weak_orders"):
         monkeypatch.setattr(kernels, name, clock.watch(name, getattr(kernels, name), is_quick))
     monkeypatch.setattr(kernels, "violated_triangles", clock.watch("cuts", kernels.violated_triangles))
-    ranking = cc.rank(prefs, "kemeny", output=output, time_limit=10.0)
+    ranking = cc.rank(prefs, "kemeny", result=output, time_limit=10.0)
     assert clock.late_work in ([], ["cuts"])  # what a programme that took too long still asks for
     assert clock.looks > -12
     assert ranking.fit["lower_bound"] <= best
@@ -302,7 +302,7 @@ def test_all_optima_are_listed_and_uniqueness_is_right(election, output):
     candidates = permutations(m) if output == "permutation" else weak_orders(m)
     costs = totals(candidates, ranks, weight, "last")
     best = {tuple(tier) for tier in candidates[costs < costs.min() + 1e-9].tolist()}
-    ranking = cc.rank(preferences(ranks, weight), "kemeny", output=output, missing="last", optima=1000)
+    ranking = cc.rank(preferences(ranks, weight), "kemeny", result=output, missing="last", optima=1000)
     listed = set()
     for tiers in ranking.model.optima():
         tier = np.zeros(m, int)
@@ -372,7 +372,7 @@ def test_pivots_and_random_ballots_keep_their_factor_in_expectation(name, factor
 @given(elections())
 def test_local_search_with_ties_is_no_worse_than_without(election):
     prefs = preferences(*election)
-    strict, weak = (cc.rank(prefs, "local-search", output=output) for output in ("permutation", "weak"))
+    strict, weak = (cc.rank(prefs, "local-search", result=output) for output in ("permutation", "weak"))
     assert weak.fit["total_distance"] <= strict.fit["total_distance"] + 1e-9
 
 

@@ -151,8 +151,8 @@ def test_buckets_never_cost_more_than_the_permutation(bucketing):
         tied = [[row[0], row[1:4], *row[4:]] for row in rows]
         prefs = Preferences.from_rankings(tied)
         strict = cc.rank(prefs, "lehmer", measure=True).fit["total_distance"]
-        weak = cc.rank(prefs, "lehmer", output="weak", bucketing=bucketing).fit["total_distance"]
-        exact = cc.rank(prefs, "lehmer", output="weak").fit["total_distance"]
+        weak = cc.rank(prefs, "lehmer", result="weak", bucketing=bucketing).fit["total_distance"]
+        exact = cc.rank(prefs, "lehmer", result="weak").fit["total_distance"]
         assert exact <= weak <= strict
 
 

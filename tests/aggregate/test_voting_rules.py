@@ -120,8 +120,8 @@ def test_condorcet_names_the_smith_set_where_nobody_beats_all():
 
 
 def test_condorcet_can_tell_only_the_winner():
-    assert cc.rank(TENNESSEE, "condorcet", output="winner").tiers == [["N"], ["M", "C", "K"]]
-    assert cc.rank(CYCLE, "condorcet", output="winner").tiers == [["A", "B", "C"]]
+    assert cc.rank(TENNESSEE, "condorcet", result="winner").tiers == [["N"], ["M", "C", "K"]]
+    assert cc.rank(CYCLE, "condorcet", result="winner").tiers == [["A", "B", "C"]]
 
 
 def test_copeland_ties_can_be_worth_anything_between_a_loss_and_a_win():

@@ -35,7 +35,7 @@ def ranked(seed: int, n: int = 300, k: int = 5) -> tuple[np.ndarray, np.ndarray]
 def test_a_linear_truth_is_learnt(backend: str, method: str) -> None:
     X, ranks = ranked(0)
     new, truth = ranked(1)
-    model = LabelRanker(method=method).fit(X, ranks)
+    model = LabelRanker(scoring=method).fit(X, ranks)
     assert model.score(new, truth) > 0.6
     assert model.predict(new).shape == truth.shape
     assert np.array_equal(model.predict(new).argmin(axis=1), model.predict_scores(new).argmax(axis=1))
@@ -48,7 +48,7 @@ def test_partial_and_tied_rankings_still_teach(method: str) -> None:
     coarse = np.ceil(ranks / 2)
     coarse[rng.random(ranks.shape) < 0.3] = np.nan
     new, truth = ranked(3)
-    assert LabelRanker(method=method).fit(X, coarse).score(new, truth) > 0.55
+    assert LabelRanker(scoring=method).fit(X, coarse).score(new, truth) > 0.55
 
 
 def test_the_gradient_of_the_likelihood_is_right(backend: str) -> None:
@@ -84,9 +84,9 @@ def test_preferences_say_the_same_as_ranks(method: str) -> None:
     lists = [[f"label {k}" for k in row.argsort()] for row in ranks]
     lists[0] = [f"label {k}" for k in range(4)]  # so that labels come in their order
     ranks[0] = [1, 2, 3, 4]
-    by_rank = LabelRanker(method=method).fit(X, ranks)
-    by_ballot = LabelRanker(method=method).fit(X, Preferences.from_rankings(lists))
-    by_instance = LabelRanker(method=method).fit(
+    by_rank = LabelRanker(scoring=method).fit(X, ranks)
+    by_ballot = LabelRanker(scoring=method).fit(X, Preferences.from_rankings(lists))
+    by_instance = LabelRanker(scoring=method).fit(
         X, Preferences.from_rankings(lists, instance=[f"row {k}" for k in range(60)])
     )
     assert by_ballot.labels_ == ["label 0", "label 1", "label 2", "label 3"]
@@ -105,21 +105,21 @@ def test_columns_of_a_frame_name_the_labels() -> None:
 def test_weights_equal_repetition(method: str) -> None:
     X, ranks = ranked(8, n=40, k=3)
     times = np.arange(40) % 3
-    weighted = LabelRanker(method=method).fit(X, ranks, sample_weight=times.astype(float))
-    repeated = LabelRanker(method=method).fit(np.repeat(X, times, axis=0), np.repeat(ranks, times, axis=0))
+    weighted = LabelRanker(scoring=method).fit(X, ranks, sample_weight=times.astype(float))
+    repeated = LabelRanker(scoring=method).fit(np.repeat(X, times, axis=0), np.repeat(ranks, times, axis=0))
     assert weighted.predict_scores(X) == pytest.approx(repeated.predict_scores(X), abs=2e-3)
 
 
 @pytest.mark.parametrize("classifier", [DecisionTreeClassifier(max_depth=4), RidgeClassifier()])
 def test_any_classifier_can_vote(classifier: Any) -> None:
     X, ranks = ranked(9)
-    assert LabelRanker(method="pairwise", classifier=classifier).fit(X, ranks).score(X, ranks) > 0.5
+    assert LabelRanker(scoring="pairwise", classifier=classifier).fit(X, ranks).score(X, ranks) > 0.5
 
 
 def test_pairs_rows_agree_on_or_never_order_need_no_classifier() -> None:
     X, _ = ranked(10, n=6)
     ranks = np.array([[1.0, 2.0, np.nan], [1.0, 3.0, np.nan]] * 3)
-    model = LabelRanker(method="pairwise").fit(X, ranks)
+    model = LabelRanker(scoring="pairwise").fit(X, ranks)
     assert model.classifiers_ == []
     assert model.predict_scores(X)[0].tolist() == [1.5, 0.5, 1.0]
     assert model.predict(X)[0].tolist() == [1, 3, 2]
@@ -152,4 +152,4 @@ def test_what_is_no_ranking_is_refused_with_a_reason() -> None:
     with pytest.raises(InputError, match="labels, but 3 were learnt"):
         LabelRanker().fit(X, ranks).score(X, ranks[:, :2])
     with pytest.raises(NeedError, match="takes no weights"):
-        LabelRanker(method="pairwise", classifier=KNeighborsClassifier()).fit(X, ranks, sample_weight=np.ones(10))
+        LabelRanker(scoring="pairwise", classifier=KNeighborsClassifier()).fit(X, ranks, sample_weight=np.ones(10))

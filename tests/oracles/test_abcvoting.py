@@ -38,7 +38,7 @@ def test_the_committee_is_one_of_theirs(method, rule):
     options = {"resolute": False} | ({"algorithm": "brute-force"} if method == "pav" else {})
     for prefs, profile, seats in elections(150, 7):
         theirs = [set(one) for one in getattr(abcrules, rule)(profile, seats, **options)]
-        ranking = cc.rank(prefs, method, seats=seats, output="committee")
+        ranking = cc.rank(prefs, method, seats=seats, result="committee")
         ours = {int(item) for item in ranking.tiers[0]}
         assert ours in theirs
         if not ranking.warnings:

@@ -1,4 +1,4 @@
-"""Bradley-Terry and Elo against evalica."""
+"""What the page for users of evalica promises, against evalica: the same numbers, or that they differ."""
 
 from __future__ import annotations
 
@@ -46,3 +46,47 @@ def test_elo_gives_the_same_ratings():
         ranking = cc.rank(ours(first, second, result), "elo", stake=16.0, start=1000.0)
         found = evalica.elo(first, second, theirs(result), k=16.0, initial=1000.0).scores
         np.testing.assert_allclose(ranking.scores, [found[item] for item in ranking.items], atol=1e-6)
+
+
+def by_item(ranking, scores):
+    return np.array([scores[item] for item in ranking.items])
+
+
+def test_newman_is_the_model_of_ties_of_davidson():
+    for seed in range(20):
+        first, second, result = matches(seed)
+        ranking = cc.rank(ours(first, second, result), "davidson", prior=1e-9)
+        found = evalica.newman(first, second, theirs(result), tolerance=1e-10, limit=10_000).scores
+        ratio = np.exp(ranking.scores) / by_item(ranking, found)
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-4)
+
+
+def test_elo_with_the_defaults_of_evalica():
+    first, second, result = matches(1)
+    ranking = cc.rank(ours(first, second, result), "elo", start=1000, stake=4)
+    found = evalica.elo(first, second, theirs(result)).scores
+    np.testing.assert_allclose(ranking.scores, by_item(ranking, found), atol=1e-9)
+    wider = evalica.elo(first, second, theirs(result), scale=200.0).scores
+    ranking = cc.rank(ours(first, second, result), "elo", start=1000, stake=4, spread=200.0)
+    np.testing.assert_allclose(ranking.scores, by_item(ranking, wider), atol=1e-9)
+
+
+def test_counting_is_wins_and_half_the_ties_which_borda_divides_by_comparisons():
+    first, second, result = matches(2)
+    prefs = ours(first, second, result)
+    wins, losses, ties = cc.views.wins_and_losses(prefs)
+    found = evalica.counting(first, second, theirs(result)).scores
+    assert dict(zip(prefs.items, wins + ties / 2, strict=True)) == found.to_dict()
+    ranking = cc.rank(prefs, "borda")
+    share = dict(zip(prefs.items, (wins + ties / 2) / (wins + losses + ties), strict=True))
+    np.testing.assert_allclose(ranking.scores, by_item(ranking, share))
+
+
+def test_the_other_scores_have_no_exact_counterpart():
+    first, second, result = matches(3)
+    prefs = ours(first, second, result)
+    for name, method in (("average_win_rate", "borda"), ("eigen", "rank-centrality"), ("pagerank", "markov-chain")):
+        ranking = cc.rank(prefs, method)
+        found = by_item(ranking, getattr(evalica, name)(first, second, theirs(result)).scores)
+        own = np.exp(ranking.scores) if method == "rank-centrality" else ranking.scores
+        assert not np.allclose(own / own.sum(), found / found.sum(), atol=1e-3), name

@@ -55,10 +55,7 @@ def test_what_is_typed_makes_the_method_and_the_command_makes_the_same(name: str
     context = command.make_context("rank", words[2:])
     taken = {key.removeprefix("param_"): value for key, value in context.params.items() if key.startswith("param_")}
     taken["seed"] = context.params["seed"]  # an option of the command itself
-    unsaid = commands.unsaid({}, params)
-    assert {key: value for key, value in taken.items() if value is not None} == {
-        key: value for key, value in params.items() if key not in unsaid
-    }
+    assert {key: value for key, value in taken.items() if value is not None} == params
     assert context.params["output"] == "-", "no hyper-parameter becomes a file to write"
     assert context.params["read_winner"] == "a"
     assert context.params["read_agent"] == "none"
@@ -147,3 +144,63 @@ def test_the_first_rows_of_every_kind_of_table_are_shown(name: str, tmp_path: An
     assert [row[:2] for row in looked.rows] == [("a", "b"), ("b", "c"), ("c", "a")]
     assert looked.plan is not None
     assert looked.plan.layout == "pairs"
+
+
+ARENA = {"model_a": "left", "model_b": "right", "winner": "outcome"}
+
+
+def test_two_covariates_of_the_sides_are_one_difference_as_on_the_command_line() -> None:
+    import concordant as cc
+    from concordant.web.answers import Answerer
+
+    file = str(ROOT / "examples" / "arena-style.csv")
+    chosen = {**ARENA, "length_a": "covariate", "length_b": "covariate"}
+    told: dict[str, Any] = {}
+    question = {"do": "show", "files": [file], "labels": None, "settings": {"roles": chosen}}
+    answered = Answerer(told.update).answer(question)
+    assert answered["error"] is None
+    assert "--covariate length_a,length_b" in answered["shell"]
+    assert "covariate=['length_a,length_b']" in answered["python"]
+    same = cc.rank(cc.read(file, covariate="length_a,length_b"), "bradley-terry")
+    assert [one.name for one in same.coefficients] == ["length"]
+    assert forms.roles_of(forms.paired(chosen), [])["covariate"] == ["length_a,length_b"]
+
+
+def test_the_other_side_of_a_covariate_can_be_picked() -> None:
+    looked = preview(ROOT / "examples" / "arena-style.csv")
+    chosen = {**ARENA, "length_a": "covariate", "length_b": ""}
+    tree = Tree(forms.preview_table(looked, chosen))
+    offered = [attributes["value"] for attributes in tree.attributes("option")]
+    assert offered.count(f"{forms.OTHER_SIDE}length_a") == len(looked.columns) - 1
+    chosen["length_b"] = f"{forms.OTHER_SIDE}length_a"
+    assert forms.roles_of(forms.paired(chosen), [])["covariate"] == ["length_a,length_b"]
+    assert "covariate" not in forms.roles_of(forms.paired({**chosen, "length_a": ""}), [])
+
+
+def test_a_pair_of_covariates_is_read_back_as_it_was_picked() -> None:
+    looked = preview(ROOT / "examples" / "arena-style.csv", covariate="length_a,length_b")
+    roles = forms.role_by_column(looked)
+    assert (roles["length_a"], roles["length_b"]) == ("covariate", f"{forms.OTHER_SIDE}length_a")
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "sides", "is_pair"),
+    [
+        ("winner_length", "loser_length", ("w", "l"), True),
+        ("chars home", "chars away", ("x", "y"), True),
+        ("tokens_gpt", "tokens_llama", ("answer_gpt", "answer_llama"), True),
+        ("length_a", "cost_a", ("model_a", "model_b"), False),
+        ("length_a", "cost_b", ("model_a", "model_b"), False),
+        ("length", "length_diff", ("model_a", "model_b"), False),
+    ],
+)
+def test_only_names_that_differ_as_the_sides_do_are_pairs(
+    one: str, two: str, sides: tuple[str, str], is_pair: bool
+) -> None:
+    chosen = {sides[0]: "left", sides[1]: "right", one: "covariate", two: "covariate"}
+    assert (forms.paired(chosen)[two] == f"{forms.OTHER_SIDE}{one}") is is_pair
+
+
+def test_without_two_sides_covariates_stay_single() -> None:
+    chosen = {"film": "item", "stars": "rating", "length_a": "covariate", "length_b": "covariate"}
+    assert forms.paired(chosen) == chosen

@@ -19,7 +19,7 @@ def missing_choices() -> str:
     return missing("ignore", choices=("ignore", "last-free"), more="; last-free keeps them in its denominators")
 
 
-def output(default: str = "permutation") -> str:
+def result(default: str = "permutation") -> str:
     """Declare whether ties may stand in a consensus."""
     return param(default, "whether the consensus may tie items", choices=("permutation", "weak"))
 

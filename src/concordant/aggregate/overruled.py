@@ -28,6 +28,7 @@ SHOWN = 10  # overruled majorities that are listed
 class WeighsMajorities(Method):
     """A method whose consensus is explained by the majorities it follows and overrules."""
 
+    renamed = {"output": "result"}
     missing: str
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +132,20 @@ def parse_metrics(_: click.Context, __: click.Parameter, text: str) -> list[str]
     from concordant import metrics
 
     return [str(metrics.parse(name)) for name in shared.listed(text)]
+
+
+def headings(metrics: Iterable[str]) -> list[str]:
+    """Return the heads of columns of metrics, which name the gain of ndcg."""
+    from concordant.metrics import headings
+
+    return headings(metrics)
+
+
+def conventions(metrics: Iterable[str]) -> dict[str, str]:
+    """Return the conventions of metrics that tools define differently, in words."""
+    from concordant.metrics import conventions
+
+    return conventions(metrics)
 
 
 # ---- manners ----

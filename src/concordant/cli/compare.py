@@ -20,7 +20,7 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
-@click.option("--methods", "-m", metavar="A,B,…", help="Methods, separated by commas; by default four that fit.")
+@click.option("--methods", "-m", metavar="A,B,…", help="Methods, separated by commas; by default some that fit.")
 @click.option(
     "--folds", type=click.IntRange(2), metavar="N", help="Also foretell each N-th of the ballots from the rest."
 )
@@ -41,22 +41,30 @@ def command(
 
     For each method: the mean share of the ballots' pairs its ranking turns around (lower fits better), the
     log-likelihood of the ballots where it is a model, both again for unseen ballots with --folds, Kendall's tau to
-    every other method, and its first items ("a = b > c": a and b are tied).
+    every other method, and its first items ("a = b > c": a and b are tied). If methods disagree about the winner, that
+    is said first. By default ballots of one contest are counted by the rules in common use.
     """
+    from concordant.advice import compared_by_default
     from concordant.comparing import compare
 
     output.check_explained(explain)
     prefs = shared.read_preferences(file, options)
     if min_ballots is not None:
         prefs = prefs.min_ballots(min_ballots)
-    names = shared.listed(methods) if methods else _fitting(prefs)
+    names = shared.listed(methods) if methods else compared_by_default(prefs)
     result = compare(prefs, names, folds=folds)
     if output.format == "text":
         shared.tell(prefs.notes, "note: ")
     output.show(
         data=lambda: result.to_dict() | ({"explanation": result.explain().to_dict()["reasons"]} if explain else {}),
         columns=lambda: _columns(names, result, folds is not None),
-        text=lambda: "\n\n".join([_text(names, result, output), *([str(result.explain())] if explain else [])]),
+        text=lambda: "\n\n".join(
+            [
+                *([result.dispute] if result.dispute else []),
+                _text(names, result, output),
+                *([str(result.explain())] if explain else []),
+            ]
+        ),
     )
     if output.format == "text":
         for row in result.to_dict()["methods"]:
@@ -82,10 +90,3 @@ def _text(names: list[str], result: Any, output: shared.Output) -> str:
     rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(names)]
     header = ["method", *(f"tau {text}" if text in names else text for text, _ in columns), "first"]
     return output.table(header, rows, set(range(1, len(header) - 1)))
-
-
-def _fitting(prefs: Any) -> list[str]:
-    from concordant.api import default_method
-
-    common = ["borda", "copeland", "schulze", "rrf"]
-    return list(dict.fromkeys([default_method(prefs), *common]))[:4]

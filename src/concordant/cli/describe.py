@@ -24,7 +24,7 @@ def command(file: tuple[str, ...], output: shared.Output, **options: Any) -> Non
     """Say what a data set is, what to watch out for, and which methods fit.
 
     Findings in plain words: are all items linked by comparisons, is any item unbeaten, do majorities go in a circle,
-    does any agent differ from all others, is there enough data to tell the first two items apart?
+    does any agent differ from all others, is the first item significantly ahead of the runner-up?
     """
     prefs = shared.read_preferences(file, options)
     found = prefs.describe()

@@ -75,16 +75,17 @@ def command(
 
 
 def _facts(results: dict[str, Any], per_instance: bool) -> list[dict[str, Any]]:
-    parts = ("means", "n_instances", *(["instances"] * per_instance), "missing", "unjudged", "warnings")
+    parts = ("means", "n_instances", *(["instances"] * per_instance), "missing", "unjudged", "warnings", "conventions")
     return [{"system": name, **{part: found.to_dict()[part] for part in parts}} for name, found in results.items()]
 
 
 def _test_table(tests: list[dict[str, Any]], test: str, output: shared.Output) -> str:
+    from concordant.metrics import headings
     from concordant.writing import format_p
 
     cells = [
         [
-            t["metric"],
+            headings([t["metric"]])[0],
             t["system"],
             f"{t['difference']:+.4f}",
             format_p(t["p"]),
@@ -146,9 +147,12 @@ def _check_baseline(baseline: str | None, systems: dict[str, Any]) -> None:
 
 
 def _rows(results: dict[str, Any], per_instance: bool) -> tuple[list[str], list[list[str]]]:
+    from concordant.metrics import headings
+
     first = next(iter(results.values()))
     metrics = list(first.per_instance)
-    header, rows = ["system", *metrics], []
+    shown = headings(metrics)
+    header, rows = ["system", *shown], []
     for name, result in results.items():
         if per_instance:
             labels = [""] if result.instances is None else result.instances.labels
@@ -157,7 +161,7 @@ def _rows(results: dict[str, Any], per_instance: bool) -> tuple[list[str], list[
                 rows.append([name, label, *map(_cell, values)])
         mean = ["mean"] * per_instance
         rows.append([name, *mean, *(_cell(result.means[m]) for m in metrics)])
-    return (["system", "instance", *metrics] if per_instance else header), rows
+    return (["system", "instance", *shown] if per_instance else header), rows
 
 
 def _cell(value: float) -> str:

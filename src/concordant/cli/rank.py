@@ -40,6 +40,7 @@ The options of a method appear with:  concordant rank --method NAME --help
 """
 
 EXPLAINED = 5  # instances that --explain speaks of
+TESTED = 5_000  # instances up to which the first places are tested unasked
 MANY = 50_000  # entries of all ballots from which a method is watched on a terminal
 
 
@@ -141,12 +142,13 @@ def command(
         _draw_explanation(ranking, explain_picture)
     draw(ranking, prefs if min_ballots is None or prefs is None else prefs.min_ballots(min_ballots), pictures)
     over = over_time.tell(ranking, top)
+    certain = certainty(ranking, explain) if output.format == "text" else []
     if top is not None:
         ranking = ranking.head(top)
     if output.format == "text":
         chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
         ran = [ranking.ran] if ranking.ran else []
-        shared.tell([*gathered.notes, *ran, *chosen, *learnt(ranking), *over.notes], "note: ")
+        shared.tell([*gathered.notes, *ran, *chosen, *learnt(ranking), *certain, *over.notes], "note: ")
     told = [one.explain() for one in islice(ranking, EXPLAINED)] if explain else []
     output.show(
         data=lambda: _data(ranking, told if explain else None) | over.to_dict(),
@@ -168,6 +170,15 @@ def learnt(ranking: Any) -> list[str]:
         error = fit["order_effect_stderr"]
         told.append(f"order effect {fit['order_effect']:.3g}" + (f" (standard error {error:.3g})" if error else ""))
     return told
+
+
+def certainty(ranking: Any, is_explained: bool) -> list[str]:
+    """Say how certain the first place is; an explanation says it itself."""
+    from concordant.certainty import summary
+
+    if len(ranking) > 1:
+        return [summary(ranking.certainties)] if len(ranking) <= TESTED else []
+    return [] if is_explained else [" ".join(ranking.certainty.sentences())]
 
 
 def is_watched() -> bool:

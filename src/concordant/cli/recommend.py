@@ -120,6 +120,7 @@ def train(
     limit = {name: sweeps.number for name in ("sweeps", "passes") if sweeps and hasattr(made, name)}
     model = _fit(RECOMMENDERS.make(method, **{**params, **limit}), prefs, None, start, [], metrics[0])
     about = {"recommender": model.name, "agents": len(model.agents), "items": len(model.items), "metrics": table}
+    about |= {"conventions": learners.conventions(metrics)}
     if output is not None:
         saving.save(model, output, about=about)
     if as_json:
@@ -129,7 +130,9 @@ def train(
     shared.tell(prefs.notes, "note: ")
     if table:
         rows = [[name, *(f"{value:.4f}" for value in values.values())] for name, values in table.items()]
-        shared.write_text(shared.table(["held-out ratings", *metrics], rows, set(range(1, 1 + len(metrics)))), "-")
+        shared.write_text(
+            shared.table(["held-out ratings", *learners.headings(metrics)], rows, set(range(1, 1 + len(metrics)))), "-"
+        )
     known = f"{model.name} knows {len(model.agents):,} agents and {len(model.items):,} items"
     shared.tell([f"{known}, after {sweeps.number} of {len(states)} sweeps" if sweeps else known], "")
     shared.tell([output] if output else [], "wrote ")
@@ -213,12 +216,13 @@ def evaluate(model: str, file: tuple[str, ...], metrics: list[str], as_json: boo
     means = _means(fitted, prefs, metrics)
     strangers = sum(label not in fitted.agents for label in (prefs.agents or ()))
     said = {"recommender": fitted.name, "agents": prefs.n_agents, "unknown_agents": strangers, "metrics": means}
+    said |= {"conventions": learners.conventions(metrics)}
     if as_json:
         shared.write_text(shared.to_json(said), "-")
         return
     shared.tell(prefs.notes, "note: ")
     rows = [[fitted.name, *(f"{value:.4f}" for value in means.values())]]
-    shared.write_text(shared.table(["model", *metrics], rows, set(range(1, 1 + len(metrics)))), "-")
+    shared.write_text(shared.table(["model", *learners.headings(metrics)], rows, set(range(1, 1 + len(metrics)))), "-")
     if strangers:
         shared.tell([f"the model does not know {strangers:,} of {prefs.n_agents:,} agents"], "note: ")
 

@@ -189,7 +189,9 @@ def _text(done: Trained, sets: dict[str, Features], metrics: list[str]) -> str:
         [part, f"{found.n_queries:,}", f"{len(found.y):,}", *(f"{done.values[part][name]:.4f}" for name in metrics)]
         for part, found in sets.items()
     ]
-    return shared.table(["set", "queries", "rows", *metrics], rows, set(range(1, 3 + len(metrics))), title)
+    return shared.table(
+        ["set", "queries", "rows", *learners.headings(metrics)], rows, set(range(1, 3 + len(metrics))), title
+    )
 
 
 def _facts(done: Trained, sets: dict[str, Features], output: str | None) -> dict[str, Any]:
@@ -201,6 +203,7 @@ def _facts(done: Trained, sets: dict[str, Features], output: str | None) -> dict
             part: {"queries": found.n_queries, "rows": len(found.y), "metrics": done.values[part]}
             for part, found in sets.items()
         },
+        "conventions": learners.conventions(done.values["train"]),
         "features": sets["train"].X.shape[1],
         "iterations": getattr(done.ranker, "n_iter_", None),
         "seconds": round(done.seconds, 6),

@@ -82,6 +82,7 @@ def command(
     trust = _trust(model, train)
     if as_json:
         said = {"method": model.name, "params": model.to_dict()["params"], "sets": table, "trust": trust}
+        said |= {"conventions": learners.conventions(metrics)}
         shared.write_text(shared.to_json({**said, "warnings": told, "model": output}), "-")
         return
     shared.tell([*prefs.notes, *_unjudged(prefs, train, valid)], "note: ")
@@ -167,7 +168,9 @@ def _text(table: dict[str, Any], metrics: list[str], trust: dict[str, float], na
         for part, found in table.items()
         for k, (system, values) in enumerate(found["systems"].items())
     ]
-    shown = shared.table(["set", "topics", "system", *metrics], rows, {1, *range(3, 3 + len(metrics))}, name)
+    shown = shared.table(
+        ["set", "topics", "system", *learners.headings(metrics)], rows, {1, *range(3, 3 + len(metrics))}, name
+    )
     if not trust:
         return shown
     trusted = shared.table(["run", "trust"], [[agent, f"{value:.4f}"] for agent, value in trust.items()], {1})

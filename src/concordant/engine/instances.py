@@ -221,6 +221,7 @@ def _joined(method: Method, prefs: Preferences, found: list[Ranked], executor: E
         uncertainty=Uncertainty(low, high, known),
         ran=f"{len(found)} chunks of instances on {executor.place}",
         why=partial(method.explained, prefs),
+        sure=partial(method.assessed, prefs),
     )
 
 

@@ -43,14 +43,14 @@ def rank_sums(method: Method, tally: Tally, form: str) -> Ranking:
     """Rank by the sums of all ballots; ``form`` says whether these are rankings or ratings."""
     found = tally.sorted
     if method.name == "mean-rating":
-        return replace(method.rank(_ballots_of_levels(found)), why=None)
+        return replace(method.rank(_ballots_of_levels(found)), why=None, sure=None)
     by_item = found.only(found.keys["item"] >= 0)
     prefs = _candidates(by_item)
     if method.name == "borda":
         ranking = method.ranking_of(prefs, _borda(method, found, by_item, prefs, form))
     else:
         ranking = _mpm(method, by_item, prefs)
-    return replace(ranking, why=None)  # the ballots behind it are gone
+    return replace(ranking, why=None, sure=None)  # the ballots behind it are gone
 
 
 def _ballots_of_levels(tally: Tally) -> Preferences:

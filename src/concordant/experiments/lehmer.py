@@ -63,7 +63,7 @@ METHODS: Mapping[str, tuple[str, Settings]] = {
     "faslp-pivot": ("faslp-pivot", {"time_limit": 20.0}),
     "insertion-sort": ("insertion-sort", {}),
     "footrule": ("footrule", {}),
-    "pick-a-perm": ("pick-a-perm", {"choice": "random", "output": "permutation"}),
+    "pick-a-perm": ("pick-a-perm", {"choice": "random", "result": "permutation"}),
     "local-search": ("local-search", {}),
 }
 DATASETS: Mapping[str, Callable[[DataFolder], Preferences]] = {
@@ -75,8 +75,8 @@ DATASETS: Mapping[str, Callable[[DataFolder], Preferences]] = {
 WEAK = ("jester-weak", "movielens")  # rankings with ties
 # These search among rankings with ties themselves, without the greedy pass.
 WITH_TIES: Mapping[str, tuple[str, Settings]] = {
-    "local-search-weak": ("local-search", {"output": "weak"}),
-    "kemeny-weak": ("kemeny", {"output": "weak", "time_limit": 20.0}),
+    "local-search-weak": ("local-search", {"result": "weak"}),
+    "kemeny-weak": ("kemeny", {"result": "weak", "time_limit": 20.0}),
 }
 LAMBDAS = tuple(round(0.1 * k, 1) for k in range(1, 11))
 SAMPLES = (50, 200, 500, 1000, 2000)

@@ -1,7 +1,7 @@
 """Label ranking: predict an order of a fixed set of labels for every row, say of product kinds for a customer.
 
 The training data are rows of features, each with a ranking of the labels that may be partial (some labels unranked) and
-may have ties. Two methods:
+may have ties. ``scoring`` is one of:
 
 - "plackett-luce": every label l has a linear score f_l(x) = x'w_l + b_l. The chance of a ranking is that of choosing
   the best label, then the next, …, each in proportion to exp(f); labels tied by a row are chosen together, as a set
@@ -19,6 +19,7 @@ Plackett-Luce model, ICML 2010.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar, Self
@@ -42,9 +43,10 @@ from concordant.types import Floats, Int64s
 class LabelRanker(Learner):
     """Rank a fixed set of labels by the features of a row."""
 
-    method: str = param("plackett-luce", "how labels are scored", choices=("plackett-luce", "pairwise"))
+    renamed: ClassVar[Mapping[str, str]] = {"method": "scoring"}
+    scoring: str = param("plackett-luce", "how labels are scored", choices=("plackett-luce", "pairwise"))
     classifier: Any = None
-    """Any scikit-learn classifier for method "pairwise"; logistic regression if not given."""
+    """Any scikit-learn classifier for scoring="pairwise"; logistic regression if not given."""
     alpha: float = param(1e-3, "ridge penalty on the weights of plackett-luce, beside the mean loss", low=0)
     max_iter: int = param(500, "most iterations of plackett-luce", low=1)
     tol: float = param(1e-8, "relative improvement at which plackett-luce stops", low=0)
@@ -63,7 +65,7 @@ class LabelRanker(Learner):
         weight = row_weights(sample_weight, X.shape[0]) * (1.0 if given.weight is None else given.weight)
         given.refuse_nothing_to_learn(weight)
         is_weighted = sample_weight is not None or given.weight is not None
-        if self.method == "plackett-luce":
+        if self.scoring == "plackett-luce":
             self._fit_plackett_luce(X, given.rank, weight)
         else:
             self._fit_pairwise(X, given.rank, weight if is_weighted else None)

@@ -34,7 +34,7 @@ from concordant.metrics.significance import (
     paired_t_test,
     randomisation_test,
 )
-from concordant.metrics.value import Description, Metric, describe, names, parse, parse_all
+from concordant.metrics.value import Description, Metric, conventions, describe, headings, names, parse, parse_all
 
 __all__ = [
     "Description",
@@ -48,11 +48,13 @@ __all__ = [
     "agree",
     "compare_ranks",
     "compare_systems",
+    "conventions",
     "describe",
     "discounted_error",
     "evaluate_arrays",
     "evaluate_ranked",
     "footrule",
+    "headings",
     "holm",
     "kemeny",
     "kendall",

@@ -121,6 +121,7 @@ class NDCG(CutMetric):
 
     name = "ndcg"
     measure = Measure.NDCG
+    explicit = ("gain",)
     discount: str = param(
         "log2", "log2(i+1) at place i, or as LETOR's script: 0 if documents are too few", choices=("log2", "letor")
     )
@@ -129,6 +130,13 @@ class NDCG(CutMetric):
     def row(self, largest_label: float) -> list[float]:
         """Return the metric as the kernels read it."""
         return [*super().row(largest_label), float(self.discount == "letor"), float(self.gain == "linear")]
+
+    @property
+    def convention(self) -> str:
+        """Gain and discount in words."""
+        gain = "2^label - 1" if self.gain == "exponential" else "the label"
+        discount = "log2(i + 1)" if self.discount == "log2" else "log2(i) from place 2 on (LETOR)"
+        return f"{self.gain} gain ({gain}), discount {discount}"
 
     def averaged(self, lists: Lists) -> Floats:
         """Return NDCG, its mean over all orders inside ties."""

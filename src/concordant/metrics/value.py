@@ -3,7 +3,8 @@
 ``parse("ndcg@10:letor")`` makes one, ``str`` writes it back. The grammar is ``name[@cutoff][:option…]`` where an
 option is a word that names a convention (``letor``, ``skip``, ``last-free``, ``normalised``) or ``key=value``
 (``threshold=2``); a comma may stand between options too. The names of trec_eval (``P_10``, ``ndcg_cut_10``) mean
-what they mean there, which for ``ndcg_cut`` is linear gain. Everything comes from the one declaration of the metric:
+what they mean there, which for ``ndcg_cut`` is linear gain. A prefix asks for the convention of another tool
+(``ir_measures:nDCG@10``, see ``tools``). Everything comes from the one declaration of the metric:
 a frozen dataclass whose fields are declared with ``param`` and whose first docstring sentence describes it.
 """
 
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from concordant.errors import ParameterError, UnknownNameError, suggest
+from concordant.metrics.tools import translated
 from concordant.params import Param, check_params, params_of, values_of
 from concordant.registry import METRICS
 
@@ -32,19 +34,34 @@ class Metric:
     aliases: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[str]
     higher_is_better: ClassVar[bool] = True
+    explicit: ClassVar[tuple[str, ...]] = ()
+    """Options that a heading always names, because other tools mean something else by the same name."""
 
     def __post_init__(self) -> None:
         """Check every option against its declaration."""
         check_params(self)
 
     def __str__(self) -> str:
+        return self._text(())
+
+    @property
+    def heading(self) -> str:
+        """The name for the head of a column, with the conventions in which tools differ: ``ndcg@10:exponential``."""
+        return self._text(self.explicit)
+
+    @property
+    def convention(self) -> str:
+        """What is computed, in words, where tools differ under the same name; empty elsewhere."""
+        return ""
+
+    def _text(self, always: tuple[str, ...]) -> str:
         values = values_of(self)
         cutoff = values.pop("cutoff", None)
         head = self.name if cutoff is None else f"{self.name}@{cutoff}"
         options = [
             _written(declared, values[declared.name])
             for declared in params_of(type(self))
-            if declared.name in values and values[declared.name] != declared.default
+            if declared.name in values and (declared.name in always or values[declared.name] != declared.default)
         ]
         return ":".join([head, *options])
 
@@ -79,7 +96,8 @@ def parse(text: str | Metric) -> Metric:
         return text
     if not isinstance(text, str):
         raise ParameterError(f"{text!r} is no metric: give its name as text, for example 'ndcg@10'.")
-    found = _TEXT.fullmatch(_TREC_EVAL.sub(_of_trec_eval, text.lower().replace("_", "-")))
+    plain = translated(text.lower().replace("_", "-"))
+    found = _TEXT.fullmatch(_TREC_EVAL.sub(_of_trec_eval, plain))
     if found is None:
         raise UnknownNameError(f"{text!r} is no metric: write name@cutoff:option, for example 'ndcg@10:letor'.")
     cls = METRICS.find(found["name"])
@@ -102,6 +120,22 @@ def _of_trec_eval(found: re.Match[str]) -> str:
     """Return a metric of trec_eval as it is written here."""
     convention = ":linear" if found["name"] == "ndcg-cut" else ""
     return f"{_TREC_EVAL_NAMES.get(found['name'], found['name'])}@{found['cutoff']}{convention}{found['options'] or ''}"
+
+
+def headings(metrics: Iterable[str | Metric]) -> list[str]:
+    """Return the heading of every metric; a name that is no metric stays as it is."""
+    found = []
+    for one in metrics:
+        try:
+            found.append(parse(one).heading)
+        except (ParameterError, UnknownNameError):
+            found.append(str(one))
+    return found
+
+
+def conventions(metrics: Iterable[str]) -> dict[str, str]:
+    """Return what is computed, in words, of the metrics that tools define differently."""
+    return {one: parse(one).convention for one in metrics if parse(one).convention}
 
 
 def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:

@@ -46,15 +46,50 @@ class MPMErrors:
 
     @cached_property
     def _known(self) -> Uncertainty:
-        error = standard_errors(self.corpus, self.solution, self.prior)
-        if error is None:
+        moves = moves_of(self.corpus, self.solution, self.prior)
+        if moves is None:
             return Uncertainty(details=self.details)
+        error = np.sqrt(moves.variance)
         half = NormalDist().inv_cdf((1 + self.level) / 2) * error
-        return Uncertainty(self.score - half, self.score + half, {**self.details, "stderr": error})
+        details = {**self.details, "stderr": error}
+        return Uncertainty(self.score - half, self.score + half, details, apart=moves.errors_of_differences)
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """How far each ballot moves the scores: ``x`` on its own entries, plus basis @ weights on every slot."""
+
+    corpus: Corpus
+    x: Floats
+    basis: Floats
+    weights: Floats
+    variance: Floats
+
+    def errors_of_differences(self, slot: int) -> Floats:
+        """Return the standard errors of the differences between a slot and all candidates of its instance."""
+        prefs = self.corpus.prefs
+        q = int(self.corpus.instance_of_slot[slot])
+        span = slice(int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1]))
+        ballot = np.repeat(np.arange(prefs.n_ballots), np.diff(prefs.indptr))
+        mine = self.weights @ self.basis[slot] * (prefs.instance_of_ballot == q)
+        own = prefs.entry_slot == slot
+        mine[ballot[own]] += self.x[own]
+        mine = mine * prefs.weight
+        shared = sum_by(prefs.entry_slot, mine[ballot] * self.x, prefs.n_slots)[span]
+        shared += self.basis[span] @ (mine @ self.weights)
+        variance = self.variance[span] + self.variance[slot] - 2 * shared
+        variance[slot - span.start] = 0.0
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
 def standard_errors(corpus: Corpus, solution: Solution, prior: Floats) -> Floats | None:
     """Return the standard error of every score; None where variances or the adherences of an instance differ."""
+    moves = moves_of(corpus, solution, prior)
+    return None if moves is None else np.sqrt(moves.variance)
+
+
+def moves_of(corpus: Corpus, solution: Solution, prior: Floats) -> Moves | None:
+    """Return how ballots move the scores; None where variances or the adherences of an instance differ."""
     if solution.variance is not None or (np.diff(solution.groups.ptr) > 1).any():
         return None
     prefs, owner, n = corpus.prefs, corpus.instance_of_slot, corpus.prefs.n_instances
@@ -99,7 +134,7 @@ def standard_errors(corpus: Corpus, solution: Solution, prior: Floats) -> Floats
     named = sum_by(prefs.instance_of_ballot[ballot], w[ballot], n)
     usual = sum_by(prefs.instance_of_ballot[ballot], w[ballot] * (corpus.net * strength[ballot]) ** 2, n)
     variance += (usual / np.maximum(named, 1e-300))[owner] / diagonal**2
-    return np.sqrt(np.maximum(variance, 0.0))
+    return Moves(corpus, x, basis, weights, np.maximum(variance, 0.0))
 
 
 def _per_instance(solution: Solution, n: int) -> Floats:

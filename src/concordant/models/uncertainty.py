@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import NormalDist
 
 import numpy as np
 
 from concordant import kernels, memory
+from concordant.later import Later
 from concordant.models.clusters import Voters, clustered
 from concordant.models.designs import Designed
 from concordant.models.duels import Duels
@@ -18,10 +18,13 @@ from concordant.models.likelihoods import ObservedDuels, ObservedStages
 from concordant.models.notices import notice_on
 from concordant.models.solve import Fit, fit, with_errors
 from concordant.preferences import Preferences
-from concordant.ranking import Uncertainty
+from concordant.ranking import TIE_TOLERANCE, Uncertainty
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 BEST_DRAWS = 2000
+FEW_DRAWS = 500  # for the ranks of more candidates, or in more instances, than these:
+MANY_RANKS, MANY_INSTANCES = 1_000, 20
+LIKELY = 0.9  # a chance to be the best from which a bound on it can matter
 BEST_BY_KERNEL = 256  # candidates up to which the draws of all instances go through the kernel
 LARGEST_CURVATURE = 5_000  # candidates up to which errors of choices are found: they take a matrix
 MATRICES = 4  # of second derivatives, held at once
@@ -102,15 +105,52 @@ class ScoreErrors:
             slots = np.repeat(self.lacking, np.diff(self.prefs.slot_ptr))
             return Uncertainty(warnings=(notice_on(self.prefs, "no-errors", NO_ERRORS, slots),))
         ends = [part.ends or intervals(part, asked.level) for part in self.parts]
-        ranks = [rank_intervals(part, asked.level) for part in self.parts]
-        details: dict[str, AnyArray] = {
-            "stderr": self._gathered([np.sqrt(part.variance) for part in self.parts]),
-            "rank_low": self._gathered([low for low, _ in ranks]).astype(np.int32),
-            "rank_high": self._gathered([high for _, high in ranks]).astype(np.int32),
-            "p_best": self._gathered([best_chances(part, asked.seed) for part in self.parts]),
+        stderr: AnyArray = self._gathered([np.sqrt(part.variance) for part in self.parts])
+        later = {
+            "rank_low": partial(self._rank_end, 0),
+            "rank_high": partial(self._rank_end, 1),
+            "p_best": partial(getattr, self, "_p_best"),
+            "simultaneous_rank_low": partial(self._simultaneous_rank_end, 0),
+            "simultaneous_rank_high": partial(self._simultaneous_rank_end, 1),
         }
         low, high = (self._gathered([pair[side] for pair in ends]) for side in (0, 1))
-        return Uncertainty(np.minimum(low, self.score), np.maximum(high, self.score), details)
+        details = Later({"stderr": stderr}, later)
+        return Uncertainty(
+            np.minimum(low, self.score), np.maximum(high, self.score), details, apart=self.errors_of_differences
+        )
+
+    @cached_property
+    def _p_best(self) -> Floats:
+        return self._gathered([best_chances(part, self.asked.seed) for part in self.parts])
+
+    @cached_property
+    def _rank_ends(self) -> tuple[Int32s, Int32s]:
+        """The ends of the confidence interval of every rank, in agreement with P(best) and the ranks themselves."""
+        ranges = [rank_ranges(part, self.asked.level, self.asked.seed) for part in self.parts]
+        low, high = (self._gathered([pair[side] for pair in ranges]) for side in (0, 1))
+        tail = (1 - self.asked.level) / 2
+        rank = kernels.order_segments(self.score, self.prefs.slot_ptr, TIE_TOLERANCE)
+        own = np.empty(len(low))
+        own[rank[0]] = rank[1]
+        low = np.where(self._p_best > tail, 1, np.minimum(low, own))
+        high = np.where(self._p_best >= 1 - tail, own, np.maximum(np.maximum(high, 2), own))
+        size = np.repeat(np.diff(self.prefs.slot_ptr), np.diff(self.prefs.slot_ptr))
+        return low.astype(np.int32), np.minimum(high, size).astype(np.int32)
+
+    def _rank_end(self, side: int) -> AnyArray:
+        return self._rank_ends[side]
+
+    def _simultaneous_rank_end(self, side: int) -> AnyArray:
+        return self._gathered([rank_intervals(part, self.asked.level)[side] for part in self.parts]).astype(np.int32)
+
+    def errors_of_differences(self, slot: int) -> Floats | None:
+        """Return the standard errors of the differences between a slot and all candidates of its instance."""
+        instance = int(np.searchsorted(self.prefs.slot_ptr, slot, side="right")) - 1
+        for part in self.parts:
+            place = np.flatnonzero(part.instances == instance)
+            if len(place):
+                return errors_from(part, int(place[0]), slot - int(self.prefs.slot_ptr[instance]))
+        return None
 
     def covariance(self, instance: int) -> Floats | None:
         """Return the covariance of the scores of an instance; None where there is none, or too many items."""
@@ -132,27 +172,6 @@ class ScoreErrors:
         for part, own in zip(self.fits, values, strict=True):
             out[part.slots] = own
         return out
-
-
-class LaterFigures(Mapping[str, float]):
-    """Figures of a fit, some of which are found when asked for."""
-
-    def __init__(self, known: Mapping[str, float], later: Mapping[str, Callable[[], float]]) -> None:
-        self._known, self._later = dict(known), later
-
-    def __getitem__(self, name: str) -> float:
-        if name not in self._known and name in self._later:
-            self._known[name] = self._later[name]()
-        return self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys([*self._known, *self._later]))
-
-    def __len__(self) -> int:
-        return len({*self._known, *self._later})
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
 
 
 def intervals(part: Fit, level: float) -> tuple[Floats, Floats]:
@@ -185,8 +204,80 @@ def simultaneous(level: float, n: int = 1) -> float:
     return -NormalDist().inv_cdf(max(-math.expm1(math.log(level) / max(n, 1)) / 2, 1e-16))
 
 
+def rank_ranges(part: Fit, level: float, seed: int | None) -> tuple[Floats, Floats]:
+    """Return the ends of an interval of this probability for the rank of each candidate, from draws of the scores.
+
+    Each interval holds by itself; ``rank_intervals`` are wider and hold for all candidates at once.
+    """
+    low, high = np.ones(len(part.score)), np.repeat(np.diff(part.slot_ptr), np.diff(part.slot_ptr)).astype(np.float64)
+    if part.covariance is None:
+        if part.draws is None:
+            ends = rank_intervals(part, level)
+            return ends[0].astype(np.float64), ends[1].astype(np.float64)
+        return rank_quantiles((part.score[:, None] + part.draws).T, level)
+    most = int(np.diff(part.slot_ptr).max(initial=1))
+    n = BEST_DRAWS if most <= MANY_RANKS and len(part.instances) <= MANY_INSTANCES else FEW_DRAWS
+    draws = np.random.default_rng(seed).standard_normal((n, most))
+    for _, span, block in part.blocks:
+        if span.stop - span.start > 1:
+            drawn = _drawn(part.score[span], block, draws[:, : span.stop - span.start])
+            low[span], high[span] = rank_quantiles(drawn, level)
+    return low, high
+
+
+def rank_quantiles(drawn: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return the ends of the middle ``level`` of the ranks in draws of scores, a row each."""
+    n = len(drawn)
+    ranks = np.argsort(np.argsort(-drawn, axis=1), axis=1)
+    ranks.sort(axis=0)
+    cut = int(n * (1 - level) / 2)
+    return 1.0 + ranks[cut], 1.0 + ranks[n - 1 - cut]
+
+
+def _drawn(score: Floats, block: Floats, draws: Floats) -> Floats:
+    """Turn standard normal draws, a row each, into draws of the scores; their covariance may lack full rank."""
+    values, vectors = np.linalg.eigh(block)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(score + draws @ root.T)
+
+
+def errors_from(part: Fit, q: int, place: int) -> Floats | None:
+    """Return the standard errors of the differences between a candidate of an instance and all of it."""
+    if part.covariance is not None:
+        block = part.block(q)
+        variance = np.diag(block) + block[place, place] - 2 * block[place]
+    elif part.draws is not None:
+        variance = np.square(part.draws - part.draws[place]).mean(axis=1)
+    else:
+        return None
+    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+
+
 def best_chances(part: Fit, seed: int | None) -> Floats:
-    """Return each candidate's chance to have the highest true score, from draws of the scores' distribution."""
+    """Return each candidate's chance to have the highest true score, from draws of the scores' distribution.
+
+    No candidate can be the best more often than it beats each other one. That bound is exact, so a drawn chance of the
+    first candidate above it is cut down, and the rest goes to the rival that sets the bound.
+    """
+    chance = _drawn_chances(part, seed)
+    first = np.flatnonzero(chance > LIKELY)
+    for slot in first.tolist():
+        q = int(np.searchsorted(part.slot_ptr, slot, side="right")) - 1
+        a, b = int(part.slot_ptr[q]), int(part.slot_ptr[q + 1])
+        errors = errors_from(part, q, slot - a) if b - a > 1 else None
+        if errors is None:
+            continue
+        z = (part.score[slot] - part.score[a:b]) / np.where(errors > 0, errors, 1e-300)
+        z[slot - a] = np.inf
+        rival = int(np.argmin(z))
+        excess = float(chance[slot]) - NormalDist().cdf(float(z[rival]))
+        if excess > 0:
+            chance[slot] -= excess
+            chance[a + rival] += excess
+    return chance
+
+
+def _drawn_chances(part: Fit, seed: int | None) -> Floats:
     rng = np.random.default_rng(seed)
     size = np.diff(part.slot_ptr)
     if part.covariance is None:
@@ -202,9 +293,7 @@ def best_chances(part: Fit, seed: int | None) -> Floats:
     top = int(np.argmax(part.score))
     apart = np.sqrt(np.maximum(part.variance + part.variance[top] - 2 * block[top], 0.0))
     rival = np.flatnonzero(part.score[top] - part.score <= REACH * apart)
-    values, vectors = np.linalg.eigh(block[np.ix_(rival, rival)])
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    drawn = part.score[rival] + rng.standard_normal((BEST_DRAWS, len(rival))) @ root.T
+    drawn = _drawn(part.score[rival], block[np.ix_(rival, rival)], rng.standard_normal((BEST_DRAWS, len(rival))))
     chance[rival] = np.bincount(drawn.argmax(axis=1), minlength=len(rival)) / BEST_DRAWS
     return chance
 

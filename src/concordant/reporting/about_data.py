@@ -15,9 +15,10 @@ def data_section(study: Study) -> Section:
     rows = tuple((what, text) for what, text in found.rows() if what != "note")
     parts: list[Part] = [Text(note) for note in study.prefs.notes]
     parts.append(Facts(rows))
-    if found.findings:
+    told = [one for one in found.findings if one.name != "top two"]  # of another method: this ranking says its own
+    if told:
         tones = {True: "fine", False: "attention"}
-        parts.append(Messages(tuple(Message(one.name, one.text, tones[one.is_fine]) for one in found.findings)))
+        parts.append(Messages(tuple(Message(one.name, one.text, tones[one.is_fine]) for one in told)))
     if found.methods:
         fitting = tuple((advice.method, advice.reason) for advice in found.methods)
         parts.append(Table("Methods that fit", ("method", "why"), fitting))

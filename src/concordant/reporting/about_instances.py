@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from concordant.certainty import summary
+from concordant.metrics import headings
 from concordant.reporting.about_ranking import LABEL, download, ranking_table
 from concordant.reporting.sections import Fold, Part, Section, Table, Text
 from concordant.reporting.study import Study
@@ -29,6 +31,7 @@ def instances_section(study: Study, top: int) -> Section | None:
             )
     parts: list[Part] = [
         Text(f"{ranking.n_instances:,} instances, each ranked by {ranking.method}.", "lead"),
+        Text(summary(ranking.certainties)),
         table,
     ]
     if len(table.rows) < ranking.n_instances:
@@ -56,7 +59,7 @@ def _instances_table(study: Study, top: int) -> Table:
         sizes = (f"{len(part.items):,}", f"{n_ballots[q]:,}")
         rows.append((shorten(name, LABEL), *sizes, *first, *[""] * (2 - len(first)), *measured))
         links.append(_anchor(q) if q < min(top, MOST_OPENED) and len(part.score) else "")
-    header = ("instance", "candidates", "ballots", "first", "second", *metrics)
+    header = ("instance", "candidates", "ballots", "first", "second", *headings(metrics))
     right = frozenset([1, 2, *range(5, len(header))])
     return Table("Instances", header, tuple(rows), right, frozenset([0, 3, 4]), links=tuple(links))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concordant.evaluation import paired_tests
+from concordant.metrics import conventions, headings
 from concordant.reporting.sections import Part, Section, Table, Text
 from concordant.reporting.study import Study
 from concordant.vocabulary import shorten
@@ -19,20 +20,22 @@ def labels_section(study: Study) -> Section | None:
     metrics = list(first.per_instance)
     n = first.n_instances
     over = f"over {n:,} judged instances" if n != 1 else "of one instance"
-    lead = ", ".join(f"{metric} {first.means[metric]:.4f}" for metric in metrics)
+    shown = dict(zip(metrics, headings(metrics), strict=True))
+    lead = ", ".join(f"{shown[metric]} {first.means[metric]:.4f}" for metric in metrics)
     rows = tuple(
         (shorten(name, 60), *(_cell(found.means[metric]) for metric in metrics)) for name, found in results.items()
     )
-    header = ("system", *metrics)
+    header = ("system", *shown.values())
     parts: list[Part] = [
         Text(f"By the labels, {own} reaches {lead}, {over}.", "lead"),
         Table(f"Means {over}", header, rows, frozenset(range(1, len(header))), frozenset([0])),
     ]
+    parts += [Text(f"{shown[metric]}: {text}.") for metric, text in conventions(metrics).items()]
     if len(results) > 1 and n > 1:
         tests = paired_tests(results, own)
         cells = tuple(
-            (t["metric"], shorten(t["system"], 60), f"{t['difference']:+.4f}", format_p(t["p"]), format_p(t["p_holm"]),
-             "yes" if t["significant"] else "no")
+            (shown[t["metric"]], shorten(t["system"], 60), f"{t['difference']:+.4f}", format_p(t["p"]),
+             format_p(t["p_holm"]), "yes" if t["significant"] else "no")
             for t in tests
         )  # fmt: skip
         title = f"Each system against {own}: paired t test over the instances, Holm's correction"

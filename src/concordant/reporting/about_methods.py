@@ -18,6 +18,7 @@ def methods_section(study: Study) -> Section | None:
     compared, notes = study.compared
     parts: list[Part] = []
     if compared is not None and len(compared.names) > 1:
+        parts += [Text(compared.dispute, "lead")] if compared.dispute else []
         parts += [Text(_agreement(compared), "lead")]
         if study.prefs.n_instances == 1:
             why = disagreements(study.prefs, compared.rankings, compared.names, study.data.matrices.matrix())

@@ -1,4 +1,4 @@
-"""The answer: who is first, how sure that is, what would change it; and who beats whom."""
+"""The answer: who is first, how certain that is, what would change it; and who beats whom."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant import findings
+from concordant.certainty import Certainty, percent
 from concordant.coefficients import HEADER, rows_of
 from concordant.io import write
 from concordant.ranking import Ranking
@@ -27,47 +27,34 @@ def ranking_section(study: Study, top: int) -> Section | None:
     ranking = study.ranking
     if ranking.n_instances != 1:
         return None
-    parts: list[Part] = [first_place(ranking), *doubts(study), ranking_table(ranking, top), *worth_table(ranking)]
+    parts: list[Part] = [*dispute(study), *first_place(ranking), ranking_table(ranking, top), *worth_table(ranking)]
     parts += left_out(ranking, top, "items")
     if ranking.verdict:
         parts.append(Text(f"{ranking.verdict[:1].upper()}{ranking.verdict[1:]}."))
     return Section("ranking", "The ranking", tuple(parts))
 
 
-def first_place(ranking: Ranking) -> Text:
-    """Say who is first, and how sure that is."""
-    tied, method = ranking.tiers[0], ranking.method or "the given ranking"
-    if len(tied) > 1:
-        names = ", ".join(shorten(label, LABEL) for label in tied[:4]) + (" and others" if len(tied) > 4 else "")
-        return Text(f"{names} share the first place of {len(ranking.items):,} by {method}.", "lead")
-    said = f"{shorten(tied[0], LABEL)} is first of {len(ranking.items):,} by {method}"
-    if "p_best" in ranking.details:
-        said += f", the best with a chance of {ranking.detail('p_best')[0]:.0%}"
-    if "rank_low" in ranking.details:
-        low, high = ranking.detail("rank_low")[0], ranking.detail("rank_high")[0]
-        said += f"; its rank is {low}" if low == high else f"; its rank is somewhere from {low} to {high}"
-    return Text(f"{said}.", "lead")
+def dispute(study: Study) -> list[Text]:
+    """Say first of all where the usual rules elect different winners."""
+    said = study.dispute
+    return [Text(said, "lead")] if said else []
 
 
-def doubts(study: Study) -> list[Text]:
-    """Say whether the first two are told apart, and what would change it."""
-    found = findings.top_two(study.prefs, study.ranking.order)
-    if found is None:
+def first_place(ranking: Ranking) -> list[Text]:
+    """Say who is first, and how certain that is."""
+    headline, *rest = ranking.certainty.sentences()
+    return [Text(headline, "lead"), *map(Text, rest), *map(Text, _swing(ranking.certainty))]
+
+
+def _swing(found: Certainty) -> list[str]:
+    """Say how many votes would have to change for the runner-up to win the direct comparison."""
+    if found.basis != "votes" or found.votes is None or found.votes[0] <= found.votes[1]:
         return []
-    swing = _swing(dict(found.data))
-    return [Text(found.text), *([Text(swing)] if swing else [])]
-
-
-def _swing(duel: dict[str, Any]) -> str:
-    """Say how many votes would have to change sides to turn the first two around."""
-    lead = duel.get("for_first", 0.0) - duel.get("for_second", 0.0)
-    if not lead > 0:
-        return ""
-    votes = int(lead // 2) + 1
-    return (
-        f"What would change it: if {votes:,} of the {duel['for_first']:,.6g} votes for {shorten(duel['first'], 30)} "
-        f"changed sides, {shorten(duel['second'], 30)} would win that comparison."
-    )
+    votes = int((found.votes[0] - found.votes[1]) // 2) + 1
+    return [
+        f"If {votes:,} of the {found.votes[0]:,.6g} votes for {shorten(found.first[0], 30)} changed sides, "
+        f"{shorten(found.runner_up or '', 30)} would win the direct comparison."
+    ]
 
 
 def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") -> Table:
@@ -78,7 +65,7 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") 
     header, cells = ["rank", "item"], [columns["rank"], [shorten(label, LABEL) for label in ranking.items[:n]]]
     right = {0}
     if "rank_low" in ranking.details:
-        header.append("rank range")
+        header.append(f"{_level(ranking)} CI of rank")
         cells.append(_ranges(ranking.detail("rank_low")[:n], ranking.detail("rank_high")[:n]))
         right.add(len(header) - 1)
     header.append("score")
@@ -87,12 +74,12 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") 
     header.append(scale.title)
     cells.append(tracks)  # type: ignore[arg-type]
     if "interval" in columns:
-        header.append("interval")
+        header.append(f"{_level(ranking)} CI")
         cells.append(columns["interval"])
         right.add(len(header) - 1)
     if "p_best" in ranking.details:
         header.append("P(best)")
-        cells.append([_chance(p) for p in ranking.detail("p_best")[:n].tolist()])
+        cells.append([percent(p) for p in ranking.detail("p_best")[:n].tolist()])
         right.add(len(header) - 1)
     for name in (name.replace("_", " ") for name in ranking.beside):
         header.append(name)
@@ -121,11 +108,15 @@ def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:
         title = "score, drawn"
         tracks = [Track(value) for value in score.tolist()]
     else:
-        level = ranking.params.get("level", 0.95)
-        title = f"{level:.0%} interval, drawn" if isinstance(level, float) else "interval, drawn"
+        title = f"{_level(ranking)} CI, drawn"
         each = zip(score.tolist(), low.tolist(), high.tolist(), strict=True)
         tracks = [Track(value, a, b) for value, a, b in each]
     return tracks, Scale(least, most if most > least else least + 1.0, title)
+
+
+def _level(ranking: Ranking) -> str:
+    level = ranking.params.get("level", 0.95)
+    return f"{level:.0%}" if isinstance(level, float) else "95%"
 
 
 def dot_plot(ranking: Ranking, top: int) -> DotPlot:
@@ -216,7 +207,3 @@ def _counts(heat: HeatMap) -> Table:
 def _ranges(low: Floats, high: Floats) -> list[str]:
     ends = zip(low.tolist(), high.tolist(), strict=True)
     return [f"{a}" if a == b else f"{a}–{b}" for a, b in ends]
-
-
-def _chance(p: float) -> str:
-    return "<0.1%" if 0 < p < 0.001 else f"{p:.1%}"

@@ -176,7 +176,8 @@ def _table(table: Table) -> Markup:
 def _class(column: int, table: Table) -> str | None:
     if table.scale is not None and table.header[column] == table.scale.title:
         return "drawn"
-    if table.scale is not None and table.header[column] in ("interval", "score"):  # drawn, so a telephone leaves it out
+    name = table.header[column]
+    if table.scale is not None and (name == "score" or name.endswith("% CI")):  # drawn, so a telephone leaves it out
         return "right wide"
     return "right" if column in table.right else None
 

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from concordant import api, findings, registry, views
+from concordant.advice import usual_rules
 from concordant.comparing import Comparison, compare_rankings
 from concordant.describing import Description, describe
 from concordant.errors import ConcordantError
@@ -25,7 +26,7 @@ from concordant.ranking import Ranking
 
 MOST_COMPARED = 1_000  # candidates of one instance up to which methods are compared unasked
 MOST_CELLS = 2e7  # of all matrices of pairs
-METHODS = 5  # compared unasked
+METHODS = 6  # compared unasked
 SLOW = {"kemeny": 12, "mallows": 60, "ordered-partitions": 60}  # candidates up to which they are compared unasked
 RUNS = 20  # agents up to which each one's own order is a system to evaluate
 METRICS = ("ndcg@10", "map")
@@ -112,10 +113,18 @@ class Study:
     def _fitting(self) -> tuple[list[str], list[str]]:
         """Name the method of the ranking, those that fit and usual ones: the quick ones, and the slow ones."""
         fitting = [advice.method for advice in self.data.description.methods]
-        named = dict.fromkeys([self.ranking.method, *fitting, "borda", "copeland"])
+        named = dict.fromkeys([self.ranking.method, *usual_rules(self.prefs), *fitting, "borda", "copeland"])
         own, size = self.ranking.method, self.data.largest  # what is there already takes no time
         slow = [name for name in named if name != own and size > SLOW.get(name, size)]
         return [name for name in named if name not in slow][:METHODS], slow
+
+    @cached_property
+    def dispute(self) -> str:
+        """The disagreement of the compared methods about the winner of one contest, in a sentence; empty for none."""
+        if self.ranking.n_instances != 1 or (self.methods is None and not usual_rules(self.prefs)):
+            return ""
+        compared = self.compared[0]
+        return "" if compared is None else compared.dispute
 
     @cached_property
     def rankings(self) -> Mapping[str, Ranking]:

@@ -23,7 +23,7 @@ import numpy as np
 from concordant import memory
 from concordant.errors import ConcordantError, FormatError, InputError, ParameterError
 from concordant.files import replace_file
-from concordant.params import params_of, values_of
+from concordant.params import by_new_names, params_of, values_of
 from concordant.registry import METHODS, RECOMMENDERS, Kind
 from concordant.settings import Settings
 from concordant.types import AnyArray
@@ -200,6 +200,7 @@ def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
     if not _is_known(kind, name):
         raise ValueError(f"there is no {word} {name!r} here: install the package that has it")
     cls = kind.load(name)
+    params = by_new_names(cls, params)
     for unknown in set(params) - {declared.name for declared in params_of(cls)}:
         raise ParameterError(f"{name} has no parameter {unknown!r}")
     model = cls(**params)

@@ -16,7 +16,7 @@ from typing import Any
 
 from concordant.errors import InputError, ParameterError
 from concordant.losses.base import Loss
-from concordant.params import check_params
+from concordant.params import by_new_names, check_params
 from concordant.registry import LEARNERS, LOSSES
 from concordant.saving.values import Arrays, pack, unpack
 from concordant.scorers.kernel import KernelMap
@@ -111,7 +111,7 @@ class Estimators:
     def _unpack_estimator(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> Any:
         library, name = str(packed["library"]), str(packed["name"])
         cls, private = _class_of(library, name)
-        params = self._unpacked(packed["params"], arrays, depth)
+        params = by_new_names(cls, self._unpacked(packed["params"], arrays, depth))
         if params.get("memory") is not None:
             raise ValueError(f"{name} names a cache, which a model file must not")
         for unknown in set(params) - set(cls._get_param_names()):

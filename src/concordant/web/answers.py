@@ -109,7 +109,7 @@ class Answerer:
             said["skip_bad_rows"] = True
         limits = {"max_bytes": MOST_BYTES}
         guessed = preview(files[0], **said, **limits)
-        chosen = settings.get("roles")
+        chosen = None if settings.get("roles") is None else forms.paired(settings["roles"])
         if chosen is None or not guessed.columns:
             roles, looked = {}, guessed
         else:
@@ -173,7 +173,7 @@ class Answerer:
         ranking = study.ranking
         if ranking.n_instances != 1:
             return element("p", f"{ranking.n_instances:,} instances are ranked by {ranking.method}.", class_="lead")
-        return rendered([Section("ranking", "The ranking", (first_place(ranking), ranking_table(ranking, TOP)))])
+        return rendered([Section("ranking", "The ranking", (*first_place(ranking), ranking_table(ranking, TOP)))])
 
     def _shown(self, study: Study, view: str) -> list[Section]:
         if view == "compare":
@@ -211,8 +211,8 @@ class Answerer:
             labelled = ["--method", method, "--labels", question["labels"], *measured, "-o", "report.html"]
             shell = [commands.other_command("report", files, reading, *labelled, *more)]
         if view == "ranking" and len(files) > 1 and study.prefs.instances is not None and not reading:
-            shell += filter(None, [commands.fuse_command(files, method, params)])
-        shell += [f"# {name} can be said in Python only" for name in commands.unsaid(reading, params)]
+            shell.append(commands.fuse_command(files, method, params))
+        shell += [f"# {name} can be said in Python only" for name in commands.unsaid(reading)]
         labels = question["labels"] if view == "evaluate" else None
         python = commands.python_lines(files, reading, method, params, least, labels, study.metrics, compared)
         return {"shell": "\n".join(shell), "python": python}

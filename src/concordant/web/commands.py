@@ -9,10 +9,6 @@ from typing import Any
 from concordant.params import Param
 from concordant.reading import PREFERENCES, options_of
 
-# Options that mean something else on the command line than the hyper-parameter of the same name.
-OF_RANK = frozenset(["output"])
-OF_FUSE = frozenset(["output", "depth", "weights", "tag", "model"])
-
 
 def shell_command(
     files: Sequence[str], reading: Mapping[str, Any], method: str, params: Mapping[str, Any], more: Sequence[str] = ()
@@ -20,8 +16,6 @@ def shell_command(
     """Return the command that ranks these files so."""
     words = ["concordant", "rank", *files, *_reading_words(reading), "--method", method]
     for name, value in params.items():
-        if name in OF_RANK:
-            continue
         option = Param(name, str, None, "").option
         if isinstance(value, bool):
             words.append(option if value else option.replace("--", "--no-", 1))
@@ -36,9 +30,7 @@ def other_command(command: str, files: Sequence[str], reading: Mapping[str, Any]
 
 
 def fuse_command(files: Sequence[str], method: str, params: Mapping[str, Any]) -> str:
-    """Return the command that fuses runs so; nothing where it cannot say all of it."""
-    if OF_FUSE & params.keys():
-        return ""
+    """Return the command that fuses runs so."""
     ranked = shlex.split(shell_command(files, {}, method, params))
     return shlex.join(["concordant", "fuse", *ranked[2:], "-o", "fused.run"])
 
@@ -55,11 +47,10 @@ def _reading_words(reading: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def unsaid(reading: Mapping[str, Any], params: Mapping[str, Any]) -> list[str]:
+def unsaid(reading: Mapping[str, Any]) -> list[str]:
     """Name the options that Python has and the command line has not."""
     flags = {one.name for one in options_of(PREFERENCES) if one.flag is not None}
-    unread = [name for name, value in reading.items() if name not in flags and value is not None]
-    return [*unread, *(name for name in params if name in OF_RANK)]
+    return [name for name, value in reading.items() if name not in flags and value is not None]
 
 
 def python_lines(

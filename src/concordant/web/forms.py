@@ -10,13 +10,15 @@ from typing import Any
 
 from concordant.io import Preview
 from concordant.params import Param
-from concordant.reading import LAYOUTS
+from concordant.reading import LAYOUTS, normalise
 from concordant.reporting.markup import Markup, element, joined
 from concordant.roles import SIDES
 from concordant.vocabulary import shorten
-from concordant.web.settings import PLACE, offered_roles
+from concordant.web.settings import OTHER_SIDE, PLACE, offered_roles
 
-MANY = {PLACE: "places", "covariate": "covariate"}  # what several columns may be, and the role for the reader
+COVARIATE = "covariate"
+MANY = {PLACE: "places", COVARIATE: "covariate"}  # what several columns may be, and the role for the reader
+SIDE_WORDS = (("a", "b"), ("1", "2"), ("left", "right"), ("winner", "loser"), ("home", "away"), ("first", "second"))
 CELL = 40  # characters of a cell of the preview
 
 
@@ -62,8 +64,13 @@ def _range(declared: Param) -> str:
 def roles_of(chosen: Mapping[str, str], guessed: Sequence[str]) -> dict[str, Any]:
     """Return the roles for the reader from the role of every column: those nobody plays any more are switched off."""
     roles: dict[str, Any] = dict.fromkeys(guessed)
+    other = {role.removeprefix(OTHER_SIDE): column for column, role in chosen.items() if role.startswith(OTHER_SIDE)}
     for column, role in chosen.items():
-        if role in MANY:
+        if role.startswith(OTHER_SIDE):
+            continue  # said with the first side
+        if role == COVARIATE and column in other:
+            roles[COVARIATE] = [*roles.get(COVARIATE, ()), f"{column},{other[column]}"]
+        elif role in MANY:
             roles[MANY[role]] = [*roles.get(MANY[role], ()), column]
         elif role in SIDES and roles.get(role):
             roles[role] = f"{roles[role]},{column}"  # the players of a team
@@ -72,14 +79,47 @@ def roles_of(chosen: Mapping[str, str], guessed: Sequence[str]) -> dict[str, Any
     return roles
 
 
+def paired(chosen: Mapping[str, str]) -> dict[str, str]:
+    """Return the roles with the covariates of two sides as pairs: length_b is the other side of length_a.
+
+    Two covariates of comparisons are a pair where their names differ as those of the sides do. The other side of a
+    column that is no covariate is not read.
+    """
+    roles = {
+        column: "" if role.startswith(OTHER_SIDE) and chosen.get(role.removeprefix(OTHER_SIDE)) != COVARIATE else role
+        for column, role in chosen.items()
+    }
+    by_role = {role: column for column, role in roles.items()}
+    sides = [by_role[role] for role in SIDES if role in by_role]
+    if len(sides) < 2:
+        return roles
+    words = (*SIDE_WORDS, *_differing(*sides[:2]))
+    taken = {role.removeprefix(OTHER_SIDE) for role in roles.values() if role.startswith(OTHER_SIDE)}
+    single = [column for column, role in roles.items() if role == COVARIATE and column not in taken]
+    for one in single:
+        second = next((two for two in single if set(_differing(one, two)) & set(words)), None)
+        if second is not None:
+            roles[second] = f"{OTHER_SIDE}{one}"
+    return roles
+
+
+def _differing(one: str, two: str) -> list[tuple[str, str]]:
+    """Return the one word in which two names differ; nothing where they differ in none or more."""
+    pairs = list(zip(normalise(one).split(), normalise(two).split(), strict=False))
+    differing = [(a, b) for a, b in pairs if a != b]
+    is_alike = len(normalise(one).split()) == len(normalise(two).split()) and len(differing) == 1
+    return differing if is_alike else []
+
+
 def role_by_column(preview: Preview) -> dict[str, str]:
     """Return the role every column was guessed to play."""
     if preview.plan is None:
         return {}
     roles = {column: role for role, column in preview.plan.column.items()}
     roles |= {column: role for role, columns in preview.plan.players.items() for column in columns}
-    covariates = [column for one in preview.plan.covariates for column in one.columns]
-    return roles | dict.fromkeys(covariates, "covariate") | dict.fromkeys(preview.plan.places, PLACE)
+    for one in preview.plan.covariates:
+        roles |= {one.columns[0]: COVARIATE} | dict.fromkeys(one.columns[1:], f"{OTHER_SIDE}{one.columns[0]}")
+    return roles | dict.fromkeys(preview.plan.places, PLACE)
 
 
 def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
@@ -88,7 +128,8 @@ def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
         lines = "\n".join(shorten(row[0] or "", 200) for row in preview.rows)
         return element("pre", element("code", lines))
     heads = [element("th", element("bdi", shorten(name, CELL)), scope="col") for name in preview.columns]
-    roles = [element("td", _role(name, k, chosen.get(name, ""))) for k, name in enumerate(preview.columns)]
+    covariates = [column for column in preview.columns if chosen.get(column) == COVARIATE]
+    roles = [element("td", _role(name, k, chosen.get(name, ""), covariates)) for k, name in enumerate(preview.columns)]
     rows = [
         element("tr", *(element("td", element("bdi", shorten(cell or "", CELL))) for cell in row))
         for row in preview.rows
@@ -102,8 +143,9 @@ def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
     return element("div", table, class_="scroll", tabindex="0", role="group", aria_label="First rows")
 
 
-def _role(column: str, number: int, chosen: str) -> Markup:
+def _role(column: str, number: int, chosen: str, covariates: Sequence[str]) -> Markup:
     known = {role: role.replace("_", " ") or "not read" for role in offered_roles()}
+    known |= {f"{OTHER_SIDE}{one}": f"{OTHER_SIDE}{shorten(one, CELL)}" for one in covariates if one != column}
     options = [element("option", shown, value=role, selected=role == chosen) for role, shown in known.items()]
     label = f"Role of the column {shorten(column, CELL)}"
     return element("select", *options, id=f"role-{number}", data_column=column, aria_label=label)

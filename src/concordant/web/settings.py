@@ -19,6 +19,7 @@ from concordant.params import Param, param, params_of
 from concordant.reading import LAYOUTS, PREFERENCES, columns_of
 
 PLACE = "place"  # one of several columns, best first
+OTHER_SIDE = "other side of "  # then the covariate of the first side: one difference of two columns
 VIEWS = ("ranking", "compare", "evaluate")
 UNOFFERED = ("places", "by")  # one place per column instead; groups are compared on the command line and in Python
 MOST_TEXT = 2_000  # characters of one text
@@ -127,7 +128,8 @@ def _roles(given: object) -> dict[str, str]:
     found = {}
     for column, role in given.items():
         name = _text("the name of a column", column, MOST_NAME)
-        found[name] = _checked(declared, "" if role is None else role)
+        is_other_side = isinstance(role, str) and role.removeprefix(OTHER_SIDE) in given and role.startswith(OTHER_SIDE)
+        found[name] = role if is_other_side else _checked(declared, "" if role is None else role)
     return found
 
 

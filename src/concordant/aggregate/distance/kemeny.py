@@ -12,7 +12,7 @@ neutral, consistent and Condorcet (Young and Levenglick). Finding it is NP-hard;
 
 ``time_limit`` (30 seconds a call) stops the search, whatever it is doing: the ranking is then the best known, a warning
 says so, and the fit holds the bound and the relative gap. (Only the pairwise counts are always finished.) Blocks of
-more than 2,000 candidates (1,400 with ties) are left to local search. ``output="weak"`` looks for the best ranking with
+more than 2,000 candidates (1,400 with ties) are left to local search. ``result="weak"`` looks for the best ranking with
 ties, often strictly better on ballots with ties. The fit says whether the optimum is unique (where that was decided);
 ``optima`` > 1 lists up to so many optimal rankings in ``ranking.model.optima()``. ``ranking.model`` also holds bound,
 cost and proof per instance. Progress goes to the function set with ``watching``.
@@ -77,7 +77,7 @@ class Kemeny(WeighsMajorities):
     waives = {"neutrality": "of several optimal rankings one is returned, preferring the order of net wins"}
     watching = staticmethod(watching)
 
-    output: str = options.output()
+    result: str = options.result()
     time_limit: float | None = param(30.0, "seconds after which the best ranking known is returned", low=0)
     optima: int = param(1, "list up to this many optimal rankings per instance", low=1)
     missing: str = options.missing()
@@ -87,7 +87,7 @@ class Kemeny(WeighsMajorities):
         """Return how many candidates every slot leaves behind; the fit holds totals, bound and gap."""
         deadline = Deadline(self.time_limit)
         costs = pair_costs(prefs, self.missing)
-        blocks = split(costs, self.output == "weak")
+        blocks = split(costs, self.result == "weak")
         solved = solve_blocks(blocks, deadline, self.seed, _reporter(blocks))
         model = _consensus(prefs, Optima(blocks, solved, deadline), self.optima)
         return finish(prefs, costs, model.tier, fit=model.fit(), warnings=model.notices(prefs), model=model)

@@ -12,7 +12,7 @@ second worst, …): every candidate then falls in the middle of those before it,
 values it can take, and noise pushes it both ways. Over the Borda order itself true values are 0 and noise can only
 raise them, which the median follows and the mode does not. ``reference="input"`` is the published method and
 depends on the numbering. Candidates a ballot leaves out share its last place, or (``missing="ignore"``) cast no vote
-and widen the range of the others. With ``output="weak"`` neighbours in the result are joined where that lowers the
+and widen the range of the others. With ``result="weak"`` neighbours in the result are joined where that lowers the
 Kemeny distance, exactly or by one greedy pass.
 
 For votes from a Mallows model (dispersion phi) and any reference the mode finds the centre as votes grow for
@@ -62,8 +62,8 @@ class Lehmer(WeighsMajorities):
 
     statistic: str = param("mode", "how a coordinate is aggregated", choices=("mode", "median"))
     reference: str = param("auto", REFERENCE_DOC, choices=("auto", "borda", "outside-in", "input"))
-    output: str = options.output()
-    bucketing: str = param("exact", "how tiers are formed for output=weak", choices=("exact", "greedy"))
+    result: str = options.result()
+    bucketing: str = param("exact", "how tiers are formed for result=weak", choices=("exact", "greedy"))
     missing: str = options.missing()
     measure: bool = param(False, "count pairs to report the total distance")
 
@@ -78,10 +78,10 @@ class Lehmer(WeighsMajorities):
         slot_at[place + first] = np.arange(prefs.n_slots)
         order = slot_at[kernels.lehmer_decode(prefs.slot_ptr, code) + first]
         tier = places(prefs.slot_ptr, order)
-        if self.output == "permutation" and not self.measure:
+        if self.result == "permutation" and not self.measure:
             return Outcome(points(prefs.slot_ptr, tier), warnings=unranked(prefs))
         costs = pair_costs(prefs, missing)
-        if self.output == "weak":
+        if self.result == "weak":
             is_greedy = self.bucketing == "greedy"
             tier = kernels.bucket_orders(prefs.slot_ptr, costs.before, costs.tied, order - first, is_greedy)
         return finish(prefs, costs, tier)

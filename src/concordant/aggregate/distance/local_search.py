@@ -3,7 +3,7 @@
 The candidates are split into blocks that some optimal ranking keeps apart (see kemeny). Each block starts in the order
 of its net wins (Borda) and then moves one candidate at a time to the place where it costs least, until no move helps.
 Such a ranking is locally Kemeny optimal, so it keeps the extended Condorcet criterion. Then ``shakes`` times a few
-random moves disturb it and the search runs again; the cheapest ranking is kept. With ``output="weak"`` candidates may
+random moves disturb it and the search runs again; the cheapest ranking is kept. With ``result="weak"`` candidates may
 also join a tier. ``start`` names another distance method to begin from.
 
 On uniformly random votes over 70 to 100 candidates 200 shakes usually end at or within 0.01% of the optimum. The fit
@@ -43,13 +43,13 @@ class LocalSearch(ByDistance):
     shakes: int = param(200, "how often the ranking is shaken and improved again", low=0)
     moves: int = param(3, "how many random moves a shake makes", low=1)
     start: str = param("borda", "where the search begins: net wins, or another distance method", choices=STARTS)
-    output: str = options.output()
+    result: str = options.result()
     missing: str = options.missing()
     seed: int | None = param(0, "seed of the random moves")
 
     def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
         """Return the tiers of the cheapest ranking met."""
-        blocks = split(costs, self.output == "weak", self._begin(prefs, costs))
+        blocks = split(costs, self.result == "weak", self._begin(prefs, costs))
         draw = np.random.default_rng(self.seed).random((self.shakes, 2 * self.moves))
         found = search_tiers(blocks.ptr, blocks.before, blocks.tied, blocks.start, draw, blocks.allow_ties)
         return blocks.join(found)

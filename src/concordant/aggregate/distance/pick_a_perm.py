@@ -3,7 +3,7 @@
 A random ballot costs at most twice the optimum in expectation, the best one at most twice for sure, because the Kemeny
 distance is a metric. ``choice="best"`` finds the exact minimum over all ballots; ``"random"`` is the published method,
 drawn with ``seed`` in proportion to the weights. Candidates the ballot leaves out share the last tier. Its ties stay
-(``output="weak"``) or are broken by net wins.
+(``result="weak"``) or are broken by net wins.
 
 Cost: the pairwise counts, then candidates² per ballot for the best, nothing for a random one. Reference: N. Ailon, M.
 Charikar and A. Newman, Aggregating inconsistent information: ranking and clustering, Journal of the ACM, 2008.
@@ -34,7 +34,7 @@ class PickAPerm(ByDistance):
     }
 
     choice: str = param("best", "which ballot is taken", choices=("best", "random"))
-    output: str = options.output("weak")
+    result: str = options.result("weak")
     missing: str = options.missing()
     seed: int | None = param(0, "seed of the random choice")
 
@@ -45,4 +45,4 @@ class PickAPerm(ByDistance):
         else:
             ballot = draw_ballots(prefs, float(np.random.default_rng(self.seed).random()))
         tier = tiers_of(prefs, ballot)
-        return tier if self.output == "weak" else costs.places(costs.orders(tier))
+        return tier if self.result == "weak" else costs.places(costs.orders(tier))

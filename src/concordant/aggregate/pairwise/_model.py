@@ -19,6 +19,7 @@ from concordant.aggregate.common import snap_scores
 from concordant.errors import InputError
 from concordant.explaining import Reason
 from concordant.kernels import links
+from concordant.later import Later
 from concordant.method import Method, Outcome
 from concordant.models.clusters import Voters, dependence
 from concordant.models.contestants import Contest, Design, contest_of
@@ -32,7 +33,7 @@ from concordant.models.notices import LOOSE, OF_PAIRS, Standing, duel_standing, 
 from concordant.models.priors import Covariates, Prior
 from concordant.models.solve import Fit, fit, with_errors
 from concordant.models.style_reasons import style_reasons
-from concordant.models.uncertainty import Asked, LaterFigures, ScoreErrors
+from concordant.models.uncertainty import Asked, ScoreErrors
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
@@ -300,7 +301,7 @@ class ScoreModel(Method):
                 if is_fitted:
                     out[name] = float((parts[0].advantage, parts[0].tie)[which][0])
                     later[f"{name}_stderr"] = partial(errors.extra_error, which) if errors else float
-        return LaterFigures({**out, "prior": prior}, later)
+        return Later({**out, "prior": prior}, later)
 
     def _model(
         self,

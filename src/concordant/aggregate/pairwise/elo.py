@@ -1,6 +1,6 @@
 """Elo: ratings that move after every game, by how surprising its result was.
 
-Before a game the chance of a win is 1 / (1 + 10^(-(r_a - r_b) / scale)); after it both ratings move by ``stake`` times
+Before a game the chance of a win is 1 / (1 + 10^(-(r_a - r_b) / spread)); after it both ratings move by ``stake`` times
 the difference between result (1, 1/2, 0) and chance, in opposite directions. Cheap, incremental, and it follows items
 that change over time; but the rating depends on the order of the games and has no standard error. For a fixed set of
 games bradley-terry uses the data better. A ballot with more than two items is played as all its pairs at once, the
@@ -46,8 +46,10 @@ class Elo(Following):
         "condorcet_consistency": "late games count more than early ones",
     }
 
+    renamed = {"scale": "spread"}
+
     stake: float = param(32.0, "points at stake in a game (the K factor)", low=0.0)
-    scale: float = param(400.0, "lead in points that makes a win ten times as likely as a loss", low=1e-9)
+    spread: float = param(400.0, "lead in points that makes a win ten times as likely as a loss", low=1e-9)
     start: float = param(1500.0, "rating before the first game")
     advantage: float = param(0.0, "points the item shown first (or at home) is stronger by")
 
@@ -56,7 +58,7 @@ class Elo(Following):
         rating, games, value, _ = self._played(prefs, has_trail=False)
         n = prefs.n_instances
         score = snap(rating, segment_index(prefs.slot_ptr), np.full(n, 10 * max(1.0, abs(self.start))))
-        rate = np.log(10.0) / self.scale
+        rate = np.log(10.0) / self.spread
         model = PairModel.of(
             prefs,
             score * rate,
@@ -89,7 +91,7 @@ class Elo(Following):
         """Return rating and games of every slot, the log-likelihood of the forecasts, and the trail if asked for."""
         ballots = views.ballots(in_order(prefs))
         return kernels.elo_stream(
-            ballots, self._shown(prefs), self.start, self.stake, self.scale, self.advantage, has_trail
+            ballots, self._shown(prefs), self.start, self.stake, self.spread, self.advantage, has_trail
         )
 
     def _shown(self, prefs: Preferences) -> Floats:
@@ -101,4 +103,4 @@ class Elo(Following):
         lead = rating[first] - rating[first + 1]
         if len(shown):
             lead += self.advantage * np.sign(shown[first + 1] - shown[first])
-        return chances(BRADLEY_TERRY, lead * np.log(10.0) / self.scale, np.zeros(len(lead)))[0]
+        return chances(BRADLEY_TERRY, lead * np.log(10.0) / self.spread, np.zeros(len(lead)))[0]

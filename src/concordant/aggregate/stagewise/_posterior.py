@@ -7,6 +7,7 @@ variables; given worths, arrival times are independent. A ballot of weight w has
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from concordant.gather import sum_by
 from concordant.method import Outcome
 from concordant.models.stages import CHOSEN, Stages
 from concordant.preferences import Preferences
+from concordant.ranking import Uncertainty
 from concordant.types import Floats
 
 BURN_IN = 0.2  # of the draws, in addition to them
@@ -35,7 +37,15 @@ def draw_posterior(
         if span.stop > span.start:
             best[span] = np.bincount(samples[:, span].argmax(axis=1), minlength=span.stop - span.start) / draws
     details = {"stderr": samples.std(axis=0), "p_best": best}
-    return replace(start, score=score, low=low, high=high, details=details, uncertainty=None)
+    known = Uncertainty(low, high, details, apart=partial(_errors_of_differences, prefs, samples))
+    return replace(start, score=score, uncertainty=known)
+
+
+def _errors_of_differences(prefs: Preferences, samples: Floats, slot: int) -> Floats:
+    """Return the standard deviations of the differences between a slot and all candidates of its instance."""
+    q = int(np.searchsorted(prefs.slot_ptr, slot, side="right")) - 1
+    span = slice(int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1]))
+    return np.asarray((samples[:, [slot]] - samples[:, span]).std(axis=0))
 
 
 def sample_scores(

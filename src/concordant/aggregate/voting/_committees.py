@@ -99,11 +99,13 @@ class CommitteeRule(Method):
         "condorcet_consistency": "a committee represents groups, which a majority may not",
     }
 
+    renamed = {"output": "result"}
+
     seats: int = param(1, "how many candidates to elect", low=1)
     cutoff: float | None = param(
         None, "least approved rating, or last approved rank; none: approve above the ballot's last tier"
     )
-    output: str = param(
+    result: str = param(
         "ranking",
         "rank everybody, or only tell the committee from the others",
         choices=("ranking", "committee"),
@@ -124,7 +126,7 @@ class CommitteeRule(Method):
         elected = np.concatenate([*(one.elected for one in found), np.empty(0, bool)])
         tie = np.concatenate([*(one.tie for one in found), np.empty(0, np.uint8)])
         return Outcome(
-            elected.astype(np.float64) if self.output == "committee" else score,
+            elected.astype(np.float64) if self.result == "committee" else score,
             fit={"seats": float(self.seats), **self.measured(found)},
             warnings=(*self.notices(prefs, tie), *self.doubts(prefs, found)),
             details={"elected": elected.astype(np.float64)},

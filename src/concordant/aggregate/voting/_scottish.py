@@ -1,8 +1,7 @@
 """The count of Scotland's local elections: weighted inclusive Gregory transfers in whole numbers of 0.00001 vote.
 
 All numbers are integers, so nothing is rounded but where the law says so: the value of a paper in a transferred
-surplus, surplus x value / votes, is cut off after five decimals. Fractional weights are taken to nine decimals (fewer
-where the sums would not fit into 64 bits).
+surplus, surplus x value / votes, is cut off after five decimals. Weights are whole numbers of votes.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from concordant.aggregate.voting._transfers import NOT_NAMED, Election, Result, 
 from concordant.types import Bools, Int64s
 
 VALUE = 100_000  # of a paper that was never transferred: five decimals
-LARGEST = 2**62
 
 
 class _Papers:
@@ -23,7 +21,7 @@ class _Papers:
 
     def __init__(self, election: Election) -> None:
         self.places, m = election.places, election.n_candidates
-        self.weight, self.scale = _whole_weights(election)
+        self.weight = election.weight.astype(np.int64)
         self.ballot = np.empty(0, np.int64)
         self.holder = np.empty(0, np.int64)
         self.value = np.empty(0, np.int64)
@@ -73,9 +71,8 @@ class _Papers:
 def scottish_count(election: Election, seats: int) -> Result:
     """Count an election by the rules of the Scottish Local Government Elections Order 2007."""
     papers, m = _Papers(election), election.n_candidates
-    unit = VALUE * papers.scale
-    quota = (int(papers.weight.sum()) // (papers.scale * (seats + 1)) + 1) * unit
-    tally = Tally(election, seats, float(unit))
+    quota = (int(papers.weight.sum()) // (seats + 1) + 1) * VALUE
+    tally = Tally(election, seats, float(VALUE))
     n = len(papers.weight)
     everybody = np.arange(n), np.zeros(n, np.int64), np.full(n, VALUE)
     first, _ = papers.deal(*everybody, tally.is_in)
@@ -129,13 +126,3 @@ def _transfer_values(value: Int64s, holder: Int64s, votes: Int64s, quota: int) -
         new = [(total - quota) * kind // total for kind in kinds.tolist()]
         found[own] = np.array(new, np.int64)[index.reshape(-1)]
     return found
-
-
-def _whole_weights(election: Election) -> tuple[Int64s, int]:
-    """Return the weights as whole numbers, and how many of them make one vote."""
-    weight = election.weight
-    if (weight == np.floor(weight)).all():
-        return weight.astype(np.int64), 1
-    room = LARGEST / VALUE / max(float(weight.sum()), 1.0)
-    scale = 10 ** int(np.clip(np.floor(np.log10(room)), 0, 9))
-    return np.round(weight * scale).astype(np.int64), scale

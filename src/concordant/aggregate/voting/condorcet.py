@@ -1,8 +1,8 @@
 """Condorcet: the candidate that beats every other by majority, or the smallest set that does.
 
 The Smith set is the smallest group whose members all beat everyone outside; a Condorcet winner is a Smith set of
-one. ``output="smith"`` ranks by iterated Smith sets: the Smith set first, then the Smith set of the others, and so
-on; members of one set form a cycle and stay tied. ``output="winner"`` puts the Condorcet winner first and leaves
+one. ``result="smith"`` ranks by iterated Smith sets: the Smith set first, then the Smith set of the others, and so
+on; members of one set form a cycle and stay tied. ``result="winner"`` puts the Condorcet winner first and leaves
 everyone else tied. The score is minus the number of sets above. Use it to see what majorities really decide, before
 a rule such as Schulze or ranked pairs resolves cycles.
 
@@ -40,8 +40,9 @@ class Condorcet(Method):
 
     matrices = 5
     by_parts = True
+    renamed = {"output": "result"}
 
-    output: str = param(
+    result: str = param(
         "smith", "rank by iterated Smith sets, or only put a Condorcet winner first", choices=("smith", "winner")
     )
     missing: str = options.missing()
@@ -52,7 +53,7 @@ class Condorcet(Method):
         size = np.diff(prefs.slot_ptr)
         instance = views.instance_of_slot(prefs)
         smith_size = np.bincount(instance[tier == 0], minlength=len(size))
-        if self.output == "winner":
+        if self.result == "winner":
             tier = np.where(smith_size[instance] == 1, np.minimum(tier, 1), 0)
         filled = smith_size[size > 0]
         fit = {"condorcet_winners": float((filled == 1).mean()), "smith_set_size": float(filled.mean())}
@@ -63,7 +64,7 @@ class Condorcet(Method):
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
         rule = (
             "A Condorcet winner would stand alone; all others are tied."
-            if self.output == "winner"
+            if self.result == "winner"
             else "Every group beats all below it; members of a group share a rank."
         )
         return [contest.condorcet(), contest.records("Duels of the first places", [rule])]

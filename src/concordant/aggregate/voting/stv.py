@@ -8,7 +8,8 @@ runoff that stops at a majority.
 ``rules="scottish"`` counts as Scotland's councils are elected. The quota is floor(votes / (seats + 1)) + 1. Of a
 surplus *all* papers of the candidate go on, at the value surplus x value / votes each, cut off after five decimals
 (weighted inclusive Gregory); the largest surplus first. Excluded candidates' papers keep their values. Everything is
-counted in whole numbers of 0.00001 vote, so a recount gives the same figures to the last digit.
+counted in whole numbers of 0.00001 vote, so a recount gives the same figures to the last digit. Weights must be whole
+numbers of votes: with shares of all votes as weights the quota would be larger than all of them together.
 
 ``rules="meek"`` is the count for computers: everybody elected keeps the same share of every paper that reaches them,
 such that they have exactly a quota, and papers go on to elected candidates too. The quota is
@@ -39,8 +40,9 @@ from concordant.aggregate.counting import Count, CountModel, count_picture, coun
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.telling import listed
 from concordant.aggregate.voting._meek import meek_count
-from concordant.aggregate.voting._scottish import scottish_count
+from concordant.aggregate.voting._scottish import VALUE, scottish_count
 from concordant.aggregate.voting._transfers import Result, elections
+from concordant.errors import NeedError
 from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.models.notices import in_instances
@@ -50,11 +52,14 @@ from concordant.ranking import Notice, Ranking
 from concordant.vocabulary import shorten
 from concordant.writing import plain_number
 
+MOST_VOTES = 2**62 // VALUE  # whose values fit into 64 bits
+
 
 @dataclass(frozen=True, kw_only=True)
 class STV(Method):
     """Several seats by a quota of votes; surpluses and the votes of the excluded go on to the next preferences."""
 
+    needs = frozenset({"whole weights"})
     silence = "the ballot counts for nobody once all it names are elected or out"
     waives = {"condorcet_consistency": "a candidate everybody likes second best goes out first"}
     aliases = {
@@ -68,8 +73,14 @@ class STV(Method):
     seats: int = param(1, "how many candidates to elect", low=1)
     rules: str = param("scottish", "how surpluses are transferred", choices=("scottish", "meek"))
 
+    def needed(self) -> frozenset[str]:
+        """Return that the Scottish rules need whole votes: their quota is a whole number."""
+        return self.needs if self.rules == "scottish" else frozenset()
+
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many tiers stand below every slot, and the count of every instance."""
+        if self.rules == "scottish" and prefs.weight.sum() > MOST_VOTES:
+            raise NeedError(f"stv by the Scottish rules counts up to {MOST_VOTES:,} votes: use rules='meek'.")
         rule = scottish_count if self.rules == "scottish" else meek_count
         results = [rule(election, self.seats) for election in elections(prefs)]
         score = [(one.tier.max(initial=0) - one.tier).astype(np.float64) for one in results]

@@ -1,0 +1,409 @@
+"""How certain the first place of a ranking is: one statement, computed once, from which every output speaks.
+
+The statement is about the difference between the first item and the runner-up. Its basis is one of:
+
+- *model*: the method has standard errors. The difference d of the two scores is tested by z = d / se(d), with the joint
+  variance of the two scores where the method has one, and with the sum of their variances otherwise.
+- *votes*: the method is a rule without standard errors. A sign test on the direct comparison: of n ballots that prefer
+  one of the two, k prefer the first; two-sided p = 2 P(X >= max(k, n - k)) for X binomial(n, 1/2).
+- *none*: neither exists, so the difference cannot be tested.
+
+P(best) and the confidence interval of the rank come from the joint distribution of the scores. P(best) cannot exceed
+the probability that the first item beats the runner-up, 1 - p / 2, so "P(best) is at least 97.5%" always implies "the
+difference is significant at 5%", and a rank interval of 1 to 1 is the same statement as P(best) >= 97.5%.
+
+How much more data would make a difference significant is extrapolated at constant proportions: the z statistic grows
+with the square root of the data; for votes the sign test itself is solved for n. Nothing is extrapolated where the
+runner-up wins the direct comparison: more of the same votes would not confirm the first place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from concordant import special, views
+from concordant.errors import ConcordantError
+from concordant.gather import sum_by
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.types import AnyArray, Floats, Int64s
+from concordant.vocabulary import shorten
+
+LEVEL = 0.95
+MOST_FACTOR = 100.0  # times the data; beyond this an extrapolation says nothing
+FEW_TESTS = 100  # sign tests that cost less than loading SciPy
+WIDTH = 30  # characters of a label in a sentence
+RANKED = 1_000  # items up to which the interval of the first item's rank is part of the statement
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """What one ranking says about its first place; ``None`` where something is not known.
+
+    ``difference`` with ``low`` and ``high`` is in the units of the scores; ``votes`` counts the ballots that prefer the
+    first item, prefer the runner-up, in direct comparison. ``n_close`` is the number of other items whose difference
+    from the first is not significant. ``factor`` is how many times the data would be needed at constant proportions.
+    ``factor`` of votes and the interval of the rank are known where there is a single instance.
+    """
+
+    method: str
+    n_items: int
+    first: tuple[str, ...]
+    runner_up: str | None = None
+    basis: str = "none"
+    level: float = LEVEL
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    votes: tuple[float, float] | None = None
+    p_best: float | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    n_close: int | None = None
+    factor: float | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several items share the first place."""
+        return len(self.first) > 1
+
+    @property
+    def lead(self) -> float:
+        """What was tested: the difference of the scores, or of the votes; positive if it favours the first item."""
+        if self.basis == "votes" and self.votes is not None:
+            return self.votes[0] - self.votes[1]
+        return self.difference or 0.0
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the first item is significantly ahead of the runner-up."""
+        return self.p is not None and self.p < 1 - self.level and self.lead > 0
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the first place is significant against all other items together, not only the runner-up."""
+        return self.is_significant and (self.p_best is None or self.p_best >= (1 + self.level) / 2)
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether more ballots prefer the runner-up to the first item."""
+        return self.votes is not None and self.votes[1] > self.votes[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        plain = asdict(self)
+        plain["first"] = list(self.first)
+        plain["votes"] = None if self.votes is None else list(self.votes)
+        return plain | {
+            "is_significant": self.is_significant,
+            "is_certain": self.is_certain,
+            "text": " ".join(self.sentences()),
+        }
+
+    # ---- in words ----
+    def sentences(self) -> list[str]:
+        """Return the statement: who is first, whether the difference is significant, what would change it."""
+        return [sentence for sentence in (self.headline(), self.test(), self.others(), self.outlook()) if sentence]
+
+    def headline(self) -> str:
+        """Say who is first, with P(best) and the confidence interval of the rank where they are known."""
+        by = f" by {self.method}" if self.method else ""
+        if not self.first:
+            return ""
+        if self.is_shared:
+            return f"{_listed(self.first)} share the first place of {self.n_items:,}{by}."
+        facts = [] if self.p_best is None else [f"P(best) = {percent(self.p_best)}"]
+        if self.rank_low is not None and self.rank_high is not None:
+            span = f"{self.rank_low}" if self.rank_low == self.rank_high else f"{self.rank_low} to {self.rank_high}"
+            facts.append(f"{self.level:.0%} CI of its rank: {span}")
+        more = f" ({'; '.join(facts)})" if facts else ""
+        return f"{shorten(self.first[0], WIDTH)} is first of {self.n_items:,}{by}{more}."
+
+    def test(self) -> str:
+        """Say whether the difference between the first item and the runner-up is significant."""
+        if self.is_shared or self.runner_up is None or (self.p is None and self.votes is None):
+            return ""
+        first, second = shorten(self.first[0], WIDTH), shorten(self.runner_up, WIDTH)
+        if self.p is None:
+            return f"No vote compares {first} and {second} directly, so their difference cannot be tested."
+        if self.lead < 0:
+            return self._against(first, second)
+        verdict = "is significant" if self.is_significant else "is not significant"
+        return f"The difference from the runner-up {second} {verdict}: {self._evidence()}.{self._direct(second)}"
+
+    def others(self) -> str:
+        """Say what the other items mean for the first place, where the runner-up is not the only rival."""
+        if self.n_close is None or self.is_shared:
+            return ""
+        beyond = self.n_close - (not self.is_significant)
+        if beyond <= 0:
+            alone = self.is_significant and not self.is_certain
+            return f"Against all {self.n_items - 1:,} other items together it is not significant." if alone else ""
+        rest = "lower-ranked items are" if beyond > 1 else "lower-ranked item is"
+        either = "" if self.is_significant else " either"
+        return f"{beyond:,} {rest} not significantly behind {shorten(self.first[0], WIDTH)}{either}."
+
+    def outlook(self) -> str:
+        """Say how much data would make the difference significant, where that can be extrapolated."""
+        if self.factor is None:
+            return ""
+        if self.basis == "votes" and self.votes is not None:
+            return (
+                f"At the same proportions about {math.ceil(self.factor * sum(self.votes) - 1e-9):,} such votes would "
+                "be needed for a significant difference."
+            )
+        return (
+            f"At the same proportions about {self.factor:.2g} times as much data would be needed for a significant "
+            "difference."
+        )
+
+    def _evidence(self) -> str:
+        p = p_text(self.p or 0.0)
+        if self.basis == "votes" and self.votes is not None:
+            return f"{self.votes[0]:,.6g} to {self.votes[1]:,.6g} votes in direct comparison (sign test, {p})"
+        return f"{self.difference:.3g} ({self.level:.0%} CI {self.low:.3g} to {self.high:.3g}, {p})"
+
+    def _direct(self, second: str) -> str:
+        """Add the direct comparison where it contradicts the scores of a model."""
+        if self.basis == "votes" or not self.is_reversed or self.votes is None:
+            return ""
+        return f" In direct comparison more votes prefer {second} ({self.votes[1]:,.6g} to {self.votes[0]:,.6g})."
+
+    def _against(self, first: str, second: str) -> str:
+        """Say that what was tested favours the runner-up."""
+        if self.basis == "votes" and self.votes is not None:
+            won, lost = self.votes
+            return (
+                f"In direct comparison more votes prefer the runner-up {second} to {first}, {lost:,.6g} to "
+                f"{won:,.6g} (sign test, {p_text(self.p or 0.0)}), which this ranking does not follow."
+            )
+        return f"The runner-up {second} has the higher score: the difference is {self._evidence()}."
+
+
+def percent(p: float) -> str:
+    """Write a probability: 65%, >99.9%, <0.1%."""
+    if 0 < p < 0.001:
+        return "<0.1%"
+    return ">99.9%" if p > 0.999 else f"{100 * p:.3g}%"
+
+
+def p_text(p: float) -> str:
+    """Write a p-value: p = 0.039, p < 0.001."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def summary(found: Sequence[Certainty]) -> str:
+    """Say in how many of several instances the first place is significant."""
+    tested = [one for one in found if one.runner_up is not None or one.is_shared]
+    n = sum(one.is_significant for one in tested)
+    return (
+        f"The difference between the first item and the runner-up is significant in {n:,} of {len(tested):,} instances "
+        f"({1 - (tested[0].level if tested else LEVEL):.0%} level)."
+    )
+
+
+# ---- computed ----
+def assess(ranking: Ranking, prefs: Preferences | None = None, missing: str = "auto") -> list[Certainty]:
+    """Return the statement of every instance; ``prefs`` are the ballots behind the ranking, where they are known.
+
+    ``missing`` is what a ballot says of candidates it does not mention, in direct comparisons.
+    """
+    size = np.diff(ranking.slot_ptr)
+    rivals = np.flatnonzero(size > 1)
+    first, second = ranking.order[ranking.slot_ptr[rivals]], ranking.order[ranking.slot_ptr[rivals] + 1]
+    votes = _votes(prefs, missing, rivals, first, second) if _is_behind(prefs, ranking) else None
+    p = None if votes is None else sign_test(*votes)
+    found = []
+    place = {int(q): k for k, q in enumerate(rivals)}
+    for q in range(ranking.n_instances):
+        k = place.get(q)
+        if k is None or ranking.rank_in_order[ranking.slot_ptr[q] + 1] == 1:
+            found.append(_untested(ranking, q))
+            continue
+        direct = None if votes is None or p is None else (float(votes[0][k]), float(votes[1][k]), float(p[k]))
+        found.append(_tested(ranking, q, int(first[k]), int(second[k]), direct))
+    return found
+
+
+def _untested(ranking: Ranking, q: int) -> Certainty:
+    """Return the statement of an instance whose first place is shared, or that has one item."""
+    start, stop = int(ranking.slot_ptr[q]), int(ranking.slot_ptr[q + 1])
+    n_first = int((ranking.rank_in_order[start:stop] == 1).sum())
+    labels = ranking.vocabulary.take(ranking.slot_item[ranking.order[start : start + n_first]])
+    return Certainty(ranking.method, stop - start, tuple(labels))
+
+
+def _tested(ranking: Ranking, q: int, first: int, second: int, direct: tuple[float, float, float] | None) -> Certainty:
+    """Return the statement of an instance with a first item and a runner-up."""
+    labels = ranking.vocabulary.take(ranking.slot_item[[first, second]])
+    n = int(ranking.slot_ptr[q + 1] - ranking.slot_ptr[q])
+    votes = None if direct is None else direct[:2]
+    known: dict[str, Any] = {
+        "method": ranking.method,
+        "n_items": n,
+        "first": (labels[0],),
+        "runner_up": labels[1],
+        "votes": votes,
+    }
+    errors = _errors_of_differences(ranking, q, first, second)
+    if errors is not None and errors[second - int(ranking.slot_ptr[q])] > 0:
+        return _by_scores(ranking, q, first, second, errors, known)
+    if votes is None or not sum(votes):
+        return Certainty(**known)
+    p = direct[2] if direct is not None else 1.0
+    is_told = ranking.n_instances == 1 and p >= 1 - LEVEL and votes[0] > votes[1]
+    factor = _factor_of_votes(*votes) if is_told else None
+    return Certainty(**known, basis="votes", p=p, factor=factor)
+
+
+def _by_scores(ranking: Ranking, q: int, first: int, second: int, errors: Floats, known: dict[str, Any]) -> Certainty:
+    """Return the statement of a method with standard errors."""
+    start, stop = int(ranking.slot_ptr[q]), int(ranking.slot_ptr[q + 1])
+    level = _level(ranking)
+    critical = NormalDist().inv_cdf((1 + level) / 2)
+    difference = ranking.score[first] - ranking.score[start:stop]
+    gap, error = float(difference[second - start]), float(errors[second - start])
+    p = two_sided(gap / error)
+    is_close = difference <= critical * errors
+    is_close[first - start] = False
+    is_reversed = known["votes"] is not None and known["votes"][1] > known["votes"][0]
+    factor = (critical * error / gap) ** 2 if gap > 0 and not is_reversed else 0.0
+    details = ranking.details
+    p_best = rank_low = rank_high = None
+    if "p_best" in details:
+        p_best = min(float(details["p_best"][first]), 1 - p / 2 if gap > 0 else 0.5)
+    if "rank_low" in details and ranking.n_instances == 1 and stop - start <= RANKED:
+        rank_low, rank_high = int(details["rank_low"][first]), int(details["rank_high"][first])
+    return Certainty(
+        **known,
+        basis="model",
+        level=level,
+        difference=gap,
+        low=gap - critical * error,
+        high=gap + critical * error,
+        p=p,
+        p_best=p_best,
+        rank_low=rank_low,
+        rank_high=rank_high,
+        n_close=int(is_close.sum()),
+        factor=factor if 1 <= factor <= MOST_FACTOR else None,
+    )
+
+
+def _level(ranking: Ranking) -> float:
+    level = ranking.params.get("level", LEVEL)
+    return float(level) if isinstance(level, float) and 0 < level < 1 else LEVEL
+
+
+def _errors_of_differences(ranking: Ranking, q: int, first: int, second: int) -> Floats | None:
+    """Return the standard errors of the differences between the first item and all candidates of its instance.
+
+    From the joint distribution of the scores where it is known; some models know that of two items only.
+    """
+    known = ranking.uncertainty.known()
+    if known.apart is not None and (joint := known.apart(first)) is not None:
+        return joint
+    if known.low is None or known.high is None:
+        return None
+    span = slice(int(ranking.slot_ptr[q]), int(ranking.slot_ptr[q + 1]))
+    if "stderr" in known.details:
+        error = known.details["stderr"]
+    else:
+        error = (known.high - known.low) / (2 * NormalDist().inv_cdf((1 + _level(ranking)) / 2))
+    errors: Floats = np.sqrt(error[span] ** 2 + error[first] ** 2)
+    if (error_of_two := _joint_error(ranking, q, first, second)) is not None:
+        errors[second - span.start] = error_of_two
+    return errors
+
+
+def _joint_error(ranking: Ranking, q: int, first: int, second: int) -> float | None:
+    """Return the standard error of one difference by the fitted model, where it has one."""
+    ask = getattr(ranking.model, "difference", None)
+    if not callable(ask):
+        return None
+    labels = ranking.vocabulary.take(ranking.slot_item[[first, second]])
+    try:
+        return float(ask(*labels, None if ranking.instances is None else ranking.instances[q])[1])
+    except ConcordantError:
+        return None
+
+
+def two_sided(z: float) -> float:
+    """Return the two-sided p-value of a standard normal statistic."""
+    return math.erfc(abs(z) / math.sqrt(2))
+
+
+# ---- votes ----
+def sign_test(k: AnyArray | float, other: AnyArray | float) -> Floats:
+    """Return the two-sided p that k against ``other`` votes come from a fair coin; weights need not be whole."""
+    votes = np.asarray(k, np.float64), np.asarray(other, np.float64)
+    most, least = np.maximum(*votes), np.minimum(*votes)
+    some = np.maximum(most, 1e-9)
+    if most.size > FEW_TESTS or (most + least).max(initial=0.0) >= special.MOST:
+        from scipy.special import betainc
+
+        tail = betainc(some, least + 1, 0.5)
+    else:
+        each = zip(some.reshape(-1).tolist(), least.reshape(-1).tolist(), strict=True)
+        tail = np.reshape([special.betainc(a, b + 1, 0.5) for a, b in each], most.shape)
+    return np.where(most > 0, np.minimum(1.0, 2 * tail), 1.0)
+
+
+def _factor_of_votes(won: float, lost: float) -> float | None:
+    """Return how many times these votes make the sign test significant; None where that is too many to say."""
+    low, high = 1.0, 2.0
+    while float(sign_test(won * high, lost * high)) >= 1 - LEVEL:
+        low, high = high, 2 * high
+        if low > MOST_FACTOR:
+            return None
+    for _ in range(30):
+        middle = (low + high) / 2
+        is_enough = float(sign_test(won * middle, lost * middle)) < 1 - LEVEL
+        low, high = (low, middle) if is_enough else (middle, high)
+    return high
+
+
+def _is_behind(prefs: Preferences | None, ranking: Ranking) -> bool:
+    """Say whether these are the ballots of the candidates ranked, and direct comparisons of two mean something."""
+    return (
+        prefs is not None
+        and prefs.team is None
+        and np.array_equal(prefs.slot_ptr, ranking.slot_ptr)
+        and np.array_equal(prefs.slot_item, ranking.slot_item)
+    )
+
+
+def _votes(
+    prefs: Preferences | None, missing: str, rivals: Int64s, first: Int64s, second: Int64s
+) -> tuple[Floats, Floats]:
+    """Return the weight of the ballots that prefer the first to the second of each instance, and the reverse."""
+    assert prefs is not None
+    unmentioned = np.iinfo(np.int64).max
+    tiers = []
+    for slots in (first, second):
+        wanted = np.zeros(prefs.n_slots, bool)
+        wanted[slots] = True
+        entry = np.flatnonzero(wanted[prefs.entry_slot])
+        tier = np.full(prefs.n_ballots, unmentioned)
+        tier[views.ballot_of_entry(prefs)[entry]] = prefs.tier[entry]
+        tiers.append(tier)
+    here, there = tiers
+    is_counted = here != there
+    if views.resolve_missing(prefs, missing) == "ignore":
+        is_counted &= (here != unmentioned) & (there != unmentioned)
+    weight, owner, n = prefs.weight * is_counted, prefs.instance_of_ballot, prefs.n_instances
+    return sum_by(owner, weight * (here < there), n)[rivals], sum_by(owner, weight * (here > there), n)[rivals]
+
+
+def _listed(labels: Sequence[str], most: int = 4) -> str:
+    shown = [shorten(label, WIDTH) for label in labels[:most]]
+    if len(labels) > most:
+        return f"{', '.join(shown)} and {len(labels) - most:,} more"
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]

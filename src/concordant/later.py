@@ -1,0 +1,32 @@
+"""A mapping some of whose values are computed on first access."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Later(Mapping[str, T], Generic[T]):
+    """Values by name; those in ``later`` are computed on first access and kept."""
+
+    def __init__(self, known: Mapping[str, T], later: Mapping[str, Callable[[], T]]) -> None:
+        self._known, self._later = dict(known), later
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._known and name in self._later:
+            self._known[name] = self._later[name]()
+        return self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known or name in self._later
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._known, *self._later]))
+
+    def __len__(self) -> int:
+        return len({*self._known, *self._later})
+
+    def __repr__(self) -> str:
+        return repr(dict(self))

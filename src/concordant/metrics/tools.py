@@ -1,0 +1,125 @@
+"""Metrics by the names and conventions of other tools: ``ir_measures:nDCG@10``, ``ranx:ndcg@10``, ``trec_eval:map``.
+
+The prefix asks for what that tool computes under that name, as far as it can be computed here; the result is a metric
+of this package with its conventions written out. The tools differ where the name is the same:
+
+=============  ==================================  =================================
+tool           nDCG                                ERR
+=============  ==================================  =================================
+trec_eval      linear gain, log2(i + 1)            (none)
+ir_measures    linear gain, log2(i + 1)            grades up to 4
+ranx           linear gain, log2(i + 1)            (none)
+=============  ==================================  =================================
+
+``ranx:ndcg_burges`` and ``ir_measures:nDCG(dcg='exp-log2')`` have exponential gain. The least relevant label is given
+as these tools have it: ``ir_measures:P(rel=2)@5``, ``ranx:precision@5-l2``. Names are matched without case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from concordant.errors import ParameterError, UnknownNameError, suggest
+
+_LINEAR = "ndcg:linear"
+_TREC_EVAL: Mapping[str, str] = {
+    "ndcg": _LINEAR,
+    "ndcg-cut": _LINEAR,
+    "map": "map",
+    "map-cut": "map",
+    "p": "p",
+    "recall": "recall",
+    "recip-rank": "mrr",
+    "rprec": "rprec",
+    "success": "hit",
+    "bpref": "bpref",
+    "set-p": "p",
+    "set-recall": "recall",
+    "set-f": "f1",
+}
+NAMES: Mapping[str, Mapping[str, str]] = {
+    "trec_eval": _TREC_EVAL,
+    "pytrec_eval": _TREC_EVAL,
+    "ir_measures": {
+        "ndcg": _LINEAR,
+        "p": "p",
+        "precision": "p",
+        "ap": "map",
+        "map": "map",
+        "rr": "mrr",
+        "mrr": "mrr",
+        "r": "recall",
+        "recall": "recall",
+        "success": "hit",
+        "rprec": "rprec",
+        "bpref": "bpref",
+        "setp": "p",
+        "setr": "recall",
+        "setf": "f1",
+        "err": "err:lmax=4",
+    },
+    "ranx": {
+        "ndcg": _LINEAR,
+        "ndcg-burges": "ndcg",
+        "precision": "p",
+        "recall": "recall",
+        "f1": "f1",
+        "map": "map",
+        "mrr": "mrr",
+        "hit-rate": "hit",
+        "r-precision": "rprec",
+        "bpref": "bpref",
+    },
+}
+_CUTOFF_BY = {"trec_eval": "[-.]", "pytrec_eval": "[-.]", "ir_measures": "@", "ranx": "@"}
+_PREFIX = re.compile(r"\s*(?P<tool>trec-eval|pytrec-eval|ir-measures|ranx)\s*:\s*(?P<rest>.*)", re.DOTALL)
+_ARGUMENTS = re.compile(r"(?P<name>[a-z-]+)\((?P<given>[^)]*)\)(?P<rest>.*)", re.DOTALL)
+_LEVEL = re.compile(r"(?P<name>[a-z0-9@-]+)-l(?P<level>\d+)")
+
+
+def translated(text: str) -> str:
+    """Return the text of a metric of another tool, in lower case with dashes, as it is written here; others as is."""
+    found = _PREFIX.fullmatch(text)
+    if found is None:
+        return text
+    tool, (said, _, options) = found["tool"].replace("-", "_"), found["rest"].strip().partition(":")
+    name, cutoff, more = _read(tool, said.strip())
+    known = NAMES[tool]
+    if name not in known:
+        hint = suggest(name, list(known)) or f" It has {', '.join(sorted(known))} here."
+        raise UnknownNameError(f"{tool} has no metric {said!r} that can be computed here.{hint}")
+    own, _, convention = known[name].partition(":")
+    gains = [one for one in more if one in ("exponential", "linear")]
+    parts = [own + cutoff, *([convention] if convention and not gains else []), *more, *([options] if options else [])]
+    return ":".join(one for one in parts if one != "exponential")
+
+
+def _read(tool: str, said: str) -> tuple[str, str, list[str]]:
+    """Return name, cutoff (``@10`` or nothing) and options of what a tool calls a metric."""
+    if tool == "ir_measures" and (call := _ARGUMENTS.fullmatch(said)) is not None:
+        return call["name"], call["rest"].strip(), [_argument(one) for one in call["given"].split(",") if one.strip()]
+    level = _LEVEL.fullmatch(said) if tool == "ranx" else None
+    if level is not None:
+        name, cutoff, _ = _read(tool, level["name"])
+        return name, cutoff, [f"threshold={level['level']}"]
+    name, at, cutoff = _cut(said, _CUTOFF_BY[tool])
+    return name, f"@{cutoff}" if at else "", []
+
+
+def _cut(said: str, by: str) -> tuple[str, bool, str]:
+    found = re.fullmatch(rf"(?P<name>.*?){by}(?P<cutoff>\d+)", said)
+    return (said, False, "") if found is None else (found["name"], True, found["cutoff"])
+
+
+def _argument(text: str) -> str:
+    """Return an argument of ir_measures as an option here: the least relevant label, or how gains are counted."""
+    key, _, value = (part.strip() for part in text.partition("="))
+    value = value.strip("'\"")
+    if key == "rel":
+        return f"threshold={value}"
+    if key == "dcg" and value in ("log2", "exp-log2"):
+        return "linear" if value == "log2" else "exponential"
+    raise ParameterError(
+        f"The argument {text.strip()!r} of ir_measures has no counterpart here: use rel=N, or dcg='exp-log2' of nDCG."
+    )

@@ -138,3 +138,65 @@ def test_the_command_shows_the_same_table(tmp_path: Path, capsys: pytest.Capture
     assert plain["agreement"] == {}
     assert run(capsys, "crowd", table, "--instance", "topic", "--csv").startswith("agent,judged,on_gold,accuracy")
     assert "eve" in run(capsys, "crowd", table, "--instance", "topic", "--labels", gold)
+
+
+def graded_crowd(values, seed=0):
+    """Four workers judge 60 documents of four classes; the last one always gives the first class."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, len(values), 60)
+    rows = []
+    for worker, right in (("sure", 1.0), ("good", 0.8), ("poor", 0.4), ("same", None)):
+        answer = np.where(rng.random(60) < (right or 0.0), truth, (truth + 1) % len(values))
+        answer = np.zeros(60, int) if right is None else answer
+        rows += [(worker, "t", f"d{k}", values[answer[k]]) for k in range(60)]
+    return judged(rows), cc.Labels(["t"] * 60, [f"d{k}" for k in range(60)], [values[k] for k in truth]), truth
+
+
+def test_of_classes_only_the_same_one_is_right():
+    prefs, gold, truth = graded_crowd([1, 2, 3, 4])
+    found = crowd.reliability(prefs, gold)
+    by_agent = dict(zip(found.agents, found.accuracy.tolist(), strict=True))
+    assert by_agent["sure"] == 1
+    assert 0.6 < by_agent["good"] < 0.95
+    assert by_agent["poor"] < 0.6
+    assert by_agent["same"] == pytest.approx((truth == 0).mean())
+    assert np.isnan(found.relevant).all()
+    assert "more than two values" in found.notes[-1]
+    assert crowd.reliability(prefs, gold, relevant=1.0).accuracy.tolist() == [1, 1, 1, 1]
+    for system in ("majority-vote", "dawid-skene"):
+        decided = crowd.decide(prefs, system)
+        assert set(decided.label.tolist()) <= {1, 2, 3, 4}
+        assert crowd.agreement(decided, gold) > 0.6
+
+
+@pytest.mark.parametrize("values", [[1, 2], [0, 1], [-1, 1], [3, 7]])
+def test_of_two_values_the_larger_is_a_yes(values):
+    prefs, gold, truth = graded_crowd(values)
+    found = crowd.reliability(prefs, gold)
+    same = found.agents.index("same")
+    assert crowd.yes_from(prefs, gold) == values[1]
+    assert found.accuracy[same] == pytest.approx((truth == 0).mean())
+    assert (found.relevant[same], found.irrelevant[same]) == (0, 1)
+    assert crowd.agreement(crowd.decide(prefs), gold) > 0.6
+
+
+def test_two_of_four_classes_are_not_yes_and_no():
+    prefs = judged([("ann", "t", "d1", 1), ("ann", "t", "d2", 4), ("ann", "t", "d3", 4)])
+    gold = cc.Labels(["t"] * 3, ["d1", "d2", "d3"], [2, 4, 3])
+    assert crowd.reliability(prefs, gold).accuracy.tolist() == pytest.approx([1 / 3])
+
+
+def test_the_command_says_that_classes_must_be_equal(tmp_path: Path, capsys):
+    prefs, gold, _ = graded_crowd([1, 2, 3, 4])
+    lines = ["worker,topic,item,rating"]
+    agent = prefs.agents.take(np.repeat(prefs.agent, np.diff(prefs.indptr)))
+    lines += [f"{a},t,{i},{v:g}" for a, i, v in zip(agent, prefs.items.take(prefs.item), prefs.value, strict=True)]
+    (tmp_path / "votes.csv").write_text("\n".join(lines))
+    rows = [f"t 0 {i} {v:g}" for i, v in zip(gold.items.take(gold.item), gold.label, strict=True)]
+    (tmp_path / "gold.qrels").write_text("\n".join(rows) + "\n")
+    files = ("crowd", tmp_path / "votes.csv", "--labels", tmp_path / "gold.qrels", "--json")
+    told = {row["agent"]: row for row in json.loads(run(capsys, *files))["agents"]}
+    assert told["poor"]["accuracy"] < 0.6
+    assert told["poor"]["relevant"] is None
+    forced = {row["agent"]: row for row in json.loads(run(capsys, *files, "--relevant", "1"))["agents"]}
+    assert forced["poor"]["accuracy"] == 1

@@ -88,6 +88,39 @@ def test_noise_alone_makes_no_outliers() -> None:
     assert all(finding(judges(12, 0, seed=seed), "outlier agents").is_fine for seed in range(10))
 
 
+def voters(counts: list[int], agreeing: list[float], seed: int = 0) -> cc.Preferences:
+    """Draw votes between 12 items of known order: how many each agent casts, and how often it goes with the order."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for k, (n, right) in enumerate(zip(counts, agreeing, strict=True)):
+        for _ in range(n):
+            a, b = sorted(rng.choice(12, 2, replace=False).tolist())
+            rows.append((f"i{a}", f"i{b}", f"v{k}") if rng.random() < right else (f"i{b}", f"i{a}", f"v{k}"))
+    winner, loser, agent = zip(*rows, strict=True)
+    return cc.Preferences.from_pairs(winner, loser, agent=agent)
+
+
+def test_many_agents_with_a_few_votes_are_no_outliers() -> None:
+    for seed, right in enumerate((0.75, 0.9, 0.98)):
+        counts = (1 + np.arange(1_792) % 3).tolist()
+        assert finding(voters(counts, [right] * 1_792, seed), "outlier agents").is_fine
+
+
+def test_one_population_has_hardly_ever_an_outlier() -> None:
+    rng = np.random.default_rng(1)
+    flagged = sum(
+        not finding(voters(rng.integers(5, 60, 60).tolist(), [0.8] * 60, seed), "outlier agents").is_fine
+        for seed in range(40)
+    )
+    assert flagged <= 4
+
+
+def test_a_spammer_with_fifty_votes_is_found_among_many() -> None:
+    counts, right = [50, 50, *[3] * 300, *[40] * 30], [0.1, 0.3, *[0.9] * 300, *[0.9] * 30]
+    found = finding(voters(counts, right), "outlier agents")
+    assert {one["agent"] for one in found.data["outliers"]} == {"v0", "v1"}
+
+
 def test_outliers_need_agents() -> None:
     prefs = cc.Preferences.from_rankings([["a", "b"], ["b", "a"]])
     assert prefs.describe().finding("outlier agents") is None

@@ -275,7 +275,7 @@ def test_ordered_partitions_finds_the_scores_that_were_drawn():
 def test_mpm_finds_the_scores_and_the_adherence_that_were_drawn():
     scores = [0.8, 0.3, -0.4, 0.0, -0.7]
     drawn = simulate.mpm(5, MANY // 2, scores=scores, adherence=[1.0, 0.3], seed=8)
-    ranking = cc.rank(drawn, "mpm", adherence=True, prior=0.0)
+    ranking = cc.rank(drawn, "mpm", adherence=True, adherence_prior="none", prior=0.0)
     assert centred(by_item(ranking)) == pytest.approx(centred(scores), abs=0.04)
     assert list(ranking.agents.values()) == pytest.approx([1.0, 0.3], abs=0.04)
 

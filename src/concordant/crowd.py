@@ -44,6 +44,9 @@ from concordant.types import Floats
 from concordant.vocabulary import encode
 from concordant.writing import align
 
+CLASSES = (
+    "there are more than two values, so a judgement is right where it equals the gold label: give relevant for yes/no"
+)
 LEVEL = 1.959963984540054  # standard errors on either side of an interval that holds 95%
 
 
@@ -104,31 +107,70 @@ def rank(
     return ranking
 
 
-def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float = 1.0) -> Labels:
+def yes_from(prefs: Preferences, gold: Labels | None = None) -> float | None:
+    """Return the least value that is a yes where judgements (and gold labels) are yes and no; None for classes.
+
+    Judgements of 0 and 1 are no and yes, and gold grades of at least 1 go with a yes. Of any two other values the
+    larger one is a yes. More than two values are classes.
+    """
+    values = np.unique(prefs.value) if prefs.value is not None else np.zeros(0)
+    if np.isin(values, (0.0, 1.0)).all():
+        return 1.0
+    if gold is not None:
+        values = np.union1d(values, gold.label[np.isfinite(gold.label)])
+    return float(values[-1]) if len(values) <= 2 else None
+
+
+def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float | str | None = "auto") -> Labels:
     """Say of every judged document whether it is relevant, 1 or 0: a judgement of at least ``relevant`` is a yes.
 
-    By ``majority-vote`` more agents must say yes than no; by ``dawid-skene`` a yes must be more likely than a no.
+    With ``relevant=None`` (by default where judgements have more than two values, see ``yes_from``) the label is the
+    class. By ``majority-vote`` more agents must say yes than no, or the class with most votes is taken (the lowest of
+    several); by ``dawid-skene`` a yes must be more likely than a no, or the most likely class is taken.
     """
-    if system == "majority-vote":
-        is_yes = rank(prefs, system, cutoff=relevant).score > 0
-    elif system == "dawid-skene":
-        model: Any = rank(prefs, system).model
-        is_yes = model.posterior[:, model.categories >= relevant].sum(axis=1) > 0.5
-    else:
+    if system not in ("majority-vote", "dawid-skene"):
         raise ParameterError(f"{system!r} gives no labels: decide by majority-vote or dawid-skene.")
+    least = yes_from(prefs) if relevant == "auto" else relevant
+    if least is None:
+        decided = _classes(prefs, system)
+    elif system == "majority-vote":
+        decided = (rank(prefs, system, cutoff=least).score > 0).astype(np.float64)
+    else:
+        model: Any = rank(prefs, system).model
+        decided = (model.posterior[:, model.categories >= least].sum(axis=1) > 0.5).astype(np.float64)
     judged = np.flatnonzero(views.ranked_weight(prefs) > 0)
     instance = None if prefs.instances is None else prefs.instances.take(views.instance_of_slot(prefs)[judged])
-    return Labels(instance, prefs.items.take(prefs.slot_item[judged]), is_yes[judged].astype(np.float64))
+    return Labels(instance, prefs.items.take(prefs.slot_item[judged]), decided[judged])
 
 
-def agreement(decided: Labels, gold: Labels, *, relevant: float = 1.0) -> float:
-    """Return the share of gold labels with which what ``decide`` said agrees, a label of ``relevant`` being a yes."""
+def _classes(prefs: Preferences, system: str) -> Floats:
+    """Return the class of every slot."""
+    if system == "dawid-skene":
+        model: Any = rank(prefs, system).model
+        return np.asarray(model.categories[model.posterior.argmax(axis=1)])
+    assert prefs.value is not None
+    values, code = np.unique(prefs.value, return_inverse=True)
+    votes = sum_by(prefs.entry_slot * len(values) + code, views.weight_of_entry(prefs), prefs.n_slots * len(values))
+    return np.asarray(values[votes.reshape(prefs.n_slots, len(values)).argmax(axis=1)])
+
+
+def agreement(decided: Labels, gold: Labels, *, relevant: float | str | None = "auto") -> float:
+    """Return the share of gold labels with which what ``decide`` said agrees, a label of ``relevant`` being a yes.
+
+    With ``relevant=None`` (by default where other labels than 0 and 1 were decided) classes must be equal.
+    """
     topic = np.repeat(np.arange(gold.n_instances), np.diff(gold.ptr))
     found = decided.for_items(topic, gold.instances, gold.items, gold.item)
     known = np.isfinite(found)
     if not known.any():
         raise InputError("No document has both a decided and a gold label: check that they name topics alike.")
-    return float(((found > 0) == (gold.label >= relevant))[known].mean())
+    least: Any = relevant
+    if relevant == "auto":
+        values = np.unique(gold.label)
+        is_binary = np.isin(found[known], (0.0, 1.0)).all()
+        least = (float(values[-1]) if len(values) == 2 else 1.0) if is_binary else None
+    alike = found == gold.label if least is None else (found > 0) == (gold.label >= least)
+    return float(alike[known].mean())
 
 
 @dataclass(frozen=True)
@@ -136,8 +178,8 @@ class Reliability:
     """How often agents are right, a row per agent: ``accuracy`` is NaN for one without judgements of gold documents.
 
     ``low`` and ``high`` hold the chance to be right with 95% (Wilson's interval). ``relevant`` and ``irrelevant`` are
-    the shares of right answers on documents of either kind, ``estimated`` is what Dawid-Skene makes of the agent
-    without looking at gold labels.
+    the shares of right answers on documents of either kind (NaN where labels are classes), ``estimated`` is what
+    Dawid-Skene makes of the agent without looking at gold labels.
     """
 
     agents: tuple[str, ...]
@@ -173,8 +215,14 @@ def written(columns: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
-def reliability(prefs: Preferences, gold: Labels | None = None, *, relevant: float = 1.0) -> Reliability:
-    """Compare every agent's judgements with gold labels; a judgement or label of at least ``relevant`` is a yes."""
+def reliability(
+    prefs: Preferences, gold: Labels | None = None, *, relevant: float | str | None = "auto"
+) -> Reliability:
+    """Compare every agent's judgements with gold labels; a judgement or label of at least ``relevant`` is a yes.
+
+    With ``relevant=None`` (by default where there are more than two values, see ``yes_from``) a judgement is right
+    where its class is that of the gold label.
+    """
     if prefs.agents is None or prefs.agent is None or prefs.value is None:
         raise NeedError(
             "Judgements have an agent and a value, and these lack one: name the columns of agents and ratings, or make "
@@ -186,12 +234,14 @@ def reliability(prefs: Preferences, gold: Labels | None = None, *, relevant: flo
         label = gold.for_items(views.entry_instances(prefs), prefs.instances, prefs.items, prefs.item)
     weight = views.weight_of_entry(prefs)
     known = weight * np.isfinite(label)
-    is_right = (prefs.value >= relevant) == (label >= relevant)
+    least: Any = yes_from(prefs, gold) if relevant == "auto" else relevant
+    is_yes = np.full(len(label), np.nan) if least is None else label
+    is_right = prefs.value == label if least is None else (prefs.value >= least) == (label >= least)
     on_gold, right = sum_by(agent, known, n), sum_by(agent, known * is_right, n)
     low, high = _wilson(right, on_gold)
     by_kind = [
         _share(sum_by(agent, known * is_right * kind, n), sum_by(agent, known * kind, n))
-        for kind in (label >= relevant, label < relevant)
+        for kind in ((is_yes >= (least or 0.0)), (is_yes < (least or 0.0)))
     ]
     estimated = registry.make("dawid-skene").rank(prefs).agents or {}
     return Reliability(
@@ -204,7 +254,7 @@ def reliability(prefs: Preferences, gold: Labels | None = None, *, relevant: flo
         by_kind[0],
         by_kind[1],
         np.array([estimated[label] for label in prefs.agents.labels]),
-        prefs.notes,
+        prefs.notes if least is not None or relevant is None else (*prefs.notes, CLASSES),
     )
 
 

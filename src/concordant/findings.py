@@ -9,9 +9,10 @@ How they are found:
   last, everything else says nothing.
 - *cyclic*: triples a > b > c > a of strict majorities, and the smallest group whose members each beat everyone outside.
 - *outlier agents*: an agent's agreement is the weighted share of its strict pairs that go with the majority of all
-  *other* agents. With p the median agreement, an agent with n independent comparisons (length - 1 per ballot) lies
-  ``r = (agreement - p) / sqrt(p (1 - p) / n)`` from it; it is an outlier if r is below -3 times the usual size of r
-  (the median absolute deviation, scaled, at least 1) and its agreement at least 0.1 below p. At least four agents.
+  *other* agents. With p the mean agreement (no agent counts for more than 10 comparisons, outliers left out), an agent
+  with n >= 5 independent comparisons (length - 1 per ballot) is tested by P(X <= n agreement), X binomial(n / v, p);
+  v >= 1 is how much more agents vary than chance (the squared, scaled median absolute deviation). It is an outlier if
+  p < 0.05 after Holm's correction over all tested agents, and its agreement at least 0.1 below p. At least four agents.
 - *top two*: whether the first item of the default method (of Borda, where more than 500 items compete) is significantly
   ahead of the runner-up, as ``ranking.certainty`` says it.
 
@@ -38,6 +39,12 @@ MOST_PAIRS = 3e7
 PAIRS_AT_ONCE = 2_000_000
 MOST_FOR_DEFAULT = 500  # candidates of one instance: a larger one is ranked by borda, in linear time
 NAMED = 10  # how many items a finding names
+CERTAIN = 0.05
+LEAST_COMPARISONS = 5  # independent ones, below which an agent is not tested
+MOST_WEIGHT = 10.0  # comparisons for which an agent counts in the mean of all
+LEAST_DIFFERENCE = 0.1
+ROUNDS = 5
+FEW_TESTS = 100  # sign tests that cost less than loading SciPy
 
 
 @dataclass(frozen=True)
@@ -183,16 +190,43 @@ class Agreement:
         return float(np.nanmedian(self.share))
 
     def outliers(self) -> Int64s:
-        """Return the agents far below the others, worst first."""
-        known = np.flatnonzero(~np.isnan(self.share))
-        if len(known) < 4:
-            return known[:0]
-        middle = min(max(self.median, 0.01), 0.99)
-        spread = np.sqrt(middle * (1 - middle) / np.maximum(self.n_independent[known], 1))
-        distance = (self.share[known] - middle) / spread
-        usual = max(1.0, 1.4826 * float(np.median(np.abs(distance - np.median(distance)))))
-        far = known[(distance < -3 * usual) & (self.share[known] <= middle - 0.1)]
+        """Return the agents significantly below the others (5%, Holm over all tested agents), worst first."""
+        tested = np.flatnonzero(~np.isnan(self.share) & (self.n_independent >= LEAST_COMPARISONS))
+        if np.count_nonzero(~np.isnan(self.share)) < 4 or not len(tested):
+            return tested[:0]
+        far = tested[:0]
+        for _ in range(ROUNDS):  # outliers are left out of what the others are compared with
+            last, far = far, self._below(tested, far)
+            if len(far) == len(last):
+                break
         return far[np.argsort(self.share[far], kind="stable")]
+
+    def _below(self, tested: Int64s, left_out: Int64s) -> Int64s:
+        from concordant.metrics.significance import holm
+
+        others = ~np.isnan(self.share)
+        others[left_out] = False
+        weight = np.minimum(self.n_independent[others], MOST_WEIGHT)
+        usual = float((weight @ self.share[others] + 1) / (weight.sum() + 2))
+        share, n = self.share[tested], self.n_independent[tested]
+        distance = (share - usual) / np.sqrt(usual * (1 - usual) / n)
+        known = distance[others[tested]]
+        spread = max(1.0, 1.4826 * float(np.median(np.abs(known - np.median(known))))) if len(known) else 1.0
+        is_low = np.flatnonzero(share <= usual - LEAST_DIFFERENCE)
+        p = np.ones(len(tested))
+        p[is_low] = _binomial_tail(share[is_low], n[is_low] / spread**2, usual)
+        return tested[np.array(holm(p.tolist())) < CERTAIN]
+
+
+def _binomial_tail(share: Floats, n: Floats, chance: float) -> Floats:
+    """Return P(X <= share n), X binomial(n, chance); n need not be whole."""
+    a, b = np.maximum(n * (1 - share), 1e-9), n * share + 1
+    if len(n) > FEW_TESTS or (a + b).max(initial=0.0) >= special.MOST:
+        from scipy.special import betainc
+
+        return np.asarray(betainc(a, b, 1 - chance))
+    each = zip(a.tolist(), b.tolist(), strict=True)
+    return np.array([special.betainc(one, other, 1 - chance) for one, other in each])
 
 
 def agreement(prefs: Preferences) -> Agreement | None:

@@ -91,7 +91,8 @@ def joined_notices(parts: Sequence[Sequence[Notice]]) -> tuple[Notice, ...]:
     warnings = []
     for name, notices in said.items():
         items = tuple(dict.fromkeys(item for notice in notices for item in notice.items))
-        more = f" (the same in other parts of the instances, {len(items):,} items in all)" if len(notices) > 1 else ""
+        differ = len({notice.text for notice in notices}) > 1
+        more = f" (the same in other parts of the instances, {len(items):,} items in all)" if differ else ""
         warnings.append(Notice(name, notices[0].text + more, items))
     return tuple(warnings)
 

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from tools.measure_adherence import CROWDS, crowd, order
 
 import concordant as cc
 from concordant.aggregate.multinomial.mpm import agreement
@@ -29,12 +30,13 @@ def noisy(n_good=8, n_bad=4, m=12, n_instances=6, seed=0):
     return cc.Preferences.from_ranks(agent, item, rank, instance=instance), cc.Labels(*zip(*truth, strict=True))
 
 
-def test_outliers_are_found_without_labels():
+@pytest.mark.parametrize(("adherence_prior", "times"), [("none", 3), ("auto", 2.5)])
+def test_outliers_are_found_without_labels(adherence_prior, times):
     prefs, _ = noisy()
-    ranking = cc.rank(prefs, "mpm", adherence=True, prior=0.001)
+    ranking = cc.rank(prefs, "mpm", adherence=True, adherence_prior=adherence_prior, prior=0.001)
     good = [theta for agent, theta in ranking.agents.items() if agent.startswith("good")]
     bad = [theta for agent, theta in ranking.agents.items() if agent.startswith("bad")]
-    assert min(good) > 3 * max(bad)
+    assert min(good) > times * max(bad)
     assert max(good) == 1.0
     (notice,) = [notice for notice in ranking.warnings if notice.name == "outlier-agents"]
     assert set(notice.items) <= {f"bad{e}" for e in range(8, 12)}
@@ -92,6 +94,88 @@ def test_good_workers_are_told_from_bad_ones_by_default():
         theta = [ranking.agents[f"w{w}"] for w in range(30)]
         correlations.append(spearmanr(theta, accuracy).statistic)
     assert np.mean(correlations) > 0.7
+
+
+@pytest.mark.parametrize("name", [name for name in CROWDS if "2 to 400" not in name and "large" not in name])
+def test_workers_are_ordered_as_well_as_dawid_skene_orders_them(name):
+    found = []
+    for seed in range(3):
+        drawn = crowd(seed, **CROWDS[name])
+        ranking = cc.rank(drawn.prefs, "mpm", adherence=True)
+        judged = cc.rank(drawn.prefs, "dawid-skene").agents
+        found.append([order(one, drawn.accuracy, list(ranking.agents)) for one in (ranking.agents, judged)])
+    learnt, by_dawid_skene = np.mean(found, axis=0)
+    assert by_dawid_skene >= 0.8
+    assert learnt >= 0.8
+
+
+def test_every_worker_but_those_who_always_answer_alike_has_an_adherence():
+    drawn = crowd(1, **CROWDS["spammers, 2 classes"])
+    for adherence_prior in ("auto", "none"):
+        ranking = cc.rank(drawn.prefs, "mpm", adherence=True, adherence_prior=adherence_prior)
+        constant = [worker for worker, kind in drawn.kind.items() if kind == "constant"]
+        assert set(ranking.agents) == set(drawn.kind) - set(constant)
+        assert all(0 <= theta <= 1 for theta in ranking.agents.values())
+        assert max(ranking.agents.values()) == 1
+        (notice,) = [notice for notice in ranking.warnings if notice.name == "no-preference"]
+        assert set(notice.items) == set(constant)
+        assert notice.text.startswith("12 of 60 agents never prefer one item to another, so they have no adherence")
+        assert {row["agent"] for row in ranking.to_dict()["agents"]}.isdisjoint(constant)
+    assert ranking.explain()
+
+
+def test_a_crowd_without_any_preference_has_no_adherences():
+    prefs = cc.Preferences.from_ratings(["u", "u", "v", "v"], ["a", "b", "a", "b"], [1, 1, 2, 2])
+    ranking = cc.rank(prefs, "mpm", adherence=True)
+    assert not ranking.agents
+    assert ranking.tiers == [["a", "b"]]
+    assert ranking.model.log_likelihood(prefs) == 0
+
+
+def test_a_drawn_comparison_alone_is_no_adherence():
+    prefs = cc.Preferences.from_pairs(["a", "a", "a"], ["b", "b", "b"], tie=[False, False, True], agent=["u", "v", "w"])
+    assert set(cc.rank(prefs, "mpm", adherence=True).agents) == {"u", "v"}
+
+
+def test_agents_with_few_answers_stay_near_the_average():
+    drawn = crowd(3, {"expert": 1.0}, workers=40, items=200, answers=80)
+    prefs = drawn.prefs
+    worst = min(drawn.accuracy, key=drawn.accuracy.get)
+    whole = cc.rank(prefs, "mpm", adherence=True).agents
+    own = np.repeat(prefs.agent == prefs.agents.code(worst), np.diff(prefs.indptr))
+    keep = ~own | (np.cumsum(own) % 13 == 1)
+    agent = prefs.agents.take(np.repeat(prefs.agent, np.diff(prefs.indptr))[keep])
+    few = cc.Preferences.from_ratings(agent, prefs.items.take(prefs.item[keep]), prefs.value[keep])
+    shrunk = cc.rank(few, "mpm", adherence=True).agents
+    average = np.mean(list(whole.values()))
+    assert whole[worst] < 0.5 * average
+    assert abs(shrunk[worst] - average) < 0.5 * abs(whole[worst] - average)
+
+
+def test_adherence_does_not_depend_on_how_often_an_item_is_shown_or_on_the_scale_of_an_agent():
+    drawn = crowd(4, {"expert": 0.8, "random": 0.2}, workers=50, items=400, answers=60, popular=30)
+    learnt = cc.rank(drawn.prefs, "mpm", adherence=True).agents
+    assert order(learnt, drawn.accuracy, list(learnt)) >= 0.8
+    prefs = drawn.prefs
+    factor = np.where(prefs.agent % 2, 10.0, 1.0)[np.repeat(np.arange(prefs.n_ballots), np.diff(prefs.indptr))]
+    agent = prefs.agents.take(np.repeat(prefs.agent, np.diff(prefs.indptr)))
+    scaled = cc.Preferences.from_ratings(agent, prefs.items.take(prefs.item), prefs.value * factor)
+    found = cc.rank(scaled, "mpm", adherence=True).agents
+    np.testing.assert_allclose([found[a] for a in learnt], list(learnt.values()), atol=1e-6)
+
+
+def test_agents_who_agree_with_nobody_count_alike():
+    prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["c", "b", "a"]], agent=["u", "v"])
+    ranking = cc.rank(prefs, "mpm", adherence=True)
+    assert ranking.agents == {"u": 1.0, "v": 1.0}
+    assert ranking.tiers == [["a", "b", "c"]]
+
+
+def test_huge_and_unanimous_ratings_give_finite_adherences():
+    rows = [(f"u{n}", f"i{k}", float(k) * 1e150) for n in range(5) for k in range(4)]
+    agents, items, ratings = zip(*rows, strict=True)
+    found = cc.rank(cc.Preferences.from_ratings(agents, items, ratings), "mpm", adherence=True, counts="binary").agents
+    assert list(found.values()) == pytest.approx([1.0] * 5)
 
 
 def test_scores_variances_and_adherence_can_be_learnt_together():

@@ -70,7 +70,7 @@ def test_the_linear_model_is_lambdarank_on_the_features() -> None:
     features = cc.ExpertFeatures().fit(PREFS)
     X, query = features.transform(PREFS), views.instance_of_slot(PREFS)
     y = LABELS.for_items(query, PREFS.instances, PREFS.items, PREFS.slot_item)
-    ranker = LambdaRank(solver="sgd", batch=1, alpha=0.0, max_iter=20, learning_rate=0.01, seed=3)
+    ranker = LambdaRank(solver="sgd", batch=1, alpha=0.0, max_iter=20, learning_rate=0.01, seed=3, standardise=False)
     ranker.fit(X, y, qid=query)
     fitted = cc.ExpertRanker(passes=20, seed=3).fit(PREFS, LABELS)
     np.testing.assert_allclose(fitted.rank(PREFS).score, ranker.predict(X), atol=1e-9)

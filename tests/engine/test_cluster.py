@@ -21,7 +21,7 @@ from tests.test_isolation import COMMAND, Folder, every_name
 import concordant as cc
 from concordant.engine import instances as engine_instances
 from concordant.engine.executors import Cluster, Serial, cluster_at
-from concordant.engine.gradients import SpreadObjective, _objective_of, fit_parts
+from concordant.engine.gradients import SpreadObjective, _objective_of, _part_of, fit_parts
 from concordant.engine.instances import rank_apart
 from concordant.engine.statistics import NET_WINS
 from concordant.errors import FormatError, InputError
@@ -225,10 +225,11 @@ def test_a_worker_killed_while_instances_are_ranked_loses_nothing(
 
 
 def test_a_worker_killed_between_gradients_loses_nothing(cluster: Cluster, machines: Machines) -> None:
-    parts, ranker = rows(), RankNet()
+    parts, ranker = rows(), RankNet(standardise=False)
     X, y, qid = (np.concatenate(column) for column in zip(*parts, strict=True))
-    whole = ranker.objective_of(X, y, qid)
-    held = [cluster.hold(_objective_of, ranker, itself, part) for part in parts]
+    whole = ranker.objective_of(ranker.rows_of(X, y, qid), None)
+    loaded = [cluster.hold(_part_of, ranker, itself, part) for part in parts]
+    held = [cluster.hold(_objective_of, ranker, part, None) for part in loaded]
     spread = SpreadObjective(whole, held, whole.total, cluster)
     theta = np.array([0.3, -1.0, 0.2, 0.7])
     before = spread(theta)

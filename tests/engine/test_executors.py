@@ -210,12 +210,13 @@ def test_a_ranker_fitted_in_parts_is_that_of_all_rows(executor: Executor, ranker
 
 
 def test_the_gradient_of_parts_is_the_gradient_of_all(executor: Executor) -> None:
-    from concordant.engine.gradients import SpreadObjective, _objective_of
+    from concordant.engine.gradients import SpreadObjective, _objective_of, _part_of
 
-    parts, ranker = rows(), RankNet()
+    parts, ranker = rows(), RankNet(standardise=False)
     X, y, qid = (np.concatenate(column) for column in zip(*parts, strict=True))
-    whole = ranker.objective_of(X, y, qid)
-    held = [executor.hold(_objective_of, ranker, itself, part) for part in parts]
+    whole = ranker.objective_of(ranker.rows_of(X, y, qid), None)
+    loaded = [executor.hold(_part_of, ranker, itself, part) for part in parts]
+    held = [executor.hold(_objective_of, ranker, part, None) for part in loaded]
     spread = SpreadObjective(whole, held, whole.total, executor)
     theta, direction = np.array([0.3, -1.0, 0.2, 0.7]), np.array([1.0, 0.5, -0.2, 0.0])
     value, gradient = whole(theta)

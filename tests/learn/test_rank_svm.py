@@ -86,20 +86,24 @@ class TestPrimalDualAndAQuadraticProgrammeAgree:
     def test_on_graded_labels(self, solver: str, C: float) -> None:
         X, y, qid = graded()
         pairs = listed(y, qid)
-        model = RankSVM(C=C, solver=solver, tol=1e-10, max_iter=20000).fit(X, y, qid=qid)
+        model = RankSVM(standardise=False, C=C, solver=solver, tol=1e-10, max_iter=20000).fit(X, y, qid=qid)
         self.agree(model, X, *reference(X, pairs, np.ones(len(pairs)), C))
 
     def test_on_weighted_queries(self, solver: str, C: float) -> None:
         X, y, qid = graded(seed=1)
         pairs, weight = listed(y, qid), 1.0 + qid % 3
-        model = RankSVM(C=C, solver=solver, tol=1e-10, max_iter=20000).fit(X, y, qid=qid, sample_weight=weight)
+        model = RankSVM(standardise=False, C=C, solver=solver, tol=1e-10, max_iter=20000).fit(
+            X, y, qid=qid, sample_weight=weight
+        )
         self.agree(model, X, *reference(X, pairs, weight[pairs[:, 0]], C))
 
     def test_on_queries_that_count_equally(self, solver: str, C: float) -> None:
         X, y, qid = graded(seed=16)
         pairs = listed(y, qid)
         weight = 1 / np.bincount(qid[pairs[:, 0]])[qid[pairs[:, 0]]]
-        model = RankSVM(C=C, solver=solver, weighting="queries", tol=1e-10, max_iter=20000).fit(X, y, qid=qid)
+        model = RankSVM(standardise=False, C=C, solver=solver, weighting="queries", tol=1e-10, max_iter=20000).fit(
+            X, y, qid=qid
+        )
         self.agree(model, X, *reference(X, pairs, weight, C))
 
     def test_on_explicit_pairs(self, solver: str, C: float) -> None:
@@ -107,7 +111,9 @@ class TestPrimalDualAndAQuadraticProgrammeAgree:
         rng = np.random.default_rng(3)
         pairs = rng.permutation(listed(y, qid))[:40]
         weight = rng.uniform(0.5, 2, 40)
-        model = RankSVM(C=C, solver=solver, tol=1e-10, max_iter=20000).fit(X, pairs=pairs, sample_weight=weight)
+        model = RankSVM(standardise=False, C=C, solver=solver, tol=1e-10, max_iter=20000).fit(
+            X, pairs=pairs, sample_weight=weight
+        )
         self.agree(model, X, *reference(X, pairs, weight, C))
 
     @pytest.mark.parametrize("kernel", ["rbf", "polynomial", "linear"])
@@ -115,7 +121,7 @@ class TestPrimalDualAndAQuadraticProgrammeAgree:
         X, y, qid = graded(seed=4)
         pairs = listed(y, qid)
         settings = {"kernel": kernel, "gamma": 0.3, "degree": 2, "tol": 1e-10, "max_iter": 20000}
-        model = RankSVM(C=C, solver=solver, **settings).fit(X, y, qid=qid)
+        model = RankSVM(standardise=False, C=C, solver=solver, **settings).fit(X, y, qid=qid)
         rows = rooted(Kernel(kernel, 0.3, 2)(X, X))
         self.agree(model, X, *reference(rows, pairs, np.ones(len(pairs)), C))
 
@@ -136,12 +142,12 @@ def test_drawing_all_rows_equals_the_exact_kernel(kernel: str, loss: str) -> Non
 def test_every_solver_of_the_squared_hinge_finds_the_same_minimum(solver: str) -> None:
     X, y, qid = graded(seed=7)
     pairs = listed(y, qid)
-    model = RankSVM(loss="squared-hinge", solver=solver, tol=1e-9).fit(X, y, qid=qid)
+    model = RankSVM(standardise=False, loss="squared-hinge", solver=solver, tol=1e-9).fit(X, y, qid=qid)
     excess = np.maximum(1 - (X[pairs[:, 0]] - X[pairs[:, 1]]) @ model.coef_, 0)
     slope = model.coef_ / 10 - 2 * (excess[:, None] * (X[pairs[:, 0]] - X[pairs[:, 1]])).mean(0)
     assert np.abs(slope).max() < 1e-3
     assert model.dual_gap_ < 1e-5
-    newton = RankSVM(loss="squared-hinge", tol=1e-9).fit(X, y, qid=qid)
+    newton = RankSVM(standardise=False, loss="squared-hinge", tol=1e-9).fit(X, y, qid=qid)
     assert np.allclose(model.coef_, newton.coef_, atol=1e-3)
 
 
@@ -162,7 +168,7 @@ def test_more_pairs_of_the_same_kind_leave_the_model_as_it_is() -> None:
 
 def test_a_kernel_model_keeps_only_the_rows_it_needs_and_survives_saving(tmp_path: Any) -> None:
     X, y, qid = graded(n_queries=10, seed=10)
-    model = RankSVM(kernel="rbf", C=1.0).fit(X, y, qid=qid)
+    model = RankSVM(standardise=False, kernel="rbf", C=1.0).fit(X, y, qid=qid)
     assert len(model.support_) == len(model.coef_) == len(model.kernel_map_.landmarks) <= len(y)
     assert np.array_equal(model.kernel_map_.landmarks, X[model.support_])
     save(model, tmp_path / "model.zip")

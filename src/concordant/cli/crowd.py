@@ -19,10 +19,13 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @click.option("--labels", "-l", metavar="FILE", help="Gold labels of some documents: TREC qrels or a table.")
-@click.option("--relevant", type=float, default=1.0, show_default=True, help="Least judgement or label that is a yes.")
+@click.option("--relevant", type=float, help="Least judgement or label that is a yes. Default: the larger of two "
+              "values; more than two values are classes.")  # fmt: skip
 @shared.output_options("json", "csv", "output")
 @shared.reading_options("preferences")
-def command(file: tuple[str, ...], labels: str | None, relevant: float, output: shared.Output, **options: Any) -> None:
+def command(
+    file: tuple[str, ...], labels: str | None, relevant: float | None, output: shared.Output, **options: Any
+) -> None:
     """Say how often each agent is right.
 
     The table of judgements has a row for each: agent, topic (instance), document (item) and judgement (rating). For
@@ -36,11 +39,12 @@ def command(file: tuple[str, ...], labels: str | None, relevant: float, output: 
 
     prefs = shared.read_preferences(file, options)
     gold = None if labels is None else read_labels(labels)
-    found = crowd.reliability(prefs, gold, relevant=relevant)
+    least = crowd.yes_from(prefs, gold) if relevant is None else relevant
+    found = crowd.reliability(prefs, gold, relevant="auto" if relevant is None else relevant)
     agree = {}
     if gold is not None:
         for name in ("majority-vote", "dawid-skene"):
-            agree[name] = crowd.agreement(crowd.decide(prefs, name, relevant=relevant), gold, relevant=relevant)
+            agree[name] = crowd.agreement(crowd.decide(prefs, name, relevant=least), gold, relevant=least)
     columns = found.columns()
     output.show(
         data=lambda: {"agents": _rows(columns), "agreement": agree},
@@ -48,7 +52,7 @@ def command(file: tuple[str, ...], labels: str | None, relevant: float, output: 
         text=lambda: output.table(list(columns), _lines(columns), set(range(1, len(columns)))),
     )
     if output.format == "text":
-        shared.tell(prefs.notes, "note: ")
+        shared.tell(found.notes if gold is not None else prefs.notes, "note: ")
         shared.tell((f"{name} agrees with {share:.1%} of the gold labels" for name, share in agree.items()), "")
 
 

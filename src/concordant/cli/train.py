@@ -55,8 +55,7 @@ class Trained:
               shell_complete=shared.complete("learners"))  # fmt: skip
 @click.option("--valid", metavar="FILE", help="Validation rows: the best iteration on them is kept.")
 @click.option("--test", metavar="FILE", help="Test rows: only evaluated.")
-@click.option("--scale/--no-scale", default=True, show_default=True,
-              help="Give every feature mean 0 and variance 1 over the training rows.")  # fmt: skip
+@click.option("--scale/--no-scale", default=None, help="Same as --standardise; no effect on trees.")
 @click.option("--second-order", is_flag=True, help="Add products of two features that go with the label.")
 @click.option(
     "--bag", type=click.IntRange(2), metavar="N", help="Average N rankers, each fitted to a sample of queries."
@@ -88,6 +87,9 @@ def command(
     _refuse_other_tasks(cls)
     with learners.explained() as told, shared.progress(f"training {learners.name_of(cls)}"):
         ranker = cls(**params)
+        scale = options.pop("scale")
+        if scale is not None and "standardise" in ranker.get_params():
+            ranker.set_params(standardise=scale)
         if bag := options.pop("bag"):
             ranker = learners.find("bagged-ranker")(ranker=ranker, n_rankers=bag)
         done = _fit(ranker, sets, metrics, **options)
@@ -135,7 +137,7 @@ def _fit(ranker: Any, sets: dict[str, Features], metrics: list[str], **options: 
     return done
 
 
-def _steps(*, scale: bool, second_order: bool, missing: str | None) -> list[tuple[str, Any]]:
+def _steps(*, second_order: bool, missing: str | None) -> list[tuple[str, Any]]:
     """Return what is done to the features before the ranker sees them."""
     steps: list[tuple[str, Any]] = []
     if missing is not None:
@@ -147,10 +149,6 @@ def _steps(*, scale: bool, second_order: bool, missing: str | None) -> list[tupl
         steps.append(("missing", SimpleImputer(**how, keep_empty_features=True)))
     if second_order:
         steps.append(("second-order", learners.find("second-order-features")()))
-    if scale:
-        from sklearn.preprocessing import StandardScaler
-
-        steps.append(("scale", StandardScaler()))
     return steps
 
 

@@ -25,8 +25,9 @@ R = TypeVar("R")
 class About(NamedTuple):
     """What is known of a part without looking into it."""
 
-    total: float
     n_features: int
+    moments: Any
+    """From which the scale of the features of all parts is found."""
     refusal: str
     """Why nothing can be learnt from the part alone; empty where something can."""
 
@@ -66,18 +67,22 @@ def fit_parts(
 ) -> R:
     """Fit a ranker to parts of a training set, each of which ``load(part)`` reads as (X, y, qid) where it is kept."""
     _check(ranker)
-    held = [executor.hold(_objective_of, ranker, load, part) for part in parts]
+    held = [executor.hold(_part_of, ranker, load, part) for part in parts]
     known = [executor.result(executor.submit(_about, one)) for one in held]
     widths = {about.n_features for about in known}
     if len(widths) > 1:
         raise InputError(
             f"The parts have {min(widths)} to {max(widths)} features: say n_features=, so that all have as many."
         )
-    if all(about.refusal for about in known):
-        raise InputError(known[0].refusal)
-    total = sum(about.total for about in known) or 1.0
     learner: Any = ranker
-    learner.fit_spread(widths.pop(), lambda own: SpreadObjective(own, held, total, executor), valid)
+    scaling = learner.scaling_of([about.moments for about in known])
+    ready = [executor.hold(_objective_of, ranker, one, scaling) for one in held]
+    del held
+    totals = [executor.result(executor.submit(_total, one)) for one in ready]
+    if all(refusal for _, refusal in totals):
+        raise InputError(totals[0][1])
+    total = sum(one for one, _ in totals) or 1.0
+    learner.fit_spread(widths.pop(), lambda own: SpreadObjective(own, ready, total, executor), scaling, valid)
     return ranker
 
 
@@ -92,24 +97,48 @@ def _check(ranker: Any) -> None:
 
 
 # ---- what a worker does ----
-class _Kept(NamedTuple):
-    objective: Objective | None
+class _Part(NamedTuple):
+    rows: Any
     about: About
 
 
-def _objective_of(ranker: Any, load: Callable[..., Any], part: Any) -> _Kept:
+def _part_of(ranker: Any, load: Callable[..., Any], part: Any) -> _Part:
     X, y, qid = load(part)
+    rows, refusal = None, ""
     try:
-        objective = ranker.objective_of(X, y, qid)
+        rows = ranker.rows_of(X, y, qid)
     except InputError as problem:
-        if "nothing to learn" not in str(problem) and "No order of" not in str(problem):
-            raise
-        return _Kept(None, About(0.0, np.shape(X)[1], str(problem)))
-    return _Kept(objective, About(objective.total, objective.X.shape[1], ""))
+        refusal = _refusal(problem)
+    return _Part(rows, About(np.shape(X)[1], ranker.moments_of(X), refusal))
 
 
-def _about(kept: _Kept) -> About:
-    return kept.about
+def _refusal(problem: InputError) -> str:
+    """Return why nothing can be learnt from a part; raise any other problem."""
+    if "nothing to learn" not in str(problem) and "No order of" not in str(problem):
+        raise problem
+    return str(problem)
+
+
+def _about(part: _Part) -> About:
+    return part.about
+
+
+class _Kept(NamedTuple):
+    objective: Objective | None
+    refusal: str
+
+
+def _objective_of(ranker: Any, part: _Part, scaling: Any) -> _Kept:
+    if part.rows is None:
+        return _Kept(None, part.about.refusal)
+    try:
+        return _Kept(ranker.objective_of(part.rows, scaling), "")
+    except InputError as problem:
+        return _Kept(None, _refusal(problem))
+
+
+def _total(kept: _Kept) -> tuple[float, str]:
+    return (0.0 if kept.objective is None else kept.objective.total), kept.refusal
 
 
 def _sums(kept: _Kept, theta: Floats) -> tuple[float, Floats]:

@@ -20,7 +20,7 @@ from concordant.gather import compact
 from concordant.invariants import Slots
 from concordant.method import Method, joined_notices
 from concordant.models.evidence import PriorSearch, log_evidence
-from concordant.models.multinomial import Part, largest_of, learn_adherence
+from concordant.models.multinomial import Part
 from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertainty
@@ -166,15 +166,15 @@ def _learnt_jointly(
     method: Any, prefs: Preferences, chunks: Sequence[Any], executor: Executor, intervals: bool
 ) -> list[Ranked]:
     assert prefs.agents is not None
-    known, labels = method.starting_adherences(prefs), prefs.agents.labels
+    labels = prefs.agents.labels
     parts = [executor.hold(_learning, method, chunk, labels) for chunk in chunks]
 
     def ask(question: str, *args: Any) -> list[Any]:
         futures = [executor.submit(_answer, part, question, args) for part in parts]
         return [executor.result(future) for future in futures]
 
-    theta, has_converged = learn_adherence(ask, known)
-    by_agent = dict(zip(labels, (theta / largest_of(theta)).tolist(), strict=True))
+    theta, has_converged = method.learn_adherences(prefs, ask)
+    by_agent = method.by_agent(prefs, theta)
     futures = [executor.submit(_explained, method, part, theta, by_agent, has_converged, intervals) for part in parts]
     return [executor.result(future) for future in futures]
 

@@ -116,6 +116,8 @@ def _fit(name: str, settings: Settings, is_watched: bool, train: Rows, valid: Ro
         key: [getattr(learn, one)() for one in value] if key == "rankers" else value for key, value in settings.items()
     }
     ranker = getattr(learn, name)(**made)
+    if "standardise" in ranker.get_params() and name != "BlendedRanker":  # the features are standardised already
+        ranker.set_params(standardise=False)
     watched = {"valid": tuple(valid)} if is_watched else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # 100 iterations are the paper's rule

@@ -27,7 +27,7 @@ def run(data: DataFolder, dataset: str = "MQ2007-agg") -> dict[str, Any]:
     prefs, labels = find_folds(data, dataset)[0].train
     method: Any = registry.make("mpm")
     supervised: dict[str, float] = method.fit(prefs, labels).learnt["theta"]
-    learnt = registry.make("mpm", adherence=True, prior=0.0).rank(prefs).agents or {}
+    learnt = registry.make("mpm", adherence=True, adherence_prior="none", prior=0.0).rank(prefs).agents or {}
     both = np.array([[supervised[agent], learnt[agent]] for agent in supervised])
     return {
         "dataset": dataset,

@@ -22,6 +22,8 @@ from concordant.solvers.lbfgs import Function, Minimum, minimise
 from concordant.types import Floats
 
 METRIC = "ndcg@10"
+HARDLY = 0.3  # of the slopes at the start, above which a search is said to have ended too early
+FLAT = 1e-6  # slopes that need not fall any further
 
 
 @dataclass(eq=False, repr=False)
@@ -70,12 +72,29 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self.n_iter_, self.loss_ = found.iterations, found.value
         if not found.is_converged:
             self._warn_of_early_end(found.iterations, "raise alpha")
+        else:
+            self._check_optimum(problem, start, found)
         return found
 
+    def _check_optimum(self, problem: Function, start: Floats, found: Minimum, units: Floats | float = 1.0) -> None:
+        """Warn where the slopes, in units of each feature's deviation, have hardly fallen since the start."""
+        before, after = (float(np.linalg.norm(problem(point)[1] / units)) for point in (start, found.point))
+        if after > HARDLY * before and after > FLAT:
+            warnings.warn(
+                f"{type(self).__name__} stopped after {found.iterations} iterations away from the minimum (the "
+                f"gradient is still {after / before:.0%} of that at the start): set standardise=True, or lower tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
     def _warn_of_early_end(self, iterations: int, remedy: str) -> None:
+        more = (
+            f"raise max_iter, or {remedy}"
+            if getattr(self, "standardise", True)
+            else f"set standardise=True, or {remedy}"
+        )
         warnings.warn(
-            f"{type(self).__name__} stopped after {iterations} iterations before it converged: "
-            f"raise max_iter, {remedy}, or standardise the features.",
+            f"{type(self).__name__} stopped after {iterations} iterations before it converged: {more}.",
             ConvergenceWarning,
             stacklevel=5,
         )

@@ -111,6 +111,17 @@ class BoostedTrees(Ranker):
         check_is_fitted(self, "booster_text_")
         return self._scores(self._checked(X, reset=False))
 
+    @property
+    def feature_importances_(self) -> Floats:
+        """The share of every feature in the gain of all splits; they add up to 1."""
+        check_is_fitted(self, "booster_text_")
+        gain = self._gains()
+        return np.asarray(gain / gain.sum() if gain.sum() > 0 else gain)
+
+    def _gains(self) -> Floats:
+        """Return the total gain of the splits by every feature."""
+        raise NotImplementedError
+
     def _train(self, train: Grouped, valid: Grouped | None) -> Trained:
         raise NotImplementedError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from concordant.errors import InputError, NeedError, ParameterError
-from concordant.learn import _data
+from concordant.learn import _data, _scaling
 from concordant.learn._base import METRIC, Ranker
 from concordant.learn._data import Patience, Rows
+from concordant.learn._scaling import Moments, Scaling
 from concordant.losses.base import Loss
 from concordant.losses.queries import Pairs, Queries
 from concordant.params import param
@@ -60,6 +61,7 @@ class GradientRanker(Ranker):
     patience: int = param(10, "iterations without a better validation metric after which to stop", low=1)
     metric: str = param(METRIC, "metric watched on the validation set")
     seed: int = param(0, "seed of random starts, batches and samples", low=0)
+    standardise: bool = param(True, _scaling.DOC)
 
     def predict(self, X: Any) -> Floats:
         """Return a score per row, higher for better; only rows of the same query should be compared."""
@@ -72,6 +74,8 @@ class GradientRanker(Ranker):
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
         rng = np.random.default_rng(self.seed)
+        if self.standardise:
+            _scaling.keep(self, Scaling.of(rows.X, rows.weight))
         self._descend(self._objective(rows, rng), rng, valid)
 
     def _objective(self, rows: Rows, rng: np.random.Generator) -> Objective:
@@ -83,7 +87,7 @@ class GradientRanker(Ranker):
             if self.weighting == "queries":
                 data = data.weighted(data.weight / np.maximum(loss.units(data), 1.0))
             loss = loss.fitted_to(data)
-        X = self._mapped(rows.X, rng)
+        X = self._mapped(_scaling.scaled(self, rows.X), rng)
         scorer = self._scorer(X.shape[1])
         steps = self._batch(data) if self._solver(loss) in STOCHASTIC else None
         return Objective(scorer, loss, X, data, alpha=self._alpha(), queries_per_block=steps)
@@ -92,8 +96,19 @@ class GradientRanker(Ranker):
         """Minimise an objective, and keep what was learnt."""
         watch = self._watch(objective.scorer, valid)
         with np.errstate(over="ignore", invalid="ignore"):  # steps too far are taken back, or refused below
-            found = self._minimise(objective, objective.start(rng), watch, rng)
+            start = objective.start(rng)
+            found = self._minimise(objective, start.copy(), watch, rng)
         self._keep(objective.scorer, found, watch)
+        is_checked = self._solver(objective.loss) in ("lbfgs", "newton") and objective.loss.is_smooth
+        if found.is_converged and watch.best is None and objective.scorer.is_linear and is_checked:
+            self._check_optimum(objective, start, found, self._units(objective))
+
+    def _units(self, objective: Any) -> Floats | float:
+        """Return the deviation of every feature, in units of which slopes can be compared."""
+        if self.standardise or self.kernel is not None or not hasattr(objective, "X"):
+            return 1.0
+        deviation = Scaling.of(objective.X).deviation
+        return np.concatenate([deviation, np.ones(objective.size - len(deviation))])
 
     # ---- data in parts, each kept by a worker ----
     @property
@@ -101,16 +116,37 @@ class GradientRanker(Ranker):
         """Whether every step of the solver looks at all of the data."""
         return self._solver(self._loss()) not in STOCHASTIC
 
-    def objective_of(self, X: Any, y: ArrayLike, qid: ArrayLike) -> Objective:
-        """Return what is minimised over one part of the data, checked as ``fit`` checks it all."""
-        return self._objective(self._labelled_rows(X, y, qid), np.random.default_rng(self.seed))
+    def rows_of(self, X: Any, y: ArrayLike, qid: ArrayLike) -> Rows:
+        """Return one part of the data, checked as ``fit`` checks it all."""
+        return self._labelled_rows(X, y, qid)
+
+    def moments_of(self, X: Any) -> Moments | None:
+        """Return what the scale of features is found from, of one part; None where they are not scaled."""
+        return Moments.of(self._checked(X, reset=True)) if self.standardise else None
+
+    def objective_of(self, rows: Rows, scaling: Scaling | None) -> Objective:
+        """Return what is minimised over one part of the data, scaled as all parts are."""
+        if scaling is not None:
+            _scaling.keep(self, scaling)
+        return self._objective(rows, np.random.default_rng(self.seed))
+
+    def scaling_of(self, parts: Iterable[Moments | None]) -> Scaling | None:
+        """Return how the features of all parts are scaled; None where they are not."""
+        found = [part for part in parts if part is not None]
+        return Scaling.from_moments(Moments.joined(found)) if found else None
 
     def fit_spread(
-        self, n_features: int, spread: Callable[[Objective], Any], valid: tuple[Any, ...] | None = None
+        self,
+        n_features: int,
+        spread: Callable[[Objective], Any],
+        scaling: Scaling | None,
+        valid: tuple[Any, ...] | None = None,
     ) -> None:
         """Learn from parts of the data: ``spread`` turns an objective over no rows into that over all parts."""
         self._begin_fit()
         self.n_features_in_ = n_features
+        if scaling is not None:
+            _scaling.keep(self, scaling)
         rng = np.random.default_rng(self.seed)
         none = Queries.from_rows(np.zeros(0), np.zeros(0, np.int64))
         own = Objective(self._scorer(n_features), self._loss(), np.zeros((0, n_features)), none, alpha=self._alpha())
@@ -174,6 +210,7 @@ class GradientRanker(Ranker):
         return self.kernel_map_.transform(X)
 
     def _map(self, X: Matrix) -> Matrix:
+        X = _scaling.scaled(self, X)
         return self.kernel_map_.transform(X) if hasattr(self, "kernel_map_") else X
 
     def _scorer(self, n_features: int) -> Scorer:
@@ -203,6 +240,9 @@ class GradientRanker(Ranker):
                 "or standardise the features."
             )
         self.coef_, self.own_ = point[: scorer.size], point[scorer.size :]
+        if self.standardise and self.kernel is None:
+            self.coef_ = scorer.in_raw_units(self.coef_, self.feature_mean_, self.feature_scale_)
+            _scaling.forget(self)
         self.n_iter_ = found.iterations
         self.history_ = watch.history
         if not found.is_converged and watch.best is None:

@@ -104,7 +104,10 @@ class BlendedRanker(MeanRanker):
             refuse_places(one, "leave it out")
             fresh = clone(one)
             known = fresh.get_params()
-            yield fresh.set_params(**{name: getattr(self, name) for name in ("seed", "metric") if name in known})
+            shared = {name: getattr(self, name) for name in ("seed", "metric") if name in known}
+            if "standardise" in known and (self.standardise or self.rankers is None):  # the blend has done so, or not
+                shared["standardise"] = False
+            yield fresh.set_params(**shared)
 
     def _fitted(self, ranker: Any, rows: Rows, valid: Valid | None) -> Any:
         """Fit a ranker, once or once for every penalty."""

@@ -49,6 +49,7 @@ class ForestRanker(Ranker):
         )
         forest.fit(rows.X, _standardised(rows.label, rows.query), rows.weight)
         self._keep([one.tree_ for one in forest.estimators_])
+        self.feature_importances_ = forest.feature_importances_
 
     def predict(self, X: Any) -> Floats:
         """Return a score per row, higher for better; only rows of the same query should be compared."""

@@ -28,10 +28,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from concordant.learn import _scaling
 from concordant.learn._base import Learner
 from concordant.learn._data import row_weights
 from concordant.learn._label_ranks import LabelRanks, tau_by_row
 from concordant.learn._pairs import chance_of_first, fitted_classifier
+from concordant.learn._scaling import Scaling
 from concordant.losses.ordered_partitions import MeanPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.params import param
@@ -50,6 +52,7 @@ class LabelRanker(Learner):
     alpha: float = param(1e-3, "ridge penalty on the weights of plackett-luce, beside the mean loss", low=0)
     max_iter: int = param(500, "most iterations of plackett-luce", low=1)
     tol: float = param(1e-8, "relative improvement at which plackett-luce stops", low=0)
+    standardise: bool = param(True, f"{_scaling.DOC}; a classifier that is given gets them as they are")
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_weight": True}
 
@@ -65,6 +68,9 @@ class LabelRanker(Learner):
         weight = row_weights(sample_weight, X.shape[0]) * (1.0 if given.weight is None else given.weight)
         given.refuse_nothing_to_learn(weight)
         is_weighted = sample_weight is not None or given.weight is not None
+        if self.standardise and (self.scoring == "plackett-luce" or self.classifier is None):
+            _scaling.keep(self, Scaling.of(X, weight))
+            X = _scaling.scaled(self, X)
         if self.scoring == "plackett-luce":
             self._fit_plackett_luce(X, given.rank, weight)
         else:
@@ -84,6 +90,7 @@ class LabelRanker(Learner):
         X = self._checked(X, reset=False)
         if hasattr(self, "coef_"):
             return np.asarray(X @ self.coef_.astype(X.dtype, copy=False), np.float64) + self.intercept_
+        X = _scaling.scaled(self, X)
         scores = np.tile(self.chances_.sum(axis=1), (X.shape[0], 1))
         for (a, b), classifier in zip(self.pairs_.tolist(), self.classifiers_, strict=True):
             chance = chance_of_first(classifier, X)
@@ -102,6 +109,10 @@ class LabelRanker(Learner):
         problem = _Likelihood(X, rank, weight, self.alpha)
         found = self._minimised(problem, np.zeros(problem.size), self.tol, self.max_iter)
         self.coef_, self.intercept_ = problem.parts(found.point)
+        if self.standardise:
+            self.coef_ = self.coef_ / self.feature_scale_[:, None]
+            self.intercept_ = self.intercept_ - self.feature_mean_ @ self.coef_
+            _scaling.forget(self)
 
     def _fit_pairwise(self, X: Matrix, rank: Floats, weight: Floats | None) -> None:
         """Fit a classifier per pair of labels that rows disagree on; elsewhere keep what they agree on, or 1/2."""

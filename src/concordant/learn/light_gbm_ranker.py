@@ -93,6 +93,9 @@ class LightGBMRanker(BoostedTrees):
             "verbosity": -1,
         }
 
+    def _gains(self) -> Floats:
+        return np.asarray(_booster(self.booster_text_).feature_importance("gain"), np.float64)
+
     def _scores(self, X: Matrix) -> Floats:
         return np.asarray(_booster(self.booster_text_).predict(_readable(X), num_threads=self.threads), np.float64)
 

@@ -25,10 +25,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from concordant.learn import _data
+from concordant.learn import _data, _scaling
 from concordant.learn._base import Ranker
 from concordant.learn._data import Rows
 from concordant.learn._links import LINKS, Link, chance_between
+from concordant.learn._scaling import Scaling
 from concordant.params import param
 from concordant.scorers.base import Matrix
 from concordant.scorers.linear import Linear
@@ -47,6 +48,7 @@ class OrdinalRanker(Ranker):
     alpha: float = param(1e-4, "ridge penalty on the weights, beside the mean loss", low=0)
     max_iter: int = param(500, "most iterations", low=1)
     tol: float = param(1e-9, "relative improvement at which to stop", low=0)
+    standardise: bool = param(True, _scaling.DOC)
 
     @staticmethod
     def _query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None = None) -> Int64s:
@@ -59,10 +61,15 @@ class OrdinalRanker(Ranker):
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
         self.classes_, category = np.unique(rows.label, return_inverse=True)
         weight = np.ones(len(category)) if rows.weight is None else rows.weight
-        problem = _Likelihood(rows.X, category, weight, LINKS[self.link], self.alpha)
+        scaling = Scaling.of(rows.X, rows.weight) if self.standardise else None
+        X = rows.X if scaling is None else scaling.apply(rows.X)
+        problem = _Likelihood(X, category, weight, LINKS[self.link], self.alpha)
         point = self._minimised(problem, problem.start(self.link), self.tol, self.max_iter).point
         n_features = problem.scorer.size
         self.coef_, self.thresholds_ = point[:n_features], _thresholds(point[n_features:])
+        if scaling is not None:
+            self.coef_ = self.coef_ / scaling.deviation
+            self.thresholds_ = self.thresholds_ + float(scaling.mean @ self.coef_)
 
     def predict(self, X: Any) -> Floats:
         """Return the latent score x'w per row, higher for better."""

@@ -31,10 +31,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from concordant import metrics
 from concordant.errors import InputError
-from concordant.learn import _data
+from concordant.learn import _data, _scaling
 from concordant.learn._base import Ranker
 from concordant.learn._data import Rows
 from concordant.learn._pairs import chance_of_first, fitted_classifier, label_pairs, pair_features
+from concordant.learn._scaling import Scaling
 from concordant.params import param
 from concordant.segments import first_of, number_inside, pointer
 from concordant.solvers.ordering.exact import kemeny_orders
@@ -65,6 +66,7 @@ class PairwiseRanker(Ranker):
         10.0, "seconds for the proof of Kemeny orders, some queries at a time; None waits for it", low=0
     )
     seed: int = param(0, "seed of the draw of pairs", low=0)
+    standardise: bool = param(True, f"{_scaling.DOC}; a classifier that is given gets them as they are")
 
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"qid": True}
 
@@ -72,7 +74,10 @@ class PairwiseRanker(Ranker):
         pairs = rows.pairs
         if pairs is None:
             pairs = label_pairs(rows.queries, self.max_pairs, np.random.default_rng(self.seed))
-        both = [pair_features(rows.X, *ends, self.features) for ends in _both_ways(pairs.better, pairs.worse)]
+        if self.standardise and self.classifier is None:
+            _scaling.keep(self, Scaling.of(rows.X, rows.weight))
+        X = _scaling.scaled(self, rows.X)
+        both = [pair_features(X, *ends, self.features) for ends in _both_ways(pairs.better, pairs.worse)]
         weight = np.tile(pairs.weight, 2) if rows.is_weighted else None
         target = np.repeat([1, 0], len(pairs))
         self.classifier_ = fitted_classifier(self.classifier, np.concatenate(both), target, weight)
@@ -81,7 +86,7 @@ class PairwiseRanker(Ranker):
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:
         """Return, per row, how many rows of its query come after it; without ``qid`` all rows are one query."""
         check_is_fitted(self, "n_pairs_")
-        X = self._checked(X, reset=False)
+        X = self._scaled(X)
         scores = np.zeros(len(X))
         all_proven = True
         for rows, ptr, preference in self._matrices(X, _data.checked_queries(len(X), qid)):
@@ -103,7 +108,7 @@ class PairwiseRanker(Ranker):
     def preference(self, X: Any, first: ArrayLike, second: ArrayLike) -> Floats:
         """Return how much row ``first[k]`` of X is preferred to row ``second[k]``, between 0 and 1."""
         check_is_fitted(self, "n_pairs_")
-        X = self._checked(X, reset=False)
+        X = self._scaled(X)
         return self._preferences(X, *_data.named_rows(first, second, len(X)))
 
     def agree(self, X: Any, *, scores: ArrayLike | None = None, qid: ArrayLike | None = None) -> Floats:
@@ -112,7 +117,7 @@ class PairwiseRanker(Ranker):
         ``scores`` gives the order of the rows; this ranker's own if not given.
         """
         given = self.predict(X, qid=qid) if scores is None else np.asarray(scores, np.float64)
-        X = self._checked(X, reset=False)
+        X = self._scaled(X)
         if given.shape != (len(X),):
             raise InputError(f"scores has shape {given.shape}, but there are {len(X):,} rows: give one score per row.")
         kept = []
@@ -122,6 +127,10 @@ class PairwiseRanker(Ranker):
                 matrix = preference[ends[q] - m * m : ends[q]].reshape(m, m)
                 kept.append(metrics.agree(matrix, -given[rows[ptr[q] : ptr[q + 1]]]))
         return np.array(kept)
+
+    def _scaled(self, X: Any) -> AnyArray:
+        """Check rows, and scale them as the training rows were."""
+        return np.asarray(_scaling.scaled(self, self._checked(X, reset=False)))
 
     def _preferences(self, X: AnyArray, first: Int64s, second: Int64s) -> Floats:
         """Ask the classifier in both directions, some pairs at a time."""

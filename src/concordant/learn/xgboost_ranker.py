@@ -81,6 +81,10 @@ class XGBoostRanker(BoostedTrees):
             settings["ndcg_exp_gain"] = grades.is_plain
         return settings
 
+    def _gains(self) -> Floats:
+        found = _booster(self.booster_text_).get_score(importance_type="total_gain")
+        return np.array([found.get(f"f{k}", 0.0) for k in range(self.n_features_in_)], np.float64)
+
     def _scores(self, X: Matrix) -> Floats:
         data = _library().DMatrix(X, nthread=self.threads or -1)
         return np.asarray(_booster(self.booster_text_).predict(data), np.float64)

@@ -416,7 +416,7 @@ class MPMModel(FittedModel):
 
     def _adherence(self, prefs: Preferences) -> Floats:
         """Return the adherence of every ballot: of an agent never seen before, the usual one."""
-        if self.theta is None or prefs.agents is None:
+        if not self.theta or prefs.agents is None:
             return np.ones(prefs.n_ballots)
         usual = sum(self.theta.values()) / max(len(self.theta), 1)
         return np.array([self.theta.get(label, usual) for label in prefs.agents.labels])[agent_of_ballot(prefs)]

@@ -157,7 +157,7 @@ class Solver:
         ``known`` are adherences to begin with, besides the agreement of the agents with each other.
         """
         part = Part(self, agent, len(known))
-        theta, has_converged = learn_adherence(lambda question, *args: [getattr(part, question)(*args)], known)
+        theta, has_converged = learn_adherence(part.answers, known)
         return theta / largest_of(theta), part.solution(theta), has_converged
 
 
@@ -171,6 +171,10 @@ class Part:
     solver: Solver
     agent: Int32s
     n_agents: int
+
+    def answers(self, question: str, *args: Any) -> list[Any]:
+        """Return the answer of this part, where it is the only one."""
+        return [getattr(self, question)(*args)]
 
     def totals(self) -> Floats:
         """Return the total count of every agent."""

@@ -39,3 +39,10 @@ class Scorer(ABC):
     def penalised(self) -> Floats:
         """Return 1 for every parameter the ridge penalty shrinks, 0 for the others (biases)."""
         return np.ones(self.size)
+
+    def in_raw_units(self, theta: Floats, mean: Floats, deviation: Floats) -> Floats:
+        """Return the parameters for features as they come, from those for (x - mean) / deviation.
+
+        Scores may move by a constant.
+        """
+        return theta

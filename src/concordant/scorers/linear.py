@@ -21,3 +21,7 @@ class Linear(Scorer):
     def backward(self, X: Matrix, theta: Floats, kept: None, gradient: Floats) -> Floats:
         """Return X' g."""
         return np.asarray(X.T @ gradient.astype(X.dtype, copy=False)).astype(np.float64, copy=False)
+
+    def in_raw_units(self, theta: Floats, mean: Floats, deviation: Floats) -> Floats:
+        """Return w / deviation; scores move by the constant mean'w / deviation."""
+        return np.asarray(theta / deviation)

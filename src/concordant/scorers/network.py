@@ -77,6 +77,15 @@ class Network(Scorer):
                 above = above @ layers[depth][0].T
         return np.concatenate(parts[::-1]).astype(np.float64, copy=False)
 
+    def in_raw_units(self, theta: Floats, mean: Floats, deviation: Floats) -> Floats:
+        """Divide the first layer's weights by the deviations, and take the means into its biases."""
+        below, above = self._steps()[0]
+        theta = theta.copy()
+        weight = theta[: below * above].reshape(below, above)
+        weight /= deviation[:, None]
+        theta[below * above : (below + 1) * above] -= mean @ weight
+        return theta
+
     def _taken_apart(self, theta: AnyArray) -> tuple[list[tuple[AnyArray, AnyArray]], AnyArray]:
         layers, at = [], 0
         for below, above in self._steps():

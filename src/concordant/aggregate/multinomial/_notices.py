@@ -1,4 +1,4 @@
-"""What a reader must know of a fitted multinomial model: infinite estimates, items nobody compared, outliers."""
+"""Notices about a fitted multinomial model: infinite estimates, items nobody compared, silent agents, outliers."""
 
 from __future__ import annotations
 
@@ -31,6 +31,10 @@ def notices(
         text = "nobody prefers these items to others or others to them, so they stand in the middle"
         found.append(notice_on(corpus.prefs, "never-compared", text, ~corpus.is_compared))
     if theta is not None:
+        silent = tuple(agent for agent in corpus.prefs.agents or () if agent not in theta)
+        if silent:
+            text = f"{len(silent):,} of {len(silent) + len(theta):,} agents never prefer one item to another"
+            found.append(Notice("no-preference", f"{text}, so they have no adherence: {named(silent)}", silent))
         outliers = tuple(agent for agent, value in theta.items() if value < OUTLIER)
         if outliers:
             text = f"{len(outliers)} of {len(theta)} agents hardly follow the consensus (theta below {OUTLIER:g})"

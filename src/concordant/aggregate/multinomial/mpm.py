@@ -11,10 +11,14 @@ undefeated item keeps a finite score.
 - variances g (``variances="learnt"``): how uncertain each item's score is; their mean says how unsure the whole
   ranking is. ``"support"`` sets them from the number of preferences, ``with_variances`` takes given ones.
   ``caution`` ranks by s - caution * g: items that are surely good.
-- adherence theta in [0, 1]: how far each agent follows the consensus; 0 is an outlier who is ignored. Learnt
-  together with the scores (``adherence=True``; several starts, the most adherent agent gets 1), or from labelled
-  instances by ``fit(prefs, labels)``: the mean agreement of the agent with the labels, stretched over [0, 1]
-  (``normalise``). ``dawid-skene`` does the like for agents that sort items into categories.
+- adherence theta in [0, 1]: how far each agent follows the consensus; an outlier with 0 is ignored, the most adherent
+  agent has 1. ``adherence=True`` learns it from the preferences alone: by default (``adherence_prior="auto"``) as the
+  correlation of the agent's levels with the consensus, with a prior among agents whose strength maximises the marginal
+  likelihood, so agents with few answers stay near the average; with ``adherence_prior="none"`` by joint maximum
+  likelihood with the scores from several starts, as published. An agent without a strict preference has no adherence
+  and is not in ``ranking.agents``; a notice names it. ``fit(prefs, labels)`` takes adherence from labelled instances:
+  the mean agreement of the agent with the labels, stretched over [0, 1] (``normalise``). ``dawid-skene`` estimates the
+  reliability of agents that sort items into categories.
 
 Intervals are where the scores would lie had other agents been asked: every ballot is one observation, however many
 pairs it gives (the sandwich, clustered by ballot). They are given where variances are equal and all agents of an
@@ -44,9 +48,10 @@ from concordant.explaining import Reason
 from concordant.gather import sum_by
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
+from concordant.models.adherence import adherence_of, has_preference
 from concordant.models.counts import Corpus, count
 from concordant.models.fitted import MPMModel
-from concordant.models.multinomial import Solution, Solver
+from concordant.models.multinomial import Ask, Part, Solution, Solver, largest_of, learn_adherence
 from concordant.models.multinomial_errors import MPMErrors
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -71,6 +76,11 @@ class MPM(Method):
     counts: str = options.counts()
     variances: str = param("equal", "how uncertain each item's score is", choices=("equal", "learnt", "support"))
     adherence: bool = param(False, "learn how far each agent follows the consensus")
+    adherence_prior: str = param(
+        "auto",
+        "prior on adherence: strength chosen by marginal likelihood (auto), or none, the published setting",
+        choices=("auto", "none"),
+    )
     normalise: bool = param(True, "stretch the adherence that fit finds over [0, 1]")
     prior: float = param(0.1, "precision of the prior, relative to the total count", low=0.0)
     level: float = options.level()
@@ -96,17 +106,40 @@ class MPM(Method):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with variances, adherences, fit and warnings."""
         solver = self.solver_of(prefs)
-        theta, has_converged = self.starting_adherences(prefs), True
         if self.adherence:
-            if prefs.agent is None:
-                raise NeedError(f"{self.name} cannot learn adherence from this data: {NEEDS['agents']}.")
-            theta, solution, has_converged = solver.learn_adherence(prefs.agent, theta)
-        else:
-            solution = solver.solve(theta if prefs.agent is None else theta[prefs.agent])
+            return self._learnt_outcome(solver, prefs)
+        theta = self.starting_adherences(prefs)
+        solution = solver.solve(theta if prefs.agent is None else theta[prefs.agent])
         by_agent = None
-        if prefs.agents is not None and (self.adherence or "theta" in self.learnt):
+        if prefs.agents is not None and "theta" in self.learnt:
             by_agent = dict(zip(prefs.agents.labels, theta.tolist(), strict=True))
-        return self.outcome_of(solver, solution, by_agent, has_converged)
+        return self.outcome_of(solver, solution, by_agent)
+
+    def _learnt_outcome(self, solver: Solver, prefs: Preferences) -> Outcome:
+        if prefs.agent is None or prefs.agents is None:
+            raise NeedError(f"{self.name} cannot learn adherence from this data: {NEEDS['agents']}.")
+        part = Part(solver, prefs.agent, len(prefs.agents))
+        theta, has_converged = self.learn_adherences(prefs, part.answers)
+        return self.outcome_of(solver, part.solution(theta), self.by_agent(prefs, theta), has_converged)
+
+    def learn_adherences(self, prefs: Preferences, ask: Ask) -> tuple[Floats, bool]:
+        """Return the adherence of every agent, of mean square 1, and whether the search converged.
+
+        ``ask`` puts questions about the joint likelihood to all parts of the preferences.
+        """
+        known = self.starting_adherences(prefs)
+        if self.adherence_prior == "none":
+            return learn_adherence(ask, known)
+        found = adherence_of(count(prefs, self.counts), known)
+        return found.theta, found.has_converged
+
+    def by_agent(self, prefs: Preferences, theta: Floats) -> dict[str, float]:
+        """Return learnt adherences with a largest value of 1 by name, those of agents who prefer something."""
+        assert prefs.agents is not None
+        assert prefs.agent is not None
+        speaks = has_preference(count(prefs, self.counts), prefs.agent, len(theta))
+        shown = (theta / largest_of(theta)).tolist()
+        return {label: shown[n] for n, label in enumerate(prefs.agents.labels) if speaks[n]}
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Tell who leads, the net wins that decide the order, and whose ballots decide between the first two."""
@@ -115,7 +148,7 @@ class MPM(Method):
 
         theta = np.ones(prefs.n_ballots)
         if ranking.agents is not None and prefs.agents is not None:
-            theta = np.array([ranking.agents[agent] for agent in prefs.agents.labels])[prefs.agent]
+            theta = np.array([ranking.agents.get(agent, 0.0) for agent in prefs.agents.labels])[prefs.agent]
         decides = self.variances == "equal" and "variance" not in self.learnt and not self.caution
         found = net_wins_reasons(Scene(prefs, ranking), count(prefs, self.counts), theta, decides)
         return [*super().reasons(prefs, ranking), *found]

@@ -82,7 +82,8 @@ class ExpertBlend(SupervisedMethod):
         label, query = train.label[known], train.query[known]
         spread = X.std(axis=0)
         spread[spread < 1e-9] = 1.0
-        linear = RankNet(alpha=self.alpha, weighting="queries", seed=self.seed).fit(X / spread, label, qid=query)
+        linear = RankNet(alpha=self.alpha, weighting="queries", seed=self.seed, standardise=False)
+        linear.fit(X / spread, label, qid=query)
         weights = np.asarray(linear.coef_, np.float64) / spread
         boosted = LightGBMRanker(
             trees=self.trees,

@@ -116,6 +116,7 @@ class ExpertRanker(SupervisedMethod):
             settings["metric"] = self.metric
         if cls.__name__ == "LambdaRank":
             settings |= {"target": self.target, "solver": "sgd", "batch": 1, "alpha": 0.0}
+            settings["standardise"] = False  # the paper learns from the factors as they are
             settings |= {"max_iter": self.passes, "patience": self.passes, "learning_rate": self.learning_rate}
         return cls(**settings | _parsed_settings(self.settings, declared))
 

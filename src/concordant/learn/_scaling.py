@@ -1,0 +1,113 @@
+"""Features of mean 0 and variance 1 while a model is fitted; what was learnt is turned back into the units of the data.
+
+Linear models and the first layer of a network take the scale into their weights, so ``coef_`` is in the units of the
+features and nothing else is kept. Sparse features are only divided, not centred, and stay sparse: losses that compare
+rows of a query do not change when a constant is added to all scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from concordant.scorers.base import Matrix
+from concordant.types import Floats
+
+DOC = "give every feature mean 0 and variance 1 over the training rows (sparse features: variance 1)"
+CONSTANT = 1e-12  # deviation over the largest value, below which a feature is constant
+
+
+class Moments(NamedTuple):
+    """Weight of the rows, and of every feature the mean, the sum of squares around it and the largest value."""
+
+    weight: float
+    mean: Floats
+    squares: Floats
+    largest: Floats
+    is_sparse: bool
+
+    @classmethod
+    def of(cls, X: Matrix, weight: Floats | None = None) -> Moments:
+        """Return the moments of the rows; the squares are those of the features over their largest value."""
+        by_row = np.ones(X.shape[0]) if weight is None else weight
+        total = float(by_row.sum())
+        if not isinstance(X, np.ndarray):
+            return cls._of_sparse(X, by_row, total)
+        largest = np.abs(X).max(axis=0, initial=0.0).astype(np.float64)
+        unit = np.where(largest > 0, largest, 1.0)
+        mean = by_row @ (X / unit) / max(total, 1e-300)
+        squares = by_row @ (X / unit - mean) ** 2
+        return cls(total, mean * unit, squares, largest, False)
+
+    @classmethod
+    def _of_sparse(cls, X: Matrix, by_row: Floats, total: float) -> Moments:
+        largest = np.asarray(abs(X).max(axis=0).todense(), np.float64).reshape(-1)
+        small = X.multiply(1.0 / np.where(largest > 0, largest, 1.0)).tocsr()
+        mean = np.asarray(small.T @ by_row).reshape(-1) / max(total, 1e-300)
+        squares = np.asarray(small.multiply(small).T @ by_row).reshape(-1) - total * mean**2
+        return cls(total, mean * np.where(largest > 0, largest, 1.0), np.maximum(squares, 0.0), largest, True)
+
+    @classmethod
+    def joined(cls, parts: Iterable[Moments]) -> Moments:
+        """Return the moments of all parts together."""
+        parts = list(parts)
+        weight = sum(part.weight for part in parts)
+        largest = np.max([part.largest for part in parts], axis=0)
+        unit = np.where(largest > 0, largest, 1.0)
+        mean = np.sum([part.weight * (part.mean / unit) for part in parts], axis=0) / max(weight, 1e-300)
+        squares = np.sum(
+            [
+                part.squares * (part.largest / unit) ** 2 + part.weight * (part.mean / unit - mean) ** 2
+                for part in parts
+            ],
+            axis=0,
+        )
+        return cls(weight, mean * unit, squares, largest, any(part.is_sparse for part in parts))
+
+
+class Scaling(NamedTuple):
+    """What is subtracted from every feature, and what it is divided by then."""
+
+    mean: Floats
+    deviation: Floats
+
+    @classmethod
+    def of(cls, X: Matrix, weight: Floats | None = None) -> Scaling:
+        """Return the scaling of these rows."""
+        return cls.from_moments(Moments.of(X, weight))
+
+    @classmethod
+    def from_moments(cls, found: Moments) -> Scaling:
+        """Return the scaling of rows with these moments; constant features are divided by 1."""
+        relative = np.sqrt(found.squares / max(found.weight, 1e-300))
+        deviation = np.where(relative > CONSTANT, relative * found.largest, 1.0)
+        return cls(np.zeros_like(found.mean) if found.is_sparse else found.mean, deviation)
+
+    def apply(self, X: Matrix) -> Matrix:
+        """Return the features scaled, in their type."""
+        if isinstance(X, np.ndarray):
+            scaled = X - self.mean.astype(X.dtype)
+            scaled /= self.deviation.astype(X.dtype)
+            return scaled
+        scaled = X.multiply((1.0 / self.deviation).astype(X.dtype)).tocsr()
+        return scaled if not self.mean.any() else np.asarray(scaled.todense() - (self.mean / self.deviation))
+
+
+def scaled(learner: Any, X: Matrix) -> Matrix:
+    """Scale rows as the training rows were, where the learner keeps how."""
+    if not hasattr(learner, "feature_scale_"):
+        return X
+    return Scaling(learner.feature_mean_, learner.feature_scale_).apply(X)
+
+
+def keep(learner: Any, found: Scaling) -> None:
+    """Keep how features are scaled."""
+    learner.feature_mean_, learner.feature_scale_ = found
+
+
+def forget(learner: Any) -> None:
+    """Forget it, where weights have taken it in."""
+    if hasattr(learner, "feature_scale_"):
+        del learner.feature_mean_, learner.feature_scale_

@@ -12,6 +12,8 @@ import numpy as np
 from concordant.types import AnyArray, Bools
 
 LEAST_WEIGHT, MOST_WEIGHT, MOST = 1e-50, 1e15, 1e50
+LEAST_COUNTED = 1e-9  # where files are counted in units of 2^-52
+COUNTED = f"0 or a number between {LEAST_COUNTED:g} and {MOST_WEIGHT:g}".replace("e+", "e").replace("e-0", "e-")
 WEIGHTS = f"0 or a number between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}".replace("e+", "e")
 NUMBERS = f"a finite number between {-MOST:g} and {MOST:g}".replace("e+", "e")
 
@@ -44,5 +46,5 @@ def bad_numbers(values: AnyArray | float) -> Bools:
 
 
 def sql_weight(name: str) -> str:
-    """Return the SQL condition that a column holds a weight in range."""
-    return f"({name} = 0 OR ({name} >= {LEAST_WEIGHT!r} AND {name} <= {MOST_WEIGHT!r}))"
+    """Return the SQL condition that a column holds a weight that can be added up exactly."""
+    return f"({name} = 0 OR ({name} >= {LEAST_COUNTED!r} AND {name} <= {MOST_WEIGHT!r}))"

@@ -20,7 +20,7 @@ from concordant.engine.statistics import exact_sum
 from concordant.engine.tallies import Sums
 from concordant.errors import InputError
 from concordant.io._duckdb import INTERRUPTED, CsvTable, DuckTable, connect, out_of_room
-from concordant.limits import WEIGHTS, sql_weight
+from concordant.limits import COUNTED, sql_weight
 from concordant.plans import Plan
 from concordant.reading import Options
 from concordant.screening import SKIP_HINT
@@ -115,7 +115,7 @@ class ReducedTable:
     def _without_odd_weights(self, rows: int) -> list[Any]:
         if not self._skip:
             cell = self.table.cells(self._weight or "", [row := self._first_odd_weight()])[0]
-            what = "missing" if cell is None else f"{cell!r}, not {WEIGHTS}"
+            what = "missing" if cell is None else f"{cell!r}, not {COUNTED}"
             raise self.table.error(row, f"the weight is {what}: {SKIP_HINT}.")
         groups = self._reduce(only_good=True)
         count = rows - self._counted(groups)

@@ -58,7 +58,7 @@ class Footrule(WeighsMajorities):
             own = by_start[first:stop]
             cost = matrix[start : start + m * m].reshape(m, m)[own - first]
             # Of equal assignments prefer the order of net wins: it puts no candidate behind one that all put behind it.
-            nudge = NUDGE * cost.max(initial=1.0) / m**3 * np.outer(np.arange(m)[::-1], np.arange(m))
+            nudge = NUDGE * (cost.max() or 1.0) / m**3 * np.outer(np.arange(m)[::-1], np.arange(m))
             row, column = linear_sum_assignment(cost + nudge)
             tier[own[row]] = column
             total += float(cost[row, column].sum())

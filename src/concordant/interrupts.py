@@ -1,0 +1,48 @@
+"""Ctrl-C during long calls of other libraries (HiGHS, SciPy), which do not look for signals themselves.
+
+Compiled kernels let Python handle signals inside their loops: see ``Interrupts`` in kernels/common.hpp.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_abandoned: list[threading.Thread] = []
+
+
+def interruptible(call: Callable[[], T]) -> T:
+    """Run a call in a thread of its own while the main thread waits for it, so that Ctrl-C is seen at once.
+
+    The call must release the GIL. It cannot be stopped: after Ctrl-C nobody waits for it any longer.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    found: list[T] = []
+    problems: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            found.append(call())
+        except BaseException as problem:
+            problems.append(problem)
+
+    thread = threading.Thread(target=work, daemon=True)
+    try:
+        thread.start()
+        while thread.is_alive():
+            thread.join(0.5)  # Windows sees Ctrl-C between two waits only
+    except BaseException:
+        _abandoned.append(thread)
+        raise
+    if problems:
+        raise problems[0]
+    return found[0]
+
+
+def has_abandoned() -> bool:
+    """Say whether an interrupted call is still running: then the process should end without waiting for it."""
+    return any(thread.is_alive() for thread in _abandoned)

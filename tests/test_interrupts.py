@@ -27,6 +27,7 @@ import os, resource, signal, threading
 import numpy as np
 from concordant import kernels, views
 from tools import extremes
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background job
 resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
 ballots = views.ballots(extremes.games(weight=[1e15] * 7))
 calls = [
@@ -51,6 +52,7 @@ def test_a_kernel_is_left_in_the_middle_of_its_loop() -> None:
 @posix
 def test_a_call_of_another_library_is_left() -> None:
     release, begun = threading.Event(), threading.Event()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background job
 
     def endless() -> None:
         begun.set()
@@ -63,10 +65,11 @@ def test_a_call_of_another_library_is_left() -> None:
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         interruptible(endless)
+    signal.signal(signal.SIGINT, before)
     assert has_abandoned()
     release.set()
-    for thread in interrupts._abandoned:
-        thread.join()
+    for done in interrupts._abandoned:
+        done.wait()
     assert not has_abandoned()
 
 

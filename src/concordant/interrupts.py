@@ -11,7 +11,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_abandoned: list[threading.Thread] = []
+_abandoned: list[threading.Event] = []  # set when the call is over; an interrupted join() may call a thread dead
 
 
 def interruptible(call: Callable[[], T]) -> T:
@@ -23,20 +23,22 @@ def interruptible(call: Callable[[], T]) -> T:
         return call()
     found: list[T] = []
     problems: list[BaseException] = []
+    done = threading.Event()
 
     def work() -> None:
         try:
             found.append(call())
         except BaseException as problem:
             problems.append(problem)
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=work, daemon=True)
     try:
-        thread.start()
-        while thread.is_alive():
-            thread.join(0.5)  # Windows sees Ctrl-C between two waits only
+        threading.Thread(target=work, daemon=True).start()
+        while not done.wait(0.5):  # Windows sees Ctrl-C between two waits only
+            pass
     except BaseException:
-        _abandoned.append(thread)
+        _abandoned.append(done)
         raise
     if problems:
         raise problems[0]
@@ -45,4 +47,4 @@ def interruptible(call: Callable[[], T]) -> T:
 
 def has_abandoned() -> bool:
     """Say whether an interrupted call is still running: then the process should end without waiting for it."""
-    return any(thread.is_alive() for thread in _abandoned)
+    return not all(done.is_set() for done in _abandoned)

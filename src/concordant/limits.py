@@ -37,12 +37,12 @@ def has_beyond(values: AnyArray) -> bool:
 
 def bad_weights(weight: AnyArray | float) -> Bools:
     """Mark the weights that are neither 0 nor in range."""
-    return np.asarray(~((weight == 0) | ((weight >= LEAST_WEIGHT) & (weight <= MOST_WEIGHT))))
+    return np.logical_not((weight == 0) | ((weight >= LEAST_WEIGHT) & (weight <= MOST_WEIGHT)))
 
 
 def bad_numbers(values: AnyArray | float) -> Bools:
     """Mark the numbers that are not in range."""
-    return np.asarray(~((values >= -MOST) & (values <= MOST)))
+    return np.logical_not((values >= -MOST) & (values <= MOST))
 
 
 def sql_weight(name: str) -> str:

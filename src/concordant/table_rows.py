@@ -188,7 +188,7 @@ class Rows(Screen):
         """Refuse rows without a number where one should stand."""
         for role in filter(self.has, roles):
             bad = bad_numbers(self.values(role))
-            self.refuse(bad, f"the {role} is not a number in range", self.explain(role, f"not {NUMBERS}"))
+            self.refuse(bad, f"the {role} is not a number", self.explain(role, f"not {NUMBERS}"))
 
     def explain(self, role: str, trouble: str, column: str | None = None) -> Callable[[int], str]:
         """Return the function that says what stands in a row where something else should."""
@@ -212,7 +212,7 @@ class Rows(Screen):
                 table[:, side, k] = values = self._numbers[name]
                 what = f"covariate {shorten(name)}"
                 said = self.explain(what, f"not {NUMBERS}", name)
-                self.refuse(bad_numbers(values), f"the {what} is not a number in range", said)
+                self.refuse(bad_numbers(values), f"the {what} is not a number", said)
         return table
 
     def refuse_differing(self, role: str, values: AnyArray, key: Int64s, of: str) -> None:

@@ -409,9 +409,7 @@ def _edges(file: _File) -> Preferences:
         except (ValueError, IndexError):
             raise file.source.error("the line is not 'vertex, vertex, weight': correct it.", line) from None
         if first not in code_of or second not in code_of or len(fields) != 3 or bad_numbers(weight):
-            raise file.source.error(
-                "the edge names a vertex that is not in the header, or its weight is out of range.", line
-            )
+            raise file.source.error("the edge has a vertex the header does not name, or a weight out of range.", line)
         rows.append((code_of[first], code_of[second], weight))
         lines.append(line)
     if not rows:

@@ -117,7 +117,7 @@ class _Fields(Screen):
             cell = self.lines.cell(int(self._start[row, field]), int(self._end[row, field]))
             return f"the {what} is {shorten(cell)!r}, not {NUMBERS}"
 
-        self.refuse(bad_numbers(values), f"the {what} is not a number in range", explain)
+        self.refuse(bad_numbers(values), f"the {what} is not a number", explain)
 
 
 def _agents(rows: _Fields) -> Coded:

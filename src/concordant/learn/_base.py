@@ -57,7 +57,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             ensure_all_finite="allow-nan" if self._takes_missing else True,
         )
         if has_beyond(found if isinstance(found, np.ndarray) else found.data):
-            raise InputError(f"A feature in X is not {NUMBERS}: correct it, or change the unit of its column.")
+            raise InputError(f"A feature in X is not {NUMBERS}: correct it, or standardise its column.")
         return found
 
     def _labels(self, y: ArrayLike | None) -> ArrayLike:

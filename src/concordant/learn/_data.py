@@ -190,7 +190,7 @@ def labels_only(y: ArrayLike, n_rows: int) -> Floats:
     except InputError:
         raise InputError("y must hold numbers, higher for better: turn the categories into grades.") from None
     if not are_numbers(label):
-        raise InputError(f"A label in y is not {NUMBERS}: give every row a label, or leave the row out.")
+        raise InputError(f"y holds NaN or a label that is not {NUMBERS}: give every row a label, or leave the row out.")
     return label
 
 

@@ -73,6 +73,24 @@ def test_a_call_of_another_library_is_left() -> None:
     assert not has_abandoned()
 
 
+# A call that never ends, left by Ctrl-C: the process ends by the signal.
+LEFT = """
+import os, signal, threading, time
+from concordant.interrupts import interruptible
+signal.signal(signal.SIGINT, signal.default_int_handler)
+def call():
+    os.kill(os.getpid(), signal.SIGINT)
+    threading.Event().wait()
+interruptible(call)
+"""
+
+
+@posix
+def test_a_process_that_left_a_call_ends_by_the_signal() -> None:
+    done = subprocess.run([sys.executable, "-c", LEFT], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (-signal.SIGINT, "KeyboardInterrupt")
+
+
 def test_an_interruptible_call_gives_its_result_or_its_exception() -> None:
     assert interruptible(lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):

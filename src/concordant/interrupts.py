@@ -5,6 +5,10 @@ Compiled kernels let Python handle signals inside their loops: see ``Interrupts`
 
 from __future__ import annotations
 
+import atexit
+import os
+import signal
+import sys
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -38,6 +42,8 @@ def interruptible(call: Callable[[], T]) -> T:
         while not done.wait(0.5):  # Windows sees Ctrl-C between two waits only
             pass
     except BaseException:
+        if not _abandoned:
+            atexit.register(_end)
         _abandoned.append(done)
         raise
     if problems:
@@ -48,3 +54,17 @@ def interruptible(call: Callable[[], T]) -> T:
 def has_abandoned() -> bool:
     """Say whether an interrupted call is still running: then the process should end without waiting for it."""
     return not all(done.is_set() for done in _abandoned)
+
+
+def _end() -> None:
+    """End a process in which a call was left: a thread that comes back from C++ while Python shuts down would crash it.
+
+    Where Ctrl-C ends the process it ends as Python ends it, by the signal; else it waits until the call is over.
+    """
+    if has_abandoned() and getattr(sys, "last_type", None) is KeyboardInterrupt and os.name == "posix":
+        sys.stdout.flush()
+        sys.stderr.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    for done in _abandoned:
+        done.wait()

@@ -39,7 +39,7 @@ def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s
     if prefs.open is not None:
         heads.append(prefs.open.astype(np.int64))
     representative = np.empty(prefs.n_ballots, np.int64)
-    for size in np.unique(sizes).tolist():
+    for size in np.flatnonzero(np.bincount(sizes)).tolist():
         ballots = np.flatnonzero(sizes == size)
         entries = prefs.indptr[ballots][:, None] + np.arange(size)
         key = np.concatenate(
@@ -47,8 +47,9 @@ def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s
         )
         group, first = _grouped(key)
         representative[ballots] = ballots[first][group]
-    kept = np.unique(representative)
-    return kept, np.searchsorted(kept, representative)
+    is_kept = np.zeros(prefs.n_ballots, bool)
+    is_kept[representative] = True
+    return np.flatnonzero(is_kept), (np.cumsum(is_kept) - 1)[representative]
 
 
 def _grouped(rows: Int64s) -> tuple[Int64s, Int64s]:
@@ -115,6 +116,11 @@ def dense_tiers(prefs: Preferences) -> Int64s:
 
 def _canonical_order(prefs: Preferences, translate: AnyArray | None = None) -> Int64s:
     item = prefs.item if translate is None else translate[prefs.item]
+    falls = np.flatnonzero((item[1:] < item[:-1]) & (prefs.tier[1:] == prefs.tier[:-1])) + 1
+    is_start = np.zeros(len(item) + 1, bool)
+    is_start[prefs.indptr] = True
+    if is_start[falls].all():  # tiers rise inside a ballot, and so do the items of every tier
+        return np.arange(len(item))
     return np.lexsort((item, prefs.tier, segment_index(prefs.indptr)))
 
 

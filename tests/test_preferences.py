@@ -81,7 +81,7 @@ def test_slots_follow_first_appearance_inside_each_instance(backend: str) -> Non
     [
         (lambda: cc.Preferences.from_rankings([["a", "b", "a"]]), "Ballot 1 names 'a' twice"),
         (lambda: cc.Preferences.from_pairs(["a"], ["a"]), "names 'a' twice"),
-        (lambda: cc.Preferences.from_rankings([["a"]], weight=[-1]), "weight of ballot 1 is -1"),
+        (lambda: cc.Preferences.from_rankings([["a"]], weight=[-1]), "weight in row 1 is -1"),
         (lambda: cc.Preferences.from_rankings([["a"]], weight=[np.nan]), "weight in row 1 is nan"),
         (lambda: cc.Preferences.from_rankings([["a"]], weight=[np.inf]), "weight in row 1 is inf"),
         (lambda: cc.Preferences.from_rankings([["a"]], weight=["x"]), "weight in row 1 is 'x'"),

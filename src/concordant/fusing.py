@@ -7,7 +7,6 @@ family) get them. Plain lists go to a method's own ``fuse`` where it has one, in
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -17,6 +16,7 @@ import numpy as np
 
 from concordant import gather, kernels, registry
 from concordant.errors import InputError, NeedError
+from concordant.limits import NUMBERS, WEIGHTS, are_numbers, bad_numbers, bad_weights
 from concordant.preferences import Preferences
 from concordant.types import Floats
 from concordant.vocabulary import Vocabulary, shorten
@@ -117,8 +117,8 @@ def _weights(weights: Sequence[float] | None, n: int) -> Floats:
         raise InputError(f"weights={shorten(repr(weights))} are no numbers: give one number per list.") from None
     if weight.shape != (n,):
         raise InputError(f"There are {weight.size} weights for {n} lists: give one number per list.")
-    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
-        raise InputError("Weights are finite, not negative, and not all 0: give one such number per list.")
+    if bad_weights(weight).any() or not weight.any():
+        raise InputError(f"A weight is not {WEIGHTS}, or all are 0: give one such number per list.")
     return weight
 
 
@@ -139,7 +139,7 @@ def _scores(row: int, given: object) -> dict[Any, float] | None:
     else:
         raise InputError(f"List {row} is {shorten(repr(given))}, no result list: {_HOW}.")
     found, odd = kernels.list_numbers(list(scored.values()))
-    if odd >= 0 or not np.isfinite(found).all():
+    if odd >= 0 or not are_numbers(found):
         _check_scores(row, scored)
     return scored
 
@@ -147,9 +147,9 @@ def _scores(row: int, given: object) -> dict[Any, float] | None:
 def _check_scores(row: int, scored: Mapping[Any, object]) -> None:
     """Refuse scores that are no finite numbers; those of NumPy are."""
     for label, score in scored.items():
-        if not isinstance(score, numbers.Real) or not math.isfinite(score):
+        if not isinstance(score, numbers.Real) or bad_numbers(float(score)):
             raise InputError(
-                f"The score of {shorten(str(label))!r} in list {row} is {shorten(repr(score))}: give a finite number."
+                f"The score of {shorten(str(label))!r} in list {row} is {shorten(repr(score))}: give {NUMBERS}."
             )
 
 

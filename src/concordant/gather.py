@@ -15,6 +15,7 @@ import numpy as np
 from concordant import kernels
 from concordant.errors import InputError
 from concordant.frozen import freeze
+from concordant.limits import NUMBERS, WEIGHTS, are_numbers, are_weights, bad_numbers, bad_weights
 from concordant.moments import as_times
 from concordant.segments import first_of, pointer, spans
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
@@ -391,9 +392,11 @@ def as_numbers(column: object, n: int, what: str) -> Floats:
         values = np.array([_number(v, row, what) for row, v in enumerate(column)])  # type: ignore[arg-type, var-annotated]
     if values.ndim != 1 or len(values) != n:
         raise InputError(f"The {what} column has {values.size} values for {n} rows: give one per row.")
-    if not all_finite(values):
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise InputError(f"The {what} in row {row + 1} is {values[row]}: every {what} must be a finite number.")
+    if what == "weight" and not are_weights(values) and (bad := np.flatnonzero(bad_weights(values))).size:
+        raise InputError(f"The weight in row {bad[0] + 1} is {values[bad[0]]:g}: every weight must be {WEIGHTS}.")
+    if not are_numbers(values):
+        row = int(np.flatnonzero(bad_numbers(values))[0])
+        raise InputError(f"The {what} in row {row + 1} is {values[row]:g}: every {what} must be {NUMBERS}.")
     return values
 
 
@@ -402,13 +405,6 @@ def _is_new(values: Floats, column: object) -> bool:
     if isinstance(column, np.ndarray):
         return not np.may_share_memory(values, column)
     return isinstance(column, list) or speaks_arrow(column)
-
-
-def all_finite(values: Floats) -> bool:
-    """Say whether no value is NaN or infinite."""
-    # The sum is finite unless a value is not, or the values are astronomical: one pass without a temporary.
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
 
 
 def as_flags(column: object, n: int, what: str) -> Bools:

@@ -1,8 +1,8 @@
 """What holds of all preferences: checked once, on construction, so that methods and kernels may trust the arrays.
 
 The parts are the arguments of ``Preferences`` by name. Codes index their vocabulary, no item stands twice in a ballot,
-entries are sorted by tier, weights are finite and positive (a ballot of weight zero is dropped and counted), every
-ranked item is a candidate of its instance.
+entries are sorted by tier, weights and numbers lie in the ranges of ``limits`` (a ballot of weight zero is dropped and
+counted), every ranked item is a candidate of its instance.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 from concordant import kernels
 from concordant.errors import InputError
 from concordant.frozen import freeze, own
-from concordant.gather import Parts, all_finite, number_teams, segment_index
+from concordant.gather import Parts, number_teams, segment_index
+from concordant.limits import NUMBERS, WEIGHTS, are_numbers, are_weights, bad_weights
 from concordant.segments import pointer
 from concordant.types import AnyArray, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
@@ -134,10 +135,10 @@ def _check_meaning(parts: Parts) -> None:
         raise InputError("form='pairs' is for ballots of two items each: leave it out.")
     if scale not in SCALES or (scale is None) != (value is None):
         raise InputError(f"scale={scale!r} does not fit: it is 'rank' or 'rating' when values are given.")
-    if value is not None and not all_finite(value):
-        raise InputError("A value is not a finite number: leave the item out of the ballot instead.")
-    if parts["time"] is not None and not all_finite(parts["time"]):
-        raise InputError("A time is not a finite number: leave the ballot out, or the times.")
+    if value is not None and not are_numbers(value):
+        raise InputError(f"A value is not {NUMBERS}: leave the item out of the ballot, or change the unit.")
+    if parts["time"] is not None and not are_numbers(parts["time"]):
+        raise InputError(f"A time is not {NUMBERS}: leave the ballot out, or the times.")
     _check_covariates(parts["covariate"], parts["covariates"])
     _check_teams(parts)
 
@@ -148,8 +149,8 @@ def _check_covariates(covariate: AnyArray | None, names: tuple[str, ...]) -> Non
         return
     if covariate is None or covariate.ndim != 2 or covariate.shape[1] != len(names) or len(set(names)) != len(names):
         raise InputError("covariate holds a row per entry with a number for each of covariates, distinct names.")
-    if not all_finite(covariate):
-        raise InputError("A covariate is not a finite number: fill it in, or leave the ballot out.")
+    if not are_numbers(covariate):
+        raise InputError(f"A covariate is not {NUMBERS}: fill it in, change its unit, or leave the ballot out.")
 
 
 def _check_teams(parts: Parts) -> None:
@@ -201,13 +202,13 @@ def _keep(parts: Parts, names: Iterable[str], chosen: AnyArray) -> None:
 def _check_weights(parts: Parts) -> None:
     """Refuse weights that count nothing, and drop the ballots of weight zero."""
     weight = parts["weight"]
-    if not len(weight) or (weight.min() > 0 and weight.max() < np.inf):  # false where one is NaN
+    if are_weights(weight):
         return
-    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    bad = np.flatnonzero(bad_weights(weight))
     if len(bad):
         raise InputError(
-            f"The weight of ballot {bad[0] + 1} is {weight[bad[0]]:g}: "
-            "a weight counts repetitions and must be finite and not negative."
+            f"The weight of ballot {bad[0] + 1} is {weight[bad[0]]:g}, not {WEIGHTS}: "
+            "multiply all weights by the same factor, or leave the ballot out."
         )
     if parts["slot_ptr"] is None:  # the items of a dropped ballot remain candidates
         parts["slot_ptr"], parts["slot_item"], _ = find_slots(parts)

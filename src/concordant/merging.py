@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from concordant import kernels
 from concordant.errors import InputError
 from concordant.gather import number_teams, segment_index, sum_by
 from concordant.types import AnyArray, Bools, Int64s
@@ -14,12 +15,14 @@ from concordant.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from concordant.preferences import Preferences
 
+MOST_COLUMNS = 12  # up to which numbering columns one after the other is faster than sorting rows
+
 
 def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s]:
     """Group equal ballots: (first ballot of each group in input order, group of every ballot).
 
     Equal means the same instance, agent (if kept), openness, items, tiers, values, shown order, teams and covariates.
-    Ballots of one length are compared as rows of integers, so the work is one sort per distinct length.
+    Ballots of one length are compared as rows of integers: short ones column by column, long ones by one sort.
     """
     sizes = np.diff(prefs.indptr)
     order = _canonical_order(prefs)
@@ -36,16 +39,29 @@ def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s
     if prefs.open is not None:
         heads.append(prefs.open.astype(np.int64))
     representative = np.empty(prefs.n_ballots, np.int64)
-    for size in np.unique(sizes).tolist():
+    for size in np.flatnonzero(np.bincount(sizes)).tolist():
         ballots = np.flatnonzero(sizes == size)
         entries = prefs.indptr[ballots][:, None] + np.arange(size)
         key = np.concatenate(
             [np.stack([head[ballots] for head in heads], 1), *(column[entries] for column in columns)], 1
         )
-        _, first, inverse = np.unique(rows_as_scalars(key), return_index=True, return_inverse=True)
-        representative[ballots] = ballots[first][inverse.reshape(-1)]
-    kept = np.unique(representative)
-    return kept, np.searchsorted(kept, representative)
+        group, first = _grouped(key)
+        representative[ballots] = ballots[first][group]
+    is_kept = np.zeros(prefs.n_ballots, bool)
+    is_kept[representative] = True
+    return np.flatnonzero(is_kept), (np.cumsum(is_kept) - 1)[representative]
+
+
+def _grouped(rows: Int64s) -> tuple[Int64s, Int64s]:
+    """Number equal rows from 0 up: (group of every row, first row of every group)."""
+    if rows.shape[1] > MOST_COLUMNS:
+        _, first, group = np.unique(rows_as_scalars(rows), return_index=True, return_inverse=True)
+        return group.reshape(-1), first
+    group, first = kernels.encode_ints(np.ascontiguousarray(rows[:, 0]))
+    for column in rows.T[1:]:
+        code, distinct = kernels.encode_ints(np.ascontiguousarray(column))
+        group, first = kernels.encode_ints(group.astype(np.int64) * len(distinct) + code)
+    return group.astype(np.int64), first
 
 
 def same_content(a: Preferences, b: Preferences) -> bool:
@@ -100,6 +116,11 @@ def dense_tiers(prefs: Preferences) -> Int64s:
 
 def _canonical_order(prefs: Preferences, translate: AnyArray | None = None) -> Int64s:
     item = prefs.item if translate is None else translate[prefs.item]
+    falls = np.flatnonzero((item[1:] < item[:-1]) & (prefs.tier[1:] == prefs.tier[:-1])) + 1
+    is_start = np.zeros(len(item) + 1, bool)
+    is_start[prefs.indptr] = True
+    if is_start[falls].all():  # tiers rise inside a ballot, and so do the items of every tier
+        return np.arange(len(item))
     return np.lexsort((item, prefs.tier, segment_index(prefs.indptr)))
 
 

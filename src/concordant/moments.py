@@ -82,14 +82,20 @@ def calendar_numbers(time: Floats, is_dated: bool, period: str | float) -> Int64
     """Return the number of each moment's period since 1970 (or since 0), those without a moment counted, too."""
     length = _length(is_dated, period)
     if isinstance(length, float):
-        return (np.floor(np.floor(time) / length) if is_dated else np.ceil(time / length)).astype(np.int64)
-    day = np.floor(time).astype(np.int64)
+        return _counted(np.floor(np.floor(time) / length) if is_dated else np.ceil(time / length), period)
+    day = _counted(np.floor(time), period)
     if length == "week":
         return (day + 3) // 7  # 1970 began on a Thursday
     if length == "day":
         return day
     month = day.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     return month // _MONTHS[length]
+
+
+def _counted(number: Floats, period: str | float) -> Int64s:
+    if np.abs(number).max(initial=0.0) > 2.0**62:
+        raise InputError(f"The times lie too far from 0 to count periods of {period}: give a longer period=.")
+    return number.astype(np.int64)
 
 
 def period_ends(number: Int64s, is_dated: bool, period: str | float) -> Floats:

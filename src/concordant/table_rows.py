@@ -9,6 +9,7 @@ import numpy as np
 
 from concordant.errors import InputError
 from concordant.grades import means_missing, place_in, rate
+from concordant.limits import NUMBERS, WEIGHTS, bad_numbers, bad_weights
 from concordant.outcomes import read_flags
 from concordant.plans import Plan
 from concordant.reading import FEATURES, MATRICES, UNGROUPED, Options
@@ -173,9 +174,8 @@ class Rows(Screen):
         self.refuse_missing("agent", "instance")
         if self.has("weight"):
             values = self.values("weight")
-            bad = ~(np.isfinite(values) & (values >= 0))
-            said = self.explain("weight", "not a finite number from 0 up")
-            self.refuse(bad, "the weight does not count repetitions", said)
+            said = self.explain("weight", f"not {WEIGHTS}")
+            self.refuse(bad_weights(values), "the weight is out of range", said)
         columns: dict[str, Any] = {role: self.coded(role) for role in ("agent", "instance") if self.has(role)}
         return columns | ({"weight": self.number("weight")} if self.has("weight") else {})
 
@@ -209,8 +209,8 @@ class Rows(Screen):
     def refuse_not_finite(self, *roles: str) -> None:
         """Refuse rows without a number where one should stand."""
         for role in filter(self.has, roles):
-            bad = ~np.isfinite(self.values(role))
-            self.refuse(bad, f"the {role} is not a number", self.explain(role, "not a finite number"))
+            bad = bad_numbers(self.values(role))
+            self.refuse(bad, f"the {role} is not a number", self.explain(role, f"not {NUMBERS}"))
 
     def explain(self, role: str, trouble: str, column: str | None = None) -> Callable[[int], str]:
         """Return the function that says what stands in a row where something else should."""
@@ -233,8 +233,8 @@ class Rows(Screen):
             for side, name in enumerate(covariate.columns):
                 table[:, side, k] = values = self._numbers[name]
                 what = f"covariate {shorten(name)}"
-                said = self.explain(what, "not a finite number", name)
-                self.refuse(~np.isfinite(values), f"the {what} is not a number", said)
+                said = self.explain(what, f"not {NUMBERS}", name)
+                self.refuse(bad_numbers(values), f"the {what} is not a number", said)
         return table
 
     def refuse_differing(self, role: str, values: AnyArray, key: Int64s, of: str) -> None:

@@ -109,7 +109,11 @@ def test_features_is_still_a_plain_triple(make: Any) -> None:
         ("qid,label,x\n1,1,2\n1,0,inf\n", {}, r"line 3: the feature 'x' is 'inf'"),
         ("qid,label,x\n1,1,2\n1,,3\n", {}, "line 3: the label is not a finite number"),
         ("qid,label,x\n1,1,2\n,0,3\n", {}, "line 3: the query is missing"),
-        ("qid,label,x,w\n1,1,2,1\n1,0,3,-1\n", {"weight": "w"}, "line 3: the weight is not a finite number from 0 up"),
+        (
+            "qid,label,x,w\n1,1,2,1\n1,0,3,-1\n",
+            {"weight": "w"},
+            "line 3: the weight is not 0 or a number between 1e-50 and 1e15",
+        ),
         ("qid,x\n1,2\n", {}, r"no column was recognised as the label \(columns: qid, x\)"),
         ("qid,label\n1,2\n", {}, "no column holds numbers"),
         ("qid,label,word\n1,2,a\n", {}, "no column holds numbers"),

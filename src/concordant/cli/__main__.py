@@ -1,7 +1,7 @@
 """Entry point of the ``concordant`` command: lists commands without importing them, turns errors into sentences.
 
 Exit codes: 0 done, 1 the data or the parameters were refused (one sentence on standard error), 2 the command was
-typed wrongly.
+typed wrongly, 130 interrupted by Ctrl-C.
 """
 
 if __name__ == "__main__":  # before anything could be imported from the working folder
@@ -145,13 +145,24 @@ def main(args: Sequence[str] | None = None) -> None:
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)
-        code = 130
+        code = _stopped()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader left (head, less): nothing more to say
         code = 0
     except Exception as error:
         code = _explain(error)
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _stopped() -> int:
+    """Return the exit code after Ctrl-C, or end at once where a call of another library is still running."""
+    from concordant.interrupts import has_abandoned
+
+    if has_abandoned():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(130)
+    return 130
 
 
 def _shown(message: str) -> str:

@@ -92,13 +92,15 @@ def _weighted(prefs: Any, text: str) -> Any:
     """Return the runs with a weight each."""
     import numpy as np
 
+    from concordant.limits import WEIGHTS, bad_weights
+
     try:
         weight = np.array([float(part) for part in text.split(",")])
     except ValueError:
         raise click.BadParameter(f"{text!r} are no numbers, separated by commas.", param_hint="--weights") from None
-    if len(weight) != len(prefs.agents) or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+    if len(weight) != len(prefs.agents) or bad_weights(weight).any() or not weight.any():
         known = ", ".join(prefs.agents)
         raise click.BadParameter(
-            f"give {len(prefs.agents)} numbers that are not negative, for the runs {known}.", param_hint="--weights"
+            f"give {len(prefs.agents)} weights, each {WEIGHTS}, for the runs {known}.", param_hint="--weights"
         )
     return prefs.replace(weight=weight[prefs.agent])

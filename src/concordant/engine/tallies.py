@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant.errors import FormatError
+from concordant.errors import FormatError, InputError
 from concordant.merging import rows_as_scalars
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, join_vocabularies
@@ -52,6 +52,7 @@ class Sums:
     @classmethod
     def of_halves(cls, whole: Floats, high: Floats, low: Floats) -> Sums:
         """Put together what a query summed apart: whole numbers, and the rest in units of 2^-26 and of 2^-52."""
+        _bounded(whole)
         high_units, low_units = high.astype(np.int64), low.astype(np.int64)
         high_units = high_units + (low_units >> HALF_BITS)
         part = ((high_units & HALF) << HALF_BITS) | (low_units & HALF)
@@ -82,7 +83,15 @@ class Sums:
         return Sums(whole + (high >> HALF_BITS), part if part.any() else None)
 
 
+def _bounded(numbers: AnyArray) -> None:
+    """Refuse numbers whose sum does not fit into 64 bits."""
+    total = float(np.abs(numbers, dtype=np.float64).sum())
+    if total >= 2.0**62:
+        raise InputError(f"The weights add up to {total:.3g}, too much to be counted: divide them by a number.")
+
+
 def _added(group: Int64s, numbers: Int64s, size: int) -> Int64s:
+    _bounded(numbers)
     found = np.zeros(size, np.int64)
     np.add.at(found, group, numbers)
     return found

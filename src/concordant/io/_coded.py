@@ -18,6 +18,7 @@ from concordant.engine.statistics import exact_sum
 from concordant.errors import InputError
 from concordant.io._duckdb import DuckTable, connect
 from concordant.io._reduce import ReducedTable
+from concordant.limits import sql_weight
 from concordant.plans import Plan
 from concordant.reading import Options
 from concordant.types import Int32s
@@ -111,7 +112,7 @@ def _count(connection: Any, low: int, high: int) -> dict[str, Any]:
     has_weight = any(row[0] == "w" for row in connection.execute("DESCRIBE numbered").fetchall())
     sums = "count(*)::DOUBLE, 0::DOUBLE, 0::DOUBLE, count(*)::DOUBLE, 0::DOUBLE"
     if has_weight:
-        usable = "CASE WHEN w >= 0 AND w < 1e15 THEN w END"
+        usable = f"CASE WHEN {sql_weight('w')} THEN w END"
         sums = f"{exact_sum(usable)}, count({usable})::DOUBLE, coalesce(min(w), 0)"
     query = f"SELECT k, {sums}, count(*)::DOUBLE FROM numbered WHERE k >= {low} AND k < {high} GROUP BY k ORDER BY k"
     found = connection.execute(query).fetchnumpy()

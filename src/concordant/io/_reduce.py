@@ -20,6 +20,7 @@ from concordant.engine.statistics import exact_sum
 from concordant.engine.tallies import Sums
 from concordant.errors import InputError
 from concordant.io._duckdb import INTERRUPTED, CsvTable, DuckTable, connect, out_of_room
+from concordant.limits import COUNTED, sql_weight
 from concordant.plans import Plan
 from concordant.reading import Options
 from concordant.screening import SKIP_HINT
@@ -72,14 +73,14 @@ class ReducedTable:
         total = "count(*)::DOUBLE, 0::DOUBLE, 0::DOUBLE, count(*)::DOUBLE, 0::DOUBLE, count(*)::DOUBLE"
         if weight is not None:
             chosen.append(f"{weight} AS w")
-            usable = "CASE WHEN w >= 0 AND w < 1e15 THEN w END"
+            usable = f"CASE WHEN {sql_weight('w')} THEN w END"
             total = f"{exact_sum(usable)}, count({usable})::DOUBLE, coalesce(min(w), 0), count(*)::DOUBLE"
         keys = ", ".join(names)
 
         def query() -> str:
             inner = f"SELECT {', '.join(chosen)} FROM {self.table.scan()}"
             if only_good:
-                inner = f"SELECT * FROM ({inner}) WHERE w >= 0 AND w < 1e15"
+                inner = f"SELECT * FROM ({inner}) WHERE {sql_weight('w')}"
             return f"SELECT {keys}, {total} FROM ({inner}) GROUP BY {keys} ORDER BY {keys}"
 
         return self.table.stream(connection, query)
@@ -114,16 +115,16 @@ class ReducedTable:
     def _without_odd_weights(self, rows: int) -> list[Any]:
         if not self._skip:
             cell = self.table.cells(self._weight or "", [row := self._first_odd_weight()])[0]
-            what = "missing" if cell is None else f"{cell!r}, not a finite number from 0 up"
+            what = "missing" if cell is None else f"{cell!r}, not {COUNTED}"
             raise self.table.error(row, f"the weight is {what}: {SKIP_HINT}.")
         groups = self._reduce(only_good=True)
         count = rows - self._counted(groups)
-        self.notes.append(f"left out {count:,} row{'s' * (count > 1)}: the weight does not count repetitions")
+        self.notes.append(f"left out {count:,} row{'s' * (count > 1)}: the weight is out of range")
         return groups
 
     def _first_odd_weight(self) -> int:
         number = self.table.number_of(self._weight or "")
-        return self._first_row(f"{number} IS NULL OR NOT isfinite({number}) OR {number} < 0 OR {number} >= 1e15")
+        return self._first_row(f"NOT coalesce({sql_weight(number)}, false)")
 
     def _first_row(self, condition: str) -> int:
         query = f"SELECT row - 1 FROM (SELECT *, row_number() OVER () AS row FROM {self.table.scan()}) "

@@ -25,6 +25,7 @@ from concordant.io._duckdb import DuckTable, connect
 from concordant.io._many import Counted
 from concordant.io._source import Source
 from concordant.kernels import read_stream
+from concordant.limits import sql_weight
 from concordant.plans import Plan
 from concordant.reading import Options
 from concordant.roles import plan_columns
@@ -33,7 +34,7 @@ from concordant.vocabulary import coded_of_stream
 
 BAD = (
     "item IS NULL OR ballot IS NULL OR level IS NULL OR NOT isfinite(level) OR abs(level) > 1e12 "
-    "OR weight IS NULL OR NOT isfinite(weight) OR weight < 0 OR weight > 1e12"
+    f"OR weight IS NULL OR NOT {sql_weight('weight')} OR weight > 1e12"
 )
 TWICE = "SELECT 1 FROM rows GROUP BY instance, ballot, item HAVING count(*) > 1 LIMIT 1"
 UNEQUAL = "SELECT 1 FROM rows GROUP BY instance, ballot HAVING min(weight) <> max(weight) LIMIT 1"

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from concordant.limits import NUMBERS, WEIGHTS, bad_numbers, bad_weights
 from concordant.reading import FEATURES, Options, listed
 from concordant.roles import plan_columns, refuse_unread
 from concordant.table_rows import Rows, Table
@@ -103,7 +104,7 @@ def _has_words(table: Table, column: str, count: int) -> bool:
 def _refuse_words(rows: Rows, X: AnyArray) -> None:
     """Refuse words among numbers; an empty cell, NaN, NA or NULL is a missing value."""
     for k, name in enumerate(rows.plan.places):
-        odd = np.flatnonzero(~np.isfinite(X[:, k])).tolist()
+        odd = np.flatnonzero(bad_numbers(X[:, k])).tolist()
         if not odd:
             continue
         cells = zip(odd, rows.table.cells(name, odd), strict=True)
@@ -112,9 +113,9 @@ def _refuse_words(rows: Rows, X: AnyArray) -> None:
         bad[list(words)] = True
 
         def explain(row: int, name: str = name, words: Mapping[int, str | None] = words) -> str:
-            return f"the feature {name!r} is {shorten(words[row] or '')!r}, not a finite number"
+            return f"the feature {name!r} is {shorten(words[row] or '')!r}, not {NUMBERS}"
 
-        rows.refuse(bad, f"the feature {name!r} is not a finite number", explain)
+        rows.refuse(bad, f"the feature {name!r} is not {NUMBERS}", explain)
 
 
 def _means_missing(text: str | None) -> bool:
@@ -124,11 +125,11 @@ def _means_missing(text: str | None) -> bool:
 def _features(rows: Rows, X: AnyArray) -> Features:
     """Join the matrix with label, query, document and weight of its rows, bad rows refused."""
     y = rows.values("label") if rows.has("label") else np.zeros(len(X))
-    rows.refuse(~np.isfinite(y), "the label is not a finite number")
+    rows.refuse(bad_numbers(y), f"the label is not {NUMBERS}")
     rows.refuse_missing("query")
     weight = rows.values("weight") if rows.has("weight") else None
     if weight is not None:
-        rows.refuse(~(np.isfinite(weight) & (weight >= 0)), "the weight is not a finite number from 0 up")
+        rows.refuse(bad_weights(weight), f"the weight is not {WEIGHTS}")
     good, codes, queries, items = rows.good, np.zeros(rows.count, np.int32), None, None
     if not good.any():
         raise rows.table.error(-1, "there are no rows of data: check that this is the right file.")

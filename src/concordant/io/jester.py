@@ -17,6 +17,7 @@ from concordant.io._csv import Dialect
 from concordant.io._duckdb import CsvTable
 from concordant.io._formats import Format, declare
 from concordant.io._source import OLE, Source
+from concordant.limits import NUMBERS, bad_numbers
 from concordant.preferences import Preferences
 from concordant.reading import PREFERENCES, Options
 from concordant.screening import Screen
@@ -84,8 +85,8 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     rows: Any = _Workbook(source) if is_workbook else _table(source, options)
     matrix = rows.matrix if is_workbook else _matrix(rows)
     screen = Screen(rows, len(matrix), options)
-    odd: Bools = np.any(~np.isfinite(matrix), axis=1)
-    screen.refuse(odd, "a rating is not a number")
+    odd: Bools = np.any(bad_numbers(matrix), axis=1)
+    screen.refuse(odd, f"a rating is not {NUMBERS}")
     rated = matrix[:, 1:] != NOT_RATED
     count = rated.sum(axis=1)
     screen.refuse(

@@ -22,6 +22,7 @@ from concordant.io._lines import Lines
 from concordant.io._source import COMPRESSIONS, Source
 from concordant.io.features import Features
 from concordant.labels import Labels
+from concordant.limits import NUMBERS, bad_numbers
 from concordant.preferences import Preferences
 from concordant.reading import FEATURES, LABELS, PREFERENCES, Options
 from concordant.screening import Screen, refuse_lines
@@ -190,7 +191,7 @@ class _Letor(Screen):
         self._bad = refuse_lines(bad, self.lines.at_line, options)
         if not len(self.label):
             raise self.lines.error(-1, "there are no rows of data: check that this is the right file.")
-        self.refuse(~np.isfinite(self.label), "the label is not a finite number")
+        self.refuse(bad_numbers(self.label), f"the label is not {NUMBERS}")
 
     def notes(self) -> list[str]:
         return self._bad + super().notes()

@@ -32,6 +32,7 @@ from concordant.errors import FormatError
 from concordant.io._compose import lists_of_tiers
 from concordant.io._formats import Format, Writing, declare
 from concordant.io._source import Source
+from concordant.limits import bad_numbers
 from concordant.preferences import Preferences
 from concordant.reading import PREFERENCES, Options
 from concordant.screening import Screen, refuse_lines
@@ -407,8 +408,8 @@ def _edges(file: _File) -> Preferences:
             first, second, weight = int(fields[0]), int(fields[1]), float(fields[2])
         except (ValueError, IndexError):
             raise file.source.error("the line is not 'vertex, vertex, weight': correct it.", line) from None
-        if first not in code_of or second not in code_of or len(fields) != 3 or not np.isfinite(weight):
-            raise file.source.error("the edge has a vertex the header does not name, or no finite weight.", line)
+        if first not in code_of or second not in code_of or len(fields) != 3 or bad_numbers(weight):
+            raise file.source.error("the edge has a vertex the header does not name, or a weight out of range.", line)
         rows.append((code_of[first], code_of[second], weight))
         lines.append(line)
     if not rows:

@@ -22,6 +22,7 @@ from concordant.io._formats import Format, Writing, declare
 from concordant.io._lines import Lines
 from concordant.io._source import Source
 from concordant.labels import Labels
+from concordant.limits import NUMBERS, bad_numbers
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.reading import LABELS, PREFERENCES, Options
@@ -128,9 +129,9 @@ class _Fields(Screen):
     def refuse_not_finite(self, values: Any, field: int, what: str) -> None:
         def explain(row: int) -> str:
             cell = self.lines.cell(int(self._start[row, field]), int(self._end[row, field]))
-            return f"the {what} is {shorten(cell)!r}, not a finite number"
+            return f"the {what} is {shorten(cell)!r}, not {NUMBERS}"
 
-        self.refuse(~np.isfinite(values), f"the {what} is not a number", explain)
+        self.refuse(bad_numbers(values), f"the {what} is not a number", explain)
 
 
 def _agents(rows: _Fields) -> Coded:

@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -101,6 +102,31 @@ template <typename T> Buffer<T> copy_of(const In<T> &array) {
     for (size_t k = 0; k < array.size(); ++k) copy[k] = array.data()[k];
     return copy;
 }
+
+// Lets a long loop react to Ctrl-C: poll() is told about how many elementary operations a step took. After some millions
+// it reads the clock, and every 50 ms it takes the GIL and lets Python handle signals. KeyboardInterrupt leaves the loop
+// as a C++ exception, which frees all memory on the way. Python handles signals in its main thread only.
+class Interrupts {
+  public:
+    void poll(size_t work = 1) {
+        done_ += work;
+        if (done_ >= OFTEN) look();
+    }
+
+  private:
+    static constexpr size_t OFTEN = size_t{1} << 22;
+    size_t done_ = 0;
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+
+    void look() {
+        done_ = 0;
+        auto now = std::chrono::steady_clock::now();
+        if (now - last_ < std::chrono::milliseconds(50)) return;
+        last_ = now;
+        nb::gil_scoped_acquire locked;
+        if (PyErr_CheckSignals()) throw nb::python_error();
+    }
+};
 
 // A result of several values by name: the NamedTuple of this name in kernels/bundles.py. Needs the GIL.
 template <typename... Parts> nb::object named(const char *bundle, Parts &&...parts) {

@@ -421,7 +421,9 @@ nb::tuple pair_steps(In<int32_t> agent, In<int32_t> better, In<int32_t> worse, I
         std::copy_n(of_agent.data(), of_agent.size(), agents.get());
         std::copy_n(of_item.data(), of_item.size(), items.get());
         const T keep = static_cast<T>(1 - rate * shrink);
+        Interrupts interrupts;
         for (size_t e = 0; e < agent.size(); ++e) {
+            interrupts.poll(16 * size);
             T *w = agents.get() + static_cast<size_t>(agent.data()[e]) * size;
             T *good = items.get() + static_cast<size_t>(better.data()[e]) * size;
             T *bad = items.get() + static_cast<size_t>(worse.data()[e]) * size;

@@ -49,8 +49,10 @@ nb::tuple split_fields(In<uint8_t> data, int32_t width) {
     {
         nb::gil_scoped_release release;
         int64_t number = 1;
+        Interrupts interrupts;
         for (size_t at = 0; at < size; ++number) {
             int32_t fields = 0;
+            interrupts.poll(256);
             while (at < size && text[at] != '\n') {
                 if (is_space(text[at])) {
                     ++at;
@@ -92,8 +94,10 @@ nb::tuple encode_spans(In<uint8_t> data, In<int64_t> start, In<int64_t> end) {
         auto label = [&](size_t k) {
             return Text{text + start.data()[k], static_cast<size_t>(end.data()[k] - start.data()[k])};
         };
+        Interrupts interrupts;
         for (size_t from = 0; from < n; from += BLOCK) {
             size_t stop = from + BLOCK < n ? from + BLOCK : n;
+            interrupts.poll(64 * BLOCK);
             for (size_t k = from; k < stop; ++k) {
                 keys[k - from] = make_key(label(k), 1);
                 hashes[k - from] = hash_key(keys[k - from]);
@@ -201,7 +205,9 @@ nb::object parse_letor(In<uint8_t> data) {
     {
         nb::gil_scoped_release release;
         int64_t number = 1;
+        Interrupts interrupts;
         for (size_t at = 0; at < size; ++number) {
+            interrupts.poll(1024);
             const auto *newline = static_cast<const uint8_t *>(std::memchr(text + at, '\n', size - at));
             size_t stop = newline ? static_cast<size_t>(newline - text) : size;
             const auto *hash = static_cast<const uint8_t *>(std::memchr(text + at, '#', stop - at));
@@ -261,6 +267,7 @@ bool cut_cells(const uint8_t *text, size_t size, std::vector<CellColumn> &column
     bool is_special[256] = {};
     for (uint8_t sign : {delimiter, uint8_t('\n'), uint8_t('\r'), uint8_t('"'), uint8_t(0)}) is_special[sign] = true;
     size_t width = column_of.size(), field = 0, line_start = 0, rows = 0, returns = 0, ends = 0;
+    Interrupts interrupts;
     for (size_t at = 0; at < size;) {
         size_t from = at;
         while (at < size && !is_special[text[at]]) ++at;
@@ -280,6 +287,7 @@ bool cut_cells(const uint8_t *text, size_t size, std::vector<CellColumn> &column
         ++at;
         if (is_end) {
             if (at - line_start > longest) return false;
+            interrupts.poll(4 * (at - line_start));
             line_start = at;
             field = 0;
             ++rows;

@@ -13,7 +13,9 @@ Out<double> forest_means(In2<float> X, In<int64_t> root, In<int32_t> feature, In
     Buffer<double> mean(rows);
     {
         nb::gil_scoped_release release;
+        Interrupts interrupts;
         for (size_t i = 0; i < rows; ++i) {
+            interrupts.poll(32 * trees);
             const float *x = X.data() + i * columns;
             double sum = 0;
             for (size_t t = 0; t < trees; ++t) {

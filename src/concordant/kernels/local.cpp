@@ -35,8 +35,10 @@ class ShortSearch {
     void run(const double *draw, size_t rounds, size_t width) {
         improve();
         std::vector<uint32_t> best = order_;
+        Interrupts interrupts;
         for (size_t r = 0; r < rounds && m_ > 2; ++r) {
             double change = 0;
+            interrupts.poll(m_ * m_);
             for (size_t k = 0; k + 1 < width; k += 2)
                 change += move(pick(draw[r * width + k], m_), pick(draw[r * width + k + 1], m_));
             change += improve();
@@ -115,8 +117,10 @@ template <typename Cost, typename Sum> class LongSearch {
     void run(const double *draw, size_t rounds, size_t width) {
         improve();
         std::vector<Bucket> best = bucket_;
+        Interrupts interrupts;
         for (size_t r = 0; r < rounds && m_ > 2; ++r) {
             double change = 0;
+            interrupts.poll(m_ * m_);
             for (size_t k = 0; k + 1 < width; k += 2)
                 change += displace(pick(draw[r * width + k], m_), pick(draw[r * width + k + 1], m_));
             change += improve();
@@ -337,8 +341,10 @@ class WeakSearch {
         improve();
         std::vector<int64_t> best = tier_;
         size_t best_count = count_;
+        Interrupts interrupts;
         for (size_t r = 0; r < rounds && m_ > 2; ++r) {
             double change = 0;
+            interrupts.poll(m_ * m_);
             for (size_t k = 0; k + 1 < width; k += 2) {
                 size_t item = pick(draw[r * width + k], m_);
                 weigh(item);

@@ -168,6 +168,7 @@ void count_dense(const Task &task, double weight) {
     Ties has = find_ties(task);
     Table position(m, most), level(has.free ? m : 0, most);
     std::vector<int16_t> before(CELLS), after(CELLS), equal(CELLS);
+    Interrupts interrupts;
     for (size_t start = 0; start < task.n; start += BLOCK) {
         size_t n = std::min(BLOCK, task.n - start);
         for (size_t b = 0; b < n; ++b)
@@ -175,6 +176,7 @@ void count_dense(const Task &task, double weight) {
         position.arrange(n);
         if (has.free) level.arrange(n);
         for (size_t j = 0; j < m; j += COLUMNS) {
+            interrupts.poll(n * (j + 1));
             position.load_tile(j);
             if (has.free) level.load_tile(j);
             for (size_t i = 0; i < std::min(m, j + COLUMNS); i += TILE) {
@@ -199,6 +201,7 @@ void weigh_dense(const Task &task) {
     // Padding: a place before all others, a level equal to none.
     std::vector<double> position(WEIGHED_BLOCK * padded, -1.0), level(has.any ? WEIGHED_BLOCK * padded : 0, 0.5);
     std::vector<double> tile(WEIGHED_BLOCK * TILE), weight(WEIGHED_BLOCK), sum(TILE);
+    Interrupts interrupts;
     for (size_t start = 0; start < task.n; start += WEIGHED_BLOCK) {
         size_t n = std::min(WEIGHED_BLOCK, task.n - start);
         for (size_t b = 0; b < n; ++b) {
@@ -210,6 +213,7 @@ void weigh_dense(const Task &task) {
             const std::vector<double> &table = pass ? level : position;
             double *result = pass ? task.ties : task.wins;
             for (size_t j = 0; j < m; j += TILE) {
+                interrupts.poll(n * m * TILE);
                 size_t width = std::min(TILE, m - j);
                 for (size_t b = 0; b < n; ++b)
                     std::copy_n(table.data() + b * padded + j, TILE, tile.data() + b * TILE);
@@ -252,9 +256,11 @@ void scatter(const Task &task) {
     bool fills = task.missing != Missing::ignore;
     std::vector<double> named(fills ? m : 0, 0.0);
     double total = 0;
+    Interrupts interrupts;
     for (size_t b = 0; b < task.n; ++b) {
         int64_t ballot = task.ballot[b], from = all.indptr[ballot], to = all.indptr[ballot + 1];
         double w = all.weight[ballot];
+        interrupts.poll(static_cast<size_t>(8 * (to - from) * (to - from)));
         total += w;
         for (int64_t start = from; start < to;) {
             int64_t stop = start + 1;
@@ -338,7 +344,9 @@ void sum_rows(const Task &task) {
     std::vector<double> named(fills ? m : 0, 0.0);
     double total = 0;
     for (size_t b = 0; b < task.n; ++b) total += all.weight[task.ballot[b]];
+    Interrupts interrupts;
     for (size_t x = 0; x < m; ++x) {
+        interrupts.poll(m * (1 + entries.from[x + 1] - entries.from[x]));
         double *wins = task.wins + x * m, *ties = task.ties + x * m;
         for (uint32_t k = entries.from[x]; k < entries.from[x + 1]; ++k) {
             uint32_t t = entries.tier[k], b = entries.ballot[t];

@@ -84,11 +84,13 @@ nb::tuple assign_slots(In<int32_t> instance_of_ballot, In<int64_t> indptr, In<in
         Instances by_instance(instance, ballots, static_cast<size_t>(n_instances));
         // slot_of_item is never cleared: a slot below the instance's first slot belongs to an earlier instance.
         std::vector<int64_t> slot_of_item(static_cast<size_t>(n_items), -1);
+        Interrupts interrupts;
         for (int64_t q = 0; q < n_instances; ++q) {
             int64_t base = static_cast<int64_t>(slot_item.size());
             slot_ptr[q] = base;
             for (int64_t o = by_instance.from[q]; o < by_instance.from[q + 1]; ++o) {
                 int64_t b = by_instance.ballot[o];
+                interrupts.poll(16);
                 for (int64_t k = ptr[b]; k < ptr[b + 1]; ++k) {
                     int64_t &slot = slot_of_item[items[k]];
                     if (slot < base) {
@@ -117,10 +119,12 @@ Out<int64_t> find_slots(In<int64_t> slot_ptr, In<int32_t> slot_item, In<int32_t>
         const int64_t *ptr = indptr.data(), *slots = slot_ptr.data();
         Instances by_instance(instance, ballots, n_instances);
         std::vector<int64_t> slot_of_item(static_cast<size_t>(n_items), -1);
+        Interrupts interrupts;
         for (size_t q = 0; q < n_instances; ++q) {
             for (int64_t s = slots[q]; s < slots[q + 1]; ++s) slot_of_item[slot_item.data()[s]] = s;
             for (int64_t o = by_instance.from[q]; o < by_instance.from[q + 1]; ++o) {
                 int64_t b = by_instance.ballot[o];
+                interrupts.poll(16);
                 for (int64_t k = ptr[b]; k < ptr[b + 1]; ++k) {
                     int64_t slot = slot_of_item[items[k]];
                     entry_slot[k] = slot >= slots[q] ? slot : -1;

@@ -39,7 +39,11 @@ template <typename Run> void for_each_task(size_t n, Run run, size_t most = 0) {
     std::mutex lock;
     auto work = [&]() {
         try {
-            for (size_t k; (k = next++) < n;) run(k);
+            Interrupts interrupts;
+            for (size_t k; (k = next++) < n;) {
+                run(k);
+                interrupts.poll(1 << 16);
+            }
         } catch (...) {
             std::lock_guard<std::mutex> hold(lock);
             trouble = std::current_exception();
@@ -67,7 +71,11 @@ template <typename Run> void for_each_problem(const int64_t *ptr, size_t problem
         if (m) run(q, base, m, start[q]);
     };
     if (static_cast<double>(start[problems]) * static_cast<double>(effort) < WORTH_THREADS) {
-        for (size_t q = 0; q < problems; ++q) one(q);
+        Interrupts interrupts;
+        for (size_t q = 0; q < problems; ++q) {
+            one(q);
+            interrupts.poll(effort * (start[q + 1] - start[q]));
+        }
     } else {
         for_each_task(problems, one);
     }

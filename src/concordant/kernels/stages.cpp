@@ -175,8 +175,10 @@ void curve_stages(const Stages &all, const double *worth, size_t m, double *rema
         return i > j ? matrix[i * m + j] : matrix[j * m + i];
     };
     std::vector<double> slope(m, 0.0);
+    Interrupts interrupts;
     for (size_t b = all.from; b < all.to; ++b) {
         int64_t from = all.indptr[b], to = all.indptr[b + 1];
+        interrupts.poll(static_cast<size_t>((to - from) * (to - from)));
         double weight = all.weight[b], first = 0, second = 0;
         sum_tail(all, worth, from, to, tail.data());
         for (int64_t k = from; k < to; ++k) {

@@ -28,6 +28,7 @@ nb::tuple elo_stream(BallotArrays ballots, In<double> order, double start, doubl
         nb::gil_scoped_release unlocked;
         const double *shown = order.size() ? order.data() : nullptr;
         std::vector<double> change;
+        Interrupts interrupts;
         double rate = std::log(10.0) / scale;
         for (size_t b = 0; b < g.n; ++b) {
             int64_t from = g.indptr[b], to = g.indptr[b + 1];
@@ -36,6 +37,7 @@ nb::tuple elo_stream(BallotArrays ballots, In<double> order, double start, doubl
             double opponents = static_cast<double>(m - 1);
             for (double left = g.weight[b]; left > 1e-12; left -= 1) {
                 double part = std::min(left, 1.0);
+                interrupts.poll(16 * m * m);
                 change.assign(m, 0.0);
                 for (int64_t i = from; i < to; ++i)
                     for (int64_t j = i + 1; j < to; ++j) {
@@ -220,6 +222,7 @@ nb::tuple trueskill_stream(BallotArrays ballots, In<int32_t> team, double mean, 
         skill.margin = margin;
         skill.noise = beta * beta;
         std::vector<double> delta;
+        Interrupts interrupts;
         for (size_t b = 0; b < g.n; ++b) {
             int64_t from = g.indptr[b];
             size_t m = static_cast<size_t>(g.indptr[b + 1] - from);
@@ -258,6 +261,7 @@ nb::tuple trueskill_stream(BallotArrays ballots, In<int32_t> team, double mean, 
                 delta.resize(4 * f);
                 for (int sweep = 0; sweep < (f == 1 ? 1 : 400); ++sweep) {
                     double moved = 0;
+                    interrupts.poll(256 * f);
                     if (is_chain) { // down and up again, each message at once: exact after few sweeps
                         for (size_t k = 0; k < f; ++k) moved = std::max(moved, skill.pass(skill.factors[k], 1.0, false, nullptr));
                         for (size_t k = f; k-- > 0;) moved = std::max(moved, skill.pass(skill.factors[k], 1.0, false, nullptr));

@@ -29,8 +29,10 @@ struct TieredQuery {
 
 template <typename Body>
 void for_each_query(In<double> score, In<int64_t> ptr, In<int32_t> tier, In<double> weight, Body &&body) {
+    Interrupts interrupts;
     for (size_t q = 0; q + 1 < ptr.size(); ++q) {
         size_t base = static_cast<size_t>(ptr.data()[q]), n = static_cast<size_t>(ptr.data()[q + 1]) - base;
+        interrupts.poll(n * n);
         body(TieredQuery{base, n, score.data() + base, tier.data() + base, weight.data()[q]});
     }
 }

@@ -118,7 +118,9 @@ void connect_paths(double *path, size_t m) {
             if (path[i * m + j] > 0) links.push_back({falling(path[i * m + j]), i, j});
     sort_links(links);
     Order order(m);
+    Interrupts interrupts;
     for (const Link &l : links) {
+        interrupts.poll(m / 8);
         double strength;
         uint64_t bits = ~l.key;
         std::memcpy(&strength, &bits, sizeof bits);
@@ -135,8 +137,10 @@ Out<double> strongest_paths(In<int64_t> slot_ptr, In<double> strength) {
         nb::gil_scoped_release release;
         std::copy_n(strength.data(), strength.size(), paths.get());
         double *path = paths.get();
+        Interrupts interrupts;
         for (size_t q = 0; q < instances; ++q) {
             size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - slot_ptr.data()[q]);
+            interrupts.poll(m * m * m);
             m < WORTH_SORTING ? widen_paths(path, m) : connect_paths(path, m);
             for (size_t i = 0; i < m; ++i) path[i * m + i] = 0;
             path += m * m;
@@ -195,6 +199,7 @@ nb::tuple lock_pairs(In<int64_t> slot_ptr, In<double> strength, In<double> oppos
         const double *power = strength.data(), *against = opposition.data();
         uint8_t *cell = is_above.get();
         std::vector<Link> group, possible;
+        Interrupts interrupts;
         for (size_t q = 0; q < instances; ++q) {
             int64_t base = slot_ptr.data()[q];
             size_t m = static_cast<size_t>(slot_ptr.data()[q + 1] - base);
@@ -206,6 +211,7 @@ nb::tuple lock_pairs(In<int64_t> slot_ptr, In<double> strength, In<double> oppos
             };
             Order order(m);
             for (size_t k = 0, stop; k < links.size();) {
+                interrupts.poll(m / 8);
                 // Links that no stronger one contradicts: any of these that is not locked lost to an equal one.
                 possible.clear();
                 for (stop = k; stop < links.size() && links[stop].key == links[k].key; ++stop)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from concordant.errors import InputError, NeedError, ParameterError
 from concordant.learn import _data
 from concordant.learn._data import Rows, Validation
+from concordant.limits import NUMBERS, has_beyond
 from concordant.params import check_params, params_of
 from concordant.scorers.base import Matrix
 from concordant.solvers.lbfgs import Function, Minimum, minimise
@@ -49,7 +50,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any, *, reset: bool) -> Matrix:
         """Check features: float32 is kept as it is, anything else becomes float64; sparse ones become rows (CSR)."""
-        return validate_data(
+        found = validate_data(
             self,
             X,
             reset=reset,
@@ -57,6 +58,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan" if self._takes_missing else True,
         )
+        if has_beyond(found if isinstance(found, np.ndarray) else found.data):
+            raise InputError(f"A feature in X is not {NUMBERS}: correct it, or standardise its column.")
+        return found
 
     def _labels(self, y: ArrayLike | None) -> ArrayLike:
         """Return y, or say that it is missing."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from concordant import metrics
 from concordant.errors import InputError, OneQueryWarning, ParameterError
+from concordant.limits import NUMBERS, WEIGHTS, are_numbers, bad_weights
 from concordant.losses.queries import Pairs, Queries
 from concordant.metrics.retrieval import NDCG
 from concordant.scorers.base import Matrix
@@ -120,8 +121,8 @@ def query_weights(sample_weight: ArrayLike | None, query: Int64s) -> Floats | No
         raise InputError(
             f"sample_weight has shape {weight.shape}, but there are {len(query):,} rows: give one per row."
         )
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        raise InputError("sample_weight must be finite and not negative: correct the weights.")
+    if bad_weights(weight).any():
+        raise InputError(f"A number in sample_weight is not {WEIGHTS}: correct the weights.")
     if not weight.any():
         raise InputError("All weights in sample_weight are zero, so there is nothing to learn from: give some weight.")
     last = np.zeros(int(query.max(initial=-1)) + 1)
@@ -154,10 +155,8 @@ def explicit_pairs(pairs: ArrayLike, weight: ArrayLike | None, tied: ArrayLike |
     if (rows[:, 0] == rows[:, 1]).any():
         raise InputError("pairs compares a row with itself: leave such pairs out.")
     weight_by_pair = np.ones(len(rows)) if weight is None else _numbers(weight, "sample_weight")
-    if weight_by_pair.shape != (len(rows),) or not np.isfinite(weight_by_pair).all() or (weight_by_pair < 0).any():
-        raise InputError(
-            "The weights of pairs must be finite and not negative, one per pair: pass them as sample_weight."
-        )
+    if weight_by_pair.shape != (len(rows),) or bad_weights(weight_by_pair).any():
+        raise InputError(f"Each weight of a pair must be {WEIGHTS}, one per pair: pass them as sample_weight.")
     is_tied = np.zeros(len(rows), bool) if tied is None else _array(tied, "tied")
     if is_tied.shape != (len(rows),) or is_tied.dtype.kind != "b":
         raise InputError(f"tied must be True or False for each of the {len(rows):,} pairs: correct it.")
@@ -190,8 +189,8 @@ def labels_only(y: ArrayLike, n_rows: int) -> Floats:
         label = _numbers(label, "y")
     except InputError:
         raise InputError("y must hold numbers, higher for better: turn the categories into grades.") from None
-    if not np.isfinite(label).all():
-        raise InputError("y holds NaN or infinity: give every row a label, or leave the row out.")
+    if not are_numbers(label):
+        raise InputError(f"y holds NaN or a label that is not {NUMBERS}: give every row a label, or leave the row out.")
     return label
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from concordant.errors import InputError
+from concordant.interrupts import interruptible
 from concordant.learn._boosters import BoostedTrees, Grades, Grouped, Trained, library
 from concordant.params import param
 from concordant.scorers.base import Matrix
@@ -54,6 +55,7 @@ class LightGBMRanker(BoostedTrees):
         by_row = None if train.weight is None else np.repeat(train.weight, train.size)
         settings = self._settings(grades, len(train.label))
         data = lightgbm.Dataset(_readable(train.X), grades.grade, weight=by_row, group=train.size, params=settings)
+        interruptible(data.construct)
         if valid is None:
             booster = lightgbm.train(settings, data, self.trees)
             return Trained(booster.model_to_string(num_iteration=-1), booster.current_iteration(), [])

@@ -43,6 +43,12 @@ def levels(prefs: Preferences, counts: str) -> Floats:
     return level
 
 
+def _divisible(level: Floats) -> Floats:
+    """Return the levels in a unit in which totals can be divided by: only their ratios count."""
+    largest = float(np.abs(level).max(initial=0.0))
+    return level if not 0 < largest < 1e-100 else level / largest
+
+
 def _largest(prefs: Preferences, level: Floats) -> Floats:
     """Return the largest size of a level in each ballot, 1 where all are 0."""
     sizes = np.diff(prefs.indptr)
@@ -173,7 +179,7 @@ def count(prefs: Preferences, counts: str) -> Corpus:
     Equal ratings or places prefer nothing, however many items share them. A drawn comparison of two items says more:
     it is half a win each way.
     """
-    level = levels(prefs, counts)
+    level = _divisible(levels(prefs, counts))
     draws = prefs.form == "pairs" and prefs.value is None and (prefs.open is None or not prefs.open.any())
     net, total, role = kernels.preference_counts(prefs.indptr, level, draws, counts == "binary")
     return Corpus(prefs, level, counts == "binary", net, total, role)

@@ -18,6 +18,7 @@ from concordant import kernels, memory, views
 from concordant.errors import InputError, ParameterError
 from concordant.gather import segment_index
 from concordant.kernels.bundles import DuelRows
+from concordant.limits import WEIGHTS, bad_weights
 from concordant.preferences import Preferences
 from concordant.segments import pointer, spans
 from concordant.types import Floats, Int32s, Int64s
@@ -225,10 +226,8 @@ def trusted(prefs: Preferences, trust: Mapping[str, float]) -> Preferences:
         raise InputError("Weights of agents need agents: build the preferences with agent=.")
     by_agent = np.ones(len(prefs.agents))
     for agent, weight in trust.items():
-        if not (np.isfinite(weight) and weight >= 0):
-            raise ParameterError(
-                f"The weight of agent {shorten(str(agent))!r} is {weight}: give a number of at least 0."
-            )
+        if bad_weights(weight):
+            raise ParameterError(f"The weight of agent {shorten(str(agent))!r} is {weight}: give {WEIGHTS}.")
         by_agent[prefs.agents.code(agent, "agent")] = weight
     return prefs.replace(weight=prefs.weight * by_agent[prefs.agent])
 

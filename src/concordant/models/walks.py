@@ -39,6 +39,7 @@ from concordant.types import Bools, Floats, Int32s, Int64s
 SMALL_STEP = 1e-6  # after a full Newton step this small the error is far smaller
 ROUGH_STEP = 1e-2  # where only the strengths are sought, or scores are refitted later
 LEAST_STEP = 1e-9  # variance of a step below which two nodes would be numerically one
+SHORTEST = 1e-100  # span of time below which no time is taken to pass
 LARGEST_DENSE = 600  # nodes up to which variances come from the whole inverse
 DRAWS = 16  # of the posterior, for variances
 PROBES = 2  # of them, for the strengths: what they add to sums over all nodes is small
@@ -261,7 +262,8 @@ def fitted(nodes: Nodes, drift: float | None, prior: float | None, start: Floats
     """
     if not len(nodes) or (drift is not None and prior is not None):
         return Walk(nodes, 1.0 if drift is None else drift, 1.0 if prior is None else prior).climb(start)
-    span = float(nodes.time.max() - nodes.time.min()) or 1.0
+    span = float(nodes.time.max() - nodes.time.min())
+    span = span if span > SHORTEST else 1.0
     centre = np.array([-log(span), 0.0])
     free = np.array([drift is None, prior is None])
     here = np.where(free, centre, 0.0)

@@ -168,6 +168,9 @@ def _on_simplex(square: Floats, linear: Floats, share: Floats, most_steps: int =
             moved = np.maximum(share[at] + ratio.min() * (wanted - share[at]), 0.0)
             moved[np.flatnonzero(falling)[ratio.argmin()]] = 0.0
             share[at], used[at] = moved, moved > 0
+            if not used.any():  # slopes so small that weights vanish: the highest plane is the bound
+                share[int(linear.argmax())] = 1.0
+                break
             if not ratio.min() > 0:  # what entered last leaves at once: its descent was rounding
                 break
             continue

@@ -14,6 +14,7 @@ with ties, PODS 2004.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from concordant.aggregate import options
 from concordant.aggregate.distance._outcome import finish
 from concordant.aggregate.overruled import WeighsMajorities
 from concordant.gather import sum_by
+from concordant.interrupts import interruptible
 from concordant.method import Outcome
 from concordant.preferences import Preferences
 from concordant.segments import pointer
@@ -58,8 +60,8 @@ class Footrule(WeighsMajorities):
             own = by_start[first:stop]
             cost = matrix[start : start + m * m].reshape(m, m)[own - first]
             # Of equal assignments prefer the order of net wins: it puts no candidate behind one that all put behind it.
-            nudge = NUDGE * cost.max(initial=1.0) / m**3 * np.outer(np.arange(m)[::-1], np.arange(m))
-            row, column = linear_sum_assignment(cost + nudge)
+            nudge = NUDGE * (cost.max() or 1.0) / m**3 * np.outer(np.arange(m)[::-1], np.arange(m))
+            row, column = interruptible(partial(linear_sum_assignment, cost + nudge))
             tier[own[row]] = column
             total += float(cost[row, column].sum())
         return finish(prefs, costs, tier, fit={"total_footrule": total})

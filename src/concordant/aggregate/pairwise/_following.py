@@ -21,6 +21,8 @@ from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.types import Bools, Floats, Int64s
 
+MOST_PLAYS = 100_000_000  # games that weights may make of ballots
+
 
 @dataclass(frozen=True, kw_only=True)
 class Following(Method):
@@ -63,6 +65,21 @@ def in_order(prefs: Preferences) -> Preferences:
                 "sort them by time (from_pairs(time=…) and --time do)."
             )
     return prefs
+
+
+def replayed(prefs: Preferences) -> Preferences:
+    """Return the preferences in order, or refuse weights that repeat games too often.
+
+    A ballot of weight 2.5 is played three times in a row, the last time counting half. Methods that count a weight at
+    once (glicko2, bradley-terry) have no such limit.
+    """
+    plays = 0.0 if prefs.has_unit_weights else float(np.ceil(prefs.weight).sum())
+    if plays > MOST_PLAYS:
+        raise InputError(
+            f"The weights repeat the ballots {plays:.3g} times, but at most {MOST_PLAYS:,} games can be played one by "
+            "one: divide the weights by a number, or use bradley-terry or glicko2, which do not repeat ballots."
+        )
+    return in_order(prefs)
 
 
 def times(prefs: Preferences) -> Floats:

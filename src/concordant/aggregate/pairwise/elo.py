@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate.pairwise._following import Following, before, history_of, in_order, unplayed
+from concordant.aggregate.pairwise._following import Following, before, history_of, replayed, unplayed
 from concordant.explaining import Reason
 from concordant.gather import segment_index
 from concordant.histories import History
@@ -89,7 +89,7 @@ class Elo(Following):
 
     def _played(self, prefs: Preferences, has_trail: bool) -> tuple[Floats, Floats, float, Floats]:
         """Return rating and games of every slot, the log-likelihood of the forecasts, and the trail if asked for."""
-        ballots = views.ballots(in_order(prefs))
+        ballots = views.ballots(replayed(prefs))
         return kernels.elo_stream(
             ballots, self._shown(prefs), self.start, self.stake, self.spread, self.advantage, has_trail
         )

@@ -33,7 +33,7 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate import options
-from concordant.aggregate.pairwise._following import Following, before, history_of, in_order, unplayed
+from concordant.aggregate.pairwise._following import Following, before, history_of, replayed, unplayed
 from concordant.errors import InputError
 from concordant.explaining import Reason
 from concordant.gather import segment_index
@@ -100,7 +100,7 @@ class Trueskill(Following):
         """Return mean and sigma of every slot after all games, and the trails of both if asked for."""
         team = np.empty(0, np.int32) if prefs.team is None else prefs.team
         beliefs = self.mean, self.sigma, self.beta, self.drift, self.margin
-        ballots, is_paired = views.ballots(in_order(prefs)), self.ties == "pairs"
+        ballots, is_paired = views.ballots(replayed(prefs)), self.ties == "pairs"
         return kernels.trueskill_stream(ballots, team, *beliefs, is_paired, has_trail)
 
     def _shown(self, mean: Floats, sigma: Floats) -> tuple[Floats, Floats, Floats]:

@@ -99,7 +99,7 @@ class WindowedBradleyTerry(Method):
         """Return the length of a window in the unit of the times."""
         assert prefs.time is not None
         if self.window == "auto":
-            return DAYS["year"] if prefs.is_dated else max(float(np.ptp(prefs.time)) / 10, 1e-9)
+            return DAYS["year"] if prefs.is_dated else _share(prefs.time, 10)
         if isinstance(self.window, str):
             if not prefs.is_dated:
                 raise ParameterError(f"window={self.window!r} needs dates: give a number, in the unit of the times.")
@@ -114,9 +114,14 @@ class WindowedBradleyTerry(Method):
         if self.period != "auto":
             return self.period
         if not prefs.is_dated:
-            return max(float(np.ptp(prefs.time)) / MOST_WINDOWS, 1e-9)
+            return _share(prefs.time, MOST_WINDOWS)
         some = [one for one in CALENDAR if len(periods(prefs.time, True, one)[1]) <= MOST_WINDOWS]
         return (*some, "year")[0]
+
+
+def _share(time: Floats, parts: int) -> float:
+    """Return an equal part of the span of times, long enough to move the largest of them."""
+    return max(float(np.ptp(time)) / parts, 1e-9, 1e-12 * float(np.abs(time).max(initial=0.0)))
 
 
 @dataclass(frozen=True, eq=False)

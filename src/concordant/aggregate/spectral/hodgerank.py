@@ -51,7 +51,8 @@ def _solve_at_once(compared: Floats, degree: Floats, net: Floats, group: Int32s)
     laplacian = -compared
     laplacian[:, np.arange(m), np.arange(m)] += degree
     # The constant shift of each group is the only thing left open: its projector closes it.
-    laplacian += np.maximum(degree.max(axis=1), 1.0)[:, None, None] * sharing(group)
+    largest = degree.max(axis=1)
+    laplacian += np.where(largest > 0, largest, 1.0)[:, None, None] * sharing(group)
     return np.asarray(np.linalg.solve(laplacian, net[:, :, None])[:, :, 0])
 
 

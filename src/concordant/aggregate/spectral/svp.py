@@ -50,6 +50,8 @@ def _complete(mean: Floats, is_known: Bools, steps: int) -> Floats:
     """Complete stacked skew-symmetric matrices at rank two."""
     m = mean.shape[1]
     result = np.zeros_like(mean)
+    unit = np.ldexp(1.0, np.frexp(np.abs(mean).max(axis=(1, 2), initial=0.0))[1])[:, None, None]
+    mean = mean / unit  # exact, and squares of the smallest and largest preferences stay in range
     scale = np.abs(mean).max(axis=(1, 2), initial=0.0)
     rows = mean.sum(axis=2)
     # Without any net preference the best plane says nothing of scores: they are all zero.
@@ -83,7 +85,7 @@ def _complete(mean: Floats, is_known: Bools, steps: int) -> Floats:
         error = np.where(is_better, new_error, error)
         keep = ~(is_done | is_stuck)
         active, plane, stride, error = active[keep], plane[keep], stride[keep], error[keep]
-    return result
+    return result * unit
 
 
 def _orthonormal(columns: Floats) -> Floats:

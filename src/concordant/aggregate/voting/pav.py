@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -34,6 +35,7 @@ from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.voting._committees import Approvals, Chosen, CommitteeRule
 from concordant.errors import ConcordantError
 from concordant.explaining import Reason
+from concordant.interrupts import interruptible
 from concordant.models.notices import in_instances
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -210,13 +212,15 @@ class _Programme:
 
         is_whole = np.zeros(len(self.worth))
         is_whole[: self.m] = 1
-        found: Any = milp(
+        solve = partial(
+            milp,
             self.worth,
             integrality=is_whole,
             bounds=Bounds(0, 1),
             constraints=LinearConstraint(self.matrix, self.low, self.high),
             options={"mip_rel_gap": 0.0, **({} if time_limit is None else {"time_limit": time_limit})},
         )
+        found: Any = interruptible(solve)
         if found.status == 2:
             return None, 0.0
         if found.x is None:

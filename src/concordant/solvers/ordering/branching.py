@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from concordant.interrupts import interruptible
 from concordant.solvers.ordering.relaxation import VIOLATION, Relaxation
 from concordant.types import Floats, Int64s
 
@@ -179,7 +180,7 @@ class BranchAndCut:
         programme = self.programme
         programme.solver.changeColBounds(column, float(side), float(side))
         programme.set_basis(basis)
-        programme.solver.run()
+        interruptible(programme.solver.run)
         room = self.goal - bound
         gain = room + 1 if programme.is_infeasible() else max(programme.current_value() - bound, 0.0)
         programme.solver.changeColBounds(column, 0.0, 1.0)  # a fractional variable was free

@@ -97,11 +97,12 @@ def pair_costs(prefs: Preferences, missing: str) -> PairCosts:
 
 def _cost_unit(prefs: Preferences) -> Floats:
     """Return, per instance, half of the largest unit fraction all weights are multiples of."""
-    unit = np.maximum(views.total_weight(prefs), 1.0) * FINEST_UNIT
+    total = views.total_weight(prefs)
+    unit = np.where(total > 0, total, 1.0) * FINEST_UNIT
     is_open = np.ones(prefs.n_instances, bool)
     for denominator in DENOMINATORS:
         scaled = prefs.weight * denominator
-        is_off = np.abs(scaled - np.rint(scaled)) > UNIT_TOLERANCE
+        is_off = (np.abs(scaled - np.rint(scaled)) > UNIT_TOLERANCE) | (scaled < 0.5)
         fits = is_open & (sum_by(prefs.instance_of_ballot, is_off, prefs.n_instances) == 0)
         unit[fits] = 0.5 / denominator
         is_open &= ~fits

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels
+from concordant.interrupts import interruptible
 from concordant.solvers.ordering.deadline import Deadline
 from concordant.types import Bools, Floats, Int32s, Int64s
 
@@ -121,7 +122,7 @@ class Relaxation:
         if left <= 0:
             return False
         self.solver.setOptionValue("time_limit", self.solver.getRunTime() + left)
-        self.solver.run()
+        interruptible(self.solver.run)
         status = self.solver.getModelStatus()
         if status in self._infeasible or status == self._beyond:
             self.bound = np.inf

@@ -1,0 +1,70 @@
+"""Ctrl-C during long calls of other libraries (HiGHS, SciPy), which do not look for signals themselves.
+
+Compiled kernels let Python handle signals inside their loops: see ``Interrupts`` in kernels/common.hpp.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_abandoned: list[threading.Event] = []  # set when the call is over; an interrupted join() may call a thread dead
+
+
+def interruptible(call: Callable[[], T]) -> T:
+    """Run a call in a thread of its own while the main thread waits for it, so that Ctrl-C is seen at once.
+
+    The call must release the GIL. It cannot be stopped: after Ctrl-C nobody waits for it any longer.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    found: list[T] = []
+    problems: list[BaseException] = []
+    done = threading.Event()
+
+    def work() -> None:
+        try:
+            found.append(call())
+        except BaseException as problem:
+            problems.append(problem)
+        finally:
+            done.set()
+
+    try:
+        threading.Thread(target=work, daemon=True).start()
+        while not done.wait(0.5):  # Windows sees Ctrl-C between two waits only
+            pass
+    except BaseException:
+        if not _abandoned:
+            atexit.register(_end)
+        _abandoned.append(done)
+        raise
+    if problems:
+        raise problems[0]
+    return found[0]
+
+
+def has_abandoned() -> bool:
+    """Say whether an interrupted call is still running: then the process should end without waiting for it."""
+    return not all(done.is_set() for done in _abandoned)
+
+
+def _end() -> None:
+    """End a process in which a call was left: a thread that comes back from C++ while Python shuts down would crash it.
+
+    Where Ctrl-C ends the process it ends as Python ends it, by the signal; else it waits until the call is over.
+    """
+    if has_abandoned() and getattr(sys, "last_type", None) is KeyboardInterrupt and os.name == "posix":
+        sys.stdout.flush()
+        sys.stderr.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    for done in _abandoned:
+        done.wait()

@@ -1,0 +1,50 @@
+"""Which numbers data may hold: one rule for weights, one for all other numbers, checked wherever data come in.
+
+A weight is 0 (the ballot is dropped) or lies between 1e-50 and 1e15; whole weights in this range are exact as floats.
+Every other number (rating, rank, score, label, time, covariate, feature) lies between -1e30 and 1e30. Then differences,
+squares, fourth powers and weighted sums over any number of rows stay finite, and every number fits into a float32.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.types import AnyArray, Bools
+
+LEAST_WEIGHT, MOST_WEIGHT, MOST = 1e-50, 1e15, 1e30
+LEAST_COUNTED = 1e-9  # where files are counted in units of 2^-52
+COUNTED = f"0 or a number between {LEAST_COUNTED:g} and {MOST_WEIGHT:g}".replace("e+", "e").replace("e-0", "e-")
+WEIGHTS = f"0 or a number between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}".replace("e+", "e")
+NUMBERS = f"a finite number between {-MOST:g} and {MOST:g}".replace("e+", "e")
+
+
+def are_weights(weight: AnyArray) -> bool:
+    """Say whether every weight is positive and in range: nothing to drop, nothing to refuse."""
+    return not weight.size or bool(weight.min() >= LEAST_WEIGHT and weight.max() <= MOST_WEIGHT)  # false of NaN
+
+
+def are_numbers(values: AnyArray) -> bool:
+    """Say whether every number is in range."""
+    return not values.size or bool(values.min() >= -MOST and values.max() <= MOST)  # false of NaN
+
+
+def has_beyond(values: AnyArray) -> bool:
+    """Say whether a number is out of range; NaN, where it stands for a missing value, is not."""
+    if values.dtype == np.float32:  # ends at 3e38
+        return False
+    return bool((values > MOST).any() or (values < -MOST).any())
+
+
+def bad_weights(weight: AnyArray | float) -> Bools:
+    """Mark the weights that are neither 0 nor in range."""
+    return np.logical_not((weight == 0) | ((weight >= LEAST_WEIGHT) & (weight <= MOST_WEIGHT)))
+
+
+def bad_numbers(values: AnyArray | float) -> Bools:
+    """Mark the numbers that are not in range."""
+    return np.logical_not((values >= -MOST) & (values <= MOST))
+
+
+def sql_weight(name: str) -> str:
+    """Return the SQL condition that a column holds a weight that can be added up exactly."""
+    return f"({name} = 0 OR ({name} >= {LEAST_COUNTED!r} AND {name} <= {MOST_WEIGHT!r}))"

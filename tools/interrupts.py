@@ -1,0 +1,204 @@
+"""How soon long work stops after Ctrl-C: python tools/interrupts.py [TIMES] [NAME …]
+
+Every case is a long call in a child process. The child says when the call begins; at a random moment of its first
+seconds it gets SIGINT, and the time until it has ended is measured. A command must end with exit code 130, without a
+traceback and without a new file. The last line is a row of the table in docs/develop/reliability.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+START = """
+import os, sys
+import numpy as np
+import concordant as cc
+from concordant.registry import LEARNERS, RECOMMENDERS
+from concordant.vocabulary import Vocabulary
+rng = np.random.default_rng(0)
+def begin():
+    print("begin", flush=True)
+def games(n, players=2000):
+    first = rng.integers(0, players, n)
+    second = (first + rng.integers(1, players, n)) % players
+    items = Vocabulary([f"player {k}" for k in range(players)])
+    item = np.stack([first, second], 1).reshape(-1).astype(np.int32)
+    return cc.Preferences(items, np.arange(0, 2 * n + 1, 2), item, np.tile(np.array([0, 1], np.int32), n), form="pairs")
+def thrice(prefs):
+    return prefs.replace(weight=np.full(prefs.n_ballots, 3.0))
+def dated(prefs):
+    return prefs.replace(time=np.arange(1.0 * prefs.n_ballots))
+def votes(n, items):
+    tier = rng.permuted(np.tile(np.arange(items), (n, 1)), axis=1)
+    names = Vocabulary([f"item {k}" for k in range(items)])
+    return cc.Preferences(names, np.arange(0, n * items + 1, items), np.tile(np.arange(items), n), tier.reshape(-1))
+def ratings(n, agents, items, values=5):
+    key = rng.choice(agents * items, n, replace=False)
+    value = rng.integers(1, values + 1, n)
+    return cc.Preferences.from_ratings(key // items, key % items, value)
+def rows(n, features=50):
+    X = rng.normal(size=(n, features))
+    return X, np.clip(np.rint(X[:, 0] + rng.normal(size=n)), 0, 4), np.arange(n) // 20
+"""
+
+REPEAT = "{}\nbegin()\nwhile True:\n    {}\n"
+CALLS = {
+    "elo of 15 million games": ("prefs = thrice(games(5_000_000))", "cc.rank(prefs, 'elo')"),
+    "trueskill of 3 million games": ("prefs = games(3_000_000)", "cc.rank(prefs, 'trueskill')"),
+    "glicko2 of 3 million games": ("prefs = games(3_000_000)", "cc.rank(prefs, 'glicko2')"),
+    "bradley-terry of 10 million votes": ("prefs = games(10_000_000, 200)", "cc.rank(prefs, 'bradley-terry').low"),
+    "bradley-terry of 5,000 items": ("prefs = games(2_000_000, 5000)", "cc.rank(prefs, 'bradley-terry').low"),
+    "plackett-luce of 200,000 rankings": ("prefs = votes(200_000, 20)", "cc.rank(prefs, 'plackett-luce').low"),
+    "kemeny of 200 items": ("prefs = votes(50, 200)", "cc.rank(prefs, 'kemeny')"),
+    "kemeny of 40 items": ("prefs = votes(9, 40)", "cc.rank(prefs, 'kemeny')"),
+    "local-search of 500 items": ("prefs = votes(50, 500)", "cc.rank(prefs, 'local-search')"),
+    "faslp-pivot of 60 items": ("prefs = votes(9, 60)", "cc.rank(prefs, 'faslp-pivot')"),
+    "schulze of 2,000 items": ("prefs = votes(50, 2000)", "cc.rank(prefs, 'schulze')"),
+    "ranked-pairs of 2,000 items": ("prefs = votes(50, 2000)", "cc.rank(prefs, 'ranked-pairs')"),
+    "condorcet of 5,000 items": ("prefs = votes(50, 5000)", "cc.rank(prefs, 'condorcet')"),
+    "hodgerank of 3,000 items": ("prefs = votes(50, 3000)", "cc.rank(prefs, 'hodgerank')"),
+    "markov-chain of 4,000 items": ("prefs = votes(50, 4000)", "cc.rank(prefs, 'markov-chain')"),
+    "instant-runoff of a million ballots": ("prefs = votes(1_000_000, 12)", "cc.rank(prefs, 'instant-runoff')"),
+    "stv of a million ballots": ("prefs = votes(1_000_000, 12)", "cc.rank(prefs, 'stv')"),
+    "pav of 100 candidates": ("prefs = votes(2000, 100)", "cc.rank(prefs, 'pav')"),
+    "footrule of 1,500 items": ("prefs = votes(20, 1500)", "cc.rank(prefs, 'footrule')"),
+    "mallows of 100 items": ("prefs = votes(200, 100)", "cc.rank(prefs, 'mallows')"),
+    "pick-a-perm of 3,000 rankings": ("prefs = votes(3000, 200)", "cc.rank(prefs, 'pick-a-perm')"),
+    "dawid-skene of a million answers": (
+        "prefs = ratings(1_000_000, 2000, 20_000, 4)",
+        "cc.rank(prefs, 'dawid-skene')",
+    ),
+    "mpm of a million ratings": ("prefs = ratings(1_000_000, 6000, 3000)", "cc.rank(prefs, 'mpm')"),
+    "whole-history of 300,000 games": (
+        "prefs = games(300_000).replace(time=np.arange(300_000.0))",
+        "cc.rank(prefs, 'whole-history')",
+    ),
+    "pmf of a million ratings": ("prefs = ratings(1_000_000, 6000, 3000)", "RECOMMENDERS.make('pmf').fit(prefs)"),
+    "bpr of a million ratings": ("prefs = ratings(1_000_000, 6000, 3000)", "RECOMMENDERS.make('bpr').fit(prefs)"),
+    "light-gbm-ranker of 200,000 rows": (
+        "X, y, q = rows(200_000)",
+        "LEARNERS.find('light-gbm-ranker')().fit(X, y, qid=q)",
+    ),
+    "forest-ranker of 200,000 rows": ("X, y, q = rows(200_000)", "LEARNERS.find('forest-ranker')().fit(X, y, qid=q)"),
+    "rank-svm of 200,000 rows": ("X, y, q = rows(200_000)", "LEARNERS.find('rank-svm')().fit(X, y, qid=q)"),
+    "lambda-rank of 200,000 rows": ("X, y, q = rows(200_000)", "LEARNERS.find('lambda-rank')().fit(X, y, qid=q)"),
+    "rank-boost of 200,000 rows": ("X, y, q = rows(200_000)", "LEARNERS.find('rank-boost')().fit(X, y, qid=q)"),
+    "reading 3 million rows": ("", "cc.read(sys.argv[1] + '/plain.csv')"),
+    "reading 3 million quoted rows": ("", "cc.read(sys.argv[1] + '/quoted.csv')"),
+    "reading 3 million dated rows": ("", "cc.read(sys.argv[1] + '/plain.csv', time='day')"),
+    "reading a million ratings": ("", "cc.read(sys.argv[1] + '/ratings.csv')"),
+    "3 million pairs from lists": (
+        "a = [f'player {k % 999}' for k in range(3_000_000)]; b = a[1:] + a[:1]",
+        "cc.Preferences.from_pairs(a, b)",
+    ),
+    "equal ballots of 3 million": ("prefs = games(3_000_000)", "prefs.merge()"),
+}
+COMMANDS = {
+    "concordant rank": ["rank", "quoted.csv", "--method", "trueskill", "-o", "out.csv"],
+    "concordant rank --workers 2": ["rank", "parts", "--workers", "2", "-o", "out.csv"],
+    "concordant recommend train": ["recommend", "train", "ratings.csv", "-o", "out.zip"],
+    "concordant convert": ["convert", "quoted.csv", "out.csv.gz"],
+}
+
+
+def make_files(folder: Path) -> None:
+    """Write the files the cases read."""
+    rng = np.random.default_rng(0)
+    n = 3_000_000
+    first = rng.integers(0, 2000, n)
+    second = (first + rng.integers(1, 2000, n)) % 2000
+    days = np.datetime64("2000-01-01") + rng.integers(0, 9000, n)
+    header = "winner,loser,day\n"
+    lines = [
+        f"player {a},player {b},{d}\n"
+        for a, b, d in zip(first.tolist(), second.tolist(), days.astype(str).tolist(), strict=True)
+    ]
+    (folder / "plain.csv").write_text(header + "".join(lines))
+    quoted = [f'"{line[:-1].replace(",", chr(34) + "," + chr(34))}"\n' for line in lines]
+    (folder / "quoted.csv").write_text(header + "".join(quoted))
+    (folder / "parts").mkdir()
+    for k in range(6):
+        (folder / "parts" / f"{k}.csv").write_text(header + "".join(lines[k::6]))
+    key = rng.choice(6000 * 3000, 1_000_000, replace=False)
+    value = rng.integers(1, 6, len(key))
+    rows = [
+        f"u{a},i{b},{v}\n"
+        for a, b, v in zip((key // 3000).tolist(), (key % 3000).tolist(), value.tolist(), strict=True)
+    ]
+    (folder / "ratings.csv").write_text("user,item,rating\n" + "".join(rows))
+
+
+def interrupted(command: list[str], folder: Path, says_begin: bool, wait: float) -> tuple[float, str]:
+    """Start a command, interrupt it, and return how long it took to end and what was wrong."""
+    before = {path.name for path in folder.iterdir()}
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        if says_begin:
+            process.stdout.readline()
+        time.sleep(wait)
+        if process.poll() is not None:
+            return 0.0, f"ended before, with exit code {process.returncode}"
+        process.send_signal(signal.SIGINT)
+        start = time.perf_counter()
+        try:
+            _, told = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return 60.0, "never ended"
+        seconds = time.perf_counter() - start
+    problems = []
+    if not says_begin and process.returncode != 130:
+        problems.append(f"exit code {process.returncode}")
+    if says_begin and process.returncode != -signal.SIGINT:
+        problems.append(f"exit code {process.returncode}: {told.strip().splitlines()[-1:]}")
+    if not says_begin and "Traceback" in told:
+        problems.append("a traceback")
+    left = sorted({path.name for path in folder.iterdir()} - before)
+    return seconds, ", ".join(problems + [f"left {name}" for name in left])
+
+
+def main() -> int:
+    """Interrupt every case some times."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("times", type=int, nargs="?", default=3)
+    parser.add_argument("names", nargs="*")
+    asked = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it, and so would the children
+    draw, slowest, wrong, count = random.Random(0), ("", 0.0), 0, 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_files(folder)
+        cases = {case: [sys.executable, "-c", START + REPEAT.format(*code), name] for case, code in CALLS.items()}
+        cases |= {case: [sys.executable, "-m", "concordant", *words] for case, words in COMMANDS.items()}
+        for case, command in cases.items():
+            if asked.names and not any(word in case for word in asked.names):
+                continue
+            for _ in range(asked.times):
+                own = case in CALLS
+                wait = draw.uniform(0.0, 3.0) if own else draw.uniform(0.4, 1.5)
+                seconds, problem = interrupted(command, folder, own, wait)
+                count += 1
+                wrong += bool(problem) and problem != "ended before, with exit code 0"
+                print(f"{case}: {seconds:.2f} s after {wait:.2f} s {problem}", flush=True)
+                slowest = max(slowest, (case, seconds), key=lambda one: one[1])
+    print(
+        f"| {count} long calls and commands interrupted by Ctrl-C at random moments | all ended within "
+        f"{slowest[1]:.1f} s (slowest: {slowest[0]}), {wrong} left anything behind or ended otherwise "
+        f"| `python tools/interrupts.py {asked.times}` |"
+    )
+    return int(bool(wrong) or slowest[1] > 1)
+
+
+if __name__ == "__main__":
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    sys.exit(main())

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 from concordant.errors import ParameterError
 from concordant.params import check_params, values_of
 from concordant.registry import summary_of
+from concordant.state import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +25,8 @@ class Settings:
     """What ``to_dict`` and saved files call one of these."""
     aliases: ClassVar[Mapping[str, Mapping[str, object]]] = {}
     """Other names, each with the parameters it stands for."""
-    learns: ClassVar[tuple[str, ...]] = ()
-    """Names of what ``fit`` adds to a copy: a number, an array, or a mapping of labels to numbers."""
+    learns: ClassVar[Mapping[str, Kind] | tuple[str, ...]] = {}
+    """What ``fit`` adds to a copy, by name, each declared with ``concordant.state``; names alone are not checked."""
 
     def __post_init__(self) -> None:
         check_params(self)

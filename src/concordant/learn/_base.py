@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -19,6 +20,7 @@ from concordant.learn._data import Rows, Validation
 from concordant.params import check_params, params_of
 from concordant.scorers.base import Matrix
 from concordant.solvers.lbfgs import Function, Minimum, minimise
+from concordant.state import Kind, labels, optional, whole
 from concordant.types import Floats
 
 METRIC = "ndcg@10"
@@ -28,6 +30,11 @@ METRIC = "ndcg@10"
 class Learner(BaseEstimator):  # type: ignore[misc]
     """Base of everything here: parameters checked when fitting, features as numbers, dense or sparse."""
 
+    learns: ClassVar[Mapping[str, Kind]] = {
+        "n_features_in_": whole(low=1),
+        "feature_names_in_": optional(labels("n_features_in_")),
+    }
+    """What ``fit`` adds, by name, each declared with ``concordant.state``; a model file is compared with it."""
     _takes_sparse: ClassVar[bool] = True
 
     @property

@@ -19,6 +19,7 @@ Plackett-Luce model, ICML 2010.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar, Self
@@ -35,12 +36,25 @@ from concordant.losses.ordered_partitions import MeanPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.params import param
 from concordant.scorers.base import Matrix
+from concordant.state import Each, Kind, floats, labels, optional, part, whole
 from concordant.types import Floats, Int64s
 
 
 @dataclass(eq=False, repr=False)
 class LabelRanker(Learner):
     """Rank a fixed set of labels by the features of a row."""
+
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **Learner.learns,
+        "labels_": labels("labels", or_numbers=True),
+        "coef_": optional(floats("n_features_in_", "labels")),
+        "intercept_": optional(floats("labels")),
+        "n_iter_": optional(whole()),
+        "loss_": optional(floats()),
+        "chances_": optional(floats("labels", "labels", low=0, high=1)),
+        "pairs_": optional(whole("pairs", 2, below="labels")),
+        "classifiers_": optional(Each(kind=part("n_features_in_"), size="pairs")),
+    }
 
     method: str = param("plackett-luce", "how labels are scored", choices=("plackett-luce", "pairwise"))
     classifier: Any = None
@@ -95,6 +109,15 @@ class LabelRanker(Learner):
         truth = LabelRanks.of(self._labels(y), len(ranks)).aligned_to(self.labels_)
         tau = tau_by_row(truth, ranks.astype(np.float64))
         return float(np.nanmean(tau)) if not np.isnan(tau).all() else 0.0
+
+    def check_learnt(self) -> None:
+        """Refuse a model that lacks what its method learns."""
+        wanted = ("coef_", "intercept_") if self.method == "plackett-luce" else ("chances_", "pairs_", "classifiers_")
+        for name in wanted:
+            if not hasattr(self, name):
+                raise ValueError(f"LabelRanker lacks {name!r}")
+        if hasattr(self, "coef_") != (self.method == "plackett-luce"):
+            raise ValueError("LabelRanker learnt by another method")
 
     def _fit_plackett_luce(self, X: Matrix, rank: Floats, weight: Floats) -> None:
         problem = _Likelihood(X, rank, weight, self.alpha)

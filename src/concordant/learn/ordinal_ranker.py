@@ -17,6 +17,7 @@ Reference: P. McCullagh, Regression models for ordinal data, J. R. Statist. Soc.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,6 +33,7 @@ from concordant.learn._links import LINKS, Link, chance_between
 from concordant.params import param
 from concordant.scorers.base import Matrix
 from concordant.scorers.linear import Linear
+from concordant.state import Classes, Kind, floats, whole
 from concordant.types import Floats, Int64s
 
 START = {"logit": lambda p: np.log(p / (1 - p)), "cloglog": lambda p: np.log(-np.log1p(-p))}
@@ -41,6 +43,14 @@ START = {"logit": lambda p: np.log(p / (1 - p)), "cloglog": lambda p: np.log(-np
 class OrdinalRanker(Ranker):
     """Cumulative link model of ordered categories."""
 
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **Ranker.learns,
+        "thresholds_": floats("thresholds", is_sorted=True),
+        "classes_": Classes(size="thresholds+1"),
+        "coef_": floats("n_features_in_"),
+        "n_iter_": whole(),
+        "loss_": floats(),
+    }
     _too_little: ClassVar[str] = "y holds one category only (n_samples={n_rows}). Give at least two."
 
     link: str = param("logit", "distribution behind the thresholds", choices=tuple(LINKS))

@@ -36,6 +36,7 @@ from concordant.models.uncertainty import Asked, LaterFigures, ScoreErrors
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
+from concordant.state import LARGEST_WEIGHT, ByLabel, Table, optional
 from concordant.types import Bools, Floats
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class ScoreModel(Method):
     link: ClassVar[int]
     takes_teams: ClassVar[bool] = True
     errors_by_ballots = True
-    learns = ("agent_weights", "covariates")
+    learns = {"agent_weights": optional(ByLabel(low=0, high=LARGEST_WEIGHT)), "covariates": optional(Table())}
 
     prior: float | str = param(
         "auto",

@@ -29,6 +29,7 @@ from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.state import LARGEST_WEIGHT, ByLabel
 from concordant.types import Floats
 
 
@@ -42,7 +43,7 @@ class CPS(Method):
         "condorcet_consistency": "a step looks at all remaining items together, not at each majority",
     }
     aliases = {f"cps-{distance}": {"distance": distance} for distance in DISTANCES}
-    learns = ("phi",)
+    learns = {"phi": ByLabel(low=0, high=LARGEST_WEIGHT)}
 
     distance: str = param("kendall", "what is counted between two orders", choices=DISTANCES)
     instances: int = param(200, "most labelled instances that fit learns from", low=1)

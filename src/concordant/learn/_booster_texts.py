@@ -95,9 +95,9 @@ def _fields(text: str, wanted: tuple[str, ...]) -> dict[str, str]:
 
 def _header(fields: Mapping[str, str], n_features: int) -> list[int]:
     """Check the lines before the trees; return the length of every tree."""
-    names = [f"Column_{k}" for k in range(n_features)]
-    infos = fields["feature_infos"].split(" ")
-    if fields["feature_names"].split(" ") != names or fields["max_feature_idx"] != str(n_features - 1):
+    names, infos = fields["feature_names"].split(" "), fields["feature_infos"].split(" ")
+    is_so = len(names) == n_features and all(name == f"Column_{k}" for k, name in enumerate(names))
+    if not is_so or fields["max_feature_idx"] != str(n_features - 1):
         raise ValueError(f"the booster does not take rows of {n_features} features")
     if len(infos) != n_features or not all(INFO.fullmatch(info) for info in infos):
         raise ValueError("the booster does not say the range of every feature")

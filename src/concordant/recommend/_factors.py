@@ -19,7 +19,7 @@ from concordant.recommend._alternating import Alternating, Half, Plan, State
 from concordant.recommend._base import Progress, Recommender, Watched, cosines
 from concordant.recommend._losses import Loss
 from concordant.recommend._observed import Observed
-from concordant.state import SMALLEST, Kind, floats
+from concordant.state import SMALLEST, Kind, either, floats
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 
 FIRST_RIDGE = 12.0
@@ -75,7 +75,13 @@ class FactorRecommender(Recommender):
     # ---- what the solvers share ----
     def learnt_sizes(self) -> dict[str, int]:
         """Return the sizes that hyper-parameters set."""
-        return {"width": self._width}
+        return {"width": self._width, "spread": alternating.spread_columns(self._width)}
+
+    def check_learnt(self) -> None:
+        """Refuse numbers of another precision than the one asked for: the solvers take one kind."""
+        for name in {"of_agent", "of_item", "item_spread"} & self.learnt.keys():
+            if self.learnt[name].dtype != self._dtype:
+                raise ValueError(f"{name!r} of {self.name} is not in {self.precision} precision")
 
     @property
     def _width(self) -> int:
@@ -107,7 +113,7 @@ class AlternatingRecommender(FactorRecommender):
 
     learns: ClassVar[Mapping[str, Kind]] = {
         **FactorRecommender.learns,
-        "item_spread": floats("items", "spread", single=True),
+        "item_spread": either(floats("items", 0, single=True), floats("items", "spread", single=True)),
         "agent_ridge": floats("width", low=SMALLEST, high=alternating.OFF),
         "item_ridge": floats("width", low=SMALLEST, high=alternating.OFF),
         "noise": floats(low=SMALLEST),

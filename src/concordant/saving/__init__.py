@@ -25,7 +25,7 @@ from concordant.params import params_of, values_of
 from concordant.registry import METHODS, RECOMMENDERS, Kind
 from concordant.saving import archives
 from concordant.saving.archives import File
-from concordant.saving.checking import check, try_out
+from concordant.saving.checking import check, check_plain, try_out
 from concordant.settings import Settings
 from concordant.types import AnyArray
 
@@ -189,6 +189,7 @@ def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
     for unknown in set(params) - {declared.name for declared in params_of(cls)}:
         raise ParameterError(f"{name} has no parameter {unknown!r}")
     model = cls(**params)
+    check_plain(params)
     learnt = {key: _unpack(key, packed, arrays) for key, packed in dict(description["learnt"]).items()}
     if not learnt:
         return model

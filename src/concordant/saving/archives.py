@@ -57,7 +57,10 @@ def from_json(content: bytes) -> Any:
     if len(content) > LARGEST_JSON:
         raise ValueError(f"model.json takes {memory.shown(len(content))}")
     text = content.decode("utf-8")
-    return json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_object)
+    found = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_object)
+    if "\\ud" in text.lower():  # half of a character is refused here, where it is encoded
+        json.dumps(found, ensure_ascii=False).encode("utf-8")
+    return found
 
 
 def _whole(digits: str) -> int:

@@ -252,8 +252,8 @@ def _numbers(kind: state.Numbers, value: object) -> AnyArray:
     if not kind.shape and not isinstance(value, np.ndarray):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise ValueError("is not a number")
-        if kind.dtypes[0].startswith("int") and not isinstance(value, (int, np.integer)):
-            raise ValueError("is not a whole number")
+        if kind.dtypes[0].startswith("int") != isinstance(value, (int, np.integer)):
+            raise ValueError("is not a whole number" if isinstance(value, float) else "is not a number with decimals")
         return np.asarray(value)
     return _array(value, kind.dtypes)
 

@@ -216,6 +216,8 @@ def check_more(estimator: Any, name: str) -> None:
         _check_steps(estimator, name)
     if name == "PolynomialFeatures" and hasattr(estimator, "_n_out_full"):
         _check_polynomial(estimator)
+    if name == "LabelBinarizer" and not estimator.neg_label < estimator.pos_label:
+        raise ValueError("LabelBinarizer has labels in the wrong order")
     if hasattr(estimator, "classes_") and hasattr(estimator, "coef_"):
         _check_rows(estimator, name)
 

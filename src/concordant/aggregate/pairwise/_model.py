@@ -83,8 +83,8 @@ class ScoreModel(Method):
         choices=("auto", "hessian", "sandwich", "bootstrap", "none"),
     )
     level: float = options.level()
-    replicates: int = param(200, "how often the bootstrap resamples", low=2)
-    seed: int | None = param(0, "seed of the bootstrap and of the chance to be the best")
+    replicates: int = param(200, "how often the bootstrap resamples", low=2, high=1e5)
+    seed: int | None = param(0, "seed of the bootstrap and of the chance to be the best", low=0)
 
     def with_agent_weights(self, weights: Mapping[str, float]) -> Self:
         """Return a copy that multiplies the ballots of these agents by their weights; others count once."""

@@ -48,7 +48,7 @@ class CPS(Method):
     distance: str = param("kendall", "what is counted between two orders", choices=DISTANCES)
     instances: int = param(200, "most labelled instances that fit learns from", low=1)
     draws: int = param(1, "orders drawn per labelled instance", low=1)
-    seed: int | None = param(0, "seed of the drawn orders")
+    seed: int | None = param(0, "seed of the drawn orders", low=0)
 
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
         """Return a copy that knows how closely each agent follows the labels of these instances."""

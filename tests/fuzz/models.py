@@ -187,7 +187,7 @@ def _saved(model: Any) -> bytes:
 # ---- damage ----
 NOWHERE = {"kind": "array", "at": "nowhere"}
 NUMBERS: list[Any] = [0, -1, 1, 2, 7, 2**31, -(2**31), 2**40, 2**62, -(2**62), 2**63, 10**30, 0.5, -0.5, 1e-9, 1e16]
-NUMBERS += [1e308, -1e308, 1e-308, 5e-324, math.nan, math.inf, -math.inf]
+NUMBERS += [1e99, -1e99, 1e-99, 1e12, -1e12, 1e14, 1e-12, 1e308, -1e308, 1e-308, 5e-324, math.nan, math.inf, -math.inf]
 VALUES: list[Any] = [*NUMBERS, None, True, False, "", "x", "nan", "\udc80", [], {}, [1], [[]], ["x", "x"], NOWHERE]
 VALUES += [{"kind": "float", "value": "nan"}, {"kind": "float", "value": "inf"}, {"kind": "tuple", "items": [1, 2]}]
 VALUES += [

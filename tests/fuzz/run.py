@@ -138,7 +138,8 @@ def run(options: argparse.Namespace) -> int:
     cases = cases_of(options.of)
     until = time.time() + (60 * options.minutes if options.minutes else 1e9)
     first, count = (int(time.time()) * 1000, 10**9) if options.minutes else (options.first, options.cases)
-    count *= len(cases.seeds()) if options.each else 1
+    n_seeds = len(cases.seeds())  # made before the workers read them
+    count *= n_seeds if options.each else 1
     seen, workers = Seen(options.of), os.cpu_count() or 1
     with ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(supervise, k, workers, first, first + count, until, seen) for k in range(workers)]

@@ -371,9 +371,7 @@ def _spans(start: AnyArray, others: list[str], given: Mapping[str, Any]) -> str 
 
 
 _OTHERS: dict[str, Callable[[Any, list[str], Mapping[str, Any]], str | None]] = {
-    "packs": _packs,
-    "widens": _widens,
-    **{check.__name__[1:]: check for check in (_lines, _over, _fits, _steps, _sheets, _leads, _spans)},
+    **{check.__name__[1:]: check for check in (_lines, _over, _fits, _steps, _sheets, _leads, _spans, _packs, _widens)},
     "is": lambda *_: None,
     "repeats": lambda value, others, given: (
         None if len(given[others[0]]) == 1 else _wrong_length(len(value), others, given)

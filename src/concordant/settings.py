@@ -40,8 +40,10 @@ class Settings:
         """Return a copy that carries what was learnt; only names the class declares in ``learns``."""
         for name in set(learnt) - set(self.learns):
             raise ParameterError(f"{self.name} learns no {name!r} (it learns: {', '.join(self.learns) or 'nothing'}).")
+        from concordant.frozen import frozen  # which needs NumPy
+
         fitted = replace(self)
-        vars(fitted).update({**self.learnt, **learnt})
+        vars(fitted).update({**self.learnt, **{name: frozen(value) for name, value in learnt.items()}})
         return fitted
 
     @property

@@ -69,6 +69,15 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None: give labels.")
         return y
 
+    def _finite(self, scores: Floats) -> Floats:
+        """Return scores, or say that some are no numbers."""
+        if not np.isfinite(scores).all():
+            raise InputError(
+                f"Some scores of this {type(self).__name__} are not finite: X holds numbers far larger than those it "
+                "learnt from. Scale the features as in training."
+            )
+        return scores
+
     def _minimised(self, problem: Function, start: Floats, tolerance: float, max_iterations: int) -> Minimum:
         """Minimise a smooth function by L-BFGS, keep how that went, and warn if it did not converge."""
         found = minimise(

@@ -118,7 +118,7 @@ class BoostedTrees(Ranker):
     def predict(self, X: Any) -> Floats:
         """Return a score per row, higher for better; only rows of the same query should be compared."""
         check_is_fitted(self, "booster_text_")
-        return self._scores(self._checked(X, reset=False))
+        return self._finite(self._scores(self._checked(X, reset=False)))
 
     @property
     def _n_threads(self) -> int:

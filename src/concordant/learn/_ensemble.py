@@ -31,7 +31,7 @@ class MeanRanker(Ranker):
     def _mean(self, X: Matrix) -> Floats:
         """Return the mean of the standardised scores of all rankers."""
         parts = [one.predict(X) / scale for one, scale in zip(self.rankers_, self.scales_.tolist(), strict=True)]
-        return np.asarray(np.mean(parts, axis=0), np.float64)
+        return self._finite(np.asarray(np.mean(parts, axis=0), np.float64))
 
 
 def fresh_copy(estimator: Any, name: str, *methods: str) -> Any:

@@ -77,7 +77,7 @@ class GradientRanker(Ranker):
         scorer = self._scorer(X.shape[1])
         if scorer.size != len(self.coef_):
             raise InputError(f"The parameters of this {type(self).__name__} were changed after fit: fit it again.")
-        return scorer.scores(X, self.coef_)
+        return self._finite(scorer.scores(X, self.coef_))
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
         rng = np.random.default_rng(self.seed)

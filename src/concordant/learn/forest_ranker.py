@@ -66,7 +66,7 @@ class ForestRanker(Ranker):
         check_is_fitted(self, "value_")
         X = np.ascontiguousarray(self._checked(X, reset=False), np.float32)  # scikit-learn's trees split on float32
         nodes = (self.feature_, self.threshold_, self.left_, self.right_, self.value_)
-        return kernels.forest_means(X, self.root_, *nodes)
+        return self._finite(kernels.forest_means(X, self.root_, *nodes))
 
     def check_learnt(self) -> None:
         """Refuse trees in which a row might walk in a circle or into another tree."""

@@ -95,7 +95,8 @@ class LabelRanker(Learner):
         check_is_fitted(self, "labels_")
         X = self._checked(X, reset=False)
         if hasattr(self, "coef_"):
-            return np.asarray(X @ self.coef_.astype(X.dtype, copy=False), np.float64) + self.intercept_
+            product = np.asarray(X @ self.coef_.astype(X.dtype, copy=False), np.float64)
+            return self._finite(product + self.intercept_)
         scores = np.tile(self.chances_.sum(axis=1), (X.shape[0], 1))
         for (a, b), classifier in zip(self.pairs_.tolist(), self.classifiers_, strict=True):
             chance = chance_of_first(classifier, X)

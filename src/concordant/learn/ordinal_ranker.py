@@ -78,7 +78,7 @@ class OrdinalRanker(Ranker):
         """Return the latent score x'w per row, higher for better."""
         check_is_fitted(self, "thresholds_")
         X = self._checked(X, reset=False)
-        return Linear(X.shape[1]).scores(X, self.coef_)
+        return self._finite(Linear(X.shape[1]).scores(X, self.coef_))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the chance of every category (columns as in ``classes_``) per row."""

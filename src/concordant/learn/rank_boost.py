@@ -87,7 +87,7 @@ class RankBoost(Ranker):
         for feature in np.unique(self.features_).tolist():
             mine = self.features_ == feature
             scores += _steps(X[:, feature], self.thresholds_[mine], self.directions_[mine], self.alphas_[mine])
-        return scores
+        return self._finite(scores)
 
     def _boost(self, cuts: Cuts, weights: PairWeights, watched: Validation | None) -> None:
         """Run the rounds; store those up to the best one, and what happened in all of them."""

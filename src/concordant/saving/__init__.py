@@ -67,6 +67,22 @@ def load(path: File) -> Any:
     return _opened(path, _rebuild)
 
 
+def import_classes(path: File) -> None:
+    """Import the classes that a model file names, without building the model."""
+    _opened(path, lambda description, _: _import_named(description))
+
+
+def _import_named(description: object) -> None:
+    if isinstance(description, dict) and description.get("kind") == "estimator" and "library" in description:
+        from concordant.saving.estimators import class_of
+
+        class_of(str(description["library"]), str(description["name"]))
+    if isinstance(description, dict):
+        description = list(description.values())
+    for one in description if isinstance(description, list) else ():
+        _import_named(one)
+
+
 def read_about(path: File) -> dict[str, Any]:
     """Return what ``save`` was told to keep beside a model, without building the model."""
     return _opened(path, lambda description, _: dict(description.get("about") or {}))  # type: ignore[no-any-return]

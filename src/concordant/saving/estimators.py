@@ -116,7 +116,7 @@ class Estimators:
     # ---- loading ----
     def _unpack_estimator(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> Any:
         library, name = str(packed["library"]), str(packed["name"])
-        cls, private = _class_of(library, name)
+        cls, private = class_of(library, name)
         params = self._unpacked(packed["params"], arrays, depth)
         if params.get("memory") is not None:
             raise ValueError(f"{name} names a cache, which a model file must not")
@@ -189,7 +189,8 @@ def _place(estimator: object) -> tuple[str, str, tuple[str, ...]]:
     )
 
 
-def _class_of(library: str, name: str) -> tuple[Any, tuple[str, ...]]:
+def class_of(library: str, name: str) -> tuple[Any, tuple[str, ...]]:
+    """Return a class by library and name, with its private attributes; refuse any that is not listed."""
     if library == "concordant" and name in LEARNERS.modules():
         return LEARNERS.load(name), ()
     if library == "scikit-learn" and name in SKLEARN:

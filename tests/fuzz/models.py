@@ -12,10 +12,12 @@ import copy
 import importlib
 import importlib.util
 import io
+import itertools
 import json
 import math
 import os
 import random
+import re
 import sys
 import tempfile
 import warnings
@@ -280,7 +282,15 @@ def change_text(description: Any, _arrays: dict[str, Any], draw: random.Random) 
     content = holder[key].encode("utf-8", "surrogatepass")
     for _ in range(draw.choice([1, 1, 2])):
         content = draw.choice([flip_bytes, change_field, change_field, change_line, truncate])(content, [content], draw)
-    holder[key] = content.decode("utf-8", "replace")
+    text = content.decode("utf-8", "replace")
+    holder[key] = resized(text) if draw.random() < 0.7 else text
+
+
+def resized(text: str) -> str:
+    """Correct the lengths that a LightGBM model gives of its trees, as somebody would who wants it to be read."""
+    starts = [found.start() for found in re.finditer(r"^Tree=", text, re.M)] + [text.find("end of trees")]
+    sizes = " ".join(str(end - start) for start, end in itertools.pairwise(starts))
+    return re.sub(r"^tree_sizes=.*$", f"tree_sizes={sizes}", text, count=1, flags=re.M)
 
 
 def change_array(_description: Any, arrays: dict[str, Any], draw: random.Random) -> None:

@@ -187,7 +187,7 @@ def test_xgboost_reads_only_what_was_checked() -> None:
         tree = {name: [0.5, 0.1, 0.2] for name in ("base_weights", "loss_changes", "split_conditions", "sum_hessian")}
         tree |= {name: [0, 0, 0] for name in ("default_left", "split_indices", "split_type")}
         tree |= {"left_children": [1, -1, -1], "right_children": [2, -1, -1], "parents": [2147483647, 0, 0]}
-        tree |= {"tree_param": {"num_deleted": "0"}, **changes}
+        tree |= changes
         learner = {"gradient_booster": {"model": {"trees": [tree]}}, "learner_model_param": {"base_score": "5E-1"}}
         return json.dumps({"learner": {**learner, "objective": {"name": "rank:ndcg"}}, "version": [3, 0, 0]})
 
@@ -203,7 +203,6 @@ def test_xgboost_reads_only_what_was_checked() -> None:
         {"split_conditions": [1e300, 0.1, 0.2]},
         {"base_weights": [0.5]},
         {"default_left": [2, 0, 0]},
-        {"tree_param": {}},
     ):
         with pytest.raises(ValueError):
             xgboost_text(booster(**changes), 2)

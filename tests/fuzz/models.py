@@ -22,7 +22,7 @@ import sys
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -209,7 +209,8 @@ def mutate(content: bytes, draw: random.Random) -> bytes:
         packed = archive.read("arrays.npz") if "arrays.npz" in archive.namelist() else None
     arrays = {} if packed is None else dict(np.load(io.BytesIO(packed)))
     for _ in range(draw.choice([1, 1, 1, 1, 2, 3])):
-        change = draw.choice([change_text, *[change_json] * 5, *([change_array] * 8 if arrays else [])])
+        texts = [change_text] * (12 if len(json.dumps(description)) > 5000 else 1)
+        change = draw.choice([*texts, *[change_json] * 5, *([change_array] * 8 if arrays else [])])
         change(description, arrays, draw)
     text = json.dumps(description).encode("utf-8", "surrogatepass")
     if draw.random() < 0.06:
@@ -281,9 +282,19 @@ def change_text(description: Any, _arrays: dict[str, Any], draw: random.Random) 
     holder, key = draw.choice(long)
     content = holder[key].encode("utf-8", "surrogatepass")
     for _ in range(draw.choice([1, 1, 2])):
-        content = draw.choice([flip_bytes, change_field, change_field, change_line, truncate])(content, [content], draw)
+        change = draw.choice([flip_bytes, change_field, change_line, truncate, *[change_number] * 6])
+        content = change(content, [content], draw)
     text = content.decode("utf-8", "replace")
     holder[key] = resized(text) if draw.random() < 0.7 else text
+
+
+def change_number(content: bytes, _others: Sequence[bytes], draw: random.Random) -> bytes:
+    """Put another number in the place of one."""
+    where = [found.span() for found in re.finditer(rb"-?\d+(\.\d+)?([eE][+-]?\d+)?", content)]
+    if not where:
+        return content
+    a, b = draw.choice(where)
+    return content[:a] + str(draw.choice([*range(-4, 9), *NUMBERS])).encode() + content[b:]
 
 
 def resized(text: str) -> str:

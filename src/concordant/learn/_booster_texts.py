@@ -21,8 +21,8 @@ NUMBERS = re.compile(rf"(?:{NUMBER}(?: {NUMBER})*)?")
 LARGEST_SINGLE = 1e30  # of a number that XGBoost keeps in single precision
 
 
-def check_trees(left: Int64s, right: Int64s) -> None:
-    """Refuse what is not a tree: from node 0 every node is reached once at most; children below 0 are leaves."""
+def check_tree(left: Int64s, right: Int64s) -> None:
+    """Refuse what is not a tree: from node 0 every node is reached, and once only; children below 0 are leaves."""
     seen, level = np.zeros(len(left), bool), np.zeros(1, np.int64)
     while len(level):
         if seen[level].any() or len(np.unique(level)) < len(level):
@@ -32,6 +32,8 @@ def check_trees(left: Int64s, right: Int64s) -> None:
         level = children[children >= 0]
         if (level >= len(left)).any():
             raise ValueError("a tree of the booster has a child that does not exist")
+    if not seen.all():
+        raise ValueError("a tree of the booster has nodes that are not reached")
 
 
 def _numbers(text: str, size: int, what: str, largest: float = LARGEST) -> Floats:
@@ -135,7 +137,7 @@ def _check_tree(text: str, number: int, n_features: int) -> None:
         raise ValueError(f"tree {number} of the booster splits in an unknown way")
     children = [_whole(fields[name], splits, name) for name in ("left_child", "right_child")]
     if splits:
-        check_trees(*children)
+        check_tree(*children)
     _check_leaves(children, leaves, number)
 
 
@@ -147,7 +149,7 @@ def _check_leaves(children: list[Int64s], leaves: int, number: int) -> None:
 
 # ---- XGBoost ----
 FLOATS = ("base_weights", "loss_changes", "split_conditions", "sum_hessian")
-NODES = (*FLOATS, "default_left", "left_children", "right_children", "parents", "split_indices", "split_type")
+NODES = (*FLOATS, "default_left", "left_children", "right_children", "split_indices", "split_type")
 CATEGORIES = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
 WORD = re.compile(r"[A-Za-z0-9_:.+-]{0,64}")
 BASE_SCORE = re.compile(rf"{NUMBER}|\[{NUMBER}\]")
@@ -208,18 +210,24 @@ def _checked_tree(tree: Any, number: int, n_features: int) -> dict[str, Any]:
     left, right = found["left_children"], found["right_children"]
     if not size or ((left < 0) != (right < 0)).any() or (left < -1).any() or (right < -1).any():
         raise ValueError(f"tree {number} of the booster is not a tree")
-    check_trees(left, right)
+    check_tree(left, right)
     feature = found["split_indices"]
     if ((feature < 0) | (feature >= n_features)).any() or found["split_type"].any() or any(map(tree.get, CATEGORIES)):
         raise ValueError(f"tree {number} of the booster splits a feature that does not exist")
     if not np.isin(found["default_left"], (0, 1)).all():
         raise ValueError(f"tree {number} of the booster does not say where missing values go")
-    deleted = str(tree["tree_param"]["num_deleted"])
-    if not re.fullmatch(r"[0-9]{1,9}", deleted) or int(deleted) >= size:
-        raise ValueError(f"tree {number} of the booster has more deleted nodes than nodes")
-    params = {"num_deleted": deleted, "num_feature": str(n_features), "num_nodes": str(size), "size_leaf_vector": "1"}
+    params = {"num_deleted": "0", "num_feature": str(n_features), "num_nodes": str(size), "size_leaf_vector": "1"}
     values: dict[str, Any] = {name: values.tolist() for name, values in found.items()}
-    return {**values, **{name: [] for name in CATEGORIES}, "id": number, "tree_param": params}
+    values |= {name: [] for name in CATEGORIES}
+    return {**values, "parents": _parents(left, right).tolist(), "id": number, "tree_param": params}
+
+
+def _parents(left: Int64s, right: Int64s) -> Int64s:
+    """Return the parent of every node; that of the root is the largest whole number of 32 bits."""
+    parent = np.full(len(left), 2**31 - 1, np.int64)
+    inner = np.flatnonzero(left >= 0)
+    parent[left[inner]] = parent[right[inner]] = inner
+    return parent
 
 
 def _node_values(values: object, what: str, size: int, are_floats: bool) -> AnyArray:

@@ -2,6 +2,7 @@
 
 python tools/faults.py arrow 400       read 400 damaged Arrow files, ten in a process
 python tools/faults.py kills 200       kill 200 processes at random moments while they write files
+python tools/faults.py models 1000     damage a saved model of every class 1,000 times, load and use what is left
 python tools/faults.py memory          rank five TREC runs with markov-chain in 2 GB (needs CONCORDANT_DATA)
 python tools/faults.py full-disk       write to a disk that is too small (Linux, where a tmpfs may be mounted)
 
@@ -228,7 +229,15 @@ def bounded_memory(_: int) -> bool:
     return int(told["peak"] - told["before"]) <= 2048
 
 
-COMMANDS = {"arrow": arrow, "kills": kills, "memory": bounded_memory, "full-disk": full_disk}
+# ---- damaged models ----
+def models(count: int) -> bool:
+    """Damage saved models of every class, in processes with limits; return whether all were refused or usable."""
+    command = [sys.executable, "-m", "tests.fuzz.run", str(count), "--each", "--of", "models"]
+    env = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return subprocess.run(command, cwd=Path(__file__).resolve().parents[1], env=env, check=False).returncode == 0
+
+
+COMMANDS = {"arrow": arrow, "models": models, "kills": kills, "memory": bounded_memory, "full-disk": full_disk}
 
 
 def main() -> None:

@@ -1,10 +1,14 @@
-"""Arrays and objects that nobody can change once they are made."""
+"""Arrays, lists, dictionaries and objects that nobody can change once they are made."""
 
 from __future__ import annotations
+
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from concordant.types import AnyArray
+
+K, T = TypeVar("K"), TypeVar("T")
 
 
 class Frozen:
@@ -33,3 +37,61 @@ def own(array: AnyArray, dtype: type) -> AnyArray:
         made = made.copy() if np.may_share_memory(made, array) else made
         made.setflags(write=False)
     return made
+
+
+def _refused(self: object, *_: object, **__: object) -> NoReturn:
+    raise TypeError(
+        f"This {type(self).__base__.__name__} belongs to a result and cannot be changed: make a copy first."
+    )  # type: ignore[union-attr]
+
+
+class FrozenList(list[T]):
+    """A list that cannot be changed; it equals a plain list, and ``copy`` returns one."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refused  # type: ignore[assignment]
+    append = extend = insert = pop = remove = clear = sort = reverse = _refused  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type, tuple[list[T]]]:  # type: ignore[override]
+        return type(self), (list(self),)
+
+
+class FrozenDict(dict[K, T]):
+    """A dictionary that cannot be changed; it equals a plain dictionary, and ``copy`` returns one."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __ior__ = _refused  # type: ignore[assignment]
+    update = setdefault = pop = popitem = clear = _refused  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type, tuple[dict[K, T]]]:  # type: ignore[override]
+        return type(self), (dict(self),)
+
+
+def frozen(value: Any) -> Any:
+    """Return a value as results hand it out: lists, dictionaries and arrays (in the same memory) are read-only."""
+    kind = type(value)
+    if kind is np.ndarray:
+        if value.flags.writeable:
+            value = value.view()
+            value.flags.writeable = False
+        return value
+    if kind is list:
+        return FrozenList(value)
+    return FrozenDict({key: frozen(one) for key, one in value.items()}) if kind is dict else value
+
+
+class FrozenParts:
+    """A frozen dataclass whose lists, dictionaries and arrays cannot be changed either."""
+
+    def __post_init__(self) -> None:
+        parts = vars(self)
+        for name, value in parts.items():
+            if type(value) in _CHANGEABLE:
+                parts[name] = frozen(value)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.__post_init__()  # arrays come back from a pickle as they may be changed
+
+
+_CHANGEABLE = (np.ndarray, list, dict)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant.errors import ConcordantError, InputError
+from concordant.frozen import FrozenParts
 from concordant.gather import sum_by
 from concordant.moments import as_moment, periods, shown_time
 from concordant.segments import is_new, max_by, number_inside, pointer
@@ -29,7 +30,7 @@ WITHIN = ("end", "mean", "peak")
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class History(FrozenParts):
     """Scores over time, rows sorted by time: after every game, or at the end of every period.
 
     ``time`` is in days since 1970 where ``is_dated``, else in the numbers that were given (or the number of the ballot,

@@ -56,10 +56,11 @@ class Param:
         if not _is_kind(value, self.kind):
             raise ParameterError(f"{shown} has the wrong type: give {wanted}.")
         if self.kind in (int, float):
-            number = float(value)  # type: ignore[arg-type]
+            number = _as_float(value)
             below = self.low is not None and number < self.low
             above = self.high is not None and number > self.high
-            if math.isnan(number) or below or above:
+            too_long = self.kind is int and abs(number) >= 2**63
+            if math.isnan(number) or below or above or too_long:
                 allowed = " or ".join([f"{_an(self.kind)} {self.range_text()}", *map(repr, self.words)])
                 raise ParameterError(f"{shown} is out of range: give {allowed}.")
 
@@ -135,6 +136,13 @@ def _is_kind(value: object, kind: type) -> bool:
     if kind is float:
         return isinstance(value, numbers.Real) and not isinstance(value, bool)
     return isinstance(value, kind)
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return math.inf if value > 0 else -math.inf
 
 
 def _an(kind: type) -> str:

@@ -13,6 +13,7 @@ from concordant import kernels
 from concordant.coefficients import HEADER, Coefficient, rows_of
 from concordant.errors import ConcordantError, InputError
 from concordant.explaining import Explanation
+from concordant.frozen import FrozenDict, FrozenList, FrozenParts, freeze, frozen
 from concordant.histories import History
 from concordant.later import Later
 from concordant.types import AnyArray, Floats, Int32s, Int64s
@@ -39,7 +40,7 @@ class Notice:
 
 
 @dataclass(frozen=True, eq=False)
-class Uncertainty:
+class Uncertainty(FrozenParts):
     """How sure a result is, in slot order: ends of the score intervals, further columns, and trouble in finding them.
 
     What takes time is found when first asked for: any object with such a function ``known`` can stand in its place.
@@ -85,7 +86,7 @@ _UNKNOWN = Uncertainty()
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class Ranking(FrozenParts):
     """Items in order, best first, for one instance or many.
 
     For a single instance ``items``, ``scores``, ``ranks``, ``tiers``, ``low`` and ``high`` are aligned, best first.
@@ -128,9 +129,10 @@ class Ranking:
         """Make the ranking of one unnamed instance whose labels stand in input order, where microseconds count."""
         self = object.__new__(cls)
         slot_ptr, slot_item = _plain_slots(len(labels))
+        freeze(score)
         self.__dict__.update(
             vocabulary=Vocabulary(labels), slot_ptr=slot_ptr, slot_item=slot_item, score=score,
-            method=method, params=params, seconds=seconds, beside={},
+            method=method, params=FrozenDict(params), seconds=seconds, beside={},
         )  # fmt: skip
         return self
 
@@ -161,7 +163,9 @@ class Ranking:
     @cached_property
     def _sorted(self) -> tuple[Int64s, Int32s]:
         key = self.score if self.sorted_by == "score" else getattr(self._known, self.sorted_by)
-        return kernels.order_segments(key, self.slot_ptr, TIE_TOLERANCE)
+        order, rank = kernels.order_segments(key, self.slot_ptr, TIE_TOLERANCE)
+        freeze(order, rank)
+        return order, rank
 
     def by(self, end: str) -> Ranking:
         """Return the same items sorted by the ``"low"`` or ``"high"`` end of their intervals, or by ``"score"`` again.
@@ -197,7 +201,7 @@ class Ranking:
     @cached_property
     def ranked_item(self) -> Int32s:
         """The item codes in order: best first inside each instance."""
-        return self.slot_item[self.order]
+        return frozen(self.slot_item[self.order])  # type: ignore[no-any-return]
 
     @property
     def n_instances(self) -> int:
@@ -215,9 +219,9 @@ class Ranking:
 
     @cached_property
     def items(self) -> list[str]:
-        """The labels, best first."""
+        """The labels, best first, as a list that cannot be changed."""
         self._single("items")
-        return self.vocabulary.take(self.ranked_item)
+        return FrozenList(self.vocabulary.take(self.ranked_item))
 
     @property
     def scores(self) -> Floats:

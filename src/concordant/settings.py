@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 from concordant.errors import ParameterError
 from concordant.params import check_params, values_of
 from concordant.registry import summary_of
+from concordant.state import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +27,8 @@ class Settings:
     """Other names, each with the parameters it stands for."""
     renamed: ClassVar[Mapping[str, str]] = {}
     """Former names of parameters, each with the name it has now: models saved earlier load with it."""
-    learns: ClassVar[tuple[str, ...]] = ()
-    """Names of what ``fit`` adds to a copy: a number, an array, or a mapping of labels to numbers."""
+    learns: ClassVar[Mapping[str, Kind] | tuple[str, ...]] = {}
+    """What ``fit`` adds to a copy, by name, each declared with ``concordant.state``; names alone are not checked."""
 
     def __post_init__(self) -> None:
         check_params(self)
@@ -41,8 +42,10 @@ class Settings:
         """Return a copy that carries what was learnt; only names the class declares in ``learns``."""
         for name in set(learnt) - set(self.learns):
             raise ParameterError(f"{self.name} learns no {name!r} (it learns: {', '.join(self.learns) or 'nothing'}).")
+        from concordant.frozen import frozen  # which needs NumPy
+
         fitted = replace(self)
-        vars(fitted).update({**self.learnt, **learnt})
+        vars(fitted).update({**self.learnt, **{name: frozen(value) for name, value in learnt.items()}})
         return fitted
 
     @property

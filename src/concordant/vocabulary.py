@@ -17,6 +17,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.errors import InputError, UnknownNameError, suggest
+from concordant.frozen import FrozenList
 from concordant.types import AnyArray, Bytes, Int32s, Int64s
 
 LARGEST = np.iinfo(np.int64).max
@@ -30,7 +31,7 @@ class Vocabulary(Sequence[str]):
     __slots__ = ("_code_of", "_labels", "_make", "_size", "spelling")
 
     def __init__(self, labels: Iterable[str]) -> None:
-        self._labels: list[str] | None = list(labels)
+        self._labels: FrozenList[str] | None = FrozenList(labels)
         self._make: Callable[[], list[str]] | None = None
         self._size = len(self._labels)
         self._code_of: dict[str, int] | None = None
@@ -47,10 +48,10 @@ class Vocabulary(Sequence[str]):
 
     @property
     def labels(self) -> list[str]:
-        """All labels in code order (do not change the list)."""
+        """All labels in code order, a list that cannot be changed."""
         if self._labels is None:
             assert self._make is not None
-            self._labels, self._make = self._make(), None
+            self._labels, self._make = FrozenList(self._make()), None
         return self._labels
 
     def __len__(self) -> int:
@@ -77,7 +78,7 @@ class Vocabulary(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[type[Vocabulary], tuple[list[str]]]:
-        return Vocabulary, (self.labels,)
+        return Vocabulary, (list(self.labels),)
 
     def __repr__(self) -> str:
         shown = ", ".join(repr(shorten(label)) for label in self.labels[:5])
@@ -99,8 +100,7 @@ class Vocabulary(Sequence[str]):
 
     def take(self, codes: AnyArray | Sequence[int]) -> list[str]:
         """Return the labels of many codes."""
-        labels = self.labels
-        return [labels[code] for code in np.asarray(codes).tolist()]
+        return list(map(self.labels.__getitem__, np.asarray(codes).tolist()))
 
     def _lookup(self) -> dict[str, int]:
         if self._code_of is None:

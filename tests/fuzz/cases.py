@@ -28,14 +28,19 @@ OPTIONS: list[dict[str, Any]] = [
     *({"transpose": True}, {"layout": "rating-matrix", "transpose": True}, {"sheet": 2}, {"categories": "good,poor"}),
     *({"layout": layout} for layout in LAYOUTS),
 ]
+WHAT = "mutated files from {seeds} seeds of every format"
 DEADLY = -1  # the number of a case that kills its process, to test the supervisor
 SHARED = {"skip_bad_rows", "strict", "encoding", "header", "delimiter"}
 
 
+def name_of(number: int) -> str:
+    """Return which file a case damages."""
+    return sorted(seeds())[number % len(seeds())]
+
+
 def make(number: int) -> tuple[str, bytes, dict[str, Any]]:
     """Return the name of the file, its content and the options of reading."""
-    draw, files = random.Random(number), seeds()
-    name = sorted(files)[number % len(files)]
+    draw, files, name = random.Random(number), seeds(), name_of(number)
     options = (
         {"layout": "rank-matrix"} if name == "matrix.csv" else draw.choice(OPTIONS) if draw.random() < 0.3 else PLAIN
     )

@@ -55,10 +55,10 @@ def command(
     from concordant import saving
 
     ranker, about = _loaded(model), saving.read_about(model)
-    columns = about.get("columns") or {}
+    columns, features = _told(about, ranker.n_features_in_, model)
     roles = {role: f"?{columns.get(role, '')}" for role in ("label", "query", "item")}
     how = {**roles, **shared.taken_reading(options)}
-    found = learners.read(file, how, about.get("features") or [str(k + 1) for k in range(ranker.n_features_in_)])
+    found = learners.read(file, how, features)
     shared.tell([] if as_json else found.notes, "note: ")
     with learners.explained() as told:
         scores = learners.predict(ranker, found.X, found.query)
@@ -81,12 +81,27 @@ def _loaded(path: str) -> Any:
     from concordant.errors import FormatError
 
     with lean_scikit_learn():
-        ranker = saving.load(path)
+        saving.import_classes(path)
+    ranker = saving.load(path)
     if not hasattr(ranker, "predict"):
         raise FormatError(f"this holds {type(ranker).__name__}, which scores no rows: train a ranker.", path=path)
     if not hasattr(ranker, "n_features_in_"):
         raise FormatError("the model was saved before it was fitted: train it first.", path=path)
     return ranker
+
+
+def _told(about: dict[str, Any], n_features: int, path: str) -> tuple[dict[str, str], list[str]]:
+    """Return what the file says of columns and features, or refuse what it cannot have said."""
+    from concordant.errors import FormatError
+
+    columns = about.get("columns") or {}
+    features = about.get("features") or [str(k + 1) for k in range(n_features)]
+    are_texts = isinstance(columns, dict) and isinstance(features, list)
+    if not are_texts or not all(isinstance(one, str) for one in (*columns.values(), *features)):
+        raise FormatError("what it says of columns and features is not text: train the model again.", path=path)
+    if len(features) != n_features or len(set(features)) < n_features:
+        raise FormatError(f"it does not name its {n_features} features: train the model again.", path=path)
+    return columns, features
 
 
 def _columns(scores: Floats, found: Features) -> dict[str, Any]:

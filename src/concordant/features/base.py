@@ -48,6 +48,11 @@ class PreferenceFeatures:
         raise NotImplementedError
 
     @property
+    def n_columns(self) -> int:
+        """How many columns there are."""
+        return len(self._names())
+
+    @property
     def is_fitted(self) -> bool:
         """Whether ``fit`` has been called."""
         return "agents_" in vars(self)

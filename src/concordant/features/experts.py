@@ -128,6 +128,11 @@ class ExpertFeatures(PreferenceFeatures):
         """Whose columns these are, block by block."""
         return (*self._require_fitted(), *((OTHERS,) if self.scope != "individual" else ()))
 
+    @property
+    def n_columns(self) -> int:
+        """How many columns there are."""
+        return self.n_blocks * (3 * self.components + 1)
+
     def _names(self) -> Sequence[str]:
         kinds = [f"{letter}{k + 1}" for letter in "usv" for k in range(self.components)]
         return [f"{expert} {kind}" for expert in self.blocks for kind in (*kinds, "unranked")]

@@ -28,6 +28,8 @@ rule; nothing is read or written then.
 ``p sheets a``        a has a column per entry of the square matrices of p, or none
 ``a grades c``        0 <= row f of a <= c[f] + 1
 ``a window n``        n <= a < n + span
+``a packs c``         c has a column per entry of a lower triangle over the columns of a, or none
+``a widens c``        c has as many columns as a, or none
 ``a repeats c``       c has as many rows as a, or one that stands for all
 ``a is free``         its rows, or its values, may be anything: the kernel only compares or hashes them
 ====================  ====================================================================================
@@ -127,8 +129,8 @@ OWN: dict[str, tuple[str, ...]] = {
     "plain_columns": ("is_wanted is free",),
     "query_ranks": ("row below X", "X is free"),
     "ranking_totals": ("ptr lines tier",),
-    "ridge_rows": _RIDGE,
-    "ridge_steps": (*_RIDGE, "ptr counts start"),
+    "ridge_rows": (*_RIDGE, "other_row packs other_spread"),
+    "ridge_steps": (*_RIDGE, "ptr counts start", "other_row widens other_spread"),
     "search_weak_orders": ("tier local ptr",),
     "sign_sums": ("first like root bits", "bits is free"),
     "split_blocks": ("start inside ptr by ptr",),
@@ -143,7 +145,7 @@ OWN: dict[str, tuple[str, ...]] = {
 
 # Verbs whose subject is a pointer array or a table that other arrays go with.
 POINTING = {"cuts", "lines", "counts", "squares", "triangles", "staircases", "beside", "over", "fits", "like", "across"}
-POINTING |= {"chains", "stages", "sheets", "steps", "repeats"}
+POINTING |= {"chains", "stages", "sheets", "steps", "repeats", "packs", "widens"}
 
 
 class KernelError(AssertionError):
@@ -321,6 +323,19 @@ def _lines(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> s
     return f"{wide[0]} has {given[wide[0]].shape[-1]} columns" if wide else None
 
 
+def _columns_of(others: list[str], given: Mapping[str, Any], wanted: int) -> str | None:
+    found = given[others[0]].shape[-1]
+    return f"{others[0]} has {found} columns, not {wanted}" if found not in (0, wanted) else None
+
+
+def _packs(table: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    return _columns_of(others, given, table.shape[-1] * (table.shape[-1] + 1) // 2)
+
+
+def _widens(table: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    return _columns_of(others, given, table.shape[-1])
+
+
 def _over(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
     below = len(given[others[0]]) - 1
     return f"ends at {pointers[-1]}, not {below}" if pointers[-1] != below else None
@@ -356,7 +371,7 @@ def _spans(start: AnyArray, others: list[str], given: Mapping[str, Any]) -> str 
 
 
 _OTHERS: dict[str, Callable[[Any, list[str], Mapping[str, Any]], str | None]] = {
-    **{check.__name__[1:]: check for check in (_lines, _over, _fits, _steps, _sheets, _leads, _spans)},
+    **{check.__name__[1:]: check for check in (_lines, _over, _fits, _steps, _sheets, _leads, _spans, _packs, _widens)},
     "is": lambda *_: None,
     "repeats": lambda value, others, given: (
         None if len(given[others[0]]) == 1 else _wrong_length(len(value), others, given)

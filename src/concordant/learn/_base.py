@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -20,6 +21,7 @@ from concordant.limits import NUMBERS, has_beyond
 from concordant.params import check_params, params_of
 from concordant.scorers.base import Matrix
 from concordant.solvers.lbfgs import Function, Minimum, minimise
+from concordant.state import Kind, labels, optional, whole
 from concordant.types import Floats
 
 METRIC = "ndcg@10"
@@ -31,6 +33,11 @@ FLAT = 1e-6  # slopes that need not fall any further
 class Learner(BaseEstimator):  # type: ignore[misc]
     """Base of everything here: parameters checked when fitting, features as numbers, dense or sparse."""
 
+    learns: ClassVar[Mapping[str, Kind]] = {
+        "n_features_in_": whole(low=1),
+        "feature_names_in_": optional(labels("n_features_in_")),
+    }
+    """What ``fit`` adds, by name, each declared with ``concordant.state``; a model file is compared with it."""
     _takes_sparse: ClassVar[bool] = True
 
     @property
@@ -67,6 +74,15 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None: give labels.")
         return y
+
+    def _finite(self, scores: Floats) -> Floats:
+        """Return scores, or say that some are no numbers."""
+        if not np.isfinite(scores).all():
+            raise InputError(
+                f"Some scores of this {type(self).__name__} are not finite: X holds numbers far larger than those it "
+                "learnt from. Scale the features as in training."
+            )
+        return scores
 
     def _minimised(self, problem: Function, start: Floats, tolerance: float, max_iterations: int) -> Minimum:
         """Minimise a smooth function by L-BFGS, keep how that went, and warn if it did not converge."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,6 +16,7 @@ from concordant.learn._base import METRIC, Ranker
 from concordant.learn._data import Rows, measure
 from concordant.params import param
 from concordant.scorers.base import Matrix
+from concordant.state import Curves, Kind, Text, whole
 from concordant.types import Floats, Int64s
 
 LARGEST_GRADE = 30  # gains are 2^grade - 1
@@ -85,6 +88,12 @@ class Trained(NamedTuple):
 class BoostedTrees(Ranker):
     """Base of the wrappers: a library's rankers under the face of all others, kept as the library's own text."""
 
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **Ranker.learns,
+        "booster_text_": Text(),
+        "n_iter_": whole(),
+        "history_": Curves(),
+    }
     takes: ClassVar[tuple[str, ...]] = ("valid",)
     _takes_missing = True
 
@@ -109,7 +118,12 @@ class BoostedTrees(Ranker):
     def predict(self, X: Any) -> Floats:
         """Return a score per row, higher for better; only rows of the same query should be compared."""
         check_is_fitted(self, "booster_text_")
-        return self._scores(self._checked(X, reset=False))
+        return self._finite(self._scores(self._checked(X, reset=False)))
+
+    @property
+    def _n_threads(self) -> int:
+        """The threads asked for, no more than there are processors: the libraries end the process otherwise."""
+        return min(self.threads, os.cpu_count() or 1)
 
     @property
     def feature_importances_(self) -> Floats:

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from concordant.errors import NeedError, ParameterError
 from concordant.learn._base import Ranker
 from concordant.scorers.base import Matrix
+from concordant.state import SMALLEST, Each, Kind, floats, part
 from concordant.types import Floats
 
 
@@ -20,12 +21,17 @@ from concordant.types import Floats
 class MeanRanker(Ranker):
     """The mean of rankers, each one's scores divided by their standard deviation within queries."""
 
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **Ranker.learns,
+        "scales_": floats("members", low=SMALLEST),
+        "rankers_": Each(kind=part("widened"), size="members"),
+    }
     takes: ClassVar[tuple[str, ...]] = ("valid",)
 
     def _mean(self, X: Matrix) -> Floats:
         """Return the mean of the standardised scores of all rankers."""
         parts = [one.predict(X) / scale for one, scale in zip(self.rankers_, self.scales_.tolist(), strict=True)]
-        return np.asarray(np.mean(parts, axis=0), np.float64)
+        return self._finite(np.asarray(np.mean(parts, axis=0), np.float64))
 
 
 def fresh_copy(estimator: Any, name: str, *methods: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from concordant.scorers.base import Matrix, Scorer
 from concordant.scorers.linear import Linear
 from concordant.solvers.lbfgs import Minimum, Watch, minimise
 from concordant.solvers.objective import Objective
+from concordant.state import Curves, Held, Kind, floats, optional, whole
 from concordant.types import Floats
 
 STOCHASTIC = ("adam", "sgd")
@@ -32,6 +33,15 @@ BATCH = 32
 class GradientRanker(Ranker):
     """A ranker that minimises a loss over the scores of a linear model, a network or a kernel expansion."""
 
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **Ranker.learns,
+        **_scaling.LEARNS,
+        "kernel_map_": optional(Held(name="KernelMap")),
+        "coef_": floats("weights"),
+        "own_": floats("own"),
+        "n_iter_": whole(),
+        "history_": Curves(),
+    }
     takes: ClassVar[tuple[str, ...]] = ("pairs", "tied", "valid")
 
     weighting: str = param(
@@ -70,7 +80,7 @@ class GradientRanker(Ranker):
         scorer = self._scorer(X.shape[1])
         if scorer.size != len(self.coef_):
             raise InputError(f"The parameters of this {type(self).__name__} were changed after fit: fit it again.")
-        return scorer.scores(X, self.coef_)
+        return self._finite(scorer.scores(X, self.coef_))
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
         rng = np.random.default_rng(self.seed)
@@ -151,6 +161,21 @@ class GradientRanker(Ranker):
         none = Queries.from_rows(np.zeros(0), np.zeros(0, np.int64))
         own = Objective(self._scorer(n_features), self._loss(), np.zeros((0, n_features)), none, alpha=self._alpha())
         self._descend(spread(own), rng, valid)
+
+    # ---- what a file may hold ----
+    def learnt_sizes(self) -> dict[str, int]:
+        """Return the numbers of weights and of the loss's own parameters."""
+        mapped = getattr(self, "kernel_map_", None)
+        if (mapped is None) != (self.kernel is None):
+            raise ValueError("does not go with the parameter kernel")
+        width = self.n_features_in_ if mapped is None else mapped.n_columns
+        return {"weights": self._scorer(width).size, "own": len(self._loss().own_start)}
+
+    def check_learnt(self) -> None:
+        """Refuse a kernel of other rows than those the ranker takes."""
+        mapped = getattr(self, "kernel_map_", None)
+        if mapped is not None and mapped.landmarks.shape[1] != self.n_features_in_:
+            raise ValueError(f"the kernel of {type(self).__name__} takes rows of another length")
 
     # ---- what a ranker may say otherwise ----
     def _loss(self) -> Loss:

@@ -7,16 +7,24 @@ rows of a query do not change when a constant is added to all scores.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from concordant.scorers.base import Matrix
+from concordant.state import SMALLEST, Kind, floats, optional
 from concordant.types import Floats
 
 DOC = "give every feature mean 0 and variance 1 over the training rows (sparse features: variance 1)"
 CONSTANT = 1e-12  # deviation over the largest value, below which a feature is constant
+
+
+LEARNS: Mapping[str, Kind] = {
+    "feature_mean_": optional(floats("n_features_in_")),
+    "feature_scale_": optional(floats("n_features_in_", low=SMALLEST)),
+}
+"""What a learner holds that keeps how features are scaled."""
 
 
 class Moments(NamedTuple):

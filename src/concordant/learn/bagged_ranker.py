@@ -15,8 +15,9 @@ Cost: ``n_rankers`` fits. Reference: L. Breiman, Bagging predictors, Machine Lea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import config_context
@@ -31,6 +32,7 @@ from concordant.learn._ensemble import MeanRanker, fresh_copy, refuse_places
 from concordant.learn.rank_boost import RankBoost
 from concordant.params import param
 from concordant.segments import deviation_within
+from concordant.state import Kind, floats, optional
 from concordant.types import Bools, Floats, Int64s
 
 SEEDS = ("seed", "random_state")
@@ -39,6 +41,8 @@ SEEDS = ("seed", "random_state")
 @dataclass(eq=False, repr=False)
 class BaggedRanker(MeanRanker):
     """The mean of rankers fitted to samples of the queries."""
+
+    learns: ClassVar[Mapping[str, Kind]] = {**MeanRanker.learns, "out_of_bag_score_": optional(floats())}
 
     ranker: Any = None
     """Any ranker that scores rows, also a pipeline that ends in one; RankBoost with 50 rounds if not given."""
@@ -78,6 +82,10 @@ class BaggedRanker(MeanRanker):
             if not out.any():
                 raise NeedError("Every query was drawn for every ranker: raise n_rankers or lower fraction.")
             self.out_of_bag_score_ = measure(self.metric, sums[out] / count[out], rows.label[out], rows.query[out])
+
+    def learnt_sizes(self) -> dict[str, int]:
+        """Return how many features the rankers take."""
+        return {"widened": self.n_features_in_}
 
     def _base(self) -> Any:
         return RankBoost(rounds=50) if self.ranker is None else self.ranker

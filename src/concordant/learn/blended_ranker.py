@@ -16,7 +16,7 @@ query. Reference: T. Dietterich, Ensemble methods in machine learning, MCS 2000.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -37,6 +37,7 @@ from concordant.learn.query_ranks import QueryRanks
 from concordant.learn.rank_net import RankNet
 from concordant.params import param
 from concordant.segments import deviation_within
+from concordant.state import Kind, maybe, part
 from concordant.types import AnyArray, Floats
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -47,6 +48,7 @@ Valid = tuple[AnyArray, Floats, AnyArray]
 class BlendedRanker(MeanRanker):
     """The mean of rankers of different kinds, on features and their ranks within the query."""
 
+    learns: ClassVar[Mapping[str, Kind]] = {**MeanRanker.learns, "scaler_": maybe(part("widened", "transform"))}
     _takes_sparse: ClassVar[bool] = False
 
     rankers: Any = None
@@ -75,6 +77,10 @@ class BlendedRanker(MeanRanker):
 
     def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
         return self.predict(X, qid=qid)
+
+    def learnt_sizes(self) -> dict[str, int]:
+        """Return how many features the rankers take."""
+        return {"widened": self.n_features_in_ * (2 if self.ranks else 1)}
 
     # ---- features ----
     def _widened(self, X: AnyArray, query: AnyArray) -> AnyArray:

@@ -13,6 +13,7 @@ Learning 2006; D. Cossock, T. Zhang, Subset ranking using regression, COLT 2006.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from concordant import kernels
 from concordant.learn._base import Ranker
 from concordant.learn._data import Rows
 from concordant.params import param
+from concordant.state import Kind, floats, optional, whole
 from concordant.types import AnyArray, Floats, Int64s
 
 
@@ -31,6 +33,16 @@ from concordant.types import AnyArray, Floats, Int64s
 class ForestRanker(Ranker):
     """Rank by randomised trees that regress on labels standardised within their query."""
 
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **Ranker.learns,
+        "feature_": whole("nodes", bits=32, low=-1, below="n_features_in_"),
+        "threshold_": floats("nodes"),
+        "left_": whole("nodes", bits=32, below="nodes"),
+        "right_": whole("nodes", bits=32, below="nodes"),
+        "value_": floats("nodes"),
+        "root_": whole("roots", below="nodes"),
+        "feature_importances_": optional(floats("n_features_in_", low=0, high=1)),
+    }
     _takes_sparse: ClassVar[bool] = False
 
     trees: int = param(300, "number of trees", low=1)
@@ -56,7 +68,17 @@ class ForestRanker(Ranker):
         check_is_fitted(self, "value_")
         X = np.ascontiguousarray(self._checked(X, reset=False), np.float32)  # scikit-learn's trees split on float32
         nodes = (self.feature_, self.threshold_, self.left_, self.right_, self.value_)
-        return kernels.forest_means(X, self.root_, *nodes)
+        return self._finite(kernels.forest_means(X, self.root_, *nodes))
+
+    def check_learnt(self) -> None:
+        """Refuse trees in which a row might walk in a circle or into another tree."""
+        inner = np.flatnonzero(self.feature_ >= 0)
+        tree = np.searchsorted(self.root_, np.arange(len(self.feature_)), side="right")
+        if not len(self.root_) or self.root_[0] != 0 or (self.root_[1:] <= self.root_[:-1]).any():
+            raise ValueError("the trees of ForestRanker do not follow each other")
+        for child in (self.left_[inner], self.right_[inner]):
+            if (child <= inner).any() or (tree[child] != tree[inner]).any():
+                raise ValueError("a node of ForestRanker has a child that is not below it")
 
     def _keep(self, trees: list[Any]) -> None:
         """Keep the nodes of all trees in one run, children numbered through; feature -1 marks a leaf."""

@@ -38,6 +38,7 @@ from concordant.losses.ordered_partitions import MeanPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.params import param
 from concordant.scorers.base import Matrix
+from concordant.state import Each, Kind, floats, labels, optional, part, whole
 from concordant.types import Floats, Int64s
 
 
@@ -46,6 +47,19 @@ class LabelRanker(Learner):
     """Rank a fixed set of labels by the features of a row."""
 
     renamed: ClassVar[Mapping[str, str]] = {"method": "scoring"}
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **Learner.learns,
+        **_scaling.LEARNS,
+        "labels_": labels("labels", or_numbers=True),
+        "coef_": optional(floats("n_features_in_", "labels")),
+        "intercept_": optional(floats("labels")),
+        "n_iter_": optional(whole()),
+        "loss_": optional(floats()),
+        "chances_": optional(floats("labels", "labels", low=0, high=1)),
+        "pairs_": optional(whole("pairs", 2, below="labels")),
+        "classifiers_": optional(Each(kind=part("n_features_in_"), size="pairs")),
+    }
+
     scoring: str = param("plackett-luce", "how labels are scored", choices=("plackett-luce", "pairwise"))
     classifier: Any = None
     """Any scikit-learn classifier for scoring="pairwise"; logistic regression if not given."""
@@ -89,7 +103,8 @@ class LabelRanker(Learner):
         check_is_fitted(self, "labels_")
         X = self._checked(X, reset=False)
         if hasattr(self, "coef_"):
-            return np.asarray(X @ self.coef_.astype(X.dtype, copy=False), np.float64) + self.intercept_
+            product = np.asarray(X @ self.coef_.astype(X.dtype, copy=False), np.float64)
+            return self._finite(product + self.intercept_)
         X = _scaling.scaled(self, X)
         scores = np.tile(self.chances_.sum(axis=1), (X.shape[0], 1))
         for (a, b), classifier in zip(self.pairs_.tolist(), self.classifiers_, strict=True):
@@ -104,6 +119,15 @@ class LabelRanker(Learner):
         truth = LabelRanks.of(self._labels(y), len(ranks)).aligned_to(self.labels_)
         tau = tau_by_row(truth, ranks.astype(np.float64))
         return float(np.nanmean(tau)) if not np.isnan(tau).all() else 0.0
+
+    def check_learnt(self) -> None:
+        """Refuse a model that lacks what its method learns."""
+        wanted = ("coef_", "intercept_") if self.method == "plackett-luce" else ("chances_", "pairs_", "classifiers_")
+        for name in wanted:
+            if not hasattr(self, name):
+                raise ValueError(f"LabelRanker lacks {name!r}")
+        if hasattr(self, "coef_") != (self.method == "plackett-luce"):
+            raise ValueError("LabelRanker learnt by another method")
 
     def _fit_plackett_luce(self, X: Matrix, rank: Floats, weight: Floats) -> None:
         problem = _Likelihood(X, rank, weight, self.alpha)

@@ -24,6 +24,7 @@ import numpy as np
 
 from concordant.errors import InputError
 from concordant.interrupts import interruptible
+from concordant.learn._booster_texts import lightgbm_text
 from concordant.learn._boosters import BoostedTrees, Grades, Grouped, Trained, library
 from concordant.params import param
 from concordant.scorers.base import Matrix
@@ -91,21 +92,26 @@ class LightGBMRanker(BoostedTrees):
             "seed": self.seed,
             "deterministic": True,
             "force_row_wise": True,
-            "num_threads": self.threads,
+            "num_threads": self._n_threads,
             "verbosity": -1,
         }
 
     def _gains(self) -> Floats:
-        return np.asarray(_booster(self.booster_text_).feature_importance("gain"), np.float64)
+        return np.asarray(_booster(self.booster_text_, self.n_features_in_).feature_importance("gain"), np.float64)
 
     def _scores(self, X: Matrix) -> Floats:
-        return np.asarray(_booster(self.booster_text_).predict(_readable(X), num_threads=self.threads), np.float64)
+        booster = _booster(self.booster_text_, self.n_features_in_)
+        return np.asarray(booster.predict(_readable(X), num_threads=self._n_threads), np.float64)
+
+    def check_learnt(self) -> None:
+        """Refuse a text that is not a model of LightGBM over the features."""
+        lightgbm_text(self.booster_text_, self.n_features_in_)
 
 
 @lru_cache(maxsize=8)
-def _booster(text: str) -> Any:
-    """Return the model a text describes."""
-    return _library().Booster(model_str=text)
+def _booster(text: str, n_features: int) -> Any:
+    """Return the model a text describes; the library's parser sees checked parts of it only."""
+    return _library().Booster(model_str=lightgbm_text(text, n_features))
 
 
 def _readable(X: Matrix) -> Matrix:

@@ -17,6 +17,7 @@ Reference: P. McCullagh, Regression models for ordinal data, J. R. Statist. Soc.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -33,6 +34,7 @@ from concordant.learn._scaling import Scaling
 from concordant.params import param
 from concordant.scorers.base import Matrix
 from concordant.scorers.linear import Linear
+from concordant.state import Classes, Kind, floats, whole
 from concordant.types import Floats, Int64s
 
 START = {"logit": lambda p: np.log(p / (1 - p)), "cloglog": lambda p: np.log(-np.log1p(-p))}
@@ -42,6 +44,14 @@ START = {"logit": lambda p: np.log(p / (1 - p)), "cloglog": lambda p: np.log(-np
 class OrdinalRanker(Ranker):
     """Cumulative link model of ordered categories."""
 
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **Ranker.learns,
+        "thresholds_": floats("thresholds", is_sorted=True),
+        "classes_": Classes(size="thresholds+1"),
+        "coef_": floats("n_features_in_"),
+        "n_iter_": whole(),
+        "loss_": floats(),
+    }
     _too_little: ClassVar[str] = "y holds one category only (n_samples={n_rows}). Give at least two."
 
     link: str = param("logit", "distribution behind the thresholds", choices=tuple(LINKS))
@@ -75,7 +85,7 @@ class OrdinalRanker(Ranker):
         """Return the latent score x'w per row, higher for better."""
         check_is_fitted(self, "thresholds_")
         X = self._checked(X, reset=False)
-        return Linear(X.shape[1]).scores(X, self.coef_)
+        return self._finite(Linear(X.shape[1]).scores(X, self.coef_))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the chance of every category (columns as in ``classes_``) per row."""

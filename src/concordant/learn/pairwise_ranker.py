@@ -20,7 +20,7 @@ Reference: W. Cohen, R. Schapire and Y. Singer, Learning to order things, JAIR 1
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -40,6 +40,7 @@ from concordant.params import param
 from concordant.segments import first_of, number_inside, pointer
 from concordant.solvers.ordering.exact import kemeny_orders
 from concordant.solvers.ordering.greedy import component_orders, greedy_orders
+from concordant.state import Kind, part, whole
 from concordant.types import AnyArray, Floats, Int64s
 
 PAIRS_AT_ONCE = 1 << 15
@@ -51,6 +52,12 @@ class PairwiseRanker(Ranker):
     """A classifier of pairs, and an order of its preferences."""
 
     takes: ClassVar[tuple[str, ...]] = ("pairs",)
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **Ranker.learns,
+        **_scaling.LEARNS,
+        "classifier_": part("described"),
+        "n_pairs_": whole(),
+    }
     _takes_sparse: ClassVar[bool] = False
 
     classifier: Any = None
@@ -101,6 +108,10 @@ class PairwiseRanker(Ranker):
                 stacklevel=2,
             )
         return scores
+
+    def learnt_sizes(self) -> dict[str, int]:
+        """Return how many features describe a pair."""
+        return {"described": self.n_features_in_ * (1 if self.features == "difference" else 2)}
 
     def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
         return self.predict(X, qid=qid)

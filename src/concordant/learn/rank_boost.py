@@ -19,6 +19,7 @@ preferences, JMLR 4, 2003.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -30,6 +31,7 @@ from concordant.learn._base import METRIC, Ranker
 from concordant.learn._boosting import Cuts, ExplicitPairs, PairWeights, QueryPairs
 from concordant.learn._data import Patience, Rows, Validation
 from concordant.params import param
+from concordant.state import Curves, Kind, floats, whole
 from concordant.types import AnyArray, Floats
 
 LEAST_EDGE = 1e-12  # below, an edge is rounding
@@ -41,6 +43,15 @@ WIDEST_SPREAD = 1200.0  # of scores within a query: exp() of half of it is still
 class RankBoost(Ranker):
     """Boosted thresholds on single features."""
 
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **Ranker.learns,
+        "features_": whole("rounds_", below="n_features_in_"),
+        "thresholds_": floats("rounds_", low=-np.inf),
+        "directions_": whole("rounds_", low=-1, high=1),
+        "alphas_": floats("rounds_"),
+        "n_iter_": whole(),
+        "history_": Curves(),
+    }
     takes: ClassVar[tuple[str, ...]] = ("pairs", "valid")
     _takes_sparse: ClassVar[bool] = False
     _takes_missing = True
@@ -76,7 +87,7 @@ class RankBoost(Ranker):
         for feature in np.unique(self.features_).tolist():
             mine = self.features_ == feature
             scores += _steps(X[:, feature], self.thresholds_[mine], self.directions_[mine], self.alphas_[mine])
-        return scores
+        return self._finite(scores)
 
     def _boost(self, cuts: Cuts, weights: PairWeights, watched: Validation | None) -> None:
         """Run the rounds; store those up to the best one, and what happened in all of them."""

@@ -28,8 +28,9 @@ T. Joachims, Optimizing search engines using clickthrough data, KDD 2002 and Tra
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,6 +49,7 @@ from concordant.solvers.dual import FeatureSpace, KernelSpace, Space, minimise_d
 from concordant.solvers.lbfgs import Minimum, Watch
 from concordant.solvers.newton import minimise_newton
 from concordant.solvers.objective import Objective
+from concordant.state import Kind, floats, optional, whole
 from concordant.types import Floats
 
 MOST_PAIRS = 20_000_000  # listed one by one for the dual
@@ -56,6 +58,12 @@ MOST_PAIRS = 20_000_000  # listed one by one for the dual
 @dataclass(eq=False, repr=False)
 class RankSVM(GradientRanker):
     """Rank by a support vector machine on pairs, linear or with a kernel."""
+
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **GradientRanker.learns,
+        "dual_gap_": optional(floats(low=-1.0)),
+        "support_": optional(whole("weights")),
+    }
 
     C: float = param(10.0, "weight of the mean loss of a pair against |w|^2 / 2", low=0)
     loss: str = param("hinge", "loss of a pair inside the margin", choices=("hinge", "squared-hinge"))

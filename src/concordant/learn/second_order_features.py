@@ -15,9 +15,9 @@ preferences for ranking and collaborative filtering, Knowledge and Information S
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from concordant.learn import _data
 from concordant.learn._features import Appending
 from concordant.params import param
+from concordant.state import Kind, floats, whole
 from concordant.types import AnyArray, Floats
 
 NO_SPREAD = 1e-14  # variance over mean square below which a product is constant
@@ -34,6 +35,12 @@ NO_SPREAD = 1e-14  # variance over mean square below which a product is constant
 @dataclass(eq=False, repr=False)
 class SecondOrderFeatures(Appending):
     """Append the products of two features that correlate with the label."""
+
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **Appending.learns,
+        "pairs_": whole("pairs", 2, below="n_features_in_"),
+        "correlations_": floats("pairs", low=-2, high=2),
+    }
 
     threshold: float = param(0.15, "least absolute correlation with the label", low=0, high=1)
     include_first: bool = param(True, "keep the features themselves, before the products")

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from concordant.errors import InputError
+from concordant.learn._booster_texts import xgboost_text
 from concordant.learn._boosters import BoostedTrees, Grades, Grouped, Trained, library
 from concordant.params import param
 from concordant.scorers.base import Matrix
@@ -73,7 +74,7 @@ class XGBoostRanker(BoostedTrees):
             "colsample_bytree": self.columns,
             "lambda": self.l2,
             "seed": self.seed,
-            "nthread": self.threads,
+            "nthread": self._n_threads,
             "tree_method": "hist",
             "verbosity": 0,
         }
@@ -82,12 +83,16 @@ class XGBoostRanker(BoostedTrees):
         return settings
 
     def _gains(self) -> Floats:
-        found = _booster(self.booster_text_).get_score(importance_type="total_gain")
+        found = _booster(self.booster_text_, self.n_features_in_).get_score(importance_type="total_gain")
         return np.array([found.get(f"f{k}", 0.0) for k in range(self.n_features_in_)], np.float64)
 
     def _scores(self, X: Matrix) -> Floats:
-        data = _library().DMatrix(X, nthread=self.threads or -1)
-        return np.asarray(_booster(self.booster_text_).predict(data), np.float64)
+        data = _library().DMatrix(X, nthread=self._n_threads or -1)
+        return np.asarray(_booster(self.booster_text_, self.n_features_in_).predict(data), np.float64)
+
+    def check_learnt(self) -> None:
+        """Refuse a text that is not a model of XGBoost over the features."""
+        xgboost_text(self.booster_text_, self.n_features_in_)
 
 
 def _text(booster: Any) -> str:
@@ -95,10 +100,10 @@ def _text(booster: Any) -> str:
 
 
 @lru_cache(maxsize=8)
-def _booster(text: str) -> Any:
-    """Return the model a text describes."""
+def _booster(text: str, n_features: int) -> Any:
+    """Return the model a text describes; the library's parser sees checked parts of it only."""
     booster = _library().Booster()
-    booster.load_model(bytearray(text, "utf-8"))
+    booster.load_model(bytearray(xgboost_text(text, n_features), "utf-8"))
     return booster
 
 

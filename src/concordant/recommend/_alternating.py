@@ -254,10 +254,15 @@ def solve_rows(side: Side, terms: Terms, own: Half, other: Half, mean: float, th
     return kernels.ridge_steps(side, terms, other.row, other.spread, own.ridge, mean, begin, threads)
 
 
+def spread_columns(size: int) -> int:
+    """Return how many numbers say how sure a row of this size is: its covariances, or with many factors variances."""
+    return size * (size + 1) // 2 if size - 1 <= EXACT else size
+
+
 def _with_room(half: Half, looser: float) -> Half:
     """Make room for the uncertainty of rows: whole covariances, or with many factors variances."""
     size = half.row.shape[1]
-    columns = size * (size + 1) // 2 if size - 1 <= EXACT else size
+    columns = spread_columns(size)
     weaker = half.ridge / np.append(np.full(size - 1, looser), 1.0)
     return replace(half, ridge=weaker, spread=np.zeros((len(half.row), columns), half.row.dtype))
 

@@ -25,13 +25,13 @@ from concordant.ranking import Ranking
 from concordant.recommend._alternating import Sweep
 from concordant.recommend._observed import Observed
 from concordant.settings import Settings
+from concordant.state import Kind, Pointer, labels, whole
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, encode
 
 Progress = Callable[[Sweep], None]
 AT_ONCE = 1 << 22  # scores held at a time while lists are made
 NEWCOMER = "newcomer"
-_KNOWN = ("agent_labels", "item_labels", "seen_ptr", "seen_item")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,12 @@ class Recommender(Settings):
     """Base class of everything that recommends items to agents."""
 
     word: ClassVar[str] = "recommender"
-    learns: ClassVar[tuple[str, ...]] = _KNOWN
+    learns: ClassVar[Mapping[str, Kind]] = {
+        "agent_labels": labels("agents"),
+        "item_labels": labels("items"),
+        "seen_item": whole("seen", bits=32, below="items"),
+        "seen_ptr": Pointer(size="agents", over="seen"),
+    }
 
     # ---- fitting ----
     def fit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from concordant.recommend._base import Progress, Recommender, Watched
 from concordant.recommend._observed import Observed
+from concordant.state import Kind, floats
 from concordant.types import Floats, Int32s, Int64s
 
 
@@ -17,7 +19,7 @@ from concordant.types import Floats, Int32s, Int64s
 class CommonRecommender(Recommender):
     """Base of recommenders without a person: what one agent gets, all get, but for what each has seen."""
 
-    learns: ClassVar[tuple[str, ...]] = (*Recommender.learns, "item_score")
+    learns: ClassVar[Mapping[str, Kind]] = {**Recommender.learns, "item_score": floats("items")}
 
     @abstractmethod
     def _item_score(self, observed: Observed) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from concordant.recommend._alternating import Alternating, Half, Plan, State
 from concordant.recommend._base import Progress, Recommender, Watched, cosines
 from concordant.recommend._losses import Loss
 from concordant.recommend._observed import Observed
+from concordant.state import SMALLEST, Kind, either, floats
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 
 FIRST_RIDGE = 12.0
@@ -29,10 +30,12 @@ FOLDS = 60  # steps at most for a newcomer, where the loss is no quadratic
 class FactorRecommender(Recommender):
     """Base of the factorisations: rows of factors and biases of both sides, and what to do with them."""
 
-    learns: ClassVar[tuple[str, ...]] = (
-        *Recommender.learns,
-        *("mean", "of_agent", "of_item", "item_spread", "agent_ridge", "item_ridge", "noise"),
-    )
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **Recommender.learns,
+        "mean": floats(),
+        "of_agent": floats("agents", "width", single=True),
+        "of_item": floats("items", "width", single=True),
+    }
 
     factors: int = param(10, "number of hidden factors", low=1, high=1000)
     precision: str = param("double", "size of the numbers that are kept", choices=("double", "single"))
@@ -70,6 +73,16 @@ class FactorRecommender(Recommender):
         return np.asarray(self._known("mean") + product + of_agent[agent, -1] + of_item[item, -1], np.float64)
 
     # ---- what the solvers share ----
+    def learnt_sizes(self) -> dict[str, int]:
+        """Return the sizes that hyper-parameters set."""
+        return {"width": self._width, "spread": alternating.spread_columns(self._width)}
+
+    def check_learnt(self) -> None:
+        """Refuse numbers of another precision than the one asked for: the solvers take one kind."""
+        for name in {"of_agent", "of_item", "item_spread"} & self.learnt.keys():
+            if self.learnt[name].dtype != self._dtype:
+                raise ValueError(f"{name!r} of {self.name} is not in {self.precision} precision")
+
     @property
     def _width(self) -> int:
         return self.factors + 1
@@ -97,6 +110,14 @@ class FactorRecommender(Recommender):
 @dataclass(frozen=True, kw_only=True)
 class AlternatingRecommender(FactorRecommender):
     """Base of the factorisations that the alternating solver fits: they say what their loss is."""
+
+    learns: ClassVar[Mapping[str, Kind]] = {
+        **FactorRecommender.learns,
+        "item_spread": either(floats("items", 0, single=True), floats("items", "spread", single=True)),
+        "agent_ridge": floats("width", low=SMALLEST, high=alternating.OFF),
+        "item_ridge": floats("width", low=SMALLEST, high=alternating.OFF),
+        "noise": floats(low=SMALLEST),
+    }
 
     ridge: float | str = param(
         "auto",

@@ -14,40 +14,41 @@ import json
 import os
 import warnings
 import zipfile
-import zlib
 from collections.abc import Callable, Mapping
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from concordant import memory
 from concordant.errors import ConcordantError, FormatError, InputError, ParameterError
 from concordant.files import replace_file
 from concordant.params import by_new_names, params_of, values_of
 from concordant.registry import METHODS, RECOMMENDERS, Kind
+from concordant.saving import archives
+from concordant.saving.archives import File
+from concordant.saving.checking import check, check_plain, try_out
 from concordant.settings import Settings
 from concordant.types import AnyArray
 
 FORMAT, VERSION = "concordant model", 1
-MEMBERS = {"model.json", "arrays.npz"}
-LARGEST = 1 << 32  # bytes a file may unpack into
 KINDS: dict[str, Kind[Any]] = {"method": METHODS, "recommender": RECOMMENDERS}  # by the word a file has for them
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
-
-File = str | os.PathLike[str] | IO[bytes]
 
 
 def save(model: Any, path: File, *, about: Mapping[str, object] | None = None) -> None:
     """Save a method, recommender or estimator, fitted or not, to a file; ``about`` is plain data to keep beside it."""
     arrays: dict[str, AnyArray] = {}
-    description = _describe(model, arrays)
+    try:
+        description = _describe(model, arrays)
+    except ConcordantError:
+        raise
+    except ValueError as error:
+        raise InputError(f"{_name_of(model)} cannot be saved: {error}.") from None
     if about:
         description["about"] = dict(about)
     try:
         text = json.dumps(description, ensure_ascii=False, allow_nan=False, indent=1)
     except (TypeError, ValueError) as error:
-        what = getattr(model, "name", type(model).__name__)
-        raise InputError(f"{what} cannot be saved: a hyper-parameter is no plain value ({error}).") from None
+        raise InputError(f"{_name_of(model)} cannot be saved: a hyper-parameter is no plain value ({error}).") from None
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
         _write(archive, "model.json", text.encode("utf-8"))
@@ -66,6 +67,22 @@ def load(path: File) -> Any:
     return _opened(path, _rebuild)
 
 
+def import_classes(path: File) -> None:
+    """Import the classes that a model file names, without building the model."""
+    _opened(path, lambda description, _: _import_named(description))
+
+
+def _import_named(description: object) -> None:
+    if isinstance(description, dict) and description.get("kind") == "estimator" and "library" in description:
+        from concordant.saving.estimators import class_of
+
+        class_of(str(description["library"]), str(description["name"]))
+    if isinstance(description, dict):
+        description = list(description.values())
+    for one in description if isinstance(description, list) else ():
+        _import_named(one)
+
+
 def read_about(path: File) -> dict[str, Any]:
     """Return what ``save`` was told to keep beside a model, without building the model."""
     return _opened(path, lambda description, _: dict(description.get("about") or {}))  # type: ignore[no-any-return]
@@ -77,12 +94,17 @@ def _opened(path: File, make: Callable[[dict[str, Any], dict[str, AnyArray]], An
         raise FormatError("this is not a regular file: name one that save() wrote.", path=where)
     try:
         return make(*_read(path))
-    except FormatError:
+    except (FormatError, FileNotFoundError, IsADirectoryError, PermissionError):
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RecursionError, MemoryError) as error:
+    except zipfile.BadZipFile as error:
         raise FormatError(f"this is no model file ({error}): use one that save() wrote.", path=where) from None
-    except (ConcordantError, TypeError, LookupError, AttributeError, ValueError, RuntimeError) as error:
-        raise FormatError(f"this is no model that can be loaded ({error}).", path=where) from None
+    except Exception as error:  # whatever a file can bring about is said in a sentence
+        told = str(error) if isinstance(error, (ValueError, LookupError)) else f"{type(error).__name__}: {error}"
+        raise FormatError(f"this is no model that can be loaded ({told}).", path=where) from None
+
+
+def _name_of(model: Any) -> str:
+    return str(getattr(model, "name", type(model).__name__))
 
 
 # ---- saving ----
@@ -91,6 +113,7 @@ def _describe(model: Any, arrays: dict[str, AnyArray]) -> dict[str, Any]:
     if isinstance(model, Settings):
         description |= _describe_settings(model)
         description["learnt"] = {name: _pack(name, value, arrays) for name, value in model.learnt.items()}
+        check(model, model.name, model.learns, model.learnt)
         return description
     from concordant.saving.estimators import Estimators, is_estimator
 
@@ -165,31 +188,12 @@ def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 # ---- loading ----
 def _read(path: File) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-        if "model.json" not in names or len(set(names)) != len(names) or not set(names) <= MEMBERS:
-            raise ValueError("it does not hold model.json and arrays.npz only")
-        _refuse_too_large(archive)
-        description = json.loads(archive.read("model.json"))
-        arrays: dict[str, AnyArray] = {}
-        if "arrays.npz" in names:
-            packed = io.BytesIO(archive.read("arrays.npz"))
-            with zipfile.ZipFile(packed) as inner:
-                _refuse_too_large(inner)
-            with np.load(packed, allow_pickle=False) as kept:
-                arrays = {name: kept[name] for name in kept.files}
+    description, arrays = archives.read(path)
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ValueError("model.json describes no concordant model")
     if description.get("version") != VERSION:
         raise ValueError(f"it has version {description.get('version')!r}, this release reads {VERSION}: upgrade")
     return description, arrays
-
-
-def _refuse_too_large(archive: zipfile.ZipFile) -> None:
-    """Refuse an archive that unpacks into more than is allowed; it says how much, and no more than that is unpacked."""
-    size = sum(member.file_size for member in archive.infolist())
-    if size > LARGEST or not memory.fits(size):
-        raise ValueError(f"it would unpack into {memory.shown(size)}")
 
 
 def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
@@ -204,13 +208,18 @@ def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
     for unknown in set(params) - {declared.name for declared in params_of(cls)}:
         raise ParameterError(f"{name} has no parameter {unknown!r}")
     model = cls(**params)
+    check_plain(params)
     learnt = {key: _unpack(key, packed, arrays) for key, packed in dict(description["learnt"]).items()}
-    return model.with_learnt(**learnt) if learnt else model
+    if not learnt:
+        return model
+    fitted = model.with_learnt(**learnt)
+    check(fitted, name, fitted.learns, learnt)
+    return fitted
 
 
 def _rebuild_estimator(packed: Mapping[str, Any], there: str, arrays: dict[str, AnyArray]) -> Any:
     try:
-        from concordant.saving.estimators import Estimators
+        from concordant.saving.estimators import Estimators, is_estimator
 
         here = _sklearn_version()
     except ModuleNotFoundError:
@@ -221,7 +230,11 @@ def _rebuild_estimator(packed: Mapping[str, Any], there: str, arrays: dict[str, 
             UserWarning,
             stacklevel=5,
         )
-    return Estimators().unpack(dict(packed), arrays, 0)
+    estimator = Estimators().unpack(dict(packed), arrays, 0)
+    if not is_estimator(estimator):
+        raise ValueError("it holds no estimator")
+    try_out(estimator, type(estimator).__name__)
+    return estimator
 
 
 def _unpack(name: str, packed: dict[str, Any], arrays: dict[str, AnyArray]) -> object:
@@ -229,7 +242,10 @@ def _unpack(name: str, packed: dict[str, Any], arrays: dict[str, AnyArray]) -> o
     if kind == "array":
         return arrays[name]
     if kind == "mapping":
-        return dict(zip([str(label) for label in packed["labels"]], arrays[name].tolist(), strict=True))
+        labels = [str(label) for label in packed["labels"]]
+        if len(set(labels)) < len(labels):
+            raise ValueError(f"it names a label of {name!r} twice")
+        return dict(zip(labels, arrays[name].tolist(), strict=True))
     if kind == "tuple":
         return tuple(packed["value"])
     if kind in ("plain", "table"):

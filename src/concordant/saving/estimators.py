@@ -16,8 +16,10 @@ from typing import Any
 
 from concordant.errors import InputError, ParameterError
 from concordant.losses.base import Loss
-from concordant.params import by_new_names, check_params
+from concordant.params import by_new_names, check_params, params_of
 from concordant.registry import LEARNERS, LOSSES
+from concordant.saving import sklearn_state
+from concordant.saving.checking import check, check_plain
 from concordant.saving.values import Arrays, pack, unpack
 from concordant.scorers.kernel import KernelMap
 from concordant.types import AnyArray
@@ -81,9 +83,11 @@ class Estimators:
         if kind == "loss":
             if packed["name"] not in LOSSES.modules():
                 raise ValueError(f"there is no loss {packed['name']!r}")
-            return LOSSES.load(packed["name"])(**self._unpacked(packed["settings"], arrays, depth))
+            return _checked_loss(packed["name"], self._unpacked(packed["settings"], arrays, depth))
         if kind == "kernel-map":
-            return KernelMap(**self._unpacked(packed["settings"], arrays, depth))
+            settings = self._unpacked(packed["settings"], arrays, depth)
+            check(None, "kernel-map", KernelMap.learns, settings)
+            return KernelMap(**settings)
         if kind != "estimator":
             raise ValueError(f"it keeps something in an unknown way, {kind!r}")
         return self._unpack_estimator(packed, arrays, depth)
@@ -94,13 +98,15 @@ class Estimators:
         params = dict(estimator.get_params(deep=False))
         if params.get("memory") is not None:
             raise InputError(f"{name} cannot be saved with memory=: a cache belongs to a machine, leave it out.")
+        learnt = _state(estimator, name, private, params)
         packed: dict[str, Any] = {"kind": "estimator", "library": library, "name": name}
         packed["params"] = self._packed(params, path, arrays)
-        packed["learnt"] = self._packed(_state(estimator, name, private, params), path, arrays)
+        packed["learnt"] = self._packed(learnt, path, arrays)
         if hasattr(estimator, "_sklearn_output_config"):
             packed["output"] = estimator._sklearn_output_config.get("transform", "default")
         if requests := _requests(estimator):
             packed["requests"] = requests
+        check_estimator(estimator, library, name, learnt)
         return packed
 
     def _packed(self, values: Mapping[str, object], path: str, arrays: Arrays) -> dict[str, Any]:
@@ -110,19 +116,19 @@ class Estimators:
     # ---- loading ----
     def _unpack_estimator(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> Any:
         library, name = str(packed["library"]), str(packed["name"])
-        cls, private = _class_of(library, name)
+        cls, private = class_of(library, name)
         params = by_new_names(cls, self._unpacked(packed["params"], arrays, depth))
         if params.get("memory") is not None:
             raise ValueError(f"{name} names a cache, which a model file must not")
         for unknown in set(params) - set(cls._get_param_names()):
             raise ParameterError(f"{name} has no parameter {unknown!r}")
         estimator = cls(**params)
-        if library == "concordant":
-            check_params(estimator)
-        for key, value in self._unpacked(packed["learnt"], arrays, depth).items():
+        learnt = self._unpacked(packed["learnt"], arrays, depth)
+        for key, value in learnt.items():
             if not (FITTED.fullmatch(key) or key in private) or key in params or hasattr(cls, key):
                 raise ValueError(f"{name} learns no {key!r}")
             setattr(estimator, key, value)
+        check_estimator(estimator, library, name, learnt)
         if "output" in packed:
             estimator.set_output(transform=str(packed["output"]))
         for method, wanted in dict(packed.get("requests", {})).items():
@@ -135,6 +141,29 @@ class Estimators:
 
     def _unpacked(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> dict[str, Any]:
         return {str(name): unpack(value, arrays, self, depth + 1) for name, value in dict(packed).items()}
+
+
+def check_estimator(estimator: Any, library: str, name: str, learnt: Mapping[str, object]) -> None:
+    """Refuse parameters out of range, and anything learnt that its class does not declare so."""
+    if library == "concordant":
+        check_params(estimator)
+        check_plain({declared.name: getattr(estimator, declared.name) for declared in params_of(type(estimator))})
+        check(estimator, name, type(estimator).learns, learnt)
+        return
+    check(estimator, name, sklearn_state.LEARNS[name], learnt)
+    sklearn_state.check_more(estimator, name)
+
+
+def _checked_loss(name: str, settings: Mapping[str, Any]) -> Loss:
+    """Return a loss whose settings are of the types of their defaults."""
+    cls = LOSSES.load(name)
+    for one in fields(cls):
+        given, usual = settings.get(one.name, one.default), one.default
+        if given is not usual and usual is not None and type(given) is not type(usual):
+            raise ValueError(f"the loss {name} has no {one.name} of {type(given).__name__}")
+        check_plain(given)
+    made: Loss = cls(**settings)
+    return made
 
 
 def _fields(value: Any) -> dict[str, object]:
@@ -160,7 +189,8 @@ def _place(estimator: object) -> tuple[str, str, tuple[str, ...]]:
     )
 
 
-def _class_of(library: str, name: str) -> tuple[Any, tuple[str, ...]]:
+def class_of(library: str, name: str) -> tuple[Any, tuple[str, ...]]:
+    """Return a class by library and name, with its private attributes; refuse any that is not listed."""
     if library == "concordant" and name in LEARNERS.modules():
         return LEARNERS.load(name), ()
     if library == "scikit-learn" and name in SKLEARN:

@@ -17,12 +17,15 @@ Reference: C. Williams, M. Seeger, Using the Nystroem method to speed up kernel 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from concordant.errors import InputError
 from concordant.scorers.base import Matrix
+from concordant.state import Kind, Text, floats, maybe, whole
 from concordant.types import AnyArray, Floats
 
 BLOCK_ROWS = 4096
@@ -58,6 +61,14 @@ class Kernel:
 @dataclass(frozen=True, eq=False)
 class KernelMap:
     """A fitted map: arrays and settings only. Without ``projection`` it gives k(x, Z) as it is."""
+
+    learns: ClassVar[Mapping[str, Kind]] = {
+        "kernel": Text(choices=("linear", "rbf", "polynomial")),
+        "gamma": floats(low=0),
+        "degree": whole(low=1),
+        "landmarks": floats("landmarks", "features", single=True),
+        "projection": maybe(floats("landmarks", "columns", single=True)),
+    }
 
     kernel: str
     gamma: float
@@ -95,11 +106,15 @@ class KernelMap:
         landmarks = X.copy() if isinstance(X, np.ndarray) else np.asarray(X.toarray())
         return cls(kernel, gamma_of(X) if gamma is None else gamma, degree, landmarks)
 
+    @property
+    def n_columns(self) -> int:
+        """How many columns the map has."""
+        return len(self.landmarks) if self.projection is None else self.projection.shape[1]
+
     def transform(self, X: Matrix) -> AnyArray:
         """Return phi(x) of every row, in the type of X."""
         form = Kernel(self.kernel, self.gamma, self.degree)
-        columns = len(self.landmarks) if self.projection is None else self.projection.shape[1]
-        mapped = np.empty((X.shape[0], columns), X.dtype)
+        mapped = np.empty((X.shape[0], self.n_columns), X.dtype)
         for low in range(0, X.shape[0], BLOCK_ROWS):
             rows = slice(low, low + BLOCK_ROWS)
             with np.errstate(over="ignore", invalid="ignore"):

@@ -31,10 +31,10 @@ class FasPivot(ByDistance):
 
     waives = {"neutrality": "the pivots are drawn by place in the input"}
 
-    repeats: int = param(10, "how many runs; the best is kept", low=1)
+    repeats: int = param(10, "how many runs; the best is kept", low=1, high=1e5)
     pick: bool = param(True, "take the best input ballot if it is cheaper")
     missing: str = options.missing()
-    seed: int | None = param(0, "seed of the pivots")
+    seed: int | None = param(0, "seed of the pivots", low=0)
 
     def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
         """Return the places in the cheapest of all runs, or of the best ballot."""

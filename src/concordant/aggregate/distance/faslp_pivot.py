@@ -43,11 +43,11 @@ class FaslpPivot(WeighsMajorities):
     matrices = 20
     waives = {"neutrality": "of several optimal solutions of the programme it takes the one it meets first"}
 
-    repeats: int = param(10, "how many runs; the best is kept", low=1)
+    repeats: int = param(10, "how many runs; the best is kept", low=1, high=1e5)
     pick: bool = param(True, "take the best input ballot if it is cheaper")
     time_limit: float | None = param(30.0, "seconds for the linear programmes of all instances together", low=0)
     missing: str = options.missing()
-    seed: int | None = param(0, "seed of the pivots and of the rounding")
+    seed: int | None = param(0, "seed of the pivots and of the rounding", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many candidates every slot leaves behind, the total distance and its lower bound."""

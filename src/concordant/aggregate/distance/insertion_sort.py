@@ -29,9 +29,9 @@ class InsertionSort(ByDistance):
 
     waives = {"neutrality": "the insertion orders are drawn by place in the input"}
 
-    repeats: int = param(10, "how many insertion orders; the best result is kept", low=1)
+    repeats: int = param(10, "how many insertion orders; the best result is kept", low=1, high=1e5)
     missing: str = options.missing()
-    seed: int | None = param(0, "seed of the insertion orders")
+    seed: int | None = param(0, "seed of the insertion orders", low=0)
 
     def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
         """Return the places in the cheapest of all runs."""

@@ -79,9 +79,11 @@ class Kemeny(WeighsMajorities):
 
     result: str = options.result()
     time_limit: float | None = param(30.0, "seconds after which the best ranking known is returned", low=0)
-    optima: int = param(1, "list up to this many optimal rankings per instance", low=1)
+    optima: int = param(1, "list up to this many optimal rankings per instance", low=1, high=1e6)
     missing: str = options.missing()
-    seed: int | None = param(0, "seed of the local search that finds rankings (the optimum does not depend on it)")
+    seed: int | None = param(
+        0, "seed of the local search that finds rankings (the optimum does not depend on it)", low=0
+    )
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many candidates every slot leaves behind; the fit holds totals, bound and gap."""

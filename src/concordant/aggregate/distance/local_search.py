@@ -40,12 +40,12 @@ class LocalSearch(ByDistance):
 
     waives = {"neutrality": "of several rankings that cost the same it keeps the first it meets"}
 
-    shakes: int = param(200, "how often the ranking is shaken and improved again", low=0)
-    moves: int = param(3, "how many random moves a shake makes", low=1)
+    shakes: int = param(200, "how often the ranking is shaken and improved again", low=0, high=1e5)
+    moves: int = param(3, "how many random moves a shake makes", low=1, high=100)
     start: str = param("borda", "where the search begins: net wins, or another distance method", choices=STARTS)
     result: str = options.result()
     missing: str = options.missing()
-    seed: int | None = param(0, "seed of the random moves")
+    seed: int | None = param(0, "seed of the random moves", low=0)
 
     def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
         """Return the tiers of the cheapest ranking met."""

@@ -56,9 +56,13 @@ from concordant.models.multinomial_errors import MPMErrors
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Ranking, snap
+from concordant.state import ByLabel, optional
 from concordant.types import Floats, Int64s
 
 TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are one score
+
+
+VARIANCES = (1e-9, 1e9)  # of items, smallest and largest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +75,10 @@ class MPM(Method):
         "mpm-variances": {"variances": "learnt"},
         "multinomial-preference-model": {},
     }
-    learns = ("theta", "variance")
+    learns = {
+        "theta": optional(ByLabel(low=0, high=1)),
+        "variance": optional(ByLabel(low=VARIANCES[0], high=VARIANCES[1])),
+    }
 
     counts: str = options.counts()
     variances: str = param("equal", "how uncertain each item's score is", choices=("equal", "learnt", "support"))

@@ -56,9 +56,9 @@ class MPMMixture(Method):
     }
 
     counts: str = options.counts()
-    components: int | None = param(None, "number of types; chosen by BIC if not given", low=1)
-    most_components: int = param(5, "largest number of types that BIC may choose", low=1)
-    starts: int = param(2, "how many badly explained agents are tried as the start of a new type", low=1)
+    components: int | None = param(None, "number of types; chosen by BIC if not given", low=1, high=1000)
+    most_components: int = param(5, "largest number of types that BIC may choose", low=1, high=1000)
+    starts: int = param(2, "how many badly explained agents are tried as the start of a new type", low=1, high=1000)
     evidence: str = param("items", "how many independent preferences an agent counts for", choices=("items", "counts"))
     prior: float = param(0.1, "precision of the prior, relative to the evidence of a type", low=0.0)
 

@@ -11,6 +11,7 @@ from concordant.segments import pointer
 from concordant.types import Floats, Int64s
 
 NEVER = -(2**60)  # the period in which an item that never played was last seen
+LEAST_TAU = 1e-9  # below, volatilities stay as they are
 SETTLED = 1e-10  # how close the logarithm of a variance is found
 LEAST = 1e-9  # chance below which nothing is thought to lie: a sure thing would tell nothing, whatever happens
 
@@ -101,7 +102,7 @@ def volatilities(state: State, variance: Floats, change: Floats, tau: float) -> 
 
     The logarithm of the variance solves f(x) = 0 by the Illinois variant of false position, all items at once.
     """
-    if tau == 0:
+    if tau < LEAST_TAU:
         return state.volatility
     before, spread = np.log(state.volatility**2), state.sd**2 + variance
 
@@ -112,15 +113,17 @@ def volatilities(state: State, variance: Floats, change: Floats, tau: float) -> 
 
     left, excess = before, change**2 - spread
     right = np.where(excess > 0, np.log(np.maximum(excess, 1e-300)), before - tau)
+    step = tau
     while (short := (excess <= 0) & (f(right) < 0)).any():
-        right = np.where(short, right - tau, right)
+        right = np.where(short, right - step, right)
+        step *= 2
     at_left, at_right = f(left), f(right)
     for _ in range(200):
         is_open = (np.abs(right - left) > SETTLED) & (at_left != at_right)
         if not is_open.any():
             break
-        step = np.divide((left - right) * at_left, at_right - at_left, out=np.zeros_like(left), where=is_open)
-        middle = np.where(is_open, left + step, right)
+        move = np.divide((left - right) * at_left, at_right - at_left, out=np.zeros_like(left), where=is_open)
+        middle = np.where(is_open, left + move, right)
         at_middle = f(middle)
         crosses = at_middle * at_right <= 0
         left = np.where(is_open & crosses, right, left)

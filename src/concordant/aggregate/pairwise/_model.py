@@ -37,6 +37,7 @@ from concordant.models.uncertainty import Asked, ScoreErrors
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
+from concordant.state import LARGEST_WEIGHT, ByLabel, Table, optional
 from concordant.types import Bools, Floats
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class ScoreModel(Method):
     link: ClassVar[int]
     takes_teams: ClassVar[bool] = True
     errors_by_ballots = True
-    learns = ("agent_weights", "covariates")
+    learns = {"agent_weights": optional(ByLabel(low=0, high=LARGEST_WEIGHT)), "covariates": optional(Table())}
 
     prior: float | str = param(
         "auto",
@@ -83,8 +84,8 @@ class ScoreModel(Method):
         choices=("auto", "hessian", "sandwich", "bootstrap", "none"),
     )
     level: float = options.level()
-    replicates: int = param(200, "how often the bootstrap resamples", low=2)
-    seed: int | None = param(0, "seed of the bootstrap and of the chance to be the best")
+    replicates: int = param(200, "how often the bootstrap resamples", low=2, high=1e5)
+    seed: int | None = param(0, "seed of the bootstrap and of the chance to be the best", low=0)
 
     def with_agent_weights(self, weights: Mapping[str, float]) -> Self:
         """Return a copy that multiplies the ballots of these agents by their weights; others count once."""

@@ -29,6 +29,7 @@ from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.state import LARGEST_WEIGHT, ByLabel
 from concordant.types import Floats
 
 
@@ -42,12 +43,12 @@ class CPS(Method):
         "condorcet_consistency": "a step looks at all remaining items together, not at each majority",
     }
     aliases = {f"cps-{distance}": {"distance": distance} for distance in DISTANCES}
-    learns = ("phi",)
+    learns = {"phi": ByLabel(low=0, high=LARGEST_WEIGHT)}
 
     distance: str = param("kendall", "what is counted between two orders", choices=DISTANCES)
     instances: int = param(200, "most labelled instances that fit learns from", low=1)
     draws: int = param(1, "orders drawn per labelled instance", low=1)
-    seed: int | None = param(0, "seed of the drawn orders")
+    seed: int | None = param(0, "seed of the drawn orders", low=0)
 
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
         """Return a copy that knows how closely each agent follows the labels of these instances."""

@@ -43,7 +43,7 @@ class RankCentrality(Method):
     silence = "they are not compared"
     waives = {"condorcet_consistency": "the size of majorities counts, not only their number"}
 
-    prior: float = param(1.0, "wins added to both sides of every compared pair", low=1e-6)
+    prior: float = param(1.0, "wins added to both sides of every compared pair", low=1e-6, high=1e9)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return log(stationary probability x number of candidates) of every slot."""

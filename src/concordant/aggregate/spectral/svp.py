@@ -37,7 +37,7 @@ class SVP(ExplainsPreferences):
     """Row means of the preferences completed to a matrix that one score per item explains."""
 
     counts: str = options.counts()
-    steps: int = param(1, "most steps of the completion", low=1)
+    steps: int = param(1, "most steps of the completion", low=1, high=1e5)
 
     def explain(self, compared: Floats, mean: Floats, group: Int32s) -> Explained:
         """Complete the mean preferences at rank two; the score is the mean of a row."""

@@ -39,7 +39,7 @@ class OrderedPartitions(ChoiceModel):
 
     prior: float = param(0.1, "strength of the prior that keeps scores finite; 0 for plain likelihood", low=0.0)
     prior_kind: str = param("gamma", "Gamma on worths, or normal on scores", choices=("gamma", "gaussian"))
-    seed: int | None = param(0, "seed of the draws behind the chance to be best")
+    seed: int | None = param(0, "seed of the draws behind the chance to be best", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with standard errors where they exist, fit and warnings."""

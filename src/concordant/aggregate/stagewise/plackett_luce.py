@@ -59,8 +59,8 @@ class PlackettLuce(ChoiceModel):
     prior: float | str = param("auto", PRIOR_DOC, low=0.0, words=("auto",))
     prior_kind: str = param("gaussian", "normal on scores, or Gamma on worths", choices=("gaussian", "gamma"))
     ties: str = param("shuffle", "what is done with tied items", choices=("shuffle", "input", "partition"))
-    posterior: int = param(0, "draws from the posterior (needs the gamma prior); 0 for none", low=0)
-    seed: int | None = param(0, "seed of everything random")
+    posterior: int = param(0, "draws from the posterior (needs the gamma prior); 0 for none", low=0, high=1e6)
+    seed: int | None = param(0, "seed of everything random", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with standard errors, ranks that hold, fit and warnings."""

@@ -23,6 +23,7 @@ from concordant.models.notices import named
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
+from concordant.state import Kind, labels
 from concordant.types import Bools, Floats, Int64s
 from concordant.vocabulary import Vocabulary
 
@@ -88,7 +89,7 @@ class SupervisedMethod(Method):
     """Base of methods that must learn from labels before they rank."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"agents", "labels"})
-    learns: ClassVar[tuple[str, ...]] = ("agents",)
+    learns: ClassVar[Mapping[str, Kind]] = {"agents": labels("agents")}
 
     unjudged: str = param("zero", "what candidates without a label are in labelled instances", choices=("zero", "skip"))
     seed: int = param(0, "seed of all draws", low=0)

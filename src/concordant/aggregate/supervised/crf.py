@@ -45,6 +45,7 @@ from concordant.scorers.linear import Linear
 from concordant.segments import is_new
 from concordant.solvers.objective import Objective
 from concordant.solvers.stochastic import minimise_stochastic
+from concordant.state import ByLabel
 from concordant.types import Floats
 
 
@@ -58,7 +59,7 @@ class CRF(SupervisedMethod):
         "unanimity": "an agent who proved wrong is believed to be wrong",
         "condorcet_consistency": TRUST,
     }
-    learns = ("agents", *KINDS)
+    learns = {**SupervisedMethod.learns, **dict.fromkeys(KINDS, ByLabel(of="agents"))}
 
     counts: str = param("log", "how strongly a ballot prefers one item to another", choices=COUNTS)
     cutoff: int | None = param(5, "places whose expected gain counts; all if not given", low=1)

@@ -40,6 +40,7 @@ from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.segments import deviation_within
+from concordant.state import SMALLEST, floats, part
 from concordant.types import Floats
 
 FIRST, LAST = (10 / 11, 1.0, 1.0, 0.5, 0.0), (10 / 1010, 0.0, 0.0, 0.5, 0.0)  # a list's first and 1,000th document
@@ -57,7 +58,12 @@ class ExpertBlend(SupervisedMethod):
         "condorcet_consistency": TRUST,
     }
     aliases = {"best": {}}
-    learns = ("agents", "weights", "ranker", "scale")
+    learns = {
+        **SupervisedMethod.learns,
+        "weights": floats("table"),
+        "ranker": part("table"),
+        "scale": floats(2, low=SMALLEST),
+    }
 
     alpha: float = param(0.1, "ridge penalty on the linear model's weights, features having deviation 1", low=0.0)
     bags: int = param(5, "boosted models, each on queries drawn with replacement", low=1)
@@ -108,6 +114,10 @@ class ExpertBlend(SupervisedMethod):
         assert prefs.agents is not None
         by_agent = {label: trusted[label] for label in prefs.agents.labels if label in trusted}
         return Outcome(snap_scores(prefs, score, TIE), agents=by_agent or None, warnings=warnings)
+
+    def learnt_sizes(self) -> dict[str, int]:
+        """Return the number of features."""
+        return {"table": len(COLUMNS) * len(self.known_agents)}
 
     @property
     def takes_validation(self) -> bool:

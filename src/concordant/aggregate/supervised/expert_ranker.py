@@ -47,6 +47,7 @@ from concordant.method import Outcome
 from concordant.params import param, params_of, values_of
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice, Ranking, snap
+from concordant.state import ByLabel, floats, labels, optional, part
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
 TIE = 1e-10  # scores this close, relative to the largest, are one score
@@ -68,7 +69,14 @@ class ExpertRanker(SupervisedMethod):
         "lr-r": {"counts": "scaled-difference"},
         "lr-logr": {"counts": "log"},
     }
-    learns = ("agents", "experts", "weights", "ranker", "gain", "curve")
+    learns = {
+        **SupervisedMethod.learns,
+        "experts": labels("experts"),
+        "weights": optional(floats("table")),
+        "ranker": optional(part("table")),
+        "gain": optional(ByLabel()),
+        "curve": optional(floats("curve")),
+    }
 
     features: str = param("svd", "what documents are described by", choices=("svd", "fusion", "both"))
     counts: str = experts.counts_param()
@@ -210,6 +218,15 @@ class ExpertRanker(SupervisedMethod):
         return self.strangers(prefs) if self.scope == "individual" else ()
 
     # ---- what was learnt ----
+    def learnt_sizes(self) -> dict[str, int]:
+        """Return the number of features."""
+        return {"table": sum(one.n_columns for one in self._transformers())}
+
+    def check_learnt(self) -> None:
+        """Refuse a model that has neither weights nor a ranker, or both."""
+        if ("weights" in self.learnt) == ("ranker" in self.learnt):
+            raise ValueError(f"{self.name} has not exactly one of weights and a ranker")
+
     @property
     def experts(self) -> dict[str, dict[str, float]]:
         """What every expert's word is worth to a linear model, as scores of the two documents of a list of two.
@@ -312,11 +329,11 @@ def _learner_name(name: str) -> str:
 def _parsed_settings(text: str, declared: Mapping[str, Any]) -> dict[str, Any]:
     """Read "name=value,…" as parameters of a learner."""
     found: dict[str, Any] = {}
-    for part in filter(None, (one.strip() for one in text.split(","))):
-        name, equals, value = (word.strip() for word in part.partition("="))
+    for one in filter(None, (setting.strip() for setting in text.split(","))):
+        name, equals, value = (word.strip() for word in one.partition("="))
         if not equals or name not in declared:
             raise ParameterError(
-                f"settings={text!r} names no parameter of the learner in {part!r}: write name=value of "
+                f"settings={text!r} names no parameter of the learner in {one!r}: write name=value of "
                 f"{', '.join(declared)}."
             )
         kind = declared[name].kind

@@ -43,6 +43,7 @@ from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.segments import is_new
 from concordant.solvers.lbfgs import minimise
+from concordant.state import ByLabel
 from concordant.types import Floats, Int64s
 
 TOLERANCE = 1e-5
@@ -54,7 +55,7 @@ class SupervisedMarkovChain(SupervisedMethod):
 
     matrices = 14
     waives = {"anonymity": TRUST, "condorcet_consistency": TRUST}
-    learns = ("agents", "weight")
+    learns = {**SupervisedMethod.learns, "weight": ByLabel(of="agents", low=0, high=1)}
 
     variant: str = param("mc3", "how the surfer moves on an agent's list", choices=VARIANTS)
     missing: str = param("last", "where an agent has candidates it does not rank", choices=("last", "ignore"))
@@ -69,6 +70,11 @@ class SupervisedMarkovChain(SupervisedMethod):
         return Outcome(
             snap_scores(prefs, score, TIE_OF_SOLVED), agents=dict(self.learnt["weight"]), warnings=self.strangers(prefs)
         )
+
+    def check_learnt(self) -> None:
+        """Refuse weights that are no shares: a chain of them may have no stationary distribution."""
+        if abs(sum(self.learnt["weight"].values()) - 1) > 1e-6:
+            raise ValueError(f"the weights of {self.name} do not add up to 1")
 
     def _chain(self, prefs: Preferences, agents: tuple[str, ...]) -> Chain:
         return Chain(prefs, agents, self.variant, self.missing, self.teleport)

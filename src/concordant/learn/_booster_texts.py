@@ -1,0 +1,241 @@
+"""The texts of boosters, checked before a library reads them: LightGBM and XGBoost trust what their parsers are given.
+
+``lightgbm_text`` and ``xgboost_text`` check that every tree is a tree over the model's features and that all numbers
+are finite, and return a text of the checked parts alone. Anything else raises ``ValueError``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from concordant.state import LARGEST
+from concordant.types import AnyArray, Floats, Int64s
+
+NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+NUMBERS = re.compile(rf"(?:{NUMBER}(?: {NUMBER})*)?")
+LARGEST_SINGLE = 1e30  # of a number that XGBoost keeps in single precision
+
+
+def check_tree(left: Int64s, right: Int64s) -> None:
+    """Refuse what is not a tree: from node 0 every node is reached, and once only; children below 0 are leaves."""
+    seen, level = np.zeros(len(left), bool), np.zeros(1, np.int64)
+    while len(level):
+        if seen[level].any() or len(np.unique(level)) < len(level):
+            raise ValueError("a tree of the booster is not a tree")
+        seen[level] = True
+        children = np.concatenate([left[level], right[level]])
+        level = children[children >= 0]
+        if (level >= len(left)).any():
+            raise ValueError("a tree of the booster has a child that does not exist")
+    if not seen.all():
+        raise ValueError("a tree of the booster has nodes that are not reached")
+
+
+def _numbers(text: str, size: int, what: str, largest: float = LARGEST) -> Floats:
+    """Return the numbers of a line."""
+    if not NUMBERS.fullmatch(text):
+        raise ValueError(f"{what} of the booster holds something that is not a number")
+    found = np.array(text.split(" ") if text else [], np.float64)
+    if found.shape != (size,):
+        raise ValueError(f"{what} of the booster has {len(found)} numbers, not {size}")
+    if not (np.abs(found) <= largest).all():
+        raise ValueError(f"{what} of the booster holds a number that is not finite")
+    return found
+
+
+def _whole(text: str, size: int, what: str) -> Int64s:
+    found = _numbers(text, size, what, 2**31 - 1)
+    if (found != np.rint(found)).any():
+        raise ValueError(f"{what} of the booster holds a number that is not whole")
+    return found.astype(np.int64)
+
+
+# ---- LightGBM ----
+HEADER = (
+    *("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective"),
+    *("feature_names", "feature_infos", "tree_sizes"),
+)
+BY_SPLIT = ("split_gain", "internal_value", "internal_weight", "internal_count")
+BY_LEAF = ("leaf_value", "leaf_weight", "leaf_count")
+TREE = (
+    *("num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type", "left_child"),
+    *("right_child", *BY_LEAF, "internal_value", "internal_weight", "internal_count", "is_linear", "shrinkage"),
+)
+END = "end of trees\n"
+TAIL = "\nparameters:\nend of parameters\n\npandas_categorical:null\n"
+OBJECTIVE = re.compile(r"(lambdarank|rank_xendcg)")
+INFO = re.compile(rf"none|\[{NUMBER}:{NUMBER}\]")
+CATEGORICAL, HIGHEST_DECISION = 1, 11  # bits of decision_type: categorical, default left, two of what is missing
+
+
+def lightgbm_text(text: str, n_features: int) -> str:
+    """Return the trees of a LightGBM model over so many features, checked."""
+    if not text.isascii() or not text.startswith("tree\n"):
+        raise ValueError("the booster is not a LightGBM model")
+    head, blank, body = text[len("tree\n") :].partition("\n\n")
+    sizes = _header(_fields(head, HEADER), n_features)
+    at = 0
+    for number, size in enumerate(sizes):
+        _check_tree(body[at : at + size], number, n_features)
+        at += size
+    if not body.startswith(END, at):
+        raise ValueError("the booster does not end after its trees")
+    return f"tree\n{head}{blank}{body[:at]}{END}{TAIL}"
+
+
+def _fields(text: str, wanted: tuple[str, ...]) -> dict[str, str]:
+    pairs = [line.partition("=") for line in text.split("\n")]
+    if tuple(name for name, _, _ in pairs) != wanted:
+        raise ValueError("the booster lacks a line, or has one too many")
+    return {name: value for name, _, value in pairs}
+
+
+def _header(fields: Mapping[str, str], n_features: int) -> list[int]:
+    """Check the lines before the trees; return the length of every tree."""
+    names, infos = fields["feature_names"].split(" "), fields["feature_infos"].split(" ")
+    is_so = len(names) == n_features and all(name == f"Column_{k}" for k, name in enumerate(names))
+    if not is_so or fields["max_feature_idx"] != str(n_features - 1):
+        raise ValueError(f"the booster does not take rows of {n_features} features")
+    if len(infos) != n_features or not all(INFO.fullmatch(info) for info in infos):
+        raise ValueError("the booster does not say the range of every feature")
+    one = (fields["num_class"], fields["num_tree_per_iteration"], fields["label_index"])
+    if one != ("1", "1", "0") or not re.fullmatch(r"v[0-9]", fields["version"]):
+        raise ValueError("the booster is not a ranker")
+    if not OBJECTIVE.fullmatch(fields["objective"]):
+        raise ValueError("the booster has an unknown objective")
+    if not re.fullmatch(r"[1-9][0-9]{0,11}( [1-9][0-9]{0,11})*", fields["tree_sizes"]):
+        raise ValueError("the booster does not say how long its trees are")
+    return [int(size) for size in fields["tree_sizes"].split(" ")]
+
+
+def _check_tree(text: str, number: int, n_features: int) -> None:
+    opening, closing = f"Tree={number}\n", "\n\n\n"
+    if not text.startswith(opening) or not text.endswith(closing):
+        raise ValueError(f"tree {number} of the booster is not where it should be")
+    fields = _fields(text[len(opening) : -len(closing)], TREE)
+    leaves = int(_whole(fields["num_leaves"], 1, "num_leaves")[0])
+    if not 1 <= leaves < 2**20 or (fields["num_cat"], fields["is_linear"]) != ("0", "0"):
+        raise ValueError(f"tree {number} of the booster is of another kind")
+    splits = leaves - 1
+    feature = _whole(fields["split_feature"], splits, "split_feature")
+    decision = _whole(fields["decision_type"], splits, "decision_type")
+    _numbers(fields["threshold"], splits, "threshold", np.finfo(np.float64).max)
+    for name in BY_SPLIT:
+        _numbers(fields[name], splits, name)
+    for name in BY_LEAF:
+        if fields[name] or leaves > 1 or name == "leaf_value":
+            _numbers(fields[name], leaves, name)
+    _numbers(fields["shrinkage"], 1, "shrinkage")
+    if ((feature < 0) | (feature >= n_features)).any():
+        raise ValueError(f"tree {number} of the booster splits a feature that does not exist")
+    if ((decision < 0) | (decision > HIGHEST_DECISION) | (decision & CATEGORICAL > 0)).any():
+        raise ValueError(f"tree {number} of the booster splits in an unknown way")
+    children = [_whole(fields[name], splits, name) for name in ("left_child", "right_child")]
+    if splits:
+        check_tree(*children)
+    _check_leaves(children, leaves, number)
+
+
+def _check_leaves(children: list[Int64s], leaves: int, number: int) -> None:
+    both = np.concatenate(children)
+    if leaves > 1 and np.sort(~both[both < 0]).tolist() != list(range(leaves)):
+        raise ValueError(f"tree {number} of the booster does not reach each of its leaves once")
+
+
+# ---- XGBoost ----
+FLOATS = ("base_weights", "loss_changes", "split_conditions", "sum_hessian")
+NODES = (*FLOATS, "default_left", "left_children", "right_children", "split_indices", "split_type")
+CATEGORIES = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
+WORD = re.compile(r"[A-Za-z0-9_:.+-]{0,64}")
+BASE_SCORE = re.compile(rf"{NUMBER}|\[{NUMBER}\]")
+
+
+def xgboost_text(text: str, n_features: int) -> str:
+    """Return the trees of an XGBoost model over so many features, checked."""
+    try:
+        learner, version = (json.loads(text, parse_constant=_no_number)[part] for part in ("learner", "version"))
+        model = learner["gradient_booster"]["model"]
+        base = str(learner["learner_model_param"]["base_score"])
+        objective = {str(key): value for key, value in learner["objective"].items()}
+        trees = [_checked_tree(tree, number, n_features) for number, tree in enumerate(model["trees"])]
+    except (KeyError, TypeError, AttributeError, RecursionError):
+        raise ValueError("the booster is not an XGBoost model") from None
+    if not trees or not BASE_SCORE.fullmatch(base) or not abs(float(base.strip("[]"))) <= LARGEST_SINGLE:
+        raise ValueError("the booster has no trees, or no finite score to begin with")
+    if len(version) != 3 or not all(type(one) is int and 0 <= one < 1000 for one in version):
+        raise ValueError("the booster does not say its version")
+    return json.dumps({"learner": _learner(trees, base, _words(objective), n_features), "version": version})
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"the booster holds {word}")
+
+
+def _learner(trees: list[dict[str, Any]], base: str, objective: Any, n_features: int) -> dict[str, Any]:
+    model = {
+        "cats": {"enc": [], "feature_segments": [], "sorted_idx": []},
+        "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
+        "iteration_indptr": list(range(len(trees) + 1)),
+        "tree_info": [0] * len(trees),
+        "trees": trees,
+    }
+    params = {"base_score": base, "boost_from_average": "1", "num_class": "0", "num_feature": str(n_features)}
+    return {
+        "attributes": {},
+        "feature_names": [],
+        "feature_types": [],
+        "gradient_booster": {"model": model, "name": "gbtree"},
+        "learner_model_param": {**params, "num_target": "1"},
+        "objective": objective,
+    }
+
+
+def _words(value: object, depth: int = 0) -> Any:
+    """Return settings of the objective: names and single words, nested once."""
+    if isinstance(value, dict) and depth < 2 and all(WORD.fullmatch(str(key)) for key in value):
+        return {str(key): _words(one, depth + 1) for key, one in value.items()}
+    if not isinstance(value, str) or not WORD.fullmatch(value):
+        raise ValueError("the booster has an unknown objective")
+    return value
+
+
+def _checked_tree(tree: Any, number: int, n_features: int) -> dict[str, Any]:
+    size = len(tree["left_children"])
+    found = {name: _node_values(tree[name], name, size, name in FLOATS) for name in NODES}
+    left, right = found["left_children"], found["right_children"]
+    if not size or ((left < 0) != (right < 0)).any() or (left < -1).any() or (right < -1).any():
+        raise ValueError(f"tree {number} of the booster is not a tree")
+    check_tree(left, right)
+    feature = found["split_indices"]
+    if ((feature < 0) | (feature >= n_features)).any() or found["split_type"].any() or any(map(tree.get, CATEGORIES)):
+        raise ValueError(f"tree {number} of the booster splits a feature that does not exist")
+    if not np.isin(found["default_left"], (0, 1)).all():
+        raise ValueError(f"tree {number} of the booster does not say where missing values go")
+    params = {"num_deleted": "0", "num_feature": str(n_features), "num_nodes": str(size), "size_leaf_vector": "1"}
+    values: dict[str, Any] = {name: values.tolist() for name, values in found.items()}
+    values |= {name: [] for name in CATEGORIES}
+    return {**values, "parents": _parents(left, right).tolist(), "id": number, "tree_param": params}
+
+
+def _parents(left: Int64s, right: Int64s) -> Int64s:
+    """Return the parent of every node; that of the root is the largest whole number of 32 bits."""
+    parent = np.full(len(left), 2**31 - 1, np.int64)
+    inner = np.flatnonzero(left >= 0)
+    parent[left[inner]] = parent[right[inner]] = inner
+    return parent
+
+
+def _node_values(values: object, what: str, size: int, are_floats: bool) -> AnyArray:
+    """Return a number per node: whole ones as they are, others as floats."""
+    if not isinstance(values, list) or len(values) != size:
+        raise ValueError(f"{what} of the booster has not {size} numbers")
+    if not all(type(value) is int or (are_floats and type(value) is float) for value in values):
+        raise ValueError(f"{what} of the booster holds something that is not a number")
+    if not all(abs(value) <= (LARGEST_SINGLE if are_floats else 2**31) for value in values):
+        raise ValueError(f"{what} of the booster holds a number that is out of range")
+    return np.array(values, np.float64 if are_floats else np.int64)

@@ -1,0 +1,123 @@
+"""Read the zip of a model: ``model.json`` as plain data and ``arrays.npz`` as arrays of numbers and text.
+
+Sizes are compared with what the archive holds before anything is unpacked or allocated, whole numbers have 64 bits,
+and nothing is ever unpickled. What is not such a file raises an exception, whatever its kind; ``saving.load`` makes a
+sentence of it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import zipfile
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from concordant import memory
+from concordant.types import AnyArray
+
+MEMBERS = {"model.json", "arrays.npz"}
+LARGEST = 1 << 32  # bytes a file may unpack into
+LARGEST_JSON = 1 << 30
+KNOWN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+DTYPES = "biufU"
+
+File = str | os.PathLike[str] | IO[bytes]
+
+
+def read(path: File) -> tuple[Any, dict[str, AnyArray]]:
+    """Return the description and the arrays of a model file."""
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        if "model.json" not in names or len(set(names)) != len(names) or not set(names) <= MEMBERS:
+            raise ValueError("it does not hold model.json and arrays.npz only")
+        _refuse_too_large(archive)
+        description = from_json(archive.read("model.json"))
+        packed = archive.read("arrays.npz") if "arrays.npz" in names else None
+    return description, {} if packed is None else _arrays(packed)
+
+
+def _refuse_too_large(archive: zipfile.ZipFile) -> None:
+    """Refuse an archive that unpacks into more than is allowed; it says how much, and no more than that is unpacked."""
+    members = archive.infolist()
+    if any(member.compress_type not in KNOWN for member in members):
+        raise ValueError("it is compressed in a way that save() does not use")
+    size = sum(member.file_size for member in members)
+    if size > LARGEST or not memory.fits(size):
+        raise ValueError(f"it would unpack into {memory.shown(size)}")
+
+
+# ---- plain data ----
+def from_json(content: bytes) -> Any:
+    """Return plain data; every number in it is finite, and whole ones have 64 bits."""
+    if len(content) > LARGEST_JSON:
+        raise ValueError(f"model.json takes {memory.shown(len(content))}")
+    text = content.decode("utf-8")
+    found = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_object)
+    if "\\ud" in text.lower():  # half of a character is refused here, where it is encoded
+        json.dumps(found, ensure_ascii=False).encode("utf-8")
+    return found
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > 20 or not -(2**63) <= int(digits) < 2**63:
+        raise ValueError("model.json holds a whole number of more than 64 bits")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    found = float(digits)
+    if not math.isfinite(found):
+        raise ValueError("model.json holds a number that is not finite")
+    return found
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("model.json names something twice")
+    return found
+
+
+# ---- arrays ----
+def _arrays(packed: bytes) -> dict[str, AnyArray]:
+    """Return the arrays of an npz archive."""
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        _refuse_too_large(archive)
+        names = archive.namelist()
+        if len(set(names)) != len(names) or not all(name.endswith(".npy") for name in names):
+            raise ValueError("arrays.npz holds something that is not an array, or an array twice")
+        return {name.removesuffix(".npy"): array(archive.read(name)) for name in names}
+
+
+def array(content: bytes) -> AnyArray:
+    """Return the array of an npy file, read-only, whose header says how long the file is."""
+    stream = io.BytesIO(content)
+    version = npy.read_magic(stream)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError("an array is of an unknown version")
+    header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, is_fortran, dtype = header(stream)
+    if dtype.kind not in DTYPES:
+        raise ValueError(f"an array of {dtype} is no array of numbers or text (allow_pickle is never given)")
+    size = math.prod(shape)
+    if min(shape, default=0) < 0 or len(content) - stream.tell() != size * dtype.itemsize:
+        raise ValueError("an array is shorter or longer than it says")
+    found = np.frombuffer(content, dtype, size, stream.tell()) if size * dtype.itemsize else np.zeros(size, dtype)
+    _check_bits(found)
+    native = np.array(found, dtype.newbyteorder("="), copy=True)
+    return np.reshape(native, shape, order="F" if is_fortran else "C")
+
+
+def _check_bits(found: AnyArray) -> None:
+    """Refuse bits that stand for nothing: truth values beyond 1, and characters that do not exist."""
+    if found.dtype.kind == "b" and found.size and found.view(np.uint8).max() > 1:
+        raise ValueError("an array of truth values holds something else")
+    if found.dtype.kind == "U" and found.size and found.dtype.itemsize:
+        signs = found.view(found.dtype.byteorder.replace("|", "=") + "u4")
+        if (signs > 0x10FFFF).any() or ((signs >= 0xD800) & (signs < 0xE000)).any():
+            raise ValueError("an array of text holds a character that does not exist")

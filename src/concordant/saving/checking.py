@@ -1,0 +1,318 @@
+"""Compare what a model holds with what its class declares, before anything uses it.
+
+``check(model, name, declared, learnt)`` goes through the declarations of ``concordant.state`` in their order: every
+value is there, is of its type, has the shape that follows from the others, and holds finite numbers within the declared
+range. A broken declaration is a ``ValueError`` that names model and value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import singledispatchmethod
+from typing import Any
+
+import numpy as np
+
+from concordant import state
+from concordant.params import values_of
+from concordant.types import AnyArray
+
+MOST_VALUES = 1 << 40  # of one array
+
+
+def check(model: Any, name: str, declared: Iterable[str], learnt: Mapping[str, Any]) -> None:
+    """Compare what a fitted model learnt with what its class declares; a tuple of names declares names only."""
+    if not learnt:
+        return
+    kinds: Mapping[str, state.Kind | None] = declared if isinstance(declared, Mapping) else dict.fromkeys(declared)
+    for unknown in learnt.keys() - kinds.keys():
+        raise ValueError(f"{name} learns no {unknown!r}")
+    sizes = Sizes(model, learnt)
+    for key, kind in kinds.items():
+        if key in learnt:
+            _check_one(name, key, kind, learnt[key], sizes)
+        elif kind is not None and not kind.optional:
+            raise ValueError(f"{name} lacks {key!r}")
+    if hasattr(model, "check_learnt"):
+        model.check_learnt()
+
+
+def _check_one(name: str, key: str, kind: state.Kind | None, value: object, sizes: Sizes) -> None:
+    try:
+        if kind is None:
+            check_plain(value)
+        else:
+            Comparison(sizes).compare(kind, value)
+    except ValueError as problem:
+        raise ValueError(f"{key!r} of {name} {problem}") from None
+
+
+class Sizes:
+    """The sizes of arrays by name: whole numbers and labels learnt, hyper-parameters, what a model works out."""
+
+    def __init__(self, model: Any, learnt: Mapping[str, Any]) -> None:
+        self.model, self.learnt, self.known = model, learnt, dict[str, int]()
+
+    def of(self, size: state.Size, found: int | None = None) -> int:
+        """Return a size; a name that nobody knows yet stands for ``found`` from now on."""
+        if isinstance(size, int):
+            return size
+        name, _, more = size.partition("+")
+        extra = int(more or 0)
+        if name not in self.known:
+            self.known[name] = self._worked_out(name, None if found is None else found - extra)
+        return self.known[name] + extra
+
+    def _worked_out(self, name: str, found: int | None) -> int:
+        sources = [self.learnt, _hyper_parameters(self.model)]
+        if hasattr(self.model, "learnt_sizes"):
+            sources.append(self.model.learnt_sizes())
+        for value in (*(source.get(name) for source in sources), found):
+            if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+                return int(value)
+        raise ValueError(f"needs a whole number {name!r}")
+
+
+def _hyper_parameters(model: Any) -> Mapping[str, Any]:
+    if hasattr(model, "get_params"):
+        return dict(model.get_params(deep=False))
+    return values_of(model) if hasattr(type(model), "__dataclass_fields__") else {}
+
+
+class Comparison:
+    """Compares single values with their kinds; sizes that one value sets hold for the others."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.sizes = sizes
+
+    @singledispatchmethod
+    def compare(self, kind: Any, value: object) -> None:
+        """Raise ValueError unless the value is of that kind."""
+        raise TypeError(f"There is no rule for {kind!r}.")
+
+    @compare.register
+    def _(self, kind: state.Numbers, value: object) -> None:
+        found = _numbers(kind, value)
+        self._same_shape(kind.shape, found)
+        if not found.size:
+            return
+        missing = np.isnan(found) if found.dtype.kind == "f" else np.zeros(found.shape, bool)
+        if missing.any() and not kind.may_miss:
+            raise ValueError("holds NaN")
+        known = found[~missing]
+        high = kind.high if found.dtype != np.float32 else min(kind.high, state.LARGEST_SINGLE)
+        low = kind.low if found.dtype != np.float32 else max(kind.low, -state.LARGEST_SINGLE)
+        if known.size and (known.max() > high or known.min() < low):
+            raise ValueError(f"holds a number outside of {low:g} … {high:g}")
+        if kind.below is not None and known.size and known.max() >= self.sizes.of(kind.below):
+            raise ValueError(f"holds {known.max()}, but there are {self.sizes.of(kind.below)} of {kind.below}")
+        if kind.is_sorted and found.ndim and (found[1:] < found[:-1]).any():
+            raise ValueError("is not in ascending order")
+
+    @compare.register
+    def _(self, kind: state.Pointer, value: object) -> None:
+        found = _array(value, ("int64",))
+        size = self.sizes.of(kind.size, len(found) - 1 if found.ndim == 1 else 0)
+        self._same_shape((size + 1,), found)
+        if found[0] != 0 or (found[1:] < found[:-1]).any() or found[-1] != self.sizes.of(kind.over):
+            raise ValueError(f"does not lead from 0 to the end of {kind.over}")
+
+    @compare.register
+    def _(self, kind: state.Text, value: object) -> None:
+        if not isinstance(value, str) or (kind.choices and value not in kind.choices):
+            raise ValueError(f"is not {' or '.join(kind.choices) or 'text'}")
+
+    @compare.register
+    def _(self, kind: state.Flag, value: object) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise ValueError("is neither true nor false")
+
+    @compare.register
+    def _(self, kind: state.TypeOfNumbers, value: object) -> None:
+        if not isinstance(value, np.dtype) or value.kind not in "biuf":
+            raise ValueError("is not a type of numbers")
+
+    @compare.register
+    def _(self, kind: state.Labels, value: object) -> None:
+        found = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
+        if not isinstance(found, (list, tuple)):
+            raise ValueError("is not a list of labels")
+        if len(found) != self.sizes.of(kind.size, len(found)):
+            raise ValueError(f"has {len(found)} labels, but there are {self.sizes.of(kind.size)} {kind.size}")
+        if kind.or_numbers and found == list(range(len(found))) and not any(isinstance(one, bool) for one in found):
+            return
+        _check_texts(found)
+        if len(set(found)) < len(found):
+            raise ValueError("names a label twice")
+
+    @compare.register
+    def _(self, kind: state.Classes, value: object) -> None:
+        if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in "biufU" or len(value) < 1:
+            raise ValueError("is not a list of categories")
+        if value.dtype.kind == "f" and not np.isfinite(value).all():
+            raise ValueError("holds a category that is not finite")
+        if not (value[1:] > value[:-1]).all():
+            raise ValueError("is not a list of distinct categories in ascending order")
+        self._same_shape((kind.size,), value)
+
+    @compare.register
+    def _(self, kind: state.ByLabel, value: object) -> None:
+        if not isinstance(value, Mapping) or not value:
+            raise ValueError("is not a number per label")
+        _check_texts(value)
+        if kind.of is not None and list(value) != list(self.sizes.learnt.get(kind.of, ())):
+            raise ValueError(f"does not name the same labels as {kind.of!r}, in the same order")
+        for label, number in value.items():
+            _check_number(number, kind.low, kind.high, f"for {label!r} ")
+
+    @compare.register
+    def _(self, kind: state.Table, value: object) -> None:
+        rows = list(value.values()) if isinstance(value, Mapping) else []
+        if not rows or not all(isinstance(row, Mapping) and row and list(row) == list(rows[0]) for row in rows):
+            raise ValueError("does not hold the same named numbers for every label")
+        _check_texts(value)
+        _check_texts(rows[0])
+        for row in rows:
+            for number in row.values():
+                _check_number(number, -state.LARGEST, state.LARGEST)
+
+    @compare.register
+    def _(self, kind: state.Curves, value: object) -> None:
+        if not isinstance(value, Mapping) or not all(isinstance(curve, list) for curve in value.values()):
+            raise ValueError("is not a mapping of names to lists of numbers")
+        _check_texts(value)
+        for number in (number for curve in value.values() for number in curve):
+            _check_number(number, -math.inf, math.inf)
+
+    @compare.register
+    def _(self, kind: state.Part, value: object) -> None:
+        if not hasattr(value, "get_params") or not all(hasattr(value, method) for method in kind.can):
+            raise ValueError(f"is not an estimator with {' and '.join(kind.can)}")
+        if n_features_of(value) != self.sizes.of(kind.features):
+            raise ValueError(f"does not take rows of {self.sizes.of(kind.features)} features")
+
+    @compare.register
+    def _(self, kind: state.Each, value: object) -> None:
+        if not isinstance(value, list) or len(value) != self.sizes.of(kind.size, len(value)):
+            raise ValueError(f"is not a list of {kind.size} values")
+        for one in value:
+            self.compare(kind.kind, one)
+
+    @compare.register
+    def _(self, kind: state.Either, value: object) -> None:
+        if value is None and kind.or_none:
+            return
+        before, problem = dict(self.sizes.known), ValueError("is missing")
+        for one in kind.kinds:
+            try:
+                self.compare(one, value)
+                return
+            except ValueError as found:
+                self.sizes.known, problem = dict(before), found
+        raise problem
+
+    @compare.register
+    def _(self, kind: state.Held, value: object) -> None:
+        if type(value).__name__ != kind.name:
+            raise ValueError(f"is not a {kind.name}")
+
+    def _same_shape(self, shape: tuple[state.Size, ...], found: AnyArray) -> None:
+        if len(shape) != found.ndim:
+            raise ValueError(f"has {found.ndim} dimensions, not {len(shape)}")
+        wanted = tuple(self.sizes.of(size, length) for size, length in zip(shape, found.shape, strict=True))
+        if wanted != found.shape:
+            raise ValueError(f"has shape {found.shape}, not {wanted}")
+
+
+def n_features_of(estimator: Any) -> int | None:
+    """Return how many features a fitted estimator takes; None where it does not say."""
+    steps = estimator.steps if type(estimator).__name__ == "Pipeline" else ()
+    found = getattr(next((step for _, step in steps if hasattr(step, "fit")), estimator), "n_features_in_", None)
+    return int(found) if isinstance(found, (int, np.integer)) else None
+
+
+def check_plain(value: object) -> None:
+    """Check a value that nobody declared: numbers are finite, whatever they are in."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f" and not np.isfinite(value).all():
+            raise ValueError("holds NaN or infinity")
+    elif isinstance(value, float):
+        _check_number(value, -state.LARGEST, state.LARGEST)
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            check_plain(one)
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            check_plain(one)
+
+
+def _numbers(kind: state.Numbers, value: object) -> AnyArray:
+    """Return the numbers of a value as an array of a declared type; a single one may be Python's own."""
+    if not kind.shape and not isinstance(value, np.ndarray):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+            raise ValueError("is not a number")
+        if kind.dtypes[0].startswith("int") != isinstance(value, (int, np.integer)):
+            raise ValueError("is not a whole number" if isinstance(value, float) else "is not a number with decimals")
+        return np.asarray(value)
+    return _array(value, kind.dtypes)
+
+
+def _array(value: object, dtypes: tuple[str, ...]) -> AnyArray:
+    if not isinstance(value, np.ndarray):
+        raise ValueError(f"is not an array of {' or '.join(dtypes)}")
+    if value.dtype.name not in dtypes or not value.dtype.isnative:
+        raise ValueError(f"is an array of {value.dtype}, not of {' or '.join(dtypes)}")
+    return value
+
+
+def _check_number(value: object, low: float, high: float, where: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"holds {where}something that is not a number")
+    if not math.isfinite(value):
+        raise ValueError(f"holds {where}a number that is not finite")
+    if not low <= value <= high:
+        raise ValueError(f"holds {where}a number outside of {low:g} … {high:g}")
+
+
+def _check_texts(values: Iterable[object]) -> None:
+    for one in values:
+        if not isinstance(one, str):
+            raise ValueError("holds a label that is not text")
+        if any("\ud800" <= sign <= "\udfff" for sign in one):
+            raise ValueError("holds a label that is not valid text")
+
+
+# ---- a trial ----
+ANSWERS = ("predict", "predict_scores", "predict_proba", "decision_function", "transform")
+MOST_FEATURES = 20_000  # of an estimator that is tried
+ROWS = np.array([0.0, 1.0, -1.0, 0.5, 3.0])
+
+
+def try_out(estimator: Any, name: str) -> None:
+    """Let a fitted estimator answer for a few ordinary rows: parts that do not fit together are found here.
+
+    Declared ranges make sure that this is safe; it finds what no declaration of one class can say, such as steps of a
+    pipeline that do not suit each other.
+    """
+    width = n_features_of(estimator)
+    if width is None or width > MOST_FEATURES:
+        return
+    rows = np.outer(ROWS, np.cos(np.arange(width)))
+    for answer in ANSWERS:
+        if hasattr(estimator, answer):
+            _check_answer(getattr(estimator, answer), rows, f"{name}.{answer}")
+
+
+def _check_answer(answer: Callable[[AnyArray], Any], rows: AnyArray, name: str) -> None:
+    import warnings
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            found = answer(rows)
+        except Exception as problem:
+            raise ValueError(f"{name} fails for ordinary rows ({problem})") from None
+    numbers = np.asarray(getattr(found, "data", found) if hasattr(found, "nnz") else found)
+    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+        raise ValueError(f"{name} is not finite for ordinary rows")

@@ -17,6 +17,7 @@ from concordant.models.duels import Duels
 from concordant.models.likelihoods import ObservedDuels, ObservedStages
 from concordant.models.notices import notice_on
 from concordant.models.solve import Fit, fit, with_errors
+from concordant.models.tied import corrected, has_half_wins, taken_off
 from concordant.preferences import Preferences
 from concordant.ranking import Uncertainty
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
@@ -63,6 +64,8 @@ class ScoreErrors:
     @cached_property
     def parts(self) -> list[Fit]:
         """The fits with their covariances; bootstrapped ones also have quantiles."""
+        if self.asked.kind == "auto" and self.voters is None and any(has_half_wins(part.observed) for part in self.fits):
+            return self._with_ties()
         parts = [with_errors(part) for part in self.fits]
         if self.asked.kind == "bootstrap":
             return bootstrap(parts, self.asked)
@@ -71,6 +74,18 @@ class ScoreErrors:
             parts = clustered(parts, self.voters, self.asked.seed)
         if moved:
             parts = [widened(part, by, self.doubt) for part, by in zip(parts, moved, strict=True)]
+        return parts
+
+    def _with_ties(self) -> list[Fit]:
+        """Return the fits with covariances that know that ties vary less than two half wins."""
+        parts = []
+        for part in self.fits:
+            less, left = taken_off(part)
+            of_prior = left if self.doubt else np.ones_like(left)
+            found = with_errors(part, less, float(of_prior[0]))
+            moved = moved_by_prior(found) if self.doubt else None
+            found = corrected(found, less, of_prior)
+            parts.append(found if moved is None else widened(found, moved, self.doubt))
         return parts
 
     @cached_property

@@ -251,10 +251,13 @@ class ScoreModel(Method):
             return *known, None
         total = observed.total
         unit = float(np.median(total[total > 0])) if self.likelihood == "mean" and (total > 0).any() else 1.0
-        search, times = PriorSearch(observed, prior_of), 1.0  # how often each comparison is counted, so to speak
-        if voters is not None and (total > 0).any():
+        search = PriorSearch(observed, prior_of)
+        if voters is not None and (total > 0).any():  # how often each comparison is counted, so to speak
             times = dependence([with_errors(part) for part in search.fitted(voters.typical / unit)], voters)
-        best, doubt = search.best(times, unit)
+            best, doubt = search.best(times, unit)
+        else:
+            times = search.dispersion(unit)
+            best, doubt = search.best(times, times * unit)
         return best, doubt, search.fitted(best)
 
     def _prior(

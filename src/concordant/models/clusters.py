@@ -23,7 +23,7 @@ from concordant import kernels, views
 from concordant.gather import sum_by
 from concordant.models.completed import with_missing
 from concordant.models.contestants import Design
-from concordant.models.duels import Counting, trusted
+from concordant.models.duels import Counting, Duels, trusted
 from concordant.models.likelihoods import ObservedDuels
 from concordant.models.solve import Fit
 from concordant.models.tied import dispersion
@@ -90,12 +90,33 @@ class Voters:
             extra, n_slots = np.column_stack([extra, *on_x]), design.n_slots
             slot, entry, share = design.members(slot)
             row, value, voters, instance = row[entry], value[entry] * share, voters[entry], instance[entry]
+        if len(self.weight) < prefs.n_ballots:  # an agent counts once, however many of its ballots name an item
+            voters = np.zeros(len(slot))
+            voters[np.unique(row * n_slots + slot, return_index=True)[1]] = 1.0
         times = sum_by(slot, voters, n_slots)
         entry_ptr = pointer(np.bincount(instance, minlength=prefs.n_instances))
         if prefs.n_instances > 1:
             order = np.argsort(instance, kind="stable")
             row, slot, value = row[order], slot[order], value[order]
         return Gradients(row, slot, value, extra, times, self.row_ptr, entry_ptr)
+
+
+class Agents:
+    """Who said what, by agent of an instance: drawn again, all ballots of an agent together."""
+
+    def __init__(self, prefs: Preferences, counting: Counting) -> None:
+        assert prefs.agents is not None
+        self.prefs, self.counting = prefs, counting
+        key = prefs.instance_of_ballot.astype(np.int64) * len(prefs.agents) + prefs.agent
+        agents, self.agent = np.unique(key, return_inverse=True)
+        self.ptr = np.searchsorted(agents // len(prefs.agents), np.arange(prefs.n_instances + 1))
+
+    def redrawn(self, rng: np.random.Generator) -> Duels:
+        """Return the duels of as many agents of every instance, drawn with replacement."""
+        n, size = int(self.ptr[-1]), np.diff(self.ptr)
+        place = (rng.random(n) * np.repeat(size, size)).astype(np.int64)
+        times = np.bincount(np.repeat(self.ptr[:-1], size) + place, minlength=n)
+        return self.counting.duels(self.prefs.replace(weight=self.prefs.weight * times[self.agent]))
 
 
 def strengths_at(parts: list[Fit], design: Design | None) -> tuple[Floats, Floats, Floats]:

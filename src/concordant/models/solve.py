@@ -508,9 +508,7 @@ class Products(Large):
         self._prepare(is_exact=True)
         variance, draws = self._marginal_variances(less, of_prior)
         extra, among = self._apart(self.among_others(less))
-        return replace(
-            fitted, variance=variance, draws=draws, extra_variance=extra[None], coefficient_covariance=among
-        )
+        return replace(fitted, variance=variance, draws=draws, extra_variance=extra[None], coefficient_covariance=among)
 
     def _marginal_variances(self, less: Floats | None, of_prior: float) -> tuple[Floats, Floats]:
         """Estimate the variance of every centred score, and return the draws behind it.

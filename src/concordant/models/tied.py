@@ -146,21 +146,20 @@ def corrected(part: Fit, less: Floats, of_prior: Floats) -> Fit:
     covariance, start = part.covariance.copy(), np.concatenate([[0], np.cumsum(size**2)])
     extra, among = part.extra_variance.copy(), part.coefficient_covariance
     touched = np.unique(segment_index(duels.ptr)[less > 0])
-    for m in np.unique(size[touched]).tolist() if not part.observed.n_extra else ():
+    is_plain = isinstance(part.observed, ObservedDuels) and not part.observed.n_extra
+    for m in np.unique(size[touched]).tolist() if is_plain else ():
         same = touched[size[touched] == m]
         if m > LARGEST_EXACT and len(size) == 1:
             covariance = _scaled(part, less, pull, covariance)
             continue
         cells = (start[same][:, None] + np.arange(m * m)).reshape(-1)
         covariance[cells] = _exact(part, less, pull, same, covariance[cells].reshape(-1, m, m)).reshape(-1)
-    for q in touched.tolist() if part.observed.n_extra else ():  # further parameters
+    for q in touched.tolist() if not is_plain else ():  # teams, or further parameters
         own, span = less[duels.ptr[q] : duels.ptr[q + 1]], slice(part.slot_ptr[q], part.slot_ptr[q + 1])
         found, extra[q], among = part.objective(q).lessened(part.block(q), own, pull[span])
         covariance[start[q] : start[q + 1]] = found.reshape(-1)
     variance = _diagonals(covariance, size, start)
-    return replace(
-        part, covariance=covariance, variance=variance, extra_variance=extra, coefficient_covariance=among
-    )
+    return replace(part, covariance=covariance, variance=variance, extra_variance=extra, coefficient_covariance=among)
 
 
 def _exact(part: Fit, less: Floats, pull: Floats, same: Int64s, block: Floats) -> Floats:

@@ -20,7 +20,7 @@ from concordant.errors import InputError
 from concordant.explaining import Reason
 from concordant.kernels import links
 from concordant.method import Method, Outcome
-from concordant.models.clusters import Voters, dependence
+from concordant.models.clusters import Agents, Voters, dependence
 from concordant.models.contestants import Contest, Design, contest_of
 from concordant.models.designs import Designed, duel_standing_of, item_duels
 from concordant.models.duels import COUNTS, Counting, Duels
@@ -77,8 +77,8 @@ class ScoreModel(Method):
     team_strength: str = options.team_strength()
     errors: str = param(
         "auto",
-        "standard errors from the curvature (hessian), clustered by voter (sandwich), resampled (bootstrap), or none; "
-        "auto clusters where a ballot compares more than two items",
+        "standard errors from the Hessian alone (hessian), clustered by agent (sandwich), by resampling agents or "
+        "comparisons (bootstrap), or none; auto corrects for ties and clusters ballots of more than two items",
         choices=("auto", "hessian", "sandwich", "bootstrap", "none"),
     )
     level: float = options.level()
@@ -126,7 +126,8 @@ class ScoreModel(Method):
         if self.errors != "none":
             by_voter = voters if self.errors in ("auto", "sandwich") else None
             asked = Asked(self.errors, self.level, self.replicates, self.seed)
-            errors = ScoreErrors(prefs, parts, score, asked, doubt, by_voter)
+            agents = Agents(over, counting) if self.errors == "bootstrap" and over.agents is not None else None
+            errors = ScoreErrors(prefs, parts, score, asked, doubt, by_voter, agents)
         kept = "the prior" if prior > 0 else f"a small prior (precision {FALLBACK:g}) added for them"
         effects = self._effects(prefs, design, parts, errors)
         told = [] if effects is None else effects.notices()

@@ -9,8 +9,9 @@ move game by game (elo, trueskill) never look back; a single bradley-terry fit t
 Both strengths are chosen by evidence unless they are given, one for all instances, and reported in ``ranking.fit``.
 ``drift`` is how far (standard deviation) a score moves in a year, or in one unit of time where times are numbers; 0
 keeps scores constant, which is bradley-terry. Within a ``period`` a score does not change: by default every moment (of
-dates every day) is one, or longer ones where there would be too many. Ties are half a win each way. Of a ballot with
-more than two items all pairs count as if they were independent, so that its intervals are too narrow.
+dates every day) is one, or longer ones where there would be too many. Ties are half a win each way, and count as a whole
+comparison, so that intervals are too wide where many games are tied. Of a ballot with more than two items all pairs
+count as if they were independent, so that its intervals are too narrow.
 
 The ranking is of the scores at the end of the data (``score="last"``), and its intervals take the mean of all as
 known: how far all have moved together since the beginning, which those of the history include, says nothing of who is

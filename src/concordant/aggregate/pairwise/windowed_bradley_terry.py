@@ -80,7 +80,7 @@ class WindowedBradleyTerry(Method):
         """Return the scores of the last window every item was in, with the curves of all windows."""
         assert prefs.time is not None
         windows = Windows.of(prefs, self._length(prefs), self._period(prefs), self.half_life)
-        ranking = BradleyTerry(prior=self.prior, level=self.level, errors="hessian").rank(windows.prefs)
+        ranking = BradleyTerry(prior=self.prior, level=self.level).rank(windows.prefs)
         found = Windowed(prefs, windows, ranking)
         score = snap_scores(prefs, found.lasting(ranking.score), TIE_OF_FITTED, least=1.0)
         absent = found.end_of_slot < windows.end.max(initial=-np.inf)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.coverage_with_ties import Setting, coverage
 
 import concordant as cc
 from concordant import laws
-from tools.measure_coverage import Setting, coverage
-
-ITEMS = list("abcde")
 
 
 def votes(n, share=0.4, seed=0, items=5, **more):

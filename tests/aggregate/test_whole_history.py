@@ -80,7 +80,7 @@ def test_the_score_follows_a_turn_and_the_history_shows_it(turn):
 
 
 def test_whoever_stops_playing_keeps_a_score_that_gets_less_sure(turn):
-    ranking = cc.rank(turn, "whole-history", drift=0.5)
+    ranking = cc.rank(turn, "whole-history", drift=0.5, all_items=True)
     model = ranking.model
     then, error = model.score_at("c", "2020-04-01")
     assert by_item(ranking)["c"] == pytest.approx(then)
@@ -186,7 +186,7 @@ def test_many_nodes_give_the_same_chances_as_few(games, monkeypatch):
 
 
 def test_the_intervals_of_a_ranking_are_those_given_the_mean_of_all(turn):
-    ranking = cc.rank(turn, "whole-history", drift=0.5, prior=1.0)
+    ranking = cc.rank(turn, "whole-history", drift=0.5, prior=1.0, all_items=True)
     courses = ranking.model.courses
     walk, last = courses.walk, np.flatnonzero(courses.walk.nodes.is_last)
     whole = walk.covariance()[np.ix_(last, last)] + np.diag(0.25 * (courses.end - walk.nodes.time[last]))
@@ -357,7 +357,7 @@ def test_a_half_life_makes_old_results_count_less(games):
 
 
 def test_who_is_not_in_the_last_window_keeps_an_older_score(turn):
-    ranking = cc.rank(turn, "windowed", window="year", period="year", prior=1.0)
+    ranking = cc.rank(turn, "windowed", window="year", period="year", prior=1.0, all_items=True)
     alone = cc.rank(turn.take(turn.time < turn.time[8]), "bradley-terry", prior=1.0)
     assert by_item(ranking)["c"] == pytest.approx(by_item(alone)["c"], abs=1e-6)
     assert next(one for one in ranking.warnings if one.name == "not-in-window").items == ("c",)

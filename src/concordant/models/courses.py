@@ -307,7 +307,6 @@ class CourseErrors:
 
     courses: Courses
     kind: str
-    slots: Int64s
 
     def known(self) -> Uncertainty:
         """Return intervals and standard errors."""
@@ -315,11 +314,8 @@ class CourseErrors:
 
     @cached_property
     def _known(self) -> Uncertainty:
-        courses, slots = self.courses, self.slots
-        if self.kind == "peak":
-            mean, variance = (whole[slots] for whole in courses.peaks())
-        else:
-            mean, variance = (whole[slots] for whole in courses.standing())
+        courses = self.courses
+        mean, variance = courses.peaks() if self.kind == "peak" else courses.standing()
         error = np.sqrt(variance)
         half = simultaneous(courses.level) * error
         return Uncertainty(mean - half, mean + half, {"stderr": error})

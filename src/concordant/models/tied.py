@@ -7,11 +7,13 @@ off, the covariance is the sandwich
 
     A (H - L(u) + R) A  =  A - A L(u) A        (L: the same matrix as H, made of u instead of the curves).
 
-A prior that the data chose is weighed against the likelihood divided by the share of H that is left, on the average
-(``dispersion``), and R counts that much, too. Without ties u is 0 and nothing changes. The share u / curve of a pair is a quarter of its ties over n p (1 - p): a sum
-over comparisons, so merged and repeated ballots give the same. Few comparisons say little about it. It is shrunk
-towards the mean of its two items, and those towards the whole instance, each with the weight of ``LIKE`` comparisons.
-The instance counts one more comparison that is not a tie, so that ties alone do not make scores certain.
+A prior that the data chose is weighed against the likelihood divided by the share of H that is left on the average
+(``dispersion``), and R counts that share. Without ties u is 0 and nothing changes.
+
+The share u / curve of a pair is a quarter of its ties over n p (1 - p): a sum over comparisons, so merged and repeated
+ballots give the same. Few comparisons say little about it: it is shrunk towards the mean of its two items, and those
+towards the whole instance, each with the weight of ``LIKE`` comparisons. The instance counts one more comparison that
+is not a tie, so that ties alone do not make scores certain.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Measure how often 95% intervals of models of comparisons cover the truth, with 0, 10, 30 and 60% ties.
 
-    python -m tools.measure_coverage                              # the table of docs/develop/truth.md
-    python -m tools.measure_coverage --replications 400 --methods bradley-terry,davidson
+    python -m benchmarks.coverage_with_ties                              # the table of docs/develop/truth.md
+    python -m benchmarks.coverage_with_ties --replications 400 --methods bradley-terry,davidson
 
 Every replication draws scores from a normal distribution, a schedule, and results; the truth is what the model would
 fit to the expected counts of the schedule (for a model that draws its own results: the scores). Both the intervals of

@@ -129,7 +129,7 @@ def test_nothing_played_is_a_history_without_rows():
 def test_lines_bear_their_names_and_bands_their_level():
     pytest.importorskip("matplotlib", reason="plots are an extra")
     prefs = cc.read(LEAGUE, time="date")
-    figure = cc.rank(prefs, "glicko2").plot_history(top=3)
+    figure = cc.rank(prefs, "glicko2", all_items=True).plot_history(top=3)
     axes = figure.axes[0]
     assert {text.get_text() for text in axes.texts} == {"Finn", "Cleo", "Gia"}
     assert "95%" in axes.get_ylabel()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant import metrics, views
-from concordant.api import as_preferences, rank
+from concordant.api import as_preferences, made_method
 from concordant.errors import ConcordantError, InputError
 from concordant.explaining import Explanation, Reason
 from concordant.gather import sum_by
@@ -170,10 +170,15 @@ def compare(
     if not methods:
         raise InputError("There is nothing to compare: name at least one method.")
     prefs = as_preferences(prefs)
-    rankings = tuple(rank(prefs, method) for method in methods)
+    rankings = tuple(_ranked(prefs, method) for method in methods)
     names = tuple(m if isinstance(m, str) else m.name for m in methods)
     held_out = None if folds is None else cross_validate(prefs, methods, folds, seed)
     return replace(compare_rankings(prefs, rankings, names), held_out=held_out)
+
+
+def _ranked(prefs: Preferences, method: str | Method) -> Ranking:
+    """Rank every item, also by methods that would leave out those not seen for long."""
+    return made_method(prefs, method, {}).of_everybody().rank(prefs)
 
 
 def compare_rankings(prefs: Preferences, rankings: Sequence[Ranking], names: Sequence[str]) -> Comparison:
@@ -199,7 +204,7 @@ def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: i
     likelihood = np.zeros((folds, len(methods)))
     for k in range(folds):
         seen, unseen = prefs.take(fold != k), prefs.take(fold == k)
-        rankings = [rank(seen, method) for method in methods]
+        rankings = [_ranked(seen, method) for method in methods]
         ranks = np.stack([ranking.rank_by_slot for ranking in rankings]).astype(np.float64)
         distance[k] = distances_to_ballots(unseen, ranks)
         pairs[k] = views.win_matrices(unseen, "ignore").wins.sum()

@@ -80,7 +80,7 @@ def compare_groups(
     min_ballots: float | None = None,
 ) -> GroupComparison:
     """Compare groups, which are the instances of these preferences; see ``rank_groups``."""
-    by = str(grouped.meta.get("by", "group"))
+    by, method = str(grouped.meta.get("by", "group")), method.of_everybody()
     grouped = by_size(grouped)
     notices: list[Notice] = []
     if min_ballots is not None:

@@ -122,6 +122,10 @@ class Method(Settings):
     apart: ClassVar[bool] = False
     """Whether every instance is ranked on its own, so that workers may share the instances."""
 
+    def of_everybody(self) -> Self:
+        """Return the method that ranks every item: itself, unless it leaves out those not seen for long."""
+        return self
+
     def scores(self, prefs: Preferences) -> Floats | Outcome:
         """Return a score per slot (higher is better), or an Outcome with more."""
         raise TypeError(f"{type(self).__name__} does not define scores().")

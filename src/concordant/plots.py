@@ -61,10 +61,10 @@ def plot_matrix(
 ) -> Any:
     """Draw the share of ballots in which the row beats the column (ties half), items in the order of the ranking."""
     ranking._single("plot_matrix()")
-    if prefs.n_instances != 1 or not np.array_equal(prefs.slot_item, ranking.slot_item):
+    if prefs.n_instances != 1:
         raise InputError("The preferences are not those the ranking was made of: give the same ones, one instance.")
     n = min(top, len(ranking.items))
-    chosen = ranking.order[:n]
+    chosen = views.order_of(prefs, ranking)[:n]
     matrices = views.win_matrices(prefs, "ignore")
     wins, ties = (m[np.ix_(chosen, chosen)] for m in (matrices.matrix(), matrices.tie_matrix()))
     met = wins + wins.T + ties

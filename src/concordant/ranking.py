@@ -16,7 +16,7 @@ from concordant.explaining import Explanation
 from concordant.frozen import FrozenDict, FrozenList, FrozenParts, freeze, frozen
 from concordant.histories import History
 from concordant.later import Later
-from concordant.types import AnyArray, Floats, Int32s, Int64s
+from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
 from concordant.writing import align, number_format
 
@@ -304,13 +304,8 @@ class Ranking(FrozenParts):
             return self
         span = slice(int(self.slot_ptr[q]), int(self.slot_ptr[q + 1]))
         return replace(
-            self,
-            slot_ptr=np.array([0, span.stop - span.start], np.int64),
-            slot_item=self.slot_item[span],
-            score=self.score[span],
+            self._some(span, np.array([0, span.stop - span.start], np.int64)),
             instances=None if self.instances is None else Vocabulary([self.instances[q]]),
-            uncertainty=_OfSome(self.uncertainty, span),
-            beside={name: values[span] for name, values in self.beside.items()},
             past=None if self.past is None or self.instances is None else partial(self._past_of, self.instances[q]),
             sure=partial(self._certainties_of, slice(q, q + 1)),
         )
@@ -319,23 +314,36 @@ class Ranking(FrozenParts):
         """Return the statements about the whole ranking that a part of it shares."""
         return self.certainties[instances]
 
+    def _some(self, slots: Int64s | slice, slot_ptr: Int64s) -> Ranking:
+        return replace(
+            self,
+            slot_ptr=slot_ptr,
+            slot_item=self.slot_item[slots],
+            score=self.score[slots],
+            uncertainty=_OfSome(self.uncertainty, slots),
+            beside={name: values[slots] for name, values in self.beside.items()},
+        )
+
     def _past_of(self, instance: str) -> History:
         return self.history[instance]
 
     def head(self, n: int) -> Ranking:
         """Keep only the ``n`` best of each instance."""
         place = np.arange(len(self.score)) - np.repeat(self.slot_ptr[:-1], np.diff(self.slot_ptr))
-        kept = self.order[place < n]
+        slot_ptr = np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.slot_ptr), n))]).astype(np.int64)
+        part = self._some(self.order[place < n], slot_ptr)
         return replace(
-            self,
-            slot_ptr=np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.slot_ptr), n))]).astype(np.int64),
-            slot_item=self.slot_item[kept],
-            score=self.score[kept],
-            uncertainty=_OfSome(self.uncertainty, kept),
+            part,
             why=None if self.why is None else self._explain_whole,
             sure=partial(self._certainties_of, slice(None)),
-            beside={name: values[kept] for name, values in self.beside.items()},
         )
+
+    def only(self, keep: Bools) -> Ranking:
+        """Keep only these slots (a mask), and the instances that still have some."""
+        counts = np.add.reduceat(np.append(keep, False), self.slot_ptr[:-1]) * (np.diff(self.slot_ptr) > 0)
+        left = np.flatnonzero(counts)
+        part = self._some(np.flatnonzero(keep), np.concatenate([[0], np.cumsum(counts[left])]).astype(np.int64))
+        return part if self.instances is None else replace(part, instances=Vocabulary(self.instances.take(left)))
 
     def _explain_whole(self, part: Ranking) -> Explanation:
         """Say why the best of an instance came out so: its other candidates belong to the reasons."""

@@ -52,7 +52,7 @@ def counted(count: float, noun: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """One instance and its ranking, ready to be told of; slots are numbered alike in both."""
+    """One instance and its ranking, ready to be told of; slots are those of the preferences, some may not be ranked."""
 
     prefs: Preferences
     ranking: Ranking
@@ -66,20 +66,34 @@ class Scene:
 
     @cached_property
     def order(self) -> list[int]:
-        """The slots, best first."""
-        return [int(slot) for slot in self.ranking.order]
+        """The slots that are ranked, best first."""
+        return [int(slot) for slot in views.order_of(self.prefs, self.ranking)[: len(self.ranking.score)]]
+
+    def by_slot(self, values: Floats) -> Floats:
+        """Return values of the ranking by slot of the preferences, 0 where a slot is not ranked."""
+        if len(values) == self.prefs.n_slots:
+            return values
+        found = np.zeros(self.prefs.n_slots, values.dtype)
+        found[self.order] = values[self.ranking.order]
+        return found
 
     @cached_property
     def rank(self) -> list[int]:
-        """The rank of every slot."""
-        return [int(rank) for rank in self.ranking.rank_by_slot]
+        """The rank of every slot, 0 where it is not ranked."""
+        return [int(rank) for rank in self.by_slot(self.ranking.rank_by_slot)]
+
+    @cached_property
+    def ends(self) -> tuple[Floats, Floats] | None:
+        """The ends of the intervals of every slot, where the method has them."""
+        low, high = self.ranking.slot_low, self.ranking.slot_high
+        return None if low is None or high is None else (self.by_slot(low), self.by_slot(high))
 
     @cached_property
     def value(self) -> Floats:
         """What every slot is sorted by: its score, or an end of its interval."""
-        known = {"low": self.ranking.slot_low, "high": self.ranking.slot_high} if self.sorted_by != "score" else {}
-        end = known.get(self.sorted_by)
-        return self.ranking.score if end is None else end
+        if self.sorted_by != "score" and self.ends is not None:
+            return self.ends[self.sorted_by == "high"]
+        return self.by_slot(self.ranking.score)
 
     @property
     def sorted_by(self) -> str:
@@ -148,7 +162,8 @@ def first_places(scene: Scene, summary: str) -> list[Reason]:
     """Say what counts, who leads by how much, who is tied, and what the ballots say of neighbours directly."""
     names = scene.names
     if len(scene.order) == 1:
-        return [Reason("The first place", [f"What counts: {summary}", f"{names[0]} is the only candidate."])]
+        only = f"{names[scene.order[0]]} is the only candidate."
+        return [Reason("The first place", [f"What counts: {summary}", only])]
     said = [f"What counts: {summary}", *_lead(scene)]
     shown = scene.order[: SHOWN + 1]
     score = {slot: float(scene.value[slot]) for slot in shown}

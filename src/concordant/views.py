@@ -13,17 +13,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from concordant import kernels, memory
-from concordant.errors import ParameterError
+from concordant.errors import InputError, ParameterError
 from concordant.gather import segment_index, sum_by
 from concordant.kernels.bundles import Ballots
 from concordant.preferences import Preferences
 from concordant.segments import max_by, number_inside, pointer
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
+
+if TYPE_CHECKING:
+    from concordant.ranking import Ranking
 
 MISSING = ("ignore", "last", "last-free")
 COUNTED = 2  # matrices that pair counts take: wins and ties
@@ -66,6 +69,24 @@ def has_opponents(prefs: Preferences) -> Bools:
     sizes = np.diff(prefs.indptr)
     sides = sizes if prefs.team is None else max_by(ballot_of_entry(prefs), prefs.team + 1, prefs.n_ballots)
     return np.repeat(sides > 1, sizes)
+
+
+def order_of(prefs: Preferences, ranking: Ranking) -> Int64s:
+    """Return the slots of preferences in the order of a ranking of them, those it leaves out behind, by instance."""
+    if len(ranking.score) == prefs.n_slots and np.array_equal(ranking.slot_item, prefs.slot_item):
+        return ranking.order
+    named = np.zeros(1, np.int64)
+    if prefs.instances is not None and ranking.instances is not None:
+        named = prefs.instances.codes(ranking.instances).astype(np.int64)
+    n, item = len(prefs.items), prefs.items.codes(ranking.vocabulary).astype(np.int64)
+    key = instance_of_slot(prefs) * n + prefs.slot_item
+    wanted = np.repeat(named, np.diff(ranking.slot_ptr)) * n + item[ranking.ranked_item]
+    sorted_keys = np.argsort(key)
+    place = sorted_keys[np.searchsorted(key[sorted_keys], wanted).clip(max=max(len(key) - 1, 0))]
+    if (item[ranking.ranked_item] < 0).any() or not np.array_equal(key[place], wanted):
+        raise InputError("The preferences are not those the ranking was made of: give the same ones.")
+    whole = np.concatenate([place, np.setdiff1d(np.arange(prefs.n_slots), place)])
+    return np.asarray(whole[np.argsort(instance_of_slot(prefs)[whole], kind="stable")])
 
 
 def captains(prefs: Preferences) -> Preferences:

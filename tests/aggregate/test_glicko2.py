@@ -92,10 +92,10 @@ def test_who_does_not_play_is_known_less_and_never_less_than_a_newcomer():
     winner, loser, days = ["a", "a", "b", "b"], ["b", "c", "c", "c"], ["2020-01-05", "2020-01-06", "2020-02-01"]
     soon = cc.rank(cc.Preferences.from_pairs(winner[:3], loser[:3], time=days), "glicko2")
     more = cc.Preferences.from_pairs(winner, loser, time=[*days, "2030-01-01"])
-    late = cc.rank(more, "glicko2")
+    late = cc.rank(more, "glicko2", all_items=True)
     assert rated(soon, "stderr")["a"] < rated(late, "stderr")["a"] <= 350.0
     assert rated(soon)["a"] == rated(late)["a"]
-    ages = cc.rank(more, "glicko2", volatility=5.0, tau=0.0)
+    ages = cc.rank(more, "glicko2", all_items=True, volatility=5.0, tau=0.0)
     assert rated(ages, "stderr")["a"] == pytest.approx(350.0)
 
 

@@ -80,7 +80,7 @@ def test_the_score_follows_a_turn_and_the_history_shows_it(turn):
 
 
 def test_whoever_stops_playing_keeps_a_score_that_gets_less_sure(turn):
-    ranking = cc.rank(turn, "whole-history", drift=0.5)
+    ranking = cc.rank(turn, "whole-history", drift=0.5, all_items=True)
     model = ranking.model
     then, error = model.score_at("c", "2020-04-01")
     assert by_item(ranking)["c"] == pytest.approx(then)
@@ -133,8 +133,60 @@ def test_the_likelihood_of_other_results_is_that_of_their_times(turn):
         model.p_beats("a", "b", time="someday")
 
 
+def drawn_chance(courses, one, other, time, n=200_000):
+    """The chance of a win at an exact time of two nodes or after them, by Monte Carlo on the dense posterior."""
+    walk = courses.walk
+    nodes = [int(np.flatnonzero((walk.nodes.slot == slot) & (walk.nodes.time <= time))[-1]) for slot in (one, other)]
+    joint = walk.covariance()[np.ix_(nodes, nodes)]
+    joint = joint + walk.drift**2 * np.diag(time - walk.nodes.time[nodes])
+    drawn = np.random.default_rng(0).multivariate_normal(walk.score[nodes], joint, n)
+    return float((1 / (1 + np.exp(drawn[:, 1] - drawn[:, 0]))).mean())
+
+
+@pytest.fixture(scope="module")
+def leagues():
+    """Two leagues that never meet; a wins 900 of 1,000 games against b, c as many against d."""
+    winner, loser = ["a"] * 900 + ["b"] * 100 + ["c"] * 900 + ["d"] * 100, ["b"] * 900 + ["a"] * 100
+    return cc.Preferences.from_pairs(winner, [*loser, *["d"] * 900, *["c"] * 100], time=[1.0] * 2_000)
+
+
+def test_items_that_met_often_are_known_relative_to_each_other_however_vague_the_rest(leagues):
+    for prior in (0.01, 1.0, "auto"):
+        model = cc.rank(leagues, "whole-history", drift=0.1, prior=prior).model
+        assert model.p_beats("a", "b") == pytest.approx(0.9, abs=0.002)
+        assert model.p_beats("a", "b") == pytest.approx(drawn_chance(model.courses, 0, 1, 1.0), abs=0.001)
+        assert model.p_beats("a", "c") == pytest.approx(0.5)
+        assert model.matrix()[2, 3] == pytest.approx(model.p_beats("c", "d"))
+
+
+def test_the_chance_of_a_win_is_that_of_draws_from_the_joint_posterior(turn):
+    model = cc.rank(turn, "whole-history", drift=0.8, prior=0.2).model
+    courses = model.courses
+    for one, other in ((0, 1), (1, 2), (0, 2)):
+        found = model.p_beats("abc"[one], "abc"[other])
+        assert found == pytest.approx(drawn_chance(courses, one, other, float(courses.end[0])), abs=0.015)
+        lead, error = model.difference("abc"[one], "abc"[other])
+        assert found == pytest.approx(1 / (1 + np.exp(-lead / np.sqrt(1 + np.pi / 8 * error**2))))
+
+
+def test_many_nodes_give_the_same_chances_as_few(games, monkeypatch):
+    from concordant.models import courses
+
+    def chances():
+        model = cc.rank(games, "whole-history", drift=0.5, prior=0.05).model
+        return model.matrix(), model.p_beats("item 1", "item 2", time=3.21), model.difference("item 1", "item 5")
+
+    exact = chances()
+    monkeypatch.setattr(courses, "LARGEST_DENSE", 0)  # one solution per moment of an item
+    for found, wanted in zip(chances(), exact, strict=True):
+        assert np.asarray(found) == pytest.approx(np.asarray(wanted), abs=1e-6)
+    monkeypatch.setattr(courses, "LEAST_SOLVED", 0)  # draws
+    monkeypatch.setattr(courses, "SOLVED", 0)
+    assert chances()[0] == pytest.approx(exact[0], abs=0.05)
+
+
 def test_the_intervals_of_a_ranking_are_those_given_the_mean_of_all(turn):
-    ranking = cc.rank(turn, "whole-history", drift=0.5, prior=1.0)
+    ranking = cc.rank(turn, "whole-history", drift=0.5, prior=1.0, all_items=True)
     courses = ranking.model.courses
     walk, last = courses.walk, np.flatnonzero(courses.walk.nodes.is_last)
     whole = walk.covariance()[np.ix_(last, last)] + np.diag(0.25 * (courses.end - walk.nodes.time[last]))
@@ -305,7 +357,7 @@ def test_a_half_life_makes_old_results_count_less(games):
 
 
 def test_who_is_not_in_the_last_window_keeps_an_older_score(turn):
-    ranking = cc.rank(turn, "windowed", window="year", period="year", prior=1.0)
+    ranking = cc.rank(turn, "windowed", window="year", period="year", prior=1.0, all_items=True)
     alone = cc.rank(turn.take(turn.time < turn.time[8]), "bradley-terry", prior=1.0)
     assert by_item(ranking)["c"] == pytest.approx(by_item(alone)["c"], abs=1e-6)
     assert next(one for one in ranking.warnings if one.name == "not-in-window").items == ("c",)

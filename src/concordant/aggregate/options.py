@@ -39,6 +39,16 @@ def team_strength() -> str:
     return param("sum", "the strength of a team: the sum or the mean of its members' scores", choices=TEAM_STRENGTHS)
 
 
+def since() -> str | None:
+    """Declare from when on an item must have been seen to be ranked."""
+    return param(None, "rank only items with a result since this date (or number); default: the last 365 days")
+
+
+def all_items() -> bool:
+    """Declare whether items that were not seen for long are ranked."""
+    return param(False, "rank all items, also those without a recent result")
+
+
 def level() -> float:
     """Declare how sure intervals are."""
     return param(0.95, "confidence of the intervals", low=0.01, high=0.9999)

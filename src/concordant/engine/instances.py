@@ -144,21 +144,21 @@ def _settled(method: Any, prefs: Preferences, chunks: Sequence[Any], executor: E
     if not isinstance(getattr(method, "prior", None), str):
         return method  # type: ignore[no-any-return]
     search: PriorSearch = method.prior_search(prefs)
-    searches = [executor.hold(_searching, method, chunk) for chunk in chunks]
+    searches, times = [executor.hold(_searching, method, chunk) for chunk in chunks], search.dispersion()
 
     def evidence(strength: float) -> float:
-        asked = [executor.submit(_evidence, one, strength) for one in searches]
+        asked = [executor.submit(_evidence, one, strength, times) for one in searches]
         return float(sum(executor.result(one) for one in asked))
 
-    return method.settled(*search.best(evidence=evidence))  # type: ignore[no-any-return]
+    return method.settled(*search.best(times, times, evidence))  # type: ignore[no-any-return]
 
 
 def _searching(method: Any, prefs: Preferences) -> PriorSearch:
     return method.prior_search(prefs)  # type: ignore[no-any-return]
 
 
-def _evidence(search: PriorSearch, strength: float) -> float:
-    return log_evidence(search.fitted(strength))
+def _evidence(search: PriorSearch, strength: float, times: float) -> float:
+    return log_evidence(search.fitted(strength), times)
 
 
 # ---- adherences for all ----

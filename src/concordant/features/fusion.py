@@ -76,7 +76,7 @@ class FusionFeatures(PreferenceFeatures):
             [entries.support(), *entries.best_and_mean(), entries.net_wins()], axis=1
         )
         for k, fuser in enumerate(self._fusers()):
-            score = registry.make(fuser).rank(prefs).score
+            score = registry.make(fuser).of_everybody().rank(prefs).score
             rest[:, len(OF_DOCUMENT) + 2 * k] = _standardised(score, instance, prefs.n_instances)
             rest[:, len(OF_DOCUMENT) + 2 * k + 1] = _heights(score, prefs.slot_ptr)
         return table

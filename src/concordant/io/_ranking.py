@@ -159,7 +159,7 @@ def _told(counted: _many.Counted, what: str, executor: Executor) -> str:
 
 def _needs_agents(method: Method) -> bool:
     said = (getattr(method, "errors", ""), getattr(method, "adherence", False), "agent_weights" in method.learnt)
-    return "agents" in method.needs or said[0] == "sandwich" or bool(said[1]) or said[2]
+    return "agents" in method.needs or said[0] in ("sandwich", "bootstrap") or bool(said[1]) or said[2]
 
 
 def _plan(paths: list[Any], options: Options) -> Plan | None:

@@ -23,9 +23,10 @@ from concordant import kernels, views
 from concordant.gather import sum_by
 from concordant.models.completed import with_missing
 from concordant.models.contestants import Design
-from concordant.models.duels import Counting, trusted
+from concordant.models.duels import Counting, Duels, trusted
 from concordant.models.likelihoods import ObservedDuels
 from concordant.models.solve import Fit
+from concordant.models.tied import dispersion
 from concordant.preferences import Preferences
 from concordant.segments import pointer
 from concordant.types import Floats, Int64s
@@ -51,9 +52,7 @@ class Voters:
         if by_agent and prefs.agent is not None and prefs.agents is not None:
             key = instance * len(prefs.agents) + prefs.agent
             _, first, unit = np.unique(key, return_index=True, return_inverse=True)
-            is_once = np.bincount(unit, minlength=len(first)) == 1
-            self.unit, self.instance = unit.reshape(-1), instance[first]
-            self.weight = np.where(is_once, prefs.weight[first], 1.0)
+            self.unit, self.instance, self.weight = unit.reshape(-1), instance[first], np.ones(len(first))
         order = np.argsort(self.instance, kind="stable")
         self.row = np.empty(len(order), np.int64)
         self.row[order] = np.arange(len(order))
@@ -91,12 +90,33 @@ class Voters:
             extra, n_slots = np.column_stack([extra, *on_x]), design.n_slots
             slot, entry, share = design.members(slot)
             row, value, voters, instance = row[entry], value[entry] * share, voters[entry], instance[entry]
+        if len(self.weight) < prefs.n_ballots:  # an agent counts once, however many of its ballots name an item
+            voters = np.zeros(len(slot))
+            voters[np.unique(row * n_slots + slot, return_index=True)[1]] = 1.0
         times = sum_by(slot, voters, n_slots)
         entry_ptr = pointer(np.bincount(instance, minlength=prefs.n_instances))
         if prefs.n_instances > 1:
             order = np.argsort(instance, kind="stable")
             row, slot, value = row[order], slot[order], value[order]
         return Gradients(row, slot, value, extra, times, self.row_ptr, entry_ptr)
+
+
+class Agents:
+    """Who said what, by agent of an instance: drawn again, all ballots of an agent together."""
+
+    def __init__(self, prefs: Preferences, counting: Counting) -> None:
+        assert prefs.agents is not None
+        self.prefs, self.counting = prefs, counting
+        key = prefs.instance_of_ballot.astype(np.int64) * len(prefs.agents) + prefs.agent
+        agents, self.agent = np.unique(key, return_inverse=True)
+        self.ptr = np.searchsorted(agents // len(prefs.agents), np.arange(prefs.n_instances + 1))
+
+    def redrawn(self, rng: np.random.Generator) -> Duels:
+        """Return the duels of as many agents of every instance, drawn with replacement."""
+        n, size = int(self.ptr[-1]), np.diff(self.ptr)
+        place = (rng.random(n) * np.repeat(size, size)).astype(np.int64)
+        times = np.bincount(np.repeat(self.ptr[:-1], size) + place, minlength=n)
+        return self.counting.duels(self.prefs.replace(weight=self.prefs.weight * times[self.agent]))
 
 
 def strengths_at(parts: list[Fit], design: Design | None) -> tuple[Floats, Floats, Floats]:
@@ -168,15 +188,21 @@ class Scatter:
         columns += [2 + k for k in range(at.likelihood.n_coefficients)]
         return side, corner + at.prior.among_others(len(corner)), columns
 
+    def _squares(self, q: int, span: slice) -> Floats:
+        """Return the sum of the squared gradients of one instance, J: no larger than its items, however many voters."""
+        rows = self.rows(q, span)
+        found = rows.T @ rows
+        return np.asarray(found if isinstance(found, np.ndarray) else found.toarray())
+
     def traces(self) -> tuple[float, float]:
         """Return the traces of J A and of what it would be for independent pairs, over all instances."""
         found = expected = 0.0
         for q, span in self.spans:
             expected += span.stop - span.start - 1 - float(self.pull[span] @ self.variance[span])
-            rows = self.rows(q, span)
             if self.part.covariance is not None:
-                found += float((rows * (rows @ self.part.block(q))).sum())
+                found += float((self._squares(q, span) * self.part.block(q)).sum())
             else:
+                rows = self.rows(q, span)
                 signs = np.random.default_rng(0).choice([-1.0, 1.0], (span.stop - span.start, N_DRAWS))
                 found += float(((rows @ signs) * (rows @ self.part.times_inverse(signs))).sum()) / N_DRAWS
         return found, expected
@@ -197,8 +223,7 @@ class Scatter:
         start = np.concatenate([[0], np.cumsum(np.diff(part.slot_ptr) ** 2)])
         for q, span in self.spans:
             block = part.block(q)
-            influence = self.rows(q, span) @ block
-            found = influence.T @ influence + (factor * self.pull[span] * block) @ block
+            found = block @ self._squares(q, span) @ block + (factor * self.pull[span] * block) @ block
             stretch = self._stretch(np.diag(found), factor * self.variance[span])
             found *= stretch[:, None] * stretch
             covariance[start[q] : start[q + 1]], variance[span] = found.reshape(-1), np.diag(found)
@@ -218,18 +243,19 @@ class Scatter:
 
 
 def dependence(parts: list[Fit], voters: Voters) -> float:
-    """Return how many times larger the variance of the gradient is than that of independent pairs; 1 at least."""
+    """Return how many times larger the variance of the gradient is than its curvature says: 1 at least without ties."""
     gradients = voters.gradients(parts)
     return _dependence([Scatter(part, gradients) for part in parts], voters)
 
 
 def _dependence(scatters: list[Scatter], voters: Voters) -> float:
     found, expected = (sum(column) for column in zip(*(scatter.traces() for scatter in scatters), strict=True))
+    least = dispersion([scatter.part for scatter in scatters])
     ratio = found / expected if expected > 0 else 1.0
     if voters.counting.counts == "binary":
         n = float(np.maximum(voters.weight, 1.0).sum())
-        ratio = (n * ratio + TYPICAL * voters.typical) / (n + TYPICAL)
-    return max(ratio, 1.0)
+        ratio = (n * ratio + TYPICAL * least * voters.typical) / (n + TYPICAL)
+    return max(ratio, least)
 
 
 def clustered(parts: list[Fit], voters: Voters, seed: int | None) -> list[Fit]:

@@ -2,9 +2,10 @@
 
 Between two nodes a random walk is a Brownian bridge, before the first and after the last its variance grows with time
 while its mean stays. The chance of a win integrates over that doubt: for a lead of mean m and variance v,
-E[1 / (1 + e^-lead)] is about 1 / (1 + e^-(m / sqrt(1 + pi v / 8))), the doubts about two candidates taken as
-independent. "All scores up by the same" is no doubt: scores are relative to the mean of all first scores. The intervals
-of a ranking at the end also leave out how far all have moved together since.
+E[1 / (1 + e^-lead)] is about 1 / (1 + e^-(m / sqrt(1 + pi v / 8))). The variance of a lead is that of the difference in
+the joint posterior: two candidates that met often are known relative to each other even if neither is known relative to
+the rest. "All scores up by the same" is no doubt: scores are relative to the mean of all first scores. The intervals of
+a ranking at the end also leave out how far all have moved together since.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from concordant.gather import segment_index
 from concordant.histories import History
 from concordant.models.fitted import ComparisonModel
 from concordant.models.uncertainty import simultaneous
-from concordant.models.walks import Nodes, Walk
+from concordant.models.walks import LARGEST_DENSE, Nodes, Walk
 from concordant.moments import as_times, periods
 from concordant.preferences import Preferences
 from concordant.ranking import Uncertainty
@@ -31,6 +32,10 @@ YEAR = 365.25  # days: the unit of time where there are dates
 MOST_NODES = 400_000  # above which time is cut more coarsely
 COARSER = ("day", "week", "month", "quarter", "year")
 FEWER = (1_000, 300, 100, 30, 10, 3, 1)  # periods, where times are numbers
+LEAST_SOLVED, SOLVED = 8, 20_000_000  # moments of candidates solved for exactly, and the cells this may fill
+SOLVED_TO = 1e-9  # accuracy of such a solution
+LEAD_DRAWS = 32  # of the posterior, from which the variances of more leads than that are estimated
+AT_ONCE = 4_000_000  # cells of leads times draws
 
 
 # ---- from ballots to nodes ----
@@ -98,6 +103,29 @@ def _choices(prefs: Preferences, period: str | float) -> list[str | float | None
 
 # ---- at any moment ----
 @dataclass(frozen=True, eq=False)
+class Placed:
+    """Moments of candidates between nodes: (1 - share) left + share right, and a variance of their own.
+
+    Candidates without nodes are not ``known``, and have no left, right and share.
+    """
+
+    known: Bools
+    left: Int64s
+    right: Int64s
+    share: Floats
+    own: Floats
+
+    def mixed(self, by_node: Floats, which: Int64s) -> Floats:
+        """Return the rows of some moments, mixed from those of the nodes around each; zeros where there are none."""
+        out = np.zeros((len(which), by_node.shape[1]))
+        known = self.known[which]
+        at = (np.cumsum(self.known) - 1)[which[known]]
+        share = self.share[at, None]
+        out[known] = (1 - share) * by_node[self.left[at]] + share * by_node[self.right[at]]
+        return out
+
+
+@dataclass(frozen=True, eq=False)
 class Courses:
     """The scores of all candidates over time, in units of time (years, or what was given).
 
@@ -129,29 +157,79 @@ class Courses:
 
     def at(self, slot: Int64s, time: Floats | float) -> tuple[Floats, Floats]:
         """Return the mean and the variance of the scores of some slots, each at a moment."""
-        nodes, score = self.walk.nodes, self.walk.score
+        placed = self._placed(slot, time)
+        known, left, right, share, doubt = placed.known, placed.left, placed.right, placed.share, placed.own
+        doubt[~known] -= self._shift[slot[~known]]
+        if known.any():
+            variance, before = self.variances
+            between = np.where(right > left, before[right], 0.0)
+            doubt[known] += (1 - share) ** 2 * variance[left] + share**2 * variance[right]
+            doubt[known] += 2 * share * (1 - share) * between
+        return placed.mixed(self.walk.score[:, None], np.arange(len(slot)))[:, 0], doubt
+
+    def means(self, slot: Int64s, time: Floats | float) -> Floats:
+        """Return the mean of the scores of some slots, each at a moment."""
+        return self._placed(slot, time).mixed(self.walk.score[:, None], np.arange(len(slot)))[:, 0]
+
+    def _placed(self, slot: Int64s, time: Floats | float) -> Placed:
+        """Find the nodes around each moment of a slot."""
+        nodes = self.walk.nodes
         time = np.broadcast_to(np.asarray(time, np.float64), slot.shape)
-        mean, doubt = np.zeros(len(slot)), 1 / self.walk.prior - self._shift[slot]
+        own = np.full(len(slot), 1 / self.walk.prior)
         first, last = self.node_ptr[slot], self.node_ptr[slot + 1] - 1
-        known = np.flatnonzero(last >= first)
-        if not len(known):
-            return mean, doubt
+        is_known = last >= first
+        time, first, last = time[is_known], first[is_known], last[is_known]
         ends = np.unique(nodes.time)
         key = nodes.slot * (len(ends) + 1) + np.searchsorted(ends, nodes.time, side="right")
-        wanted = slot[known] * (len(ends) + 1) + np.searchsorted(ends, time[known], side="right")
-        left = np.searchsorted(key, wanted, side="right") - 1
-        left, right = np.maximum(left, first[known]), np.minimum(left + 1, last[known])
-        right = np.maximum(left, np.where(left < first[known], first[known], right))
-        variance, before = self.variances
+        wanted = slot[is_known] * (len(ends) + 1) + np.searchsorted(ends, time, side="right")
+        left = np.maximum(np.searchsorted(key, wanted, side="right") - 1, first)
+        right = np.maximum(left, np.minimum(left + 1, last))
         gap = np.where(right > left, nodes.gap[right], 1.0)
-        share = np.where(right > left, np.clip((time[known] - nodes.time[left]) / gap, 0.0, 1.0), 0.0)
-        outside = np.maximum(np.maximum(nodes.time[left] - time[known], time[known] - nodes.time[right]), 0.0)
-        mean[known] = (1 - share) * score[left] + share * score[right]
-        between = np.where(right > left, before[right], 0.0)
+        share = np.where(right > left, np.clip((time - nodes.time[left]) / gap, 0.0, 1.0), 0.0)
+        outside = np.maximum(np.maximum(nodes.time[left] - time, time - nodes.time[right]), 0.0)
         bridge = np.where(right > left, share * (1 - share) * gap, 0.0)
-        doubt[known] = (1 - share) ** 2 * variance[left] + share**2 * variance[right]
-        doubt[known] += 2 * share * (1 - share) * between + self.walk.drift**2 * (bridge + outside)
-        return mean, doubt
+        own[is_known] = self.walk.drift**2 * (bridge + outside)
+        return Placed(is_known, left, right, share, own)
+
+    def lead_variances(self, first: Int64s, second: Int64s, time: Floats | float) -> Floats:
+        """Return the variance of the lead of one slot over another of its instance, each pair at a moment.
+
+        Exact for few moments of candidates and for few nodes; beyond that estimated from draws of the posterior.
+        """
+        times, when = np.unique(np.broadcast_to(np.asarray(time, np.float64), first.shape), return_inverse=True)
+        keys, place = np.unique(np.concatenate([first, second]) * len(times) + np.tile(when, 2), return_inverse=True)
+        one, other = place.reshape(2, -1)
+        placed = self._placed(keys // max(len(times), 1), times[keys % max(len(times), 1)])
+        own = placed.own[one] + placed.own[other]
+        nodes = len(self.walk.nodes)
+        if nodes > LARGEST_DENSE and len(keys) <= max(LEAST_SOLVED, SOLVED // nodes):
+            joint = self._joint(placed)
+            return np.asarray(own + np.maximum(joint[one, one] + joint[other, other] - 2 * joint[one, other], 0.0))
+        root = self._root
+        step = max(AT_ONCE // max(root.shape[1], 1), 1)
+        for start in range(0, len(one), step):
+            some = slice(start, start + step)
+            own[some] += ((placed.mixed(root, one[some]) - placed.mixed(root, other[some])) ** 2).sum(axis=1)
+        return np.asarray(own)
+
+    def _joint(self, placed: Placed) -> Floats:
+        """Return the joint covariance of moments of candidates, by one solution each, less what each has of its own."""
+        joint = np.zeros((len(placed.own), len(placed.own)))
+        for row, left, right, share in zip(
+            np.flatnonzero(placed.known).tolist(), placed.left, placed.right, placed.share, strict=True
+        ):
+            wanted = np.zeros(len(self.walk.nodes))
+            wanted[left] += 1 - share
+            wanted[right] += share
+            joint[row] = placed.mixed(self.walk.solve(wanted, SOLVED_TO)[:, None], np.arange(len(joint)))[:, 0]
+        return (joint + joint.T) / 2
+
+    @cached_property
+    def _root(self) -> Floats:
+        """A row per node whose products are the covariance of the nodes: exact of few, else from draws."""
+        if len(self.walk.nodes) <= LARGEST_DENSE:
+            return self.walk.root()
+        return np.asarray(self.walk.conditional_means(LEAD_DRAWS)[0].T / np.sqrt(LEAD_DRAWS))
 
     def last_played(self) -> Floats:
         """Return when every slot last played; NaN for those that never did."""
@@ -199,17 +277,9 @@ class Courses:
 
     def difference(self, one: int, other: int) -> tuple[float, float]:
         """Return how far one slot is ahead of another at the end, and the standard error of that, exactly."""
-        slots, right = np.array([one, other]), np.zeros(len(self.walk.nodes))
-        mean, variance = self.at(slots, self.end[slots])[0], 0.0
-        for slot, sign in ((one, 1.0), (other, -1.0)):
-            node = int(self.node_ptr[slot + 1]) - 1
-            if node >= int(self.node_ptr[slot]):
-                right[node] = sign
-                variance += self.walk.drift**2 * float(self.end[slot] - self.walk.nodes.time[node])
-            else:
-                variance += 1 / self.walk.prior
-        variance += float(right @ self.walk.solve(right, 1e-7)) if right.any() else 0.0
-        return float(mean[0] - mean[1]), float(np.sqrt(variance))
+        first, second = np.array([one]), np.array([other])
+        lead = self.at_end()[one] - self.at_end()[other]
+        return float(lead), float(np.sqrt(self.lead_variances(first, second, self.end[first])[0]))
 
     def history(self, prefs: Preferences) -> History:
         """Return the score of every candidate at the end of every period it played in, with intervals."""
@@ -237,7 +307,6 @@ class CourseErrors:
 
     courses: Courses
     kind: str
-    slots: Int64s
 
     def known(self) -> Uncertainty:
         """Return intervals and standard errors."""
@@ -245,11 +314,8 @@ class CourseErrors:
 
     @cached_property
     def _known(self) -> Uncertainty:
-        courses, slots = self.courses, self.slots
-        if self.kind == "peak":
-            mean, variance = (whole[slots] for whole in courses.peaks())
-        else:
-            mean, variance = (whole[slots] for whole in courses.standing())
+        courses = self.courses
+        mean, variance = courses.peaks() if self.kind == "peak" else courses.standing()
         error = np.sqrt(variance)
         half = simultaneous(courses.level) * error
         return Uncertainty(mean - half, mean + half, {"stderr": error})
@@ -275,8 +341,8 @@ class CourseModel(ComparisonModel):
 
     def chances_at(self, first: Int64s, second: Int64s, time: Floats | float) -> tuple[Floats, Floats, Floats]:
         """Return the chances that the first slot of each pair wins, loses and ties at moments in units of time."""
-        (one, doubt), (other, more) = (self.courses.at(slot, time) for slot in (first, second))
-        up = expected_chance(one - other, doubt + more)
+        one, other = (self.courses.means(slot, time) for slot in (first, second))
+        up = expected_chance(one - other, self.courses.lead_variances(first, second, time))
         return up, 1 - up, np.zeros(len(up))
 
     def p_beats(self, a: object, b: object, instance: object = None, *, time: object = None) -> float:

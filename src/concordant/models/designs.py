@@ -7,6 +7,7 @@ Nothing of the size of all contestants squared is ever built: H only multiplies,
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -200,6 +201,19 @@ class DesignLikelihood:
         if self.pairs is not None and isinstance(self.inner, DuelLikelihood):
             return kernels.laplacian_product(*self.pairs, self.inner.terms.curve, np.ascontiguousarray(x))
         return self._down(self.inner.product(np.ascontiguousarray(self._up(x)), is_exact))
+
+    def with_curve(self, curve: Floats) -> DesignLikelihood:
+        """Return the likelihood at the same point with other curves of the duels, for its second derivatives alone."""
+        assert isinstance(self.inner, DuelLikelihood)
+        made = copy(self)
+        made.inner = self.inner.with_curve(curve)
+        return made
+
+    @property
+    def curve(self) -> Floats:
+        """Minus the second derivative of every duel in its lead."""
+        assert isinstance(self.inner, DuelLikelihood)
+        return self.inner.curve
 
     def noise(self, rng: np.random.Generator) -> Floats:
         """Draw 64 columns whose covariance is minus the second derivatives in the scores (of duels)."""

@@ -26,6 +26,7 @@ from concordant.models.costs import costs_of
 from concordant.models.likelihoods import Observed
 from concordant.models.priors import Prior
 from concordant.models.solve import Fit
+from concordant.models.tied import dispersion, has_half_wins
 from concordant.types import Floats, Int64s
 
 M = TypeVar("M")
@@ -122,6 +123,10 @@ class PriorSearch:
                 self._climbed.append(strength)
             self._known[strength] = found
         return self._known[strength]
+
+    def dispersion(self, unit: float = 1.0) -> float:
+        """Return how many times comparisons vary as much as the likelihood says: less than 1 with half wins."""
+        return dispersion(self.fitted(strength(0, 1 / unit))) if has_half_wins(self.observed) else 1.0
 
     def best(
         self, times: float = 1.0, unit: float = 1.0, evidence: Callable[[float], float] | None = None

@@ -11,6 +11,7 @@ observation is a pair of classes like those here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Protocol, Self
@@ -338,6 +339,18 @@ class DuelLikelihood:
         if self.matrix.get("curve") is not curve:
             self.matrix.update(curve=curve, whole=kernels.laplacian(d.first, d.second, curve, self.m))
         return kernels.matrix_product(self.matrix["whole"], np.ascontiguousarray(x))
+
+    @property
+    def curve(self) -> Floats:
+        """Minus the second derivative of every row in its lead."""
+        return self.terms.curve
+
+    def with_curve(self, curve: Floats) -> DuelLikelihood:
+        """Return the likelihood at the same point with other curves of the rows, for its second derivatives alone."""
+        d, made = self.duels, copy(self)
+        diagonal = np.bincount(d.first, curve, self.m) + np.bincount(d.second, curve, self.m)
+        made.terms = self.terms._replace(curve=curve, diagonal=diagonal)
+        return made
 
     def noise(self, rng: np.random.Generator) -> Floats:
         """Draw 64 columns whose covariance is minus the second derivatives in the scores: every row pushes or pulls."""

@@ -203,8 +203,12 @@ def _joined(fits: Sequence[Fit], slot_ptr: Int64s) -> Begin:
     return begin
 
 
-def with_errors(fitted: Fit) -> Fit:
-    """Return a fit with the covariance of its scores, or where that is too large their variances and draws."""
+def with_errors(fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) -> Fit:
+    """Return a fit with the covariance of its scores, or where that is too large their variances and draws.
+
+    ``less`` is by pair how much less than its curve it varies, ``of_prior`` how much of the prior's curvature counts
+    (``tied.corrected``): draws are made so, covariances are corrected later.
+    """
     if fitted.way == "batch":
         found = fitted.observed.batch(fitted.prior.belief, fitted.begin, SMALL_STEP, True)
         covariance, extra, is_definite = found.covariance, found.extra_variance, found.is_definite
@@ -214,7 +218,7 @@ def with_errors(fitted: Fit) -> Fit:
         place = np.arange(len(owner)) - fitted.slot_ptr[:-1][owner]
         variance = np.maximum(covariance[start + place * (size[owner] + 1)], 0.0)
         return replace(fitted, covariance=covariance, variance=variance, extra_variance=extra, is_definite=is_definite)
-    return fitted.objective(0).with_errors(fitted)
+    return fitted.objective(0).with_errors(fitted, less, of_prior)
 
 
 def _begin(objective: Large, begin: Begin, coefficient: Floats | None) -> Floats:
@@ -286,15 +290,44 @@ class Large(Objective):
         """Return the covariance of centred scores times columns."""
         raise NotImplementedError
 
-    def with_errors(self, fitted: Fit) -> Fit:
+    def with_errors(self, fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) -> Fit:
         """Return the fit with what is known of its covariance."""
         raise NotImplementedError
 
-    def among_others(self) -> Floats:
+    def among_others(self, less: Floats | None = None) -> Floats:
         """Return the covariance of the parameters other than scores: extras, then coefficients."""
+        columns = self._of_others()
+        taken = 0.0 if less is None or not columns.size else columns.T @ self._times(less, columns)
+        return np.asarray(columns[self.m :] - taken)
+
+    def _of_others(self) -> Floats:
+        """Return the columns of the inverse that belong to the parameters other than scores."""
         unit = np.zeros((self.likelihood.size, self.likelihood.size - self.m))
         unit[self.m :] = np.eye(unit.shape[1])
-        return self.inverse(unit)[self.m :] if unit.shape[1] else unit[:0]
+        return self.inverse(unit) if unit.shape[1] else unit
+
+    def _times(self, curve: Floats, columns: Floats) -> Floats:
+        """Return minus the second derivatives that other curves of the pairs would make, times columns."""
+        assert isinstance(self.likelihood, DuelLikelihood | DesignLikelihood)
+        other = self.likelihood.with_curve(curve)
+        side, corner = other.border(is_exact=True)
+        own, beside = np.ascontiguousarray(columns[: self.m]), columns[self.m :]
+        return np.concatenate([other.product(own) + side @ beside, side.T @ own + corner @ beside])
+
+    def lessened(self, block: Floats, less: Floats, pull: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return A - A (L(less) + pull) A of the scores, whose A is given; of the extras; of the coefficients."""
+        others = self._of_others()
+        others[: self.m] -= others[: self.m].mean(axis=0)
+        whole = np.concatenate([block, others[: self.m].T])
+        among = others[self.m :] - others.T @ self._times(less, others)
+        return block - whole.T @ self._times(less, whole) - (pull * block) @ block, *self._apart(among)
+
+    def _apart(self, among: Floats) -> tuple[Floats, Floats]:
+        """Return the variances of advantage and tie parameter, and the covariance of the coefficients."""
+        extra, last = np.zeros(2), len(among) - self.likelihood.n_coefficients
+        for name, place in self.likelihood.extras().items():
+            extra[int(name == "tie")] = among[place - self.m, place - self.m]
+        return extra, among[last:, last:]
 
     def inverse(self, columns: Floats) -> Floats:
         """Return the inverse of minus the second derivatives times columns, to many digits."""
@@ -344,14 +377,11 @@ class Matrix(Large):
         found = solved(self._factored(), self._filled(columns))[: self.m]
         return np.asarray(found - found.mean(axis=0))
 
-    def with_errors(self, fitted: Fit) -> Fit:
-        """Return the fit with its covariance."""
+    def with_errors(self, fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) -> Fit:
+        """Return the fit with its covariance, by the curvature alone."""
         m, n = self.m, self.likelihood.size
         whole = inverted(self._factored())
-        extra = np.zeros((1, 2))
-        for name, place in self.likelihood.extras().items():
-            extra[0, int(name == "tie")] = whole[place, place]
-        last = n - self.likelihood.n_coefficients
+        extra, among = self._apart(whole[m:, m:])
         own = whole[:m, :m] if n > m else whole
         own -= 1 / (max(m, 1) * self.along[0])
         covariance = np.ascontiguousarray(own).reshape(-1)
@@ -360,8 +390,8 @@ class Matrix(Large):
             fitted,
             covariance=covariance,
             variance=variance,
-            extra_variance=extra,
-            coefficient_covariance=whole[last:, last:],
+            extra_variance=extra[None],
+            coefficient_covariance=among,
             is_definite=self.is_exact,
         )
 
@@ -469,37 +499,34 @@ class Products(Large):
         found = self.solve(self._filled(columns), 1e-4)[: self.m]
         return np.asarray(found - found.mean(axis=0))
 
-    def with_errors(self, fitted: Fit) -> Fit:
+    def with_errors(self, fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) -> Fit:
         """Return the fit with estimated variances, and the draws behind them."""
         if not draws_noise(self.likelihood):  # choices have no draws of their own
             whole = Matrix(self.likelihood, self.prior)
             whole.evaluate(self.point)
             return whole.with_errors(fitted)
         self._prepare(is_exact=True)
-        variance, draws = self._marginal_variances()
-        extra, among = np.zeros((1, 2)), self.among_others()
-        for name, place in self.likelihood.extras().items():
-            extra[0, int(name == "tie")] = among[place - self.m, place - self.m]
-        last = len(among) - self.likelihood.n_coefficients
-        return replace(
-            fitted,
-            variance=variance,
-            draws=draws,
-            extra_variance=extra,
-            coefficient_covariance=among[last:, last:],
-        )
+        variance, draws = self._marginal_variances(less, of_prior)
+        extra, among = self._apart(self.among_others(less))
+        return replace(fitted, variance=variance, draws=draws, extra_variance=extra[None], coefficient_covariance=among)
 
-    def _marginal_variances(self) -> tuple[Floats, Floats]:
-        """Estimate the variance of every centred score, and return the draws behind it."""
+    def _marginal_variances(self, less: Floats | None, of_prior: float) -> tuple[Floats, Floats]:
+        """Estimate the variance of every centred score, and return the draws behind it.
+
+        With ``less`` the draws vary less than the curvature says, and what the others add is taken as independent of
+        the rest, which it is where the same share is taken off everywhere.
+        """
         m, rng = self.m, np.random.default_rng(0)
         assert isinstance(self.likelihood, DuelLikelihood | DesignLikelihood)
-        own = self.likelihood.noise(rng) + self.prior.noise(self.point, rng, N_DRAWS)
+        likelihood = self.likelihood if less is None else self.likelihood.with_curve(self.likelihood.curve - less)
+        own = likelihood.noise(rng) + np.sqrt(of_prior) * self.prior.noise(self.point, rng, N_DRAWS)
         own += np.sqrt(self.level / m) * rng.standard_normal(N_DRAWS)
         right = self._filled(own)
         drawn = self.solve(right, 1e-4)[:m]
         diagonal = self.diagonal[:m, None] + self.level / m
         conditional = drawn - right[:m] / diagonal
-        variance = 1 / diagonal[:, 0] + (conditional**2).mean(axis=1)
+        off = self.likelihood.diagonal() - likelihood.diagonal() + (1 - of_prior) * self.prior.diagonal(self.point)
+        variance = (1 - off / diagonal[:, 0]) / diagonal[:, 0] + (conditional**2).mean(axis=1)
         # All scores up by the same is no uncertainty: its share is known exactly.
         variance -= 1 / (m * (self.level + self.prior.along[0]))
         return variance, drawn - drawn.mean(axis=0)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from concordant import kernels, memory
 from concordant.later import Later
-from concordant.models.clusters import Voters, clustered
+from concordant.models.clusters import Agents, Voters, clustered
 from concordant.models.designs import Designed
 from concordant.models.duels import Duels
 from concordant.models.likelihoods import ObservedDuels, ObservedStages
 from concordant.models.notices import notice_on
 from concordant.models.solve import Fit, fit, with_errors
+from concordant.models.tied import corrected, has_half_wins, taken_off
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Uncertainty
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
@@ -53,7 +56,8 @@ class ScoreErrors:
     """The uncertainty of fitted scores, found when first asked for.
 
     ``doubt`` is the variance of the logarithm of the prior's strength, where the data chose it; ``voters`` are those
-    whose comparisons depend on each other, where errors shall be clustered by them.
+    whose comparisons depend on each other, where errors shall be clustered by them; ``agents`` are those a bootstrap
+    draws again.
     """
 
     prefs: Preferences
@@ -62,18 +66,34 @@ class ScoreErrors:
     asked: Asked
     doubt: float = 0.0
     voters: Voters | None = None
+    agents: Agents | None = None
 
     @cached_property
     def parts(self) -> list[Fit]:
         """The fits with their covariances; bootstrapped ones also have quantiles."""
+        has_ties = any(has_half_wins(part.observed) for part in self.fits)
+        if self.asked.kind == "auto" and self.voters is None and has_ties:
+            return self._with_ties()
         parts = [with_errors(part) for part in self.fits]
         if self.asked.kind == "bootstrap":
-            return bootstrap(parts, self.asked)
+            return bootstrap(parts, self.asked, self.agents)
         moved = [moved_by_prior(part) for part in parts] if self.doubt else []
         if self.voters is not None:
             parts = clustered(parts, self.voters, self.asked.seed)
         if moved:
             parts = [widened(part, by, self.doubt) for part, by in zip(parts, moved, strict=True)]
+        return parts
+
+    def _with_ties(self) -> list[Fit]:
+        """Return the fits with covariances that know that ties vary less than two half wins."""
+        parts = []
+        for part in self.fits:
+            less, left = taken_off(part)
+            of_prior = left if self.doubt else np.ones_like(left)
+            found = with_errors(part, less, float(of_prior[0]))
+            moved = moved_by_prior(found) if self.doubt else None
+            found = corrected(found, less, of_prior)
+            parts.append(found if moved is None else widened(found, moved, self.doubt))
         return parts
 
     @cached_property
@@ -326,39 +346,75 @@ def widened(part: Fit, moved: Floats, doubt: float) -> Fit:
 
 
 # ---- resampling ----
-def bootstrap(parts: list[Fit], asked: Asked) -> list[Fit]:
-    """Refit to resampled counts: parts with the covariance of the refits and the ends of their intervals."""
-    rng = np.random.default_rng(asked.seed)
-    return [_bootstrap(part, asked.replicates, asked.level, rng) for part in parts]
+class Refits(NamedTuple):
+    """What refits to resampled counts found, a row each: scores, advantage and tie by instance, coefficients."""
+
+    score: Floats
+    extra: Floats
+    coefficient: Floats
+
+    @classmethod
+    def empty(cls, replicates: int, part: Fit) -> Refits:
+        """Return room for the refits of a part."""
+        shapes = (part.score.shape, (len(part.instances), 2), part.coefficient.shape[1:])
+        return cls(*(np.empty((replicates, *shape)) for shape in shapes))
+
+    def put(self, k: int, refits: Sequence[Fit]) -> None:
+        """Keep one refit of all instances of a part, in whatever parts it was solved."""
+        for refit in refits:
+            self.score[k, refit.slots] = refit.score
+            self.extra[k, refit.instances] = np.stack([refit.advantage, refit.tie], 1)
+            self.coefficient[k] = refit.coefficient[0]
 
 
-def _bootstrap(part: Fit, replicates: int, level: float, rng: np.random.Generator) -> Fit:
+def bootstrap(parts: list[Fit], asked: Asked, agents: Agents | None) -> list[Fit]:
+    """Refit to resampled counts: parts with the covariance of the refits and the ends of their intervals.
+
+    Whole agents are drawn again where it is known who said what, else comparisons.
+    """
+    rng, firm = np.random.default_rng(asked.seed), [_firm(part) for part in parts]
+    if agents is not None:
+        found = _refitted_by_agents(firm, asked.replicates, rng, agents)
+    else:
+        found = [
+            (_refitted_one_by_one if isinstance(part.observed, Designed) else _refitted_together)(
+                part, asked.replicates, rng
+            )
+            for part in firm
+        ]
+    return [_of_refits(part, refits, asked.level) for part, refits in zip(parts, found, strict=True)]
+
+
+def _firm(part: Fit) -> Fit:
+    """Return a fit to begin others with, under some prior at least."""
     ridge, extra = (np.where(own > 0, own, LEAST_RIDGE) for own in (part.prior.ridge, part.prior.ridge_extra))
-    firm = replace(part, prior=replace(part.prior, ridge=ridge, ridge_extra=extra))
-    again = _refitted_one_by_one if isinstance(part.observed, Designed) else _refitted_together
-    drawn, coefficient = again(firm, replicates, rng)
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    deviation, beside = drawn - drawn.mean(axis=0), coefficient - coefficient.mean(axis=0)
-    variance = (deviation**2).sum(axis=0) / max(replicates - 1, 1)
+    return replace(part, prior=replace(part.prior, ridge=ridge, ridge_extra=extra))
+
+
+def _of_refits(part: Fit, refits: Refits, level: float) -> Fit:
+    low, high = np.quantile(refits.score, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    deviation, _, beside = (values - values.mean(axis=0) for values in refits)
+    free = max(len(refits.score) - 1, 1)
     covariance = None
     if part.covariance is not None:
         spans = [deviation[:, span] for _, span, _ in part.blocks]
-        covariance = np.concatenate([(x.T @ x / max(replicates - 1, 1)).reshape(-1) for x in spans])
+        covariance = np.concatenate([(x.T @ x / free).reshape(-1) for x in spans])
     return replace(
         part,
         covariance=covariance,
-        variance=variance,
-        coefficient_covariance=beside.T @ beside / max(replicates - 1, 1),
+        variance=(deviation**2).sum(axis=0) / free,
+        extra_variance=refits.extra.var(axis=0, ddof=1),
+        coefficient_covariance=beside.T @ beside / free,
         draws=deviation.T,
         ends=(low, high),
     )
 
 
-def _refitted_together(part: Fit, replicates: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return scores of refits, a row each, and no coefficients: many at a time, each an instance like any other."""
+def _refitted_together(part: Fit, replicates: int, rng: np.random.Generator) -> Refits:
+    """Return refits of drawn comparisons, many at a time, each an instance like any other."""
     assert isinstance(part.observed, ObservedDuels)
-    duels, link = part.observed.duels, part.observed.link
-    drawn = np.empty((replicates, len(part.score)))
+    duels, link, n = part.observed.duels, part.observed.link, len(part.instances)
+    refits = Refits.empty(replicates, part)
     together = max(1, min(replicates, STACKED // max(len(duels.first), 1)))
     for start in range(0, replicates, together):
         rows = slice(start, min(start + together, replicates))
@@ -366,26 +422,44 @@ def _refitted_together(part: Fit, replicates: int, rng: np.random.Generator) -> 
         stack = stacked(copies)
         ridge, extra = (np.tile(own, len(copies)) for own in (part.prior.ridge, part.prior.ridge_extra))
         prior = replace(part.prior, ridge=ridge, ridge_extra=extra)
-        score = np.empty(stack.n_slots)
+        score, beside = np.empty(stack.n_slots), np.empty((len(copies) * n, 2))
         for refit in fit(ObservedDuels(stack, link), prior):
             score[refit.slots] = refit.score
-        drawn[rows] = score.reshape(len(copies), -1)
-    return drawn, np.zeros((replicates, 0))
+            beside[refit.instances] = np.stack([refit.advantage, refit.tie], 1)
+        refits.score[rows], refits.extra[rows] = score.reshape(len(copies), -1), beside.reshape(len(copies), n, 2)
+    return refits
 
 
-def _refitted_one_by_one(part: Fit, replicates: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return scores and coefficients of refits, a row each, every refit beginning at the fit."""
-    observed = part.observed
+def _refitted_one_by_one(part: Fit, replicates: int, rng: np.random.Generator) -> Refits:
+    """Return refits of drawn comparisons of teams or with covariates, each beginning at the fit."""
+    observed, refits, begin = part.observed, Refits.empty(replicates, part), _alone(part)
     assert isinstance(observed, Designed)
     assert isinstance(observed.inner, ObservedDuels)
-    drawn = np.empty((replicates, len(part.score)))
-    coefficient = np.empty((replicates, part.coefficient.shape[1]))
-    begin = replace(part, instances=np.zeros(1, np.int64), slots=np.arange(len(part.score)))
     for k in range(replicates):
         inner = replace(observed.inner, duels=resample(observed.inner.duels, rng))
-        (refit,) = fit(replace(observed, inner=inner), part.prior, [begin])
-        drawn[k], coefficient[k] = refit.score, refit.coefficient[0]
-    return drawn, coefficient
+        refits.put(k, fit(replace(observed, inner=inner), part.prior, [begin]))
+    return refits
+
+
+def _refitted_by_agents(parts: list[Fit], replicates: int, rng: np.random.Generator, agents: Agents) -> list[Refits]:
+    """Return refits of drawn agents, each beginning at the fit."""
+    found, begins = [Refits.empty(replicates, part) for part in parts], [_alone(part) for part in parts]
+    for k in range(replicates):
+        duels = agents.redrawn(rng)
+        for part, begin, refits in zip(parts, begins, found, strict=True):
+            own = duels.restrict(part.instances)[0]
+            observed: Any = part.observed
+            if isinstance(observed, Designed):
+                observed = replace(observed, inner=replace(observed.inner, duels=own))
+            else:
+                observed = replace(observed, duels=own)
+            refits.put(k, fit(observed, part.prior, [begin]))
+    return found
+
+
+def _alone(part: Fit) -> Fit:
+    """Return a part as if there were no others."""
+    return replace(part, instances=np.arange(len(part.instances)), slots=np.arange(len(part.score)))
 
 
 def resample(duels: Duels, rng: np.random.Generator) -> Duels:

@@ -243,10 +243,17 @@ class Walk:
 
     def covariance(self) -> Floats:
         """Return the whole inverse of A, of few nodes."""
-        n = len(self.nodes)
-        whole = kernels.laplacian(self.nodes.first, self.nodes.second, self.curve, n)
-        whole += np.diag(self.walks) - np.diag(self.link[1:], 1) - np.diag(self.link[1:], -1)
-        return np.asarray(np.linalg.inv(whole))
+        return np.asarray(np.linalg.inv(self._whole()))
+
+    def root(self) -> Floats:
+        """Return a matrix whose product with its transpose is the inverse of A, of few nodes."""
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(self._whole())).T)
+
+    def _whole(self) -> Floats:
+        if not len(self.nodes):
+            return np.zeros((0, 0))
+        whole = kernels.laplacian(self.nodes.first, self.nodes.second, self.curve, len(self.nodes))
+        return whole + np.diag(self.walks) - np.diag(self.link[1:], 1) - np.diag(self.link[1:], -1)
 
 
 def _dot(one: Floats, other: Floats) -> float:

@@ -32,7 +32,9 @@ class ConsensusRecommender(CommonRecommender):
 
     def _item_score(self, observed: Observed) -> Floats:
         assert observed.prefs is not None
-        ranking = registry.make(self.aggregator).rank(observed.prefs.replace(instance=None, instances=None))
+        ranking = (
+            registry.make(self.aggregator).of_everybody().rank(observed.prefs.replace(instance=None, instances=None))
+        )
         score = np.full(len(observed.items), float(ranking.score.min(initial=0.0)))
         score[ranking.slot_item] = ranking.score
         return score

@@ -164,10 +164,8 @@ def matrix_section(study: Study) -> Section | None:
     ranking = study.ranking
     if ranking.n_instances != 1 or not study.data.may_compare or len(ranking.items) < 2:
         return None
-    if not np.array_equal(ranking.slot_item, study.prefs.slot_item):
-        return None
     n = min(MATRIX, len(ranking.items))
-    chosen = ranking.order[:n]
+    chosen = study.order[:n]
     wins, ties = (m[np.ix_(chosen, chosen)] for m in (study.data.matrices.matrix(), study.data.matrices.tie_matrix()))
     met = (wins + wins.T + ties) > 0
     np.fill_diagonal(met, True)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from concordant import api, findings, registry, views
+from concordant import findings, registry, views
 from concordant.advice import usual_rules
 from concordant.comparing import Comparison, compare_rankings
 from concordant.describing import Description, describe
@@ -23,6 +23,7 @@ from concordant.group_comparison import GroupComparison
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.types import Int64s
 
 MOST_COMPARED = 1_000  # candidates of one instance up to which methods are compared unasked
 MOST_CELLS = 2e7  # of all matrices of pairs
@@ -108,7 +109,15 @@ class Study:
     def _ranked_by(self, name: str) -> Ranking:
         """Rank by a method; the ranking of the report, whose parameters may have been chosen, stands for its own."""
         is_own = registry.resolve(name) == (self.ranking.method, {})
-        return self.ranking if is_own else api.rank(self.prefs, name)
+        if is_own and len(self.ranking.score) == self.prefs.n_slots:
+            return self.ranking
+        given = dict(self.ranking.params) | {"since": None} if is_own else {}
+        return registry.make(name, **given).of_everybody().rank(self.prefs)
+
+    @cached_property
+    def order(self) -> Int64s:
+        """The slots of the preferences in the order of the ranking, those it leaves out behind."""
+        return views.order_of(self.prefs, self.ranking)
 
     def _fitting(self) -> tuple[list[str], list[str]]:
         """Name the method of the ranking, those that fit and usual ones: the quick ones, and the slow ones."""

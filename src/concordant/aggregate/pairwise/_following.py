@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
+from concordant.aggregate.pairwise._recent import OverTime
 from concordant.errors import InputError
 from concordant.histories import History
-from concordant.method import Method
 from concordant.models.notices import notice_on
 from concordant.moments import as_moment
 from concordant.preferences import Preferences
@@ -25,7 +25,7 @@ MOST_PLAYS = 100_000_000  # games that weights may make of ballots
 
 
 @dataclass(frozen=True, kw_only=True)
-class Following(Method):
+class Following(OverTime):
     """Base of methods that follow items over time."""
 
     silence = "they did not play"

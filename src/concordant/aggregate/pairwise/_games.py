@@ -20,7 +20,7 @@ MOST = 200_000  # ballots up to which games are replayed
 
 def games_reasons(scene: Scene, start: float, ratings: Callable[[Preferences], Floats]) -> list[Reason]:
     """Tell the records of the first ones and, by replaying all games before and after, what the last ones changed."""
-    prefs, score = scene.prefs, scene.ranking.score
+    prefs, score = scene.prefs, scene.by_slot(scene.ranking.score)
     won, lost, drawn = views.wins_and_losses(prefs) if prefs.team is None else views.records_of_members(prefs)
     write = number_format([*score[scene.top].tolist(), start])
     rows = [

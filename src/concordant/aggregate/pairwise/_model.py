@@ -21,7 +21,7 @@ from concordant.explaining import Reason
 from concordant.kernels import links
 from concordant.later import Later
 from concordant.method import Method, Outcome
-from concordant.models.clusters import Voters, dependence
+from concordant.models.clusters import Agents, Voters, dependence
 from concordant.models.contestants import Contest, Design, contest_of
 from concordant.models.designs import Designed, duel_standing_of, item_duels
 from concordant.models.duels import COUNTS, Counting, Duels
@@ -79,8 +79,8 @@ class ScoreModel(Method):
     team_strength: str = options.team_strength()
     errors: str = param(
         "auto",
-        "standard errors from the curvature (hessian), clustered by voter (sandwich), resampled (bootstrap), or none; "
-        "auto clusters where a ballot compares more than two items",
+        "standard errors from the Hessian alone (hessian), clustered by agent (sandwich), by resampling agents or "
+        "comparisons (bootstrap), or none; auto corrects for ties and clusters ballots of more than two items",
         choices=("auto", "hessian", "sandwich", "bootstrap", "none"),
     )
     level: float = options.level()
@@ -128,7 +128,8 @@ class ScoreModel(Method):
         if self.errors != "none":
             by_voter = voters if self.errors in ("auto", "sandwich") else None
             asked = Asked(self.errors, self.level, self.replicates, self.seed)
-            errors = ScoreErrors(prefs, parts, score, asked, doubt, by_voter)
+            agents = Agents(over, counting) if self.errors == "bootstrap" and over.agents is not None else None
+            errors = ScoreErrors(prefs, parts, score, asked, doubt, by_voter, agents)
         kept = "the prior" if prior > 0 else f"a small prior (precision {FALLBACK:g}) added for them"
         effects = self._effects(prefs, design, parts, errors)
         told = [] if effects is None else effects.notices()
@@ -253,10 +254,13 @@ class ScoreModel(Method):
             return *known, None
         total = observed.total
         unit = float(np.median(total[total > 0])) if self.likelihood == "mean" and (total > 0).any() else 1.0
-        search, times = PriorSearch(observed, prior_of), 1.0  # how often each comparison is counted, so to speak
-        if voters is not None and (total > 0).any():
+        search = PriorSearch(observed, prior_of)
+        if voters is not None and (total > 0).any():  # how often each comparison is counted, so to speak
             times = dependence([with_errors(part) for part in search.fitted(voters.typical / unit)], voters)
-        best, doubt = search.best(times, unit)
+            best, doubt = search.best(times, unit)
+        else:
+            times = search.dispersion(unit)
+            best, doubt = search.best(times, times * unit)
         return best, doubt, search.fitted(best)
 
     def _prior(

@@ -10,11 +10,13 @@ evidence, one for all instances, and reported in ``ranking.fit["prior"]``: who p
 112,000 of them. ``prior=0`` is plain maximum likelihood wherever that exists. With ``likelihood="mean"`` the prior
 weighs the same however many comparisons there are.
 
-Standard errors come from the exact Hessian with scores centred. Pairs cut out of one ballot depend on each other: where
-ballots compare more than two items, errors are clustered by ballot. ``errors="sandwich"`` clusters by agent where there
-are agents, ``"bootstrap"`` resamples the counts. ``rank_low`` to ``rank_high`` is the confidence interval of a rank,
-``p_best`` the probability of being truly first; ``simultaneous_rank_low`` and ``simultaneous_rank_high`` hold for all
-items at once. ``ranking.model`` answers p_beats(a, b) and more.
+Standard errors come from the exact Hessian with scores centred. A tie varies less than two half wins, and errors are
+corrected for that from the counts of every pair. Pairs cut out of one ballot depend on each other: where ballots
+compare more than two items, errors are clustered by ballot. ``errors="hessian"`` corrects nothing, ``"sandwich"``
+clusters by agent where there are agents, ``"bootstrap"`` resamples agents, or comparisons where there are none.
+``rank_low`` to ``rank_high`` is the confidence interval of a rank, ``p_best`` the probability of being truly first;
+``simultaneous_rank_low`` and ``simultaneous_rank_high`` hold for all items at once. ``ranking.model`` answers
+p_beats(a, b) and more.
 ``order_effect`` estimates the advantage of the item shown first, ``with_agent_weights`` and ``with_covariates`` bring
 in what is known of voters and items. Covariates of what was compared (the length of an answer), where the preferences
 have them, get coefficients, and scores are those at equal covariates (style control); the strength of a team is the sum

@@ -10,8 +10,9 @@ no faster than ``tau`` lets it. Inside, numbers are divided by 173.7178 and cent
 Of two games a year apart the older one counts less, which Elo and TrueSkill know only by the number of games since. A
 period should hold some ten games of an item; ``auto`` is a month where times are dates, 1 where they are other numbers,
 and without times as many ballots as give the items ten games each. A ballot of more than two items is all its pairs, a
-tie half a win each way. The chance that one item beats another takes both deviations into account. ``ranking.history``
-has the ratings at the end of every period, ``forecasts`` those of the periods before.
+tie half a win each way. The chance that one item beats another adds the variances of both: Glicko-2 keeps a deviation
+per item and no covariances, so ratings are independent by construction. ``ranking.history`` has the ratings at the end
+of every period, ``forecasts`` those of the periods before.
 
 Refuses merged ballots, because their order is lost. Cost: linear in the compared pairs, and about a millisecond per
 period. Reference: M. E. Glickman, Example of the Glicko-2 system, 2013; Dynamic paired comparison models with

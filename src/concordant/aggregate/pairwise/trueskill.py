@@ -11,7 +11,8 @@ other, and beat all of the next place, whatever their order.
 A team performs as the sum of its members' performances, and what its result says of the sum is shared out: a member
 whose skill is least sure moves most. Teams may differ in size; the more there are in a game, the wider the margin of a
 draw, so that equal teams draw as often as equal items. ``ranking.model.p_beats(["a", "b"], ["c", "d"])`` is the chance
-that one team beats another.
+that one team beats another; it adds the variances of all skills, which are independent by construction (the posterior
+is a product of one normal distribution per item).
 
 The score is the mean; ``conservative`` ranks by mean - 3 sigma, a skill the item has almost surely. ``drift`` lets
 skills change between games. The draw margin follows from ``draw``, the share of draws between equals.

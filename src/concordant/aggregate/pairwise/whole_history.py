@@ -9,15 +9,17 @@ move game by game (elo, trueskill) never look back; a single bradley-terry fit t
 Both strengths are chosen by evidence unless they are given, one for all instances, and reported in ``ranking.fit``.
 ``drift`` is how far (standard deviation) a score moves in a year, or in one unit of time where times are numbers; 0
 keeps scores constant, which is bradley-terry. Within a ``period`` a score does not change: by default every moment (of
-dates every day) is one, or longer ones where there would be too many. Ties are half a win each way. Of a ballot with
-more than two items all pairs count as if they were independent, so that its intervals are too narrow.
+dates every day) is one, or longer ones where there would be too many. Ties are half a win each way, and count as a
+whole comparison, so that intervals are too wide where many games are tied. Of a ballot with more than two items all
+pairs count as if they were independent, so that its intervals are too narrow.
 
 The ranking is of the scores at the end of the data (``score="last"``), and its intervals take the mean of all as
 known: how far all have moved together since the beginning, which those of the history include, says nothing of who is
-ahead. An item that has not played for long keeps its last score with an interval that widens; ``since`` leaves such
-items out of the ranking (not out of the fit), ``score="low"`` ranks by the lower ends of the intervals, where who is
-not seen any more sinks, and ``"peak"`` by the best moment. ``ranking.model`` answers p_beats(a, b, time=...) and
-score_at(item, time). ``forecasts`` predicts every comparison from those before it.
+ahead. An item that has not played for long keeps its last score with an interval that widens. Where times are dates,
+items without a result in the last 365 days are not ranked (``since`` moves the limit, ``all_items`` ranks everybody);
+fit and history know all of them. ``score="low"`` ranks by the lower ends of the intervals, where items that are not
+seen any more sink, and ``"peak"`` all items by their best moment. ``ranking.model`` answers p_beats(a, b, time=...)
+and score_at(item, time). ``forecasts`` predicts every comparison from those before it.
 
 Cost: linear in the comparisons, some fifty passes over them, with the strengths chosen about three times that.
 Reference: R. Coulom, Whole-history rating: a Bayesian rating system for players of time-varying strength, 2008.
@@ -25,7 +27,6 @@ Reference: R. Coulom, Whole-history rating: a Bayesian rating system for players
 
 from __future__ import annotations
 
-import time as clock
 from dataclasses import dataclass
 from functools import partial
 
@@ -34,25 +35,25 @@ import numpy as np
 from concordant import views
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
-from concordant.errors import InputError, ParameterError
-from concordant.method import Method, Outcome
+from concordant.aggregate.pairwise._recent import OverTime, moment_of
+from concordant.method import Outcome
 from concordant.models.course_forecasts import rolling
 from concordant.models.courses import Compared, CourseErrors, CourseModel, Courses, end_of_slots, nodes_of, unit_of
 from concordant.models.duels import Counting
 from concordant.models.notices import OF_PAIRS, duel_standing, notice_on, standing_notices
 from concordant.models.walks import fitted
-from concordant.moments import CALENDAR, as_times, shown_time
+from concordant.moments import CALENDAR, shown_time
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice, Ranking
-from concordant.types import Bools, Floats
+from concordant.ranking import Notice
+from concordant.types import Floats
 
 TIE_OF_FITTED = 1e-9  # fitted scores this close are one score
 TOP = 10  # ranks among which items that no longer play are worth a word
 
 
 @dataclass(frozen=True, kw_only=True)
-class WholeHistory(Method):
+class WholeHistory(OverTime):
     """Scores that wander over time, fitted to all results at once, with a curve and intervals for every item."""
 
     silence = "they did not play"
@@ -82,22 +83,7 @@ class WholeHistory(Method):
         "rank by the score at the end, the lower end of its interval, or the highest score ever",
         choices=("last", "low", "peak"),
     )
-    since: str | None = param(None, "leave items out of the ranking that last played before this date (or number)")
     level: float = options.level()
-
-    def rank(self, prefs: Preferences) -> Ranking:
-        """Rank the candidates of every instance, with ``since`` only those that still play."""
-        if self.since is None:
-            return super().rank(prefs)
-        start = clock.perf_counter()
-        self.check_needs(prefs)
-        courses = self._courses(prefs)
-        moment = _moment(prefs, self.since, "since")
-        keep = courses.last_played() * unit_of(prefs) >= moment
-        if not keep.any():
-            raise InputError(f"No item played after since={self.since}: give an earlier moment, or leave it out.")
-        kept = prefs.subset(np.ones(prefs.n_ballots, bool), keep)
-        return self.ranking_of(kept, self._outcome(prefs, courses, keep), start)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores at the end of the data, with intervals and the curves behind them."""
@@ -112,7 +98,7 @@ class WholeHistory(Method):
         just two items, and of items that nobody had compared before.
         """
         self.check_needs(prefs)
-        moment = _moment(prefs, since, "since")
+        moment = moment_of(prefs, since, "since")
         drift, prior = (None if isinstance(one, str) else one for one in (self.drift, self.prior))
         return rolling(prefs, self.period, drift, prior, moment, every)
 
@@ -122,16 +108,19 @@ class WholeHistory(Method):
         nodes, end = nodes_of(prefs, compared, "all" if drift == 0 else self.period)
         return Courses(fitted(nodes, drift, prior), prefs.slot_ptr, end_of_slots(prefs, end), self.level)
 
-    def _outcome(self, prefs: Preferences, courses: Courses, keep: Bools | None = None) -> Outcome:
-        """Return what is known of the slots that are ranked."""
-        slots = np.arange(prefs.n_slots)
+    def recent(self, prefs: Preferences) -> float | None:
+        """Return how long ago a result is recent; None where all items are ranked, as by their peaks."""
+        return None if self.score == "peak" else super().recent(prefs)
+
+    def _outcome(self, prefs: Preferences, courses: Courses) -> Outcome:
+        """Return what is known of all slots."""
         now = courses.at_end()
-        errors = CourseErrors(courses, self.score, slots if keep is None else np.flatnonzero(keep))
+        errors = CourseErrors(courses, self.score)
         score = now
         if self.score == "peak":
             score = courses.peaks()[0]
         elif self.score == "low":
-            low = CourseErrors(courses, self.score, slots).known().low
+            low = errors.known().low
             assert low is not None
             score = low
         score = snap_scores(prefs, score, TIE_OF_FITTED, least=1.0)
@@ -141,10 +130,10 @@ class WholeHistory(Method):
         if not walk.is_settled:
             text = "the fit did not converge, so the scores are approximate; give a larger prior or a smaller drift"
             warnings.append(notice_on(prefs, "no-convergence", text, np.ones(prefs.n_slots, bool)))
-        if keep is None and self.score == "last":
+        if self.score == "last" and self.kept(prefs) is None:
             warnings += self._idle(prefs, courses, score)
         return Outcome(
-            score=score if keep is None else score[keep],
+            score=score,
             fit={
                 "log_likelihood": walk.log_likelihood,
                 "drift": walk.drift,
@@ -172,12 +161,3 @@ class WholeHistory(Method):
         latest = shown_time(float(np.nanmax(last[idle])) * unit_of(prefs), prefs.is_dated)
         text = f"these items of the first {TOP} have not played since {latest} or longer; since= leaves such items out"
         return [notice_on(prefs, "no-longer-playing", text, idle)]
-
-
-def _moment(prefs: Preferences, moment: object, name: str) -> float:
-    """Return a moment as a number like the times of the preferences."""
-    found, is_dated = as_times([moment])
-    if np.isnan(found[0]) or is_dated != prefs.is_dated:
-        wanted = "a date, written year first" if prefs.is_dated else "a number, as the times are"
-        raise ParameterError(f"{name}={moment!r} is no such moment: give {wanted}.")
-    return float(found[0])

@@ -7,8 +7,9 @@ scores change, but what happened before the window is forgotten, and a short win
 same results better.
 
 All windows are instances of one batched fit, with one prior for all (by evidence, ``ranking.fit["prior"]``). The scores
-of a window are relative to the mean of those who played in it. The ranking is of the last window; items that are
-not in it keep the score of the last one they were in, and a warning names them.
+of a window are relative to the mean of those who played in it. The ranking is of the items of the last window (of all
+items, where times are numbers and no ``window`` is given; ``since`` and ``all_items`` change it). Items that are not in
+it keep the score of the last one they were in.
 
 Cost: that of bradley-terry on every result as often as windows hold it. Reference: R. A. Bradley and M. E. Terry, Rank
 analysis of incomplete block designs, Biometrika, 1952.
@@ -24,11 +25,12 @@ import numpy as np
 from concordant import views
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
+from concordant.aggregate.pairwise._recent import OverTime, played
 from concordant.aggregate.pairwise.bradley_terry import BradleyTerry
 from concordant.errors import ParameterError
 from concordant.histories import History
 from concordant.kernels.links import BRADLEY_TERRY
-from concordant.method import Method, Outcome
+from concordant.method import Outcome
 from concordant.models.fitted import PairModel
 from concordant.models.notices import notice_on
 from concordant.moments import CALENDAR, periods
@@ -44,7 +46,7 @@ TIE_OF_FITTED = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowedBradleyTerry(Method):
+class WindowedBradleyTerry(OverTime):
     """Bradley-Terry scores of the last window of time, with those of all windows before as a curve."""
 
     silence = "they did not play"
@@ -80,7 +82,7 @@ class WindowedBradleyTerry(Method):
         """Return the scores of the last window every item was in, with the curves of all windows."""
         assert prefs.time is not None
         windows = Windows.of(prefs, self._length(prefs), self._period(prefs), self.half_life)
-        ranking = BradleyTerry(prior=self.prior, level=self.level, errors="hessian").rank(windows.prefs)
+        ranking = BradleyTerry(prior=self.prior, level=self.level).rank(windows.prefs)
         found = Windowed(prefs, windows, ranking)
         score = snap_scores(prefs, found.lasting(ranking.score), TIE_OF_FITTED, least=1.0)
         absent = found.end_of_slot < windows.end.max(initial=-np.inf)
@@ -89,11 +91,24 @@ class WindowedBradleyTerry(Method):
         return Outcome(
             score=score,
             fit={"log_likelihood": (ranking.fit or {})["log_likelihood"], "prior": (ranking.fit or {})["prior"]},
-            warnings=(notice_on(prefs, "not-in-window", text, absent),) if absent.any() else (),
+            warnings=(notice_on(prefs, "not-in-window", text, absent),)
+            if absent.any() and self.kept(prefs) is None
+            else (),
             uncertainty=found,
             model=PairModel.of(prefs, score, link=BRADLEY_TERRY, advantage=np.zeros(n), tie=np.zeros(n)),
             history=found.history,
         )
+
+    def recent(self, prefs: Preferences) -> float | None:
+        """Return how long a window is; None where times are numbers and nobody said how long."""
+        if not prefs.is_dated and self.window == "auto":
+            return None
+        return self._length(prefs) * (1 - 1e-9)  # what is older by its whole length is not in a window
+
+    def moments(self, prefs: Preferences) -> Floats:
+        """Return when the period of every ballot ends, as windows see it."""
+        number, end = periods(played(prefs), prefs.is_dated, self._period(prefs))
+        return np.asarray(end[number])
 
     def _length(self, prefs: Preferences) -> float:
         """Return the length of a window in the unit of the times."""

@@ -1,0 +1,114 @@
+"""Methods with a history rank items as they are now: by default those seen in the last 365 days of the data.
+
+An item that stopped playing keeps its last score, and would stay in a ranking of today for ever. Where times are
+dates, items without a result in the last 365 days of their instance are left out of the ranking; fit, model and history
+know all of them. Numbers (rounds, seasons) have no days, so all items are ranked unless ``since`` or a ``window`` is
+given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate import options
+from concordant.errors import InputError, ParameterError
+from concordant.method import Method
+from concordant.models.notices import notice_on
+from concordant.moments import as_times, shown_time
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.segments import max_by
+from concordant.types import Bools, Floats
+
+RECENT = 365.0  # days
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverTime(Method):
+    """Base of methods with a history."""
+
+    since: str | None = options.since()
+    all_items: bool = options.all_items()
+
+    def rank(self, prefs: Preferences) -> Ranking:
+        """Rank the candidates of every instance that were seen recently, or since a moment, or all."""
+        self.check_needs(prefs)
+        keep = self.kept(prefs)
+        ranking = super().rank(prefs)
+        if keep is None or keep.all():
+            return ranking
+        ranked = set(prefs.items.take(np.unique(prefs.slot_item[keep])))
+        told = [one for one in ranking.notices if not one.items or ranked.intersection(one.items)]
+        return replace(
+            ranking.only(keep), notices=(*told, notice_on(prefs, "not-recent", self._told(prefs, keep), ~keep))
+        )
+
+    def of_everybody(self) -> Self:
+        """Return a copy that ranks every item, as comparisons with other rankings need it."""
+        if self.since is not None:
+            raise ParameterError(f"since={self.since!r} leaves items out, but all must be ranked here: leave it out.")
+        return replace(self, all_items=True).with_learnt(**self.learnt)
+
+    def kept(self, prefs: Preferences) -> Bools | None:
+        """Return by slot whether it is ranked; None where everybody is."""
+        if self.all_items and self.since is not None:
+            raise ParameterError(f"all_items and since={self.since!r} contradict each other: give one of them.")
+        if self.since is not None:
+            keep = seen(prefs, played(prefs)) >= moment_of(prefs, self.since, "since")
+            if not keep.any():
+                raise InputError(f"No item played after since={self.since}: give an earlier moment, or leave it out.")
+            return keep
+        length = None if self.all_items or prefs.time is None else self.recent(prefs)
+        return None if length is None else _lately(prefs, self.moments(prefs), length)
+
+    def recent(self, prefs: Preferences) -> float | None:
+        """Return how long ago a result is recent, in the unit of the times; None where all items are ranked."""
+        return RECENT if prefs.is_dated else None
+
+    def moments(self, prefs: Preferences) -> Floats:
+        """Return when every ballot counts as seen."""
+        return played(prefs)
+
+    def _told(self, prefs: Preferences, keep: Bools) -> str:
+        left, n = int((~keep).sum()), len(keep)
+        said = f"{left:,} of {n:,} items {'is' if left == 1 else 'are'} not ranked: no result "
+        if self.since is not None:
+            said += f"since {shown_time(moment_of(prefs, self.since, 'since'), prefs.is_dated)}"
+        else:
+            said += f"in the last {self.recent(prefs):g}{' days' if prefs.is_dated else ''} of the data"
+        return f"{said} (since= moves the limit, all_items=True ranks every item)"
+
+
+def played(prefs: Preferences) -> Floats:
+    """Return when each ballot was cast."""
+    if prefs.time is None:
+        raise ParameterError("since= needs to know when ballots were cast: say it with time=.")
+    return prefs.time
+
+
+def seen(prefs: Preferences, moment: Floats) -> Floats:
+    """Return when every slot last met another; minus infinity where it never did."""
+    entries = views.has_opponents(prefs)
+    when = moment[views.ballot_of_entry(prefs)[entries]]
+    return max_by(prefs.entry_slot[entries], when, prefs.n_slots, -np.inf)
+
+
+def _lately(prefs: Preferences, moment: Floats, length: float) -> Bools:
+    """Say which slots were seen at most so long before the last ballot of their instance; all where none was."""
+    last = seen(prefs, moment)
+    instance = views.instance_of_slot(prefs)
+    end = max_by(instance, last, prefs.n_instances, -np.inf)[instance]
+    return np.asarray((end == -np.inf) | (last >= end - length))
+
+
+def moment_of(prefs: Preferences, moment: object, name: str) -> float:
+    """Return a moment as a number like the times of the preferences."""
+    found, is_dated = as_times([moment])
+    if np.isnan(found[0]) or is_dated != prefs.is_dated:
+        wanted = "a date, written year first" if prefs.is_dated else "a number, as the times are"
+        raise ParameterError(f"{name}={moment!r} is no such moment: give {wanted}.")
+    return float(found[0])

@@ -1,0 +1,136 @@
+"""Rankings of now: methods with a history rank the items seen in the last 365 days, and say whom they leave out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import concordant as cc
+from concordant import simulate
+
+METHODS = ("elo", "trueskill", "glicko2", "whole-history", "windowed-bradley-terry")
+
+
+@pytest.fixture(scope="module")
+def careers():
+    """Old wins everything and stops in 2021; a, b and c play until the end of 2024."""
+    rows = [("old", other, f"20{year}-0{month}-01") for year in (20, 21) for month in (1, 5) for other in "abc"]
+    rows += [
+        (a, b, f"20{year}-0{month}-15") for year in (22, 23, 24) for month in (2, 6) for a, b in ("ab", "bc", "ca")
+    ]
+    rows += [("a", "b", "2024-08-01"), ("a", "c", "2024-09-01")]
+    winner, loser, day = (list(column) for column in zip(*sorted(rows, key=lambda row: row[2]), strict=True))
+    return cc.Preferences.from_pairs(winner, loser, time=day)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_who_stopped_playing_is_not_ranked_and_a_notice_says_so(careers, method):
+    ranking = cc.rank(careers, method)
+    assert sorted(ranking.items) == ["a", "b", "c"]
+    notice = next(one for one in ranking.warnings if one.name == "not-recent")
+    assert notice.items == ("old",)
+    assert notice.text.startswith("1 of 4 items is not ranked")
+    everybody = cc.rank(careers, method, all_items=True)
+    assert sorted(everybody.items) == ["a", "b", "c", "old"]
+    assert "not-recent" not in {one.name for one in everybody.warnings}
+    scores = dict(zip(everybody.items, everybody.scores, strict=True))
+    assert dict(zip(ranking.items, ranking.scores, strict=True)) == {item: scores[item] for item in "abc"} | {
+        item: scores[item] for item in ranking.items
+    }
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_history_and_model_know_everybody(careers, method):
+    ranking = cc.rank(careers, method)
+    assert len(ranking.history.of("old")) > 0
+    assert "old" in ranking.history.at("2021-12-31").items
+    assert 0 < ranking.model.p_beats("old", "a") < 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_since_moves_the_limit(careers, method):
+    assert sorted(cc.rank(careers, method, since="2021-01-01").items) == ["a", "b", "c", "old"]
+    assert sorted(cc.rank(careers, method, since="2024-08-15").items) == ["a", "c"]
+    with pytest.raises(cc.InputError, match="No item played after since=2030-01-01"):
+        cc.rank(careers, method, since="2030-01-01")
+    with pytest.raises(cc.ParameterError, match="contradict each other"):
+        cc.rank(careers, method, since="2024-01-01", all_items=True)
+    with pytest.raises(cc.ParameterError, match="no such moment"):
+        cc.rank(careers, method, since="7")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_numbers_have_no_days_so_everybody_is_ranked(careers, method):
+    rounds = careers.replace(time=np.arange(careers.n_ballots, dtype=float) * 1_000, is_dated=False)
+    assert len(cc.rank(rounds, method).items) == 4
+    assert sorted(cc.rank(rounds, method, since=str(1_000 * (careers.n_ballots - 1))).items) == ["a", "c"]
+
+
+@pytest.mark.parametrize("method", ["elo", "trueskill", "glicko2"])
+def test_without_times_everybody_is_ranked_and_since_is_refused(careers, method):
+    undated = careers.replace(time=None, is_dated=False)
+    assert len(cc.rank(undated, method).items) == 4
+    with pytest.raises(cc.ParameterError, match="needs to know when"):
+        cc.rank(undated, method, since="2024-01-01")
+
+
+def test_the_limit_is_365_days_before_the_last_result():
+    days = ["2023-01-01", "2023-01-02", "2024-01-02"]
+    prefs = cc.Preferences.from_pairs(["x", "a", "b"], ["y", "b", "c"], time=days)
+    assert sorted(cc.rank(prefs, "elo").items) == ["a", "b", "c"]  # 2023-01-02 is 365 days before 2024-01-02
+
+
+def test_a_window_is_what_counts_as_recent(careers):
+    assert sorted(cc.rank(careers, "windowed", window=25.0, period="month").items) == ["a", "c"]
+    assert sorted(cc.rank(careers, "windowed", window=3_000.0).items) == ["a", "b", "c", "old"]
+    games = simulate.drifting(8, 300, drift=0.5, moments=40, seed=2)
+    recent = games.time > games.time.max() - 0.3
+    left = sorted(set(games.items.take(games.item[np.repeat(recent, 2)])))
+    assert sorted(cc.rank(games, "windowed", window=0.3, period=0.1).items) == left
+
+
+def test_peaks_rank_everybody(careers):
+    assert "old" in cc.rank(careers, "whole-history", score="peak").items
+
+
+def test_every_instance_ends_with_its_own_last_result():
+    prefs = cc.Preferences.from_pairs(
+        list("abab"), list("bcba"), time=["2010-01-01", "2012-01-01", "2024-01-01", "2024-02-01"], instance=list("ppqq")
+    )
+    ranking = cc.rank(prefs, "elo")
+    assert sorted(ranking["p"].items) == ["b", "c"]
+    assert sorted(ranking["q"].items) == ["a", "b"]
+    assert [one.explain().instance for one in ranking] == ["p", "q"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_explanations_are_of_the_items_ranked_but_of_all_their_games(careers, method):
+    ranking = cc.rank(careers, method)
+    text = str(ranking.explain())
+    assert f"{ranking.items[0]} is first of 3" in text
+    assert "old is first" not in text
+    if method in ("elo", "trueskill"):
+        record = next(one for one in ranking.explain().reasons if one.title == "Records")
+        lost = {row[1]: float(row[4]) for row in record.rows}
+        assert lost["a"] == 6 + 4  # against c, and against the item that is not ranked
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_comparisons_reports_pictures_and_groups_take_such_rankings(careers, method, tmp_path):
+    compared = cc.compare(careers, [method, "bradley-terry"], folds=2)
+    assert len(compared.tiers[0][0]) + sum(len(tier) for tier in compared.tiers[0][1:]) == 4
+    report = cc.report(careers, method=method, methods=[method, "borda"]).to_html()
+    assert "not ranked" in report
+    assert "Who beats whom" in report
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    cc.rank(careers, method).plot_matrix(careers, tmp_path / "m.svg")
+    with pytest.raises(cc.ParameterError, match="all must be ranked here"):
+        cc.compare(careers, [cc.WholeHistory(since="2024-01-01"), "borda"])
+
+
+def test_a_ranking_keeps_chosen_slots_of_every_instance():
+    prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["c", "d"]], instance=["p", "q"])
+    ranking = cc.rank(prefs, "borda")
+    some = ranking.only(np.array([True, False, True, False, False]))
+    assert [one.items for one in some] == [["a", "c"]]
+    assert list(some.instances) == ["p"]

@@ -128,7 +128,7 @@ def test_parts_that_do_not_fit_together_are_refused() -> None:
         cc.load(tampered(pairwise, instead("classifier_.classes_", [0, 1, 2])))
     ranks = np.argsort(np.argsort(-X, axis=1), axis=1) + 1
     with pytest.raises(cc.FormatError, match="lacks 'chances_'"):
-        cc.load(tampered(LabelRanker().fit(X, ranks), lambda d, _: d["estimator"]["params"].update(method="pairwise")))
+        cc.load(tampered(LabelRanker().fit(X, ranks), lambda d, _: d["estimator"]["params"].update(scoring="pairwise")))
 
 
 def test_recommenders_check_vocabularies_factors_and_what_was_seen() -> None:

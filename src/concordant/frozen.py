@@ -8,7 +8,8 @@ import numpy as np
 
 from concordant.types import AnyArray
 
-K, T = TypeVar("K"), TypeVar("T")
+K = TypeVar("K")
+T = TypeVar("T")
 
 
 class Frozen:
@@ -40,9 +41,8 @@ def own(array: AnyArray, dtype: type) -> AnyArray:
 
 
 def _refused(self: object, *_: object, **__: object) -> NoReturn:
-    raise TypeError(
-        f"This {type(self).__base__.__name__} belongs to a result and cannot be changed: make a copy first."
-    )  # type: ignore[union-attr]
+    kind = "list" if isinstance(self, list) else "dict"
+    raise TypeError(f"This {kind} belongs to a result and cannot be changed: make a copy first.")
 
 
 class FrozenList(list[T]):

@@ -107,7 +107,7 @@ def fitted_learners() -> Iterator[tuple[str, Any]]:
 
     ranks = np.argsort(np.argsort(-X, axis=1), axis=1) + 1
     yield "label-ranker", LabelRanker().fit(X, ranks)
-    yield "label-ranker (pairwise)", LabelRanker(method="pairwise").fit(X, ranks)
+    yield "label-ranker (pairwise)", LabelRanker(scoring="pairwise").fit(X, ranks)
     yield "query-ranks", learn.load("query-ranks")().fit(X)
     yield "second-order-features", learn.load("second-order-features")().fit(X, Y)
     members = {"bagged-ranker": {"ranker": learn.load("rank-boost")(rounds=3), "n_rankers": 2}}

@@ -6,6 +6,7 @@ import datetime
 import io
 import sys
 import zipfile
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ import concordant as cc
 from concordant.errors import FormatError
 from concordant.io import _sheets
 from concordant.io._source import OLE, Source
-from concordant.support import workbooks
+from concordant.support import processes, workbooks
 
 pytest.importorskip("python_calamine", reason="workbooks need python-calamine")
 PAIRS = [["winner", "loser"], ["a", "b"], ["b", "c"], ["a", "c"]]
@@ -189,7 +190,10 @@ def test_what_cannot_be_measured_is_read_by_a_process_of_its_own(make: MakeFile)
 
 
 def test_a_reader_that_dies_is_one_sentence(make: MakeFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workbooks, "SECONDS", 0)
+    run = processes.run_python
+    monkeypatch.setattr(
+        processes, "run_python", lambda *_, content: run("-c", "import os; os.abort()", content=content)
+    )
     with pytest.raises(FormatError, match=r"cannot be read \(its reader ended early, as if out of memory or time\)"):
         cc.read(make(xls(PAIRS), "t.xls"))
 

@@ -259,7 +259,7 @@ class TestLabelRankers:
 
     def test_the_method_of_the_fit_predicts(self) -> None:
         model = LabelRanker().fit(X, self.RANKS)
-        assert np.array_equal(model.predict(X), model.set_params(method="pairwise").predict(X))
+        assert np.array_equal(model.predict(X), model.set_params(scoring="pairwise").predict(X))
 
 
 @pytest.mark.parametrize("given", [5, LogisticRegression])
@@ -268,4 +268,4 @@ def test_what_is_no_estimator_is_refused(given: Any) -> None:
         with pytest.raises(ParameterError, match="no estimator"):
             model.fit(X, Y, qid=QID)
     with pytest.raises(ParameterError, match="no estimator"):
-        LabelRanker(method="pairwise", classifier=given).fit(X, TestLabelRankers.RANKS)
+        LabelRanker(scoring="pairwise", classifier=given).fit(X, TestLabelRankers.RANKS)

@@ -6,7 +6,6 @@ import datetime
 import io
 import sys
 import zipfile
-from functools import partial
 from typing import Any
 
 import pytest

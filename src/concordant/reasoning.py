@@ -17,7 +17,7 @@ from concordant import views
 from concordant.explaining import Reason
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.types import Floats, Int64s
+from concordant.types import AnyArray, Floats, Int64s
 from concordant.vocabulary import shorten
 from concordant.writing import number_format
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from concordant.types import AnyArray
 
-K, T = TypeVar("K"), TypeVar("T")
+K = TypeVar("K")
+T = TypeVar("T")
 
 
 class Frozen:
@@ -40,19 +41,18 @@ def own(array: AnyArray, dtype: type) -> AnyArray:
 
 
 def _refused(self: object, *_: object, **__: object) -> NoReturn:
-    raise TypeError(
-        f"This {type(self).__base__.__name__} belongs to a result and cannot be changed: make a copy first."
-    )  # type: ignore[union-attr]
+    kind = "list" if isinstance(self, list) else "dictionary"
+    raise TypeError(f"This {kind} belongs to a result and cannot be changed: make a copy first.")
 
 
 class FrozenList(list[T]):
     """A list that cannot be changed; it equals a plain list, and ``copy`` returns one."""
 
     __slots__ = ()
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refused  # type: ignore[assignment]
-    append = extend = insert = pop = remove = clear = sort = reverse = _refused  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refused
+    append = extend = insert = pop = remove = clear = sort = reverse = _refused
 
-    def __reduce__(self) -> tuple[type, tuple[list[T]]]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[type, tuple[list[T]]]:
         return type(self), (list(self),)
 
 
@@ -60,10 +60,10 @@ class FrozenDict(dict[K, T]):
     """A dictionary that cannot be changed; it equals a plain dictionary, and ``copy`` returns one."""
 
     __slots__ = ()
-    __setitem__ = __delitem__ = __ior__ = _refused  # type: ignore[assignment]
-    update = setdefault = pop = popitem = clear = _refused  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refused
+    update = setdefault = pop = popitem = clear = _refused
 
-    def __reduce__(self) -> tuple[type, tuple[dict[K, T]]]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[type, tuple[dict[K, T]]]:
         return type(self), (dict(self),)
 
 

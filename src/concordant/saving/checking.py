@@ -168,7 +168,9 @@ class Comparison:
 
     @compare.register
     def _(self, kind: state.Table, value: object) -> None:
-        rows = list(value.values()) if isinstance(value, Mapping) else []
+        if not isinstance(value, Mapping):
+            raise ValueError("is not a row of numbers per label")
+        rows = list(value.values())
         if not rows or not all(isinstance(row, Mapping) and row and list(row) == list(rows[0]) for row in rows):
             raise ValueError("does not hold the same named numbers for every label")
         _check_texts(value)

@@ -156,7 +156,7 @@ def check_estimator(estimator: Any, library: str, name: str, learnt: Mapping[str
 
 def _checked_loss(name: str, settings: Mapping[str, Any]) -> Loss:
     """Return a loss whose settings are of the types of their defaults."""
-    cls = LOSSES.load(name)
+    cls: Any = LOSSES.load(name)
     for one in fields(cls):
         given, usual = settings.get(one.name, one.default), one.default
         if given is not usual and usual is not None and type(given) is not type(usual):

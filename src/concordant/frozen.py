@@ -41,7 +41,7 @@ def own(array: AnyArray, dtype: type) -> AnyArray:
 
 
 def _refused(self: object, *_: object, **__: object) -> NoReturn:
-    kind = "list" if isinstance(self, list) else "dict"
+    kind = "list" if isinstance(self, list) else "dictionary"
     raise TypeError(f"This {kind} belongs to a result and cannot be changed: make a copy first.")
 
 

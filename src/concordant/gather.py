@@ -392,8 +392,9 @@ def as_numbers(column: object, n: int, what: str) -> Floats:
         values = np.array([_number(v, row, what) for row, v in enumerate(column)])  # type: ignore[arg-type, var-annotated]
     if values.ndim != 1 or len(values) != n:
         raise InputError(f"The {what} column has {values.size} values for {n} rows: give one per row.")
-    if what == "weight" and not are_weights(values) and (bad := np.flatnonzero(bad_weights(values))).size:
-        raise InputError(f"The weight in row {bad[0] + 1} is {values[bad[0]]:g}: every weight must be {WEIGHTS}.")
+    if what == "weight" and not are_weights(values) and (is_bad := bad_weights(values)).any():
+        row = int(is_bad.argmax())
+        raise InputError(f"The weight in row {row + 1} is {values[row]:g}: every weight must be {WEIGHTS}.")
     if not are_numbers(values):
         row = int(np.flatnonzero(bad_numbers(values))[0])
         raise InputError(f"The {what} in row {row + 1} is {values[row]:g}: every {what} must be {NUMBERS}.")

@@ -57,11 +57,11 @@ def _grouped(rows: Int64s) -> tuple[Int64s, Int64s]:
     if rows.shape[1] > MOST_COLUMNS:
         _, first, group = np.unique(rows_as_scalars(rows), return_index=True, return_inverse=True)
         return group.reshape(-1), first
-    group, first = kernels.encode_ints(np.ascontiguousarray(rows[:, 0]))
+    codes, first = kernels.encode_ints(np.ascontiguousarray(rows[:, 0]))
     for column in rows.T[1:]:
         code, distinct = kernels.encode_ints(np.ascontiguousarray(column))
-        group, first = kernels.encode_ints(group.astype(np.int64) * len(distinct) + code)
-    return group.astype(np.int64), first
+        codes, first = kernels.encode_ints(codes.astype(np.int64) * len(distinct) + code)
+    return codes.astype(np.int64), first
 
 
 def same_content(a: Preferences, b: Preferences) -> bool:

@@ -85,7 +85,7 @@ def _complete(mean: Floats, is_known: Bools, steps: int) -> Floats:
         error = np.where(is_better, new_error, error)
         keep = ~(is_done | is_stuck)
         active, plane, stride, error = active[keep], plane[keep], stride[keep], error[keep]
-    return result * unit
+    return np.asarray(result * unit)
 
 
 def _orthonormal(columns: Floats) -> Floats:

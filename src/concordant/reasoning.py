@@ -17,7 +17,7 @@ from concordant import views
 from concordant.explaining import Reason
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.types import Floats, Int64s
+from concordant.types import AnyArray, Floats, Int64s
 from concordant.vocabulary import shorten
 from concordant.writing import number_format
 
@@ -69,7 +69,7 @@ class Scene:
         """The slots that are ranked, best first."""
         return [int(slot) for slot in views.order_of(self.prefs, self.ranking)[: len(self.ranking.score)]]
 
-    def by_slot(self, values: Floats) -> Floats:
+    def by_slot(self, values: AnyArray) -> AnyArray:
         """Return values of the ranking by slot of the preferences, 0 where a slot is not ranked."""
         if len(values) == self.prefs.n_slots:
             return values

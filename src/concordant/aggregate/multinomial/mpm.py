@@ -60,6 +60,7 @@ TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are o
 class MPM(Method):
     """Scores that make the observed preferences, strong ones counting more, most likely draws of one distribution."""
 
+    likelihood_of = "preferences, each drawn from all pairs of items"
     silence = "they are not compared, but could have been preferred to any other"
     waives = {"condorcet_consistency": "a few strong preferences can be worth more than a majority"}
     aliases = {

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from concordant import metrics, views
+from concordant import metrics, registry, views
 from concordant.api import as_preferences, made_method
 from concordant.errors import ConcordantError, InputError
 from concordant.explaining import Explanation, Reason
 from concordant.gather import sum_by
+from concordant.params import params_of
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.types import Bools, Floats
@@ -23,19 +25,30 @@ if TYPE_CHECKING:
     from concordant.method import Method
 
 DISPUTED = 3  # instances that an explanation looks at
+COUNTED_BY = ("counts", "normalise", "missing", "ties", "distance")  # parameters that change what a likelihood is of
+MEASURES = {
+    "distance": "mean share of the ballots' pairs that are discordant with the ranking, lower is better",
+    "pair_log_likelihood": "mean log-probability of the result of a pair, ties left out, comparable between all "
+    "methods, higher is better",
+    "log_likelihood": "of all ballots, comparable only between methods with the same log_likelihood_of; when held out, "
+    "per ballot",
+    "tau": "Kendall's tau between the rankings",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """How well each method predicts ballots it did not see, by cross-validation over ballots.
 
-    ``distance`` is the share of their pairs the ranking turns around; ``log_likelihood`` is per ballot, None for
-    methods that are no models. Compare log-likelihoods only between models of the same kind of outcome.
+    ``distance`` is the share of their pairs that are discordant with the ranking. ``pair_log_likelihood`` is the mean
+    log-probability of the result of a strict pair, the same question to every model; ``log_likelihood`` is per ballot,
+    of what the method is a model of. Both are None for methods that are no models.
     """
 
     folds: int
     distance: Floats
     log_likelihood: tuple[float | None, ...]
+    pair_log_likelihood: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +70,24 @@ class Comparison:
 
     @property
     def log_likelihood(self) -> list[float | None]:
-        """The log-likelihood of the ballots under each method, None for methods that are no models."""
+        """The log-likelihood of the ballots under each method, None for methods that are no models.
+
+        Compare only those of methods whose ``likelihood_of`` is the same.
+        """
         return [None if ranking.fit is None else ranking.fit.get("log_likelihood") for ranking in self.rankings]
+
+    @cached_property
+    def likelihood_of(self) -> list[str | None]:
+        """What the log-likelihood of each method is the probability of; None for methods that have none."""
+        known = zip(self.rankings, self.log_likelihood, strict=True)
+        return [None if value is None else _likelihood_of(ranking) for ranking, value in known]
+
+    @cached_property
+    def pair_log_likelihood(self) -> list[float | None]:
+        """The mean log-probability of the result of a strict pair under each model: one question to all of them."""
+        if self.prefs is None:
+            return [None] * len(self.rankings)
+        return [_per_pair(_pair_log_likelihood(ranking, self.prefs)) for ranking in self.rankings]
 
     @property
     def tiers(self) -> list[list[list[str]]]:
@@ -101,12 +130,15 @@ class Comparison:
                     "tiers": tiers[k],
                     "distance": float(self.distance[k]),
                     "log_likelihood": self.log_likelihood[k],
+                    "log_likelihood_of": self.likelihood_of[k],
+                    "pair_log_likelihood": self.pair_log_likelihood[k],
                     "held_out": None
                     if self.held_out is None
                     else {
                         "folds": self.held_out.folds,
                         "distance": float(self.held_out.distance[k]),
                         "log_likelihood": self.held_out.log_likelihood[k],
+                        "pair_log_likelihood": self.held_out.pair_log_likelihood[k],
                     },
                     "seconds": ranking.seconds,
                     "warnings": [str(notice) for notice in ranking.warnings],
@@ -114,6 +146,7 @@ class Comparison:
                 for k, (name, ranking) in enumerate(zip(self.names, self.rankings, strict=True))
             ],
             "tau": self.tau.tolist(),
+            "measures": MEASURES,
         }
 
     def explain(self) -> Explanation:
@@ -138,12 +171,13 @@ class Comparison:
     def columns(self) -> list[tuple[str, list[str]]]:
         """Return the table people read: (header, a cell per method), without the first items."""
         tell = [("distance", [f"{value:.4f}" for value in self.distance])]
-        if any(value is not None for value in self.log_likelihood):
-            tell.append(("log-lik.", [_figure(value, ".2f") for value in self.log_likelihood]))
-        if self.held_out is not None:
-            tell.append(("held out", [f"{value:.4f}" for value in self.held_out.distance]))
-            if any(value is not None for value in self.held_out.log_likelihood):
-                tell.append(("log-lik.", [_figure(value, ".4f") for value in self.held_out.log_likelihood]))
+        if any(value is not None for value in self.pair_log_likelihood):
+            tell.append(("log-lik. per pair", [_figure(value, ".4f") for value in self.pair_log_likelihood]))
+        if (held := self.held_out) is not None:
+            tell.append(("held-out distance", [f"{value:.4f}" for value in held.distance]))
+            if any(value is not None for value in held.pair_log_likelihood):
+                figures = [_figure(value, ".4f") for value in held.pair_log_likelihood]
+                tell.append(("held-out log-lik. per pair", figures))
         return tell + [(name, [f"{t:.3f}" for t in self.tau[:, k]]) for k, name in enumerate(self.names)]
 
     def __str__(self) -> str:
@@ -152,10 +186,21 @@ class Comparison:
         rows = [["method", *(header for header, _ in columns), "first"]]
         rows += [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(self.names)]
         lines = align(rows, right=set(range(1, 1 + len(columns))))
-        foot = "distance: mean share of the ballots' pairs turned around; the rest is tau between the methods"
+        told = [*self.notes(), "The other columns are Kendall's tau between the methods."]
+        return "\n".join([*([self.dispute, ""] if self.dispute else []), *lines, "", *told])
+
+    def notes(self) -> list[str]:
+        """Say what the figures of the table are, and give the log-likelihoods that cannot be compared apart."""
+        said = [f"Distance: {MEASURES['distance']}."]
+        if any(value is not None for value in self.pair_log_likelihood):
+            said.append(f"Log-likelihood per pair: {MEASURES['pair_log_likelihood']}.")
         if self.held_out is not None:
-            foot += f"\nheld out: the same for unseen ballots ({self.held_out.folds} folds), log-likelihood per ballot"
-        return "\n".join([*([self.dispute, ""] if self.dispute else []), *lines, "", foot])
+            said.append(f"Held-out: the same for ballots not seen, by {self.held_out.folds}-fold cross-validation.")
+        by_kind: dict[str, list[str]] = {}
+        for name, kind, value in zip(self.names, self.likelihood_of, self.log_likelihood, strict=True):
+            if kind is not None and value is not None:
+                by_kind.setdefault(kind, []).append(f"{name} {value:,.2f}")
+        return said + [f"Log-likelihood of {kind}: {', '.join(found)}." for kind, found in by_kind.items()]
 
     __repr__ = __str__
 
@@ -201,7 +246,7 @@ def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: i
         raise InputError(f"folds={folds} does not fit {prefs.n_ballots} ballots: give 2 up to their number.")
     fold = np.random.default_rng(seed).permutation(prefs.n_ballots) % folds
     distance, pairs = np.zeros((folds, len(methods))), np.zeros(folds)
-    likelihood = np.zeros((folds, len(methods)))
+    likelihood, by_pair = np.zeros((folds, len(methods))), np.zeros((folds, len(methods), 2))
     for k in range(folds):
         seen, unseen = prefs.take(fold != k), prefs.take(fold == k)
         rankings = [_ranked(seen, method) for method in methods]
@@ -209,12 +254,42 @@ def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: i
         distance[k] = distances_to_ballots(unseen, ranks)
         pairs[k] = views.win_matrices(unseen, "ignore").wins.sum()
         for m, ranking in enumerate(rankings):
-            judge = getattr(ranking.model, "log_likelihood", None)
-            likelihood[k, m] = judge(unseen) if callable(judge) else np.nan
+            likelihood[k, m] = _asked(ranking, "log_likelihood", unseen)
+            by_pair[k, m] = _pair_log_likelihood(ranking, unseen)
     share = pairs / pairs.sum() if pairs.sum() else np.full(folds, 1 / folds)
     per_ballot = likelihood.sum(axis=0) / prefs.weight.sum()
     log_likelihood = tuple(None if np.isnan(value) else float(value) for value in per_ballot.tolist())
-    return HeldOut(folds, share @ distance, log_likelihood)
+    return HeldOut(folds, share @ distance, log_likelihood, tuple(_per_pair(one) for one in by_pair.sum(axis=0)))
+
+
+def _asked(ranking: Ranking, question: str, prefs: Preferences) -> Any:
+    """Ask the model of a ranking about other preferences; NaN where there is no model, or it cannot say."""
+    judge = getattr(ranking.model, question, None)
+    try:
+        return judge(prefs) if callable(judge) else np.nan
+    except InputError:
+        return np.nan
+
+
+def _pair_log_likelihood(ranking: Ranking, prefs: Preferences) -> Floats:
+    """Return the log-probability of the strict pairs of preferences, and their weight."""
+    return np.broadcast_to(np.asarray(_asked(ranking, "pair_log_likelihood", prefs), np.float64), (2,))
+
+
+def _per_pair(found: Floats) -> float | None:
+    return float(found[0] / found[1]) if found[1] > 0 else None
+
+
+def _likelihood_of(ranking: Ranking) -> str:
+    """Say what the log-likelihood of a ranking is the probability of."""
+    try:
+        known = registry.load(registry.resolve(ranking.method)[0])
+    except ConcordantError:  # a method of somebody's own
+        return f"what {ranking.method or 'this method'} models"
+    kind = known.likelihood_of or f"what {ranking.method} models"
+    own = {one.name: one.default for one in params_of(known) if one.name in COUNTED_BY}
+    changed = [f"{name}={ranking.params[name]}" for name in own if ranking.params.get(name, own[name]) != own[name]]
+    return f"{kind} ({', '.join(changed)})" if changed else kind
 
 
 def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:

@@ -119,6 +119,8 @@ class Method(Settings):
 
     Then groups of ballots are compared by them; else by permutation.
     """
+    likelihood_of: ClassVar[str] = ""
+    """What ``fit["log_likelihood"]`` is the probability of: likelihoods of different things cannot be compared."""
     apart: ClassVar[bool] = False
     """Whether every instance is ranked on its own, so that workers may share the instances."""
 

@@ -21,9 +21,7 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @click.option("--methods", "-m", metavar="A,B,…", help="Methods, separated by commas; by default some that fit.")
-@click.option(
-    "--folds", type=click.IntRange(2), metavar="N", help="Also foretell each N-th of the ballots from the rest."
-)
+@click.option("--folds", type=click.IntRange(2), metavar="N", help="Evaluate by N-fold cross-validation over ballots.")
 @click.option("--explain", is_flag=True, help="Say where the methods differ, and why.")
 @click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
 @shared.output_options("json", "csv", "output")
@@ -39,10 +37,12 @@ def command(
 ) -> None:
     """Rank by several methods and show how far they agree.
 
-    For each method: the mean share of the ballots' pairs its ranking turns around (lower fits better), the
-    log-likelihood of the ballots where it is a model, both again for unseen ballots with --folds, Kendall's tau to
-    every other method, and its first items ("a = b > c": a and b are tied). If methods disagree about the winner, that
-    is said first. By default ballots of one contest are counted by the rules in common use.
+    For each method: the mean share of the ballots' pairs that are discordant with its ranking (lower is better); where
+    it is a model, the mean log-probability of the result of a pair (higher is better), the same question to all
+    models; both for held-out ballots with --folds; Kendall's tau to every other method; and its first items
+    ("a = b > c": a and b are tied). Log-likelihoods of different outcomes cannot be compared and are listed separately.
+    A disagreement about the winner comes first. By default ballots of one contest are counted by the rules in common
+    use.
     """
     from concordant.advice import compared_by_default
     from concordant.comparing import compare
@@ -78,9 +78,9 @@ def _columns(names: list[str], result: Any, has_folds: bool) -> dict[str, Any]:
         "method": names,
         "ranking": [" > ".join(" = ".join(tier) for tier in tiers) for tiers in result.tiers],
     }
-    for key in ("distance", "log_likelihood"):
+    for key in ("distance", "log_likelihood", "log_likelihood_of", "pair_log_likelihood"):
         columns[key] = [row[key] for row in data["methods"]]
-    for key in ("distance", "log_likelihood") if has_folds else ():
+    for key in ("distance", "log_likelihood", "pair_log_likelihood") if has_folds else ():
         columns[f"held_out_{key}"] = [row["held_out"][key] for row in data["methods"]]
     return columns | {f"tau_{name}": [line[k] for line in data["tau"]] for k, name in enumerate(names)}
 
@@ -89,4 +89,6 @@ def _text(names: list[str], result: Any, output: shared.Output) -> str:
     columns, firsts = result.columns(), result.firsts()
     rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(names)]
     header = ["method", *(f"tau {text}" if text in names else text for text, _ in columns), "first"]
-    return output.table(header, rows, set(range(1, len(header) - 1)))
+    table = output.table(header, rows, set(range(1, len(header) - 1)))
+    are_rules = all(value is None for value in [*result.pair_log_likelihood, *result.log_likelihood])
+    return table if are_rules else "\n\n".join([table, "\n".join(result.notes())])

@@ -106,6 +106,7 @@ class Agents:
 
     def __init__(self, prefs: Preferences, counting: Counting) -> None:
         assert prefs.agents is not None
+        assert prefs.agent is not None
         self.prefs, self.counting = prefs, counting
         key = prefs.instance_of_ballot.astype(np.int64) * len(prefs.agents) + prefs.agent
         agents, self.agent = np.unique(key, return_inverse=True)

@@ -19,7 +19,7 @@ from concordant import views
 from concordant.errors import InputError
 from concordant.gather import segment_index
 from concordant.histories import History
-from concordant.models.fitted import ComparisonModel
+from concordant.models.fitted import ComparisonModel, decided_pairs
 from concordant.models.uncertainty import simultaneous
 from concordant.models.walks import LARGEST_DENSE, Nodes, Walk
 from concordant.moments import as_times, periods
@@ -366,6 +366,18 @@ class CourseModel(ComparisonModel):
         Each is predicted on its own, the doubt about the scores averaged out; a tie counts as half a win each way, and
         candidates this model does not know are left out.
         """
+        (up, down, _), is_tie, weight = self._foretold(prefs)
+        tiny = np.finfo(float).tiny
+        up, down = np.log(np.maximum(up, tiny)), np.log(np.maximum(down, tiny))
+        return float((weight * np.where(is_tie, (up + down) / 2, up)).sum())
+
+    def pair_log_likelihood(self, prefs: Preferences) -> tuple[float, float]:
+        """Return the log-probability of the strict pairs of other preferences, each at its time, and their weight."""
+        chances, is_tie, weight = self._foretold(prefs)
+        return decided_pairs(chances, weight * ~is_tie, np.zeros(len(weight)))
+
+    def _foretold(self, prefs: Preferences) -> tuple[tuple[Floats, Floats, Floats], Bools, Floats]:
+        """Return the chances of all pairs of known candidates, the one ahead first, at their times; ties; weights."""
         compared, slot = Compared.of(prefs), self.slots_of(prefs)
         first, second = slot[compared.ahead], slot[compared.behind]
         known = (first >= 0) & (second >= 0)
@@ -373,10 +385,8 @@ class CourseModel(ComparisonModel):
         if prefs.time is not None:
             self._check(prefs.is_dated)
             when = prefs.time[compared.ballot[known]] / self.unit
-        up, down, _ = self.chances_at(first[known], second[known], when)
-        tiny = np.finfo(float).tiny
-        up, down = np.log(np.maximum(up, tiny)), np.log(np.maximum(down, tiny))
-        return float((compared.weight[known] * np.where(compared.is_tie[known], (up + down) / 2, up)).sum())
+        chances = self.chances_at(first[known], second[known], when)
+        return chances, compared.is_tie[known], compared.weight[known]
 
     def _moment(self, asked: object) -> float:
         time, is_dated = as_times([asked])

@@ -25,7 +25,7 @@ from concordant.models.stages import Staging, worths
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.subsets import parts_of_subset
-from concordant.types import AnyArray, Floats, Int64s
+from concordant.types import AnyArray, Bools, Floats, Int64s
 from concordant.vocabulary import Vocabulary
 
 Seed: TypeAlias = "int | np.random.Generator | None"  # text: naming the class would load the generators
@@ -66,6 +66,27 @@ class FittedModel:
     @abstractmethod
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+
+    def pair_log_likelihood(self, prefs: Preferences) -> tuple[float, float]:
+        """Return the log-probability of the strict pairs of other preferences, given no tie, and their weight.
+
+        It is the same question to every model: who is ahead of two items, one of which is.
+        """
+        if self.effects is not None:
+            model, over = self.effects.lifted(self, prefs)
+            return model.pair_log_likelihood(over)
+        duels, slot = self._counting.duels(prefs), self.slots_of(prefs)
+        first, second = slot[duels.first], slot[duels.second]
+        known = (first >= 0) & (second >= 0)
+        return decided_pairs(self._at(first[known], second[known], duels, known), duels.won[known], duels.lost[known])
+
+    @property
+    def _counting(self) -> Counting:
+        """How the pairs of ballots are counted that a model is judged by: each once."""
+        return Counting()
+
+    def _at(self, first: Int64s, second: Int64s, duels: Duels, known: Bools) -> tuple[Floats, Floats, Floats]:
+        return self.chances(first, second)
 
     @abstractmethod
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
@@ -202,6 +223,14 @@ class FittedModel:
         return np.array([self.slot(a, instance)]), np.array([self.slot(b, instance)])
 
 
+def decided_pairs(chances: tuple[Floats, Floats, Floats], won: Floats, lost: Floats) -> tuple[float, float]:
+    """Return the log-probability of wins and losses given that no pair is tied, and how many there are."""
+    up, down, _ = chances
+    both, tiny = np.maximum(up + down, np.finfo(float).tiny), np.finfo(float).tiny
+    value = won * np.log(np.maximum(up / both, tiny)) + lost * np.log(np.maximum(down / both, tiny))
+    return float(value.sum()), float((won + lost).sum())
+
+
 def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance: object) -> int:
     """Return the number of the instance a question to a fitted model is about; one of several must be named."""
     if instance is None:
@@ -224,6 +253,13 @@ class ComparisonModel(FittedModel):
     def has_ties(self) -> bool:
         """Whether the model has ties; else a tie counts as half a win each way."""
         return True
+
+    @property
+    def _counting(self) -> Counting:
+        return Counting(order_effect=self.counting.order_effect)
+
+    def _at(self, first: Int64s, second: Int64s, duels: Duels, known: Bools) -> tuple[Floats, Floats, Floats]:
+        return self.chances(first, second, duels.order[known] if len(duels.order) else 0.0)
 
     @abstractmethod
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:

@@ -19,6 +19,7 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 
 from concordant import kernels
+from concordant.gather import sum_by
 from concordant.kernels import links, newton
 from concordant.kernels.bundles import Begin, Belief, DuelTerms, Fitted, StageRows
 from concordant.models.duels import Duels
@@ -348,7 +349,7 @@ class DuelLikelihood:
     def with_curve(self, curve: Floats) -> DuelLikelihood:
         """Return the likelihood at the same point with other curves of the rows, for its second derivatives alone."""
         d, made = self.duels, copy(self)
-        diagonal = np.bincount(d.first, curve, self.m) + np.bincount(d.second, curve, self.m)
+        diagonal = sum_by(d.first, curve, self.m) + sum_by(d.second, curve, self.m)
         made.terms = self.terms._replace(curve=curve, diagonal=diagonal)
         return made
 

@@ -186,7 +186,7 @@ def _scaled(part: Fit, less: Floats, pull: Floats, covariance: Floats) -> Floats
     curve = part.objective(0).likelihood.diagonal() + part.prior.pull(part.score, part.slot_ptr)
     off = sum_by(duels.first, less, m) + sum_by(duels.second, less, m) + pull
     root = np.sqrt(1 - off / np.maximum(curve, TINY))
-    return (covariance.reshape(m, m) * np.outer(root, root)).reshape(-1)
+    return np.asarray(covariance.reshape(m, m) * np.outer(root, root)).reshape(-1)
 
 
 def _diagonals(covariance: Floats, size: Int64s, start: Int64s) -> Floats:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -447,12 +447,10 @@ def _refitted_by_agents(parts: list[Fit], replicates: int, rng: np.random.Genera
     for k in range(replicates):
         duels = agents.redrawn(rng)
         for part, begin, refits in zip(parts, begins, found, strict=True):
-            own = duels.restrict(part.instances)[0]
-            observed: Any = part.observed
-            if isinstance(observed, Designed):
-                observed = replace(observed, inner=replace(observed.inner, duels=own))
-            else:
-                observed = replace(observed, duels=own)
+            plain = part.observed.plain
+            assert isinstance(plain, ObservedDuels)
+            own = replace(plain, duels=duels.restrict(part.instances)[0])
+            observed = replace(part.observed, inner=own) if isinstance(part.observed, Designed) else own
             refits.put(k, fit(observed, part.prior, [begin]))
     return found
 

@@ -253,7 +253,7 @@ class Walk:
         if not len(self.nodes):
             return np.zeros((0, 0))
         whole = kernels.laplacian(self.nodes.first, self.nodes.second, self.curve, len(self.nodes))
-        return whole + np.diag(self.walks) - np.diag(self.link[1:], 1) - np.diag(self.link[1:], -1)
+        return np.asarray(whole + np.diag(self.walks) - np.diag(self.link[1:], 1) - np.diag(self.link[1:], -1))
 
 
 def _dot(one: Floats, other: Floats) -> float:

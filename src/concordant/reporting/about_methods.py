@@ -64,8 +64,12 @@ def _tables(compared: Comparison) -> list[Part]:
     fit, tau = columns[:-n], columns[-n:]
     header = ("method", *(text for text, _ in fit), "first")
     rows = tuple((name, *(cells[k] for _, cells in fit), firsts[k]) for k, name in enumerate(compared.names))
-    title = "Distance is the mean share of the ballots' pairs a ranking turns around: less is better"
+    title = "How well each method fits the ballots"
     fits = Table(title, header, rows, frozenset(range(1, len(header) - 1)), frozenset([len(header) - 1]))
     agreement = tuple((name, *(cells[k] for _, cells in tau)) for k, name in enumerate(compared.names))
     names = ("method", *compared.names)
-    return [fits, Table("Kendall's tau of each two methods", names, agreement, frozenset(range(1, n + 1)))]
+    return [
+        fits,
+        *(Text(note) for note in compared.notes()),
+        Table("Kendall's tau of each two methods", names, agreement, frozenset(range(1, n + 1))),
+    ]

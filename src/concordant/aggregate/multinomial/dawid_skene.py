@@ -52,6 +52,7 @@ USELESS = 0.1  # share of the way from guessing to perfection below which an age
 class DawidSkene(Method):
     """Mean true category of the items, given how reliable each agent proves to be."""
 
+    likelihood_of = "answers, given what each item is"
     needs = frozenset({"agents", "values"})
     silence = "the agent says nothing of them"
     waives = {

@@ -69,6 +69,7 @@ VARIANCES = (1e-9, 1e9)  # of items, smallest and largest
 class MPM(Method):
     """Scores that make the observed preferences, strong ones counting more, most likely draws of one distribution."""
 
+    likelihood_of = "preferences, each drawn from all pairs of items"
     silence = "they are not compared, but could have been preferred to any other"
     waives = {"condorcet_consistency": "a few strong preferences can be worth more than a majority"}
     aliases = {

@@ -49,6 +49,7 @@ TIE_OF_FITTED = 1e-6  # scores of a mixture this close, relative to the largest,
 class MPMMixture(Method):
     """Mean score over the types of taste found among the agents."""
 
+    likelihood_of = "preferences, each drawn from all pairs of items, agent by agent"
     silence = "they are not compared, but could have been preferred to any other"
     waives = {
         "condorcet_consistency": "a few strong preferences can be worth more than a majority",

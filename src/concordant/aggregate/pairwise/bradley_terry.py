@@ -39,6 +39,7 @@ from concordant.kernels.links import BRADLEY_TERRY
 class BradleyTerry(ScoreModel):
     """Scores whose differences are the log odds of a win, with intervals and rank intervals."""
 
+    likelihood_of = "comparisons, a tie counted as half a win each way"
     link = BRADLEY_TERRY
     waives = {
         "condorcet_consistency": "an item can win every duel narrowly and still score below one that wins most clearly"

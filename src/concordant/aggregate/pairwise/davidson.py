@@ -24,6 +24,7 @@ from concordant.kernels.links import DAVIDSON
 class Davidson(ScoreModel):
     """Bradley-Terry scores with a tie parameter: ties are likeliest between equals."""
 
+    likelihood_of = "comparisons, a tie being a result of its own"
     link = DAVIDSON
     waives = {
         "condorcet_consistency": "an item can win every duel narrowly and still score below one that wins most clearly"

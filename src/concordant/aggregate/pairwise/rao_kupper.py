@@ -24,6 +24,7 @@ from concordant.kernels.links import RAO_KUPPER
 class RaoKupper(ScoreModel):
     """Bradley-Terry scores with a threshold: items tie when they cannot be told apart."""
 
+    likelihood_of = "comparisons, a tie being a result of its own"
     link = RAO_KUPPER
     waives = {
         "condorcet_consistency": "an item can win every duel narrowly and still score below one that wins most clearly"

@@ -24,6 +24,7 @@ from concordant.kernels.links import THURSTONE
 class Thurstone(ScoreModel):
     """Scores whose differences are standard deviations between two normal performances."""
 
+    likelihood_of = "comparisons, a tie counted as half a win each way"
     link = THURSTONE
     waives = {
         "condorcet_consistency": "an item can win every duel narrowly and still score below one that wins most clearly"

@@ -157,9 +157,18 @@ class SkillModel(ComparisonModel):
 
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+        self._check_single(prefs)
+        return super().log_likelihood(prefs)
+
+    def pair_log_likelihood(self, prefs: Preferences) -> tuple[float, float]:
+        """Return the log-probability of the strict pairs of other preferences, given no draw, and their weight."""
+        self._check_single(prefs)
+        return super().pair_log_likelihood(prefs)
+
+    @staticmethod
+    def _check_single(prefs: Preferences) -> None:
         if prefs.team is not None:
             raise InputError("The likelihood of matches between teams is not known here: ask p_beats of two teams.")
-        return super().log_likelihood(prefs)
 
     def _between(self, a: object, b: object, instance: object) -> tuple[Floats, Floats, Floats]:
         sides = [list(side) if isinstance(side, (list, tuple)) else [side] for side in (a, b)]

@@ -56,6 +56,7 @@ TOP = 10  # ranks among which items that no longer play are worth a word
 class WholeHistory(OverTime):
     """Scores that wander over time, fitted to all results at once, with a curve and intervals for every item."""
 
+    likelihood_of = "comparisons, a tie counted as half a win each way"
     silence = "they did not play"
     needs = frozenset({"time"})
     aliases = {"whr": {}, "dynamic-bradley-terry": {}, "smoothed-bradley-terry": {}}

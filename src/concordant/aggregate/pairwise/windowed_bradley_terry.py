@@ -49,6 +49,7 @@ TIE_OF_FITTED = 1e-9
 class WindowedBradleyTerry(OverTime):
     """Bradley-Terry scores of the last window of time, with those of all windows before as a curve."""
 
+    likelihood_of = "comparisons, once for every window they are in"
     silence = "they did not play"
     needs = frozenset({"time"})
     aliases = {"windowed": {}}

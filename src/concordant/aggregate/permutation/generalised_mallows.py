@@ -39,6 +39,7 @@ from concordant.types import Floats, Int64s
 class GeneralisedMallows(WeighsMajorities):
     """The order closest to all ballots, with how far ballots scatter at each of its places."""
 
+    likelihood_of = "rankings of the items each ballot names"
     matrices = 8
     waives = {
         "neutrality": "of several equally close orders the first found is taken",

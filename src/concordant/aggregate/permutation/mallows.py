@@ -49,6 +49,7 @@ DISTANCES = ("kendall", "footrule", "spearman")
 class Mallows(WeighsMajorities):
     """The order closest to all ballots, with how far ballots scatter around it."""
 
+    likelihood_of = "rankings of the items each ballot names"
     matrices = 8
     waives = {"neutrality": "of several equally close orders the first found is taken"}
 

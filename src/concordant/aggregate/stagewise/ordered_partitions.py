@@ -35,6 +35,7 @@ from concordant.preferences import Preferences
 class OrderedPartitions(ChoiceModel):
     """Scores under which repeated choices of the best remaining tier most likely give the rankings with ties."""
 
+    likelihood_of = "rankings of the items each ballot names, ties among them"
     waives = {"condorcet_consistency": "who comes first counts more than who beats whom"}
 
     prior: float = param(0.1, "strength of the prior that keeps scores finite; 0 for plain likelihood", low=0.0)

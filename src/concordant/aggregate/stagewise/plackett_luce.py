@@ -47,6 +47,7 @@ from concordant.ranking import Notice
 class PlackettLuce(ChoiceModel):
     """Scores under which repeated choices of the best remaining item most likely give the rankings."""
 
+    likelihood_of = "rankings of the items each ballot names"
     waives = {
         "neutrality": "tied items are put in a random order",
         "anonymity": "tied items are put in a random order, drawn ballot by ballot",

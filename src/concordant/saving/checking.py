@@ -173,7 +173,7 @@ class Comparison:
         rows = list(value.values())
         if not rows or not all(isinstance(row, Mapping) and row and list(row) == list(rows[0]) for row in rows):
             raise ValueError("does not hold the same named numbers for every label")
-        _check_texts(by_label)
+        _check_texts(value)
         _check_texts(rows[0])
         for row in rows:
             for number in row.values():

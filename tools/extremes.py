@@ -24,7 +24,6 @@ from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 
 RANKINGS = [["a", "b", "c", "d"], ["b", "a", "d", "c"], ["a", "c", "b", "d"], ["d", "c", "b", "a"], ["b", "a"]]
-AGENTS = [f"agent {k}" for k in range(5)]
 
 
 # ---- the data sets ----
@@ -180,7 +179,7 @@ def ask(ranking: Ranking) -> None:
     shown(str(ranking), ranking._repr_html_(), ranking.to_text())
     for part in list(ranking)[:2]:
         model: Any = part.model
-        shown(part.explain().to_text() if hasattr(part.explain(), "to_text") else str(part.explain()))
+        shown(part.explain().to_text())
         if model is not None and hasattr(model, "matrix"):
             ask_model(ranking, part)
     if ranking.past is not None:

@@ -24,7 +24,6 @@ from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 
 RANKINGS = [["a", "b", "c", "d"], ["b", "a", "d", "c"], ["a", "c", "b", "d"], ["d", "c", "b", "a"], ["b", "a"]]
-AGENTS = [f"agent {k}" for k in range(5)]
 
 
 # ---- the data sets ----
@@ -91,12 +90,12 @@ SETS: Mapping[str, Callable[[], Preferences]] = {
     # weights
     "weights 1e9": lambda: rankings([1e9] * 5),
     "weights 1e12": lambda: rankings([1e12] * 5),
-    "weights 1e15": lambda: rankings([1e15] * 5),
+    "weights 9e15": lambda: rankings([9e15] * 5),
     "weights 1e300": lambda: rankings([1e300] * 5),
     "weights 1e308": lambda: rankings([1e308] * 5),
     "weights 1e-12": lambda: rankings([1e-12] * 5),
     "weights 1e-50": lambda: rankings([1e-50] * 5),
-    "weights 1e-50 to 1e15": lambda: rankings([1e-50, 1e15, 1.0, 1e-20, 1e6]),
+    "weights 1e-50 to 9e15": lambda: rankings([1e-50, 9e15, 1.0, 1e-20, 1e6]),
     "weights 1e-300": lambda: rankings([1e-300] * 5),
     "weights 5e-324": lambda: rankings([5e-324] * 5),
     "fractional weights": lambda: rankings([0.1, 0.25, 1 / 3, 2.5, math.pi]),
@@ -109,13 +108,13 @@ SETS: Mapping[str, Callable[[], Preferences]] = {
     "games of weight 1e9": lambda: games(weight=[1e9] * 7),
     "games of weight 1e15": lambda: games(weight=[1e15] * 7),
     "games of weight 1e-50": lambda: games(weight=[1e-50] * 7),
-    "games of weight 1e-50 to 1e15": lambda: games(weight=[1e-50, 1e15, 1, 1e-20, 1e6, 1e15, 1e-3]),
+    "games of weight 1e-50 to 9e15": lambda: games(weight=[1e-50, 9e15, 1, 1e-20, 1e6, 9e15, 1e-3]),
     "games of weight 1e-9": lambda: games(weight=[1e-9] * 7),
     "games of fractional weight": lambda: games(weight=[0.5, 1.5, 2.25, 1e-3, 100.5, 0.1, 0.3]),
     "draws of weight 1e12": lambda: games(weight=[1e12] * 7, tie=[True] * 7),
     # values
     "ratings 1e12": lambda: ratings([1e12, 2e12, 3e12, 1, 5, 1e12, 0, 2]),
-    "ratings 1e30": lambda: ratings([1e30, -1e30, 1e30, 0, 5, 1e30, -1e30, 2], [1e15] * 8),
+    "ratings 1e30": lambda: ratings([1e30, -1e30, 1e30, 0, 5, 1e30, -1e30, 2], [9e15] * 8),
     "ratings 1e30 of weight 1e-50": lambda: ratings([1e30, -1e30, 1e30, 0, 5, 1e30, -1e30, 2], [1e-50] * 8),
     "ratings 1e-200": lambda: ratings([1e-200, 0, 3e-200, 2e-200, 0, 2e-200, 5e-200, 1e-200]),
     "ratings of 1e30 and 5e-324": lambda: ratings([1e30, 5e-324, 0, -1e30, 1, 2, 3, 4]),
@@ -180,7 +179,7 @@ def ask(ranking: Ranking) -> None:
     shown(str(ranking), ranking._repr_html_(), ranking.to_text())
     for part in list(ranking)[:2]:
         model: Any = part.model
-        shown(part.explain().to_text() if hasattr(part.explain(), "to_text") else str(part.explain()))
+        shown(part.explain().to_text())
         if model is not None and hasattr(model, "matrix"):
             ask_model(ranking, part)
     if ranking.past is not None:

@@ -1,8 +1,9 @@
 """How soon long work stops after Ctrl-C: python tools/interrupts.py [TIMES] [NAME …]
 
 Every case is a long call in a child process. The child says when the call begins; at a random moment of its first
-seconds it gets SIGINT, and the time until it has ended is measured. A command must end with exit code 130, without a
-traceback and without a new file. The last line is a row of the table in docs/develop/reliability.md.
+seconds it gets SIGINT, and the time and processor time until it has ended are measured (Linux). A command must end with
+exit code 130, without a traceback and without a new file. The last line is a row of the table in
+docs/develop/reliability.md.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -138,33 +140,44 @@ def make_files(folder: Path) -> None:
     (folder / "ratings.csv").write_text("user,item,rating\n" + "".join(rows))
 
 
-def interrupted(command: list[str], folder: Path, says_begin: bool, wait: float) -> tuple[float, str]:
-    """Start a command, interrupt it, and return how long it took to end and what was wrong."""
-    before = {path.name for path in folder.iterdir()}
+def processor_seconds(pid: int | None = None) -> float:
+    """Return the processor time of a running process, or of all children that have ended."""
+    if pid is None:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def interrupted(command: list[str], folder: Path, says_begin: bool, wait: float) -> tuple[float, float, str]:
+    """Start a command, interrupt it, and return the time and processor time until its end, and what was wrong."""
+    before, ended = {path.name for path in folder.iterdir()}, processor_seconds()
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         if says_begin:
             process.stdout.readline()
         time.sleep(wait)
         if process.poll() is not None:
-            return 0.0, f"ended before, with exit code {process.returncode}"
+            return 0.0, 0.0, f"ended before, with exit code {process.returncode}"
+        used = processor_seconds(process.pid)
         process.send_signal(signal.SIGINT)
         start = time.perf_counter()
         try:
             _, told = process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
-            return 60.0, "never ended"
+            return 60.0, 60.0, "never ended"
         seconds = time.perf_counter() - start
+    worked = max(processor_seconds() - ended - used, 0.0)
     problems = []
-    if not says_begin and process.returncode != 130:
+    if not says_begin and process.returncode not in (130, -signal.SIGINT):  # by the signal while Python starts
         problems.append(f"exit code {process.returncode}")
     if says_begin and process.returncode != -signal.SIGINT:
         problems.append(f"exit code {process.returncode}: {told.strip().splitlines()[-1:]}")
     if not says_begin and "Traceback" in told:
         problems.append("a traceback")
     left = sorted({path.name for path in folder.iterdir()} - before)
-    return seconds, ", ".join(problems + [f"left {name}" for name in left])
+    return seconds, worked, ", ".join(problems + [f"left {name}" for name in left])
 
 
 def main() -> int:
@@ -174,7 +187,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it, and so would the children
-    draw, slowest, wrong, count = random.Random(0), ("", 0.0), 0, 0
+    draw, slowest, longest, wrong, count = random.Random(0), ("", 0.0), 0.0, 0, 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_files(folder)
@@ -186,14 +199,15 @@ def main() -> int:
             for _ in range(asked.times):
                 own = case in CALLS
                 wait = draw.uniform(0.0, 3.0) if own else draw.uniform(0.4, 1.5)
-                seconds, problem = interrupted(command, folder, own, wait)
+                seconds, worked, problem = interrupted(command, folder, own, wait)
                 count += 1
                 wrong += bool(problem) and problem != "ended before, with exit code 0"
-                print(f"{case}: {seconds:.2f} s after {wait:.2f} s {problem}", flush=True)
-                slowest = max(slowest, (case, seconds), key=lambda one: one[1])
+                print(f"{case}: {seconds:.2f} s ({worked:.2f} CPU s) after {wait:.2f} s {problem}", flush=True)
+                slowest, longest = max(slowest, (case, worked), key=lambda one: one[1]), max(longest, seconds)
     print(
         f"| {count} long calls and commands interrupted by Ctrl-C at random moments | all ended within "
-        f"{slowest[1]:.1f} s (slowest: {slowest[0]}), {wrong} left anything behind or ended otherwise "
+        f"{slowest[1]:.1f} CPU s (slowest: {slowest[0]}), {longest:.1f} s on a shared machine; {wrong} left a file or "
+        "ended otherwise "
         f"| `python tools/interrupts.py {asked.times}` |"
     )
     return int(bool(wrong) or slowest[1] > 1)

@@ -1,6 +1,6 @@
 """Which numbers data may hold: one rule for weights, one for all other numbers, checked wherever data come in.
 
-A weight is 0 (the ballot is dropped) or lies between 1e-50 and 1e15; whole weights in this range are exact as floats.
+A weight is 0 (the ballot is dropped) or lies between 1e-50 and 9e15; whole weights in this range are exact as floats.
 Every other number (rating, rank, score, label, time, covariate, feature) lies between -1e30 and 1e30. Then differences,
 squares, fourth powers and weighted sums over any number of rows stay finite, and every number fits into a float32.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from concordant.types import AnyArray, Bools
 
-LEAST_WEIGHT, MOST_WEIGHT, MOST = 1e-50, 1e15, 1e30
+LEAST_WEIGHT, MOST_WEIGHT, MOST = 1e-50, 9e15, 1e30
 LEAST_COUNTED = 1e-9  # where files are counted in units of 2^-52
 COUNTED = f"0 or a number between {LEAST_COUNTED:g} and {MOST_WEIGHT:g}".replace("e+", "e").replace("e-0", "e-")
 WEIGHTS = f"0 or a number between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}".replace("e+", "e")

@@ -82,7 +82,7 @@ def test_a_weight_that_is_no_count(make: Any, weight: str, backend: str) -> None
     said = (
         "the weight is missing"
         if weight == ""
-        else f"the weight is '{weight}', not 0 or a number between 1e-50 and 1e15"
+        else f"the weight is '{weight}', not 0 or a number between 1e-50 and 9e15"
     )
     assert complaint(path).startswith(f"votes.csv, line 3: {said}: correct the row")
     prefs = cc.read(path, skip_bad_rows=True)

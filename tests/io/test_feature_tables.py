@@ -112,7 +112,7 @@ def test_features_is_still_a_plain_triple(make: Any) -> None:
         (
             "qid,label,x,w\n1,1,2,1\n1,0,3,-1\n",
             {"weight": "w"},
-            "line 3: the weight is not 0 or a number between 1e-50 and 1e15",
+            "line 3: the weight is not 0 or a number between 1e-50 and 9e15",
         ),
         ("qid,x\n1,2\n", {}, r"no column was recognised as the label \(columns: qid, x\)"),
         ("qid,label\n1,2\n", {}, "no column holds numbers"),

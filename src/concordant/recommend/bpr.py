@@ -99,7 +99,7 @@ def _draw(observed: Observed, contrast: str, rng: np.random.Generator, times: in
 def _unseen(observed: Observed, agent: Int32s, rng: np.random.Generator) -> tuple[Int64s, Any]:
     """Draw an item each of these agents has not seen; say where one was found."""
     n = len(observed.items)
-    seen = np.unique(observed.agent.astype(np.int64) * n + observed.item)
+    seen = np.sort(observed.agent.astype(np.int64) * n + observed.item)
     worse, open_ = np.zeros(len(agent), np.int64), np.ones(len(agent), bool)
     for _ in range(TRIES):
         where = np.flatnonzero(open_)

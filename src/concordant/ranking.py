@@ -13,7 +13,7 @@ from concordant import kernels
 from concordant.coefficients import HEADER, Coefficient, rows_of
 from concordant.errors import ConcordantError, InputError
 from concordant.explaining import Explanation
-from concordant.frozen import FrozenDict, FrozenList, FrozenParts, freeze, frozen
+from concordant.frozen import FrozenDict, FrozenList, FrozenParts
 from concordant.histories import History
 from concordant.later import Later
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
@@ -129,7 +129,7 @@ class Ranking(FrozenParts):
         """Make the ranking of one unnamed instance whose labels stand in input order, where microseconds count."""
         self = object.__new__(cls)
         slot_ptr, slot_item = _plain_slots(len(labels))
-        freeze(score)
+        score.setflags(write=False)
         self.__dict__.update(
             vocabulary=Vocabulary(labels), slot_ptr=slot_ptr, slot_item=slot_item, score=score,
             method=method, params=FrozenDict(params), seconds=seconds, beside={},
@@ -164,7 +164,8 @@ class Ranking(FrozenParts):
     def _sorted(self) -> tuple[Int64s, Int32s]:
         key = self.score if self.sorted_by == "score" else getattr(self._known, self.sorted_by)
         order, rank = kernels.order_segments(key, self.slot_ptr, TIE_TOLERANCE)
-        freeze(order, rank)
+        order.setflags(write=False)
+        rank.setflags(write=False)
         return order, rank
 
     def by(self, end: str) -> Ranking:
@@ -201,7 +202,9 @@ class Ranking(FrozenParts):
     @cached_property
     def ranked_item(self) -> Int32s:
         """The item codes in order: best first inside each instance."""
-        return frozen(self.slot_item[self.order])  # type: ignore[no-any-return]
+        item: Int32s = self.slot_item[self.order]
+        item.setflags(write=False)
+        return item
 
     @property
     def n_instances(self) -> int:

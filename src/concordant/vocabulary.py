@@ -28,12 +28,13 @@ UNSEEN = np.iinfo(np.int64).max // 64  # the first row of a label that no row be
 class Vocabulary(Sequence[str]):
     """Distinct labels in a fixed order, with fast look-up both ways."""
 
-    __slots__ = ("_code_of", "_labels", "_make", "_size", "spelling")
+    __slots__ = ("_code_of", "_handed_out", "_made", "_make", "_size", "spelling")
 
     def __init__(self, labels: Iterable[str]) -> None:
-        self._labels: FrozenList[str] | None = FrozenList(labels)
+        self._made: list[str] | None = list(labels)
+        self._handed_out: FrozenList[str] | None = None
         self._make: Callable[[], list[str]] | None = None
-        self._size = len(self._labels)
+        self._size = len(self._made)
         self._code_of: dict[str, int] | None = None
         self.spelling: tuple[Int64s, Bytes] | None = None
         """Offsets and UTF-8 text, end to end, where the labels came as that."""
@@ -42,46 +43,54 @@ class Vocabulary(Sequence[str]):
     def lazy(cls, size: int, make: Callable[[], list[str]]) -> Vocabulary:
         """Make a vocabulary whose labels are built when first needed."""
         vocabulary = cls.__new__(cls)
-        vocabulary._labels, vocabulary._make, vocabulary._size, vocabulary._code_of = None, make, size, None
+        vocabulary._made, vocabulary._make, vocabulary._size, vocabulary._code_of = None, make, size, None
+        vocabulary._handed_out = None
         vocabulary.spelling = None
         return vocabulary
 
     @property
     def labels(self) -> list[str]:
         """All labels in code order, a list that cannot be changed."""
-        if self._labels is None:
+        if self._handed_out is None:
+            self._handed_out = FrozenList(self._labels)
+        return self._handed_out
+
+    @property
+    def _labels(self) -> list[str]:
+        """All labels in a plain list, which is faster to index; not to be handed out."""
+        if self._made is None:
             assert self._make is not None
-            self._labels, self._make = FrozenList(self._make()), None
-        return self._labels
+            self._made, self._make = self._make(), None
+        return self._made
 
     def __len__(self) -> int:
         return self._size
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.labels)
+        return iter(self._labels)
 
     @overload
     def __getitem__(self, index: int) -> str: ...
     @overload
     def __getitem__(self, index: slice) -> list[str]: ...
     def __getitem__(self, index: int | slice) -> str | list[str]:
-        return self.labels[index]
+        return self._labels[index]
 
     def __contains__(self, label: object) -> bool:
         return label in self._lookup()
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
-            isinstance(other, Vocabulary) and len(self) == len(other) and self.labels == other.labels
+            isinstance(other, Vocabulary) and len(self) == len(other) and self._labels == other._labels
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[type[Vocabulary], tuple[list[str]]]:
-        return Vocabulary, (list(self.labels),)
+        return Vocabulary, (self._labels,)
 
     def __repr__(self) -> str:
-        shown = ", ".join(repr(shorten(label)) for label in self.labels[:5])
+        shown = ", ".join(repr(shorten(label)) for label in self._labels[:5])
         return f"Vocabulary([{shown}{', …' if len(self) > 5 else ''}], size {len(self)})"
 
     def code(self, label: object, what: str = "label") -> int:
@@ -90,7 +99,7 @@ class Vocabulary(Sequence[str]):
         try:
             return self._lookup()[text]
         except KeyError:
-            hint = suggest(text, self.labels[:10_000])
+            hint = suggest(text, self._labels[:10_000])
             raise UnknownNameError(f"There is no {what} {shorten(text)!r} here.{hint}") from None
 
     def codes(self, labels: Iterable[object]) -> Int32s:
@@ -100,11 +109,12 @@ class Vocabulary(Sequence[str]):
 
     def take(self, codes: AnyArray | Sequence[int]) -> list[str]:
         """Return the labels of many codes."""
-        return list(map(self.labels.__getitem__, np.asarray(codes).tolist()))
+        labels = self._labels
+        return [labels[code] for code in np.asarray(codes).tolist()]
 
     def _lookup(self) -> dict[str, int]:
         if self._code_of is None:
-            self._code_of = {label: code for code, label in enumerate(self.labels)}
+            self._code_of = {label: code for code, label in enumerate(self._labels)}
         return self._code_of
 
 

@@ -18,8 +18,6 @@ from concordant import state
 from concordant.params import values_of
 from concordant.types import AnyArray
 
-MOST_VALUES = 1 << 40  # of one array
-
 
 def check(model: Any, name: str, declared: Iterable[str], learnt: Mapping[str, Any]) -> None:
     """Compare what a fitted model learnt with what its class declares; a tuple of names declares names only."""

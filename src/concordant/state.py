@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 LARGEST = 1e100  # of any number learnt: sums and products of some stay finite
-LARGEST_SINGLE = 1e15  # of a number in single precision
+LARGEST_SINGLE = 1e30  # of a number in single precision: as large as data may be
 SMALLEST = 1e-100  # of a number that something is divided by
 LARGEST_WEIGHT = 1e9  # of a number that multiplies the weight of ballots
 MOST = 2**53  # of a whole number

@@ -107,7 +107,7 @@ def _told(source: Source, problem: str) -> FormatError:
     """Make the error that says in a sentence what the reader said of a damaged file."""
     if "assword" in problem:
         return _locked(source)
-    why = problem.removeprefix("CalamineError: ").splitlines()[0][:100]
+    why = problem.removeprefix("CalamineError: ").partition("\n")[0][:100]
     return source.error(f"the workbook cannot be read ({why}): check that it is one, and whole.")
 
 

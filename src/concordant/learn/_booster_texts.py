@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from concordant.state import LARGEST
+from concordant.state import LARGEST, LARGEST_SINGLE
 from concordant.types import AnyArray, Floats, Int64s
 
 NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 NUMBERS = re.compile(rf"(?:{NUMBER}(?: {NUMBER})*)?")
-LARGEST_SINGLE = 1e30  # of a number that XGBoost keeps in single precision
 
 
 def check_tree(left: Int64s, right: Int64s) -> None:

@@ -32,7 +32,6 @@ from concordant.state import (
 P = "n_features_in_"
 LARGEST_POWER = 100.0  # of a power transform: ordinary values stay finite
 LARGEST_DEGREE = 64  # of polynomial features
-MOST_JOBS = 256  # processes that a union of features starts
 
 _Learns = dict[str, Kind]
 
@@ -227,9 +226,6 @@ def _check_steps(estimator: Any, name: str) -> None:
     if not steps or not all(isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str) for step in steps):
         raise ValueError(f"{name} does not list its steps as names and estimators")
     estimator._validate_steps() if name == "Pipeline" else estimator._validate_transformers()
-    jobs = getattr(estimator, "n_jobs", None)
-    if jobs is not None and not -MOST_JOBS <= jobs <= max(MOST_JOBS, os.cpu_count() or 1):
-        raise ValueError(f"{name} asks for {jobs} processes, which is too many")
 
 
 def _check_polynomial(estimator: Any) -> None:

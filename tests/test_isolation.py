@@ -9,9 +9,11 @@ import sys
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.workbooks import xls
 
+from concordant import saving
 from concordant.support import processes
 
 pytestmark = pytest.mark.once
@@ -102,6 +104,23 @@ def test_a_program_elsewhere_imports_nothing_from_the_folder_of_the_data(
 
 
 # ---- what a process needs, it has ----
+def test_a_model_file_starts_no_processes_that_import_from_the_folder_of_the_data(folder: Folder) -> None:
+    pipeline = pytest.importorskip("sklearn.pipeline", reason="the learn extra is not installed")
+    preprocessing = pytest.importorskip("sklearn.preprocessing")
+    from concordant.learn import RankRegressor
+
+    X = np.arange(24.0).reshape(8, 3) % 7
+    union = pipeline.FeatureUnion(
+        [("a", preprocessing.StandardScaler()), ("b", preprocessing.MinMaxScaler())], n_jobs=2
+    )
+    saving.save(pipeline.make_pipeline(union, RankRegressor()).fit(X, np.arange(8) % 2), folder.path / "model.zip")
+    assert saving.load(folder.path / "model.zip")[0].n_jobs is None
+    rows = [f"1 qid:1 1:{a} 2:{b} 3:{c}" for a, b, c in X.tolist()]
+    (folder.path / "rows.txt").write_text("\n".join(rows))
+    folder.plant({"joblib", "multiprocessing"})
+    assert folder.run(*COMMAND, "predict", "model.zip", "rows.txt")
+
+
 def child(code: str) -> str:
     done = processes.run_python("-c", code)
     assert done.returncode == 0, done.stderr.decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -244,8 +245,9 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
 
 def test_scores_that_are_not_finite_are_refused() -> None:
     model = RankNet().fit(X, Y, qid=QID)
+    model.coef_ = np.full(3, 1e300)
     with pytest.raises(cc.InputError, match="not finite"), np.errstate(all="ignore"):
-        model.predict(np.full((1, 3), [1e308, 1e308, -1e308]) * np.sign(model.coef_))
+        model.predict(np.full((1, 3), 1e20))
 
 
 # ---- all classes ----
@@ -256,3 +258,13 @@ def test_damaged_models_of_every_class_are_refused_or_work(tmp_path: Path) -> No
         except Exception as problem:
             raise AssertionError(f"python -m tests.fuzz.models {number} shows a foreign exception") from problem
         assert outcome in ("read", "refused"), f"python -m tests.fuzz.models {number} shows it"
+
+
+def test_a_booster_that_tells_missing_values_apart_predicts() -> None:
+    pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    from concordant.learn._booster_texts import lightgbm_text
+    from concordant.learn.light_gbm_ranker import LightGBMRanker
+
+    model = LightGBMRanker(trees=2, threads=1).fit(X, Y, qid=QID)
+    text = models.resized(re.sub(r"threshold=\S+", "threshold=inf", model.booster_text_, count=1))
+    assert "threshold=inf" in lightgbm_text(text, X.shape[1])

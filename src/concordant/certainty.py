@@ -38,6 +38,7 @@ from concordant.vocabulary import shorten
 LEVEL = 0.95
 MOST_FACTOR = 100.0  # times the data; beyond this an extrapolation says nothing
 FEW_TESTS = 100  # sign tests that cost less than loading SciPy
+MANY_VOTES = 1e12
 WIDTH = 30  # characters of a label in a sentence
 RANKED = 1_000  # items up to which the interval of the first item's rank is part of the statement
 
@@ -347,9 +348,11 @@ def sign_test(k: AnyArray | float, other: AnyArray | float) -> Floats:
     most, least = np.maximum(*votes), np.minimum(*votes)
     some = np.maximum(most, 1e-9)
     if most.size > FEW_TESTS or (most + least).max(initial=0.0) >= special.MOST:
-        from scipy.special import betainc
+        from scipy.special import betainc, ndtr
 
-        tail = betainc(some, least + 1, 0.5)
+        n = np.maximum(most + least, 1.0)
+        # So many votes are normal to all digits, and more than the series can add up.
+        tail = np.where(n < MANY_VOTES, betainc(some, least + 1, 0.5), ndtr((least - most) / np.sqrt(n)))
     else:
         each = zip(some.reshape(-1).tolist(), least.reshape(-1).tolist(), strict=True)
         tail = np.reshape([special.betainc(a, b + 1, 0.5) for a, b in each], most.shape)

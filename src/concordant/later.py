@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
+from concordant.frozen import frozen
+
 T = TypeVar("T")
 
 
 class Later(Mapping[str, T], Generic[T]):
-    """Values by name; those in ``later`` are computed on first access and kept."""
+    """Values by name, read-only; those in ``later`` are computed on first access and kept."""
 
     def __init__(self, known: Mapping[str, T], later: Mapping[str, Callable[[], T]]) -> None:
-        self._known, self._later = dict(known), later
+        self._known, self._later = {name: frozen(value) for name, value in known.items()}, later
 
     def __getitem__(self, name: str) -> T:
         if name not in self._known and name in self._later:
-            self._known[name] = self._later[name]()
+            self._known[name] = frozen(self._later[name]())
         return self._known[name]
+
+    def __setitem__(self, name: str, value: object) -> None:
+        raise TypeError("This mapping belongs to a result and cannot be changed: make a copy first.")
 
     def __contains__(self, name: object) -> bool:
         return name in self._known or name in self._later

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from concordant.frozen import FrozenDict, FrozenList, FrozenParts
 from concordant.histories import History
 from concordant.later import Later
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
+from concordant.uncertain import Notice, Uncertain, Uncertainty
 from concordant.vocabulary import Vocabulary, shorten
 from concordant.writing import align, number_format
 
@@ -25,44 +26,6 @@ if TYPE_CHECKING:
 
 TIE_TOLERANCE = 1e-12
 SORTED_BY = ("score", "low", "high")
-
-
-@dataclass(frozen=True)
-class Notice:
-    """A named warning about a result: statistical trouble that a reader must know of, with the items concerned."""
-
-    name: str
-    text: str
-    items: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.text}"
-
-
-@dataclass(frozen=True, eq=False)
-class Uncertainty(FrozenParts):
-    """How sure a result is, in slot order: ends of the score intervals, further columns, and trouble in finding them.
-
-    What takes time is found when first asked for: any object with such a function ``known`` can stand in its place.
-    """
-
-    low: Floats | None = None
-    high: Floats | None = None
-    details: Mapping[str, AnyArray] = field(default_factory=dict)
-    warnings: tuple[Notice, ...] = ()
-    apart: Callable[[int], Floats | None] | None = None
-    """Standard errors of the differences between one slot and all of its instance, where scores are jointly known."""
-
-    def known(self) -> Uncertainty:
-        """Return what there is to know."""
-        return self
-
-
-class Uncertain(Protocol):
-    """What can say how sure a result is."""
-
-    def known(self) -> Uncertainty:
-        """Find it out, or return what was found before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,10 +232,10 @@ class Ranking(FrozenParts):
     def certainties(self) -> Sequence[Certainty]:
         """How certain the first place of each instance is: whether its lead is significant, P(best), and more."""
         if self.sure is not None:
-            return self.sure(self)
+            return tuple(self.sure(self))
         from concordant.certainty import assess
 
-        return assess(self)
+        return tuple(assess(self))
 
     @property
     def certainty(self) -> Certainty:

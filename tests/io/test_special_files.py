@@ -16,6 +16,7 @@ import concordant as cc
 from concordant.errors import FormatError, InputError
 from concordant.io import _many
 from concordant.io._source import Source
+from concordant.reading import PREFERENCES, Options
 from concordant.support import pipes
 
 TEXT = "winner,loser\na,b\nb,c\n"
@@ -215,3 +216,9 @@ def test_two_processes_that_write_one_file_leave_one_of_the_two_contents(tmp_pat
         assert set(text) in ({"a"}, {"b"})
     assert [writer.returncode for writer in writers] == [0, 0]
     assert os.listdir(tmp_path) == ["out.txt"]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mounts"), reason="needs files whose size is said to be 0")
+def test_a_file_whose_size_is_said_to_be_zero_is_read_whole() -> None:
+    with Source("/proc/self/mounts", Options.of(PREFERENCES, {})) as source:
+        assert source.read_bytes() == Path("/proc/self/mounts").read_bytes()

@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import socket
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -280,6 +281,20 @@ def test_a_folder_that_is_locked_is_not_stale(tmp_path: Path, monkeypatch: pytes
     assert made.is_dir()
     own.remove()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_temporary_files_of_a_worker_go_when_it_is_ended(tmp_path: Path) -> None:
+    async def run() -> None:
+        worker = Worker(str(tmp_path), 1 << 32, 10.0, lambda: tempfile.mkdtemp(dir=tmp_path))
+        process = await worker.start()
+        (scratch,) = tmp_path.iterdir()
+        environment = Path(f"/proc/{process.pid}/environ")
+        assert not environment.exists() or f"TMPDIR={scratch}".encode() in environment.read_bytes()
+        (scratch / "unpacked").write_bytes(b"left by a worker that was killed")
+        await worker.end()
+        assert list(tmp_path.iterdir()) == []
+
+    asyncio.run(run())
 
 
 # ---- parts, on a clock of their own ----

@@ -239,7 +239,8 @@ class Source(AbstractContextManager["Source"]):
 
     def _existing(self, path: str) -> str:
         try:
-            mode = os.stat(path).st_mode
+            about = os.stat(path)
+            mode = about.st_mode
         except (OSError, ValueError):
             mode = 0
         if stat.S_ISDIR(mode):
@@ -248,7 +249,17 @@ class Source(AbstractContextManager["Source"]):
             raise self.error("this is an address: name a file on this machine.")
         if not mode:
             raise self.error(f"there is no such file: check the name (the current folder is {os.getcwd()}).")
-        return path if stat.S_ISREG(mode) else self._spool_special(path, mode)
+        if not stat.S_ISREG(mode):
+            return self._spool_special(path, mode)
+        return path if about.st_size else self._unsized(path)
+
+    def _unsized(self, path: str) -> str:
+        """Copy a file whose size is said to be 0 but that has content (as in /proc)."""
+        try:
+            with open(path, "rb", buffering=0) as file:
+                return self._spool(file) if file.read(1) and not file.seek(0) else path
+        except OSError:
+            return path
 
     def _spool_special(self, path: str, mode: int) -> str:
         """Copy what a pipe or a terminal gives, which can be read once only; other devices have no end."""

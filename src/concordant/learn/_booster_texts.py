@@ -18,6 +18,7 @@ from concordant.types import AnyArray, Floats, Int64s
 
 NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 NUMBERS = re.compile(rf"(?:{NUMBER}(?: {NUMBER})*)?")
+OR_INFINITE = re.compile(rf"(?:(?:{NUMBER}|-?inf)(?: (?:{NUMBER}|-?inf))*)?")
 
 
 def check_tree(left: Int64s, right: Int64s) -> None:
@@ -37,7 +38,7 @@ def check_tree(left: Int64s, right: Int64s) -> None:
 
 def _numbers(text: str, size: int, what: str, largest: float = LARGEST) -> Floats:
     """Return the numbers of a line."""
-    if not NUMBERS.fullmatch(text):
+    if not (OR_INFINITE if largest == np.inf else NUMBERS).fullmatch(text):
         raise ValueError(f"{what} of the booster holds something that is not a number")
     found = np.array(text.split(" ") if text else [], np.float64)
     if found.shape != (size,):
@@ -123,7 +124,7 @@ def _check_tree(text: str, number: int, n_features: int) -> None:
     splits = leaves - 1
     feature = _whole(fields["split_feature"], splits, "split_feature")
     decision = _whole(fields["decision_type"], splits, "decision_type")
-    _numbers(fields["threshold"], splits, "threshold", np.finfo(np.float64).max)
+    _numbers(fields["threshold"], splits, "threshold", np.inf)  # infinite where a split tells missing values apart
     for name in BY_SPLIT:
         _numbers(fields[name], splits, name)
     for name in BY_LEAF:

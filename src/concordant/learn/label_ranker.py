@@ -122,11 +122,11 @@ class LabelRanker(Learner):
 
     def check_learnt(self) -> None:
         """Refuse a model that lacks what its method learns."""
-        wanted = ("coef_", "intercept_") if self.method == "plackett-luce" else ("chances_", "pairs_", "classifiers_")
+        wanted = ("coef_", "intercept_") if self.scoring == "plackett-luce" else ("chances_", "pairs_", "classifiers_")
         for name in wanted:
             if not hasattr(self, name):
                 raise ValueError(f"LabelRanker lacks {name!r}")
-        if hasattr(self, "coef_") != (self.method == "plackett-luce"):
+        if hasattr(self, "coef_") != (self.scoring == "plackett-luce"):
             raise ValueError("LabelRanker learnt by another method")
 
     def _fit_plackett_luce(self, X: Matrix, rank: Floats, weight: Floats) -> None:

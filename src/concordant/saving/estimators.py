@@ -120,6 +120,8 @@ class Estimators:
         params = by_new_names(cls, self._unpacked(packed["params"], arrays, depth))
         if params.get("memory") is not None:
             raise ValueError(f"{name} names a cache, which a model file must not")
+        if "n_jobs" in params:  # a matter of the machine; joblib's processes would import from the working folder
+            params["n_jobs"] = None
         for unknown in set(params) - set(cls._get_param_names()):
             raise ParameterError(f"{name} has no parameter {unknown!r}")
         estimator = cls(**params)

@@ -139,7 +139,7 @@ class Store:
             if old is None:
                 raise BusyError(FULL.format(what="data sets"))
         key, where = secrets.token_hex(8), folder or self.folder.new()
-        worker = Worker(where, self.limits.memory, self.limits.seconds)
+        worker = Worker(where, self.limits.memory, self.limits.seconds, self.folder.new)
         self.data_sets[key] = DataSet(name, where, worker, folder is None, used=self._now())
         if old is not None:
             with self.lease(key):

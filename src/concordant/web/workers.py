@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -35,8 +36,10 @@ class WorkerEndedError(WorkerError):
 class Worker:
     """One worker process, started when first asked."""
 
-    def __init__(self, folder: str, memory: int, seconds: float) -> None:
+    def __init__(self, folder: str, memory: int, seconds: float, new_folder: Callable[[], str] | None = None) -> None:
         self.folder, self.memory, self.seconds = folder, memory, seconds
+        self._new_folder = new_folder  # makes the folder of its temporary files, which goes when it ends
+        self._scratch: str | None = None
         self.turn = asyncio.Lock()  # held by whoever starts it or asks it
         self._process: asyncio.subprocess.Process | None = None
         self._ends = 0  # how often it was ended from outside
@@ -55,10 +58,18 @@ class Worker:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
-                env=processes.environment(CONCORDANT_MEMORY=str(self.memory // 2), PYTHONUTF8="1"),
+                env=processes.environment(CONCORDANT_MEMORY=str(self.memory // 2), PYTHONUTF8="1", **self._temporary()),
                 start_new_session=True,  # Ctrl-C in the terminal is for the server, which ends its workers
             )
         return self._process
+
+    def _temporary(self) -> dict[str, str]:
+        """Make the folder of its temporary files, and return the variables that name it."""
+        if self._new_folder is None:
+            return {}
+        if self._scratch is None:
+            self._scratch = self._new_folder()
+        return dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._scratch)
 
     async def ask(self, question: dict[str, Any], progress: Progress) -> dict[str, Any]:
         """Return the answer to a question; what comes before it goes to ``progress``.
@@ -132,9 +143,12 @@ class Worker:
         process = self._process
         if process is None:
             return
+        _kill(process)  # also what a worker has started that ended by itself
         if process.returncode is None:
-            _kill(process)
             await asyncio.shield(process.wait())
+        if self._scratch is not None:
+            scratch, self._scratch = self._scratch, None
+            await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
         if self._process is process:
             self._process = None
 
@@ -145,4 +159,5 @@ def _kill(process: asyncio.subprocess.Process) -> None:
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError):
-        process.kill()
+        if process.returncode is None:
+            process.kill()

@@ -17,7 +17,9 @@ from concordant.frozen import FrozenDict, FrozenList, FrozenParts
 from concordant.histories import History
 from concordant.later import Later
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
-from concordant.uncertain import Notice, Uncertain, Uncertainty
+from concordant.uncertain import Notice as Notice
+from concordant.uncertain import Uncertain as Uncertain
+from concordant.uncertain import Uncertainty as Uncertainty
 from concordant.vocabulary import Vocabulary, shorten
 from concordant.writing import align, number_format
 

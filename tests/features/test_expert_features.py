@@ -153,7 +153,7 @@ def test_hybrid_features_pool_experts_who_say_little() -> None:
     features = cc.ExpertFeatures(scope="hybrid", min_preferences=3).fit(FIGURE_1)
     assert features.blocks == ("two", "others")
     rest = cc.ExpertFeatures(scope="combined").fit_transform(
-        FIGURE_1.replace(weight=np.array([1.0, 1e-300, 1.0])[FIGURE_1.agent])
+        FIGURE_1.replace(weight=np.array([1.0, 1e-40, 1.0])[FIGURE_1.agent])
     )
     np.testing.assert_allclose(features.transform(FIGURE_1)[:, 4:7], rest[:, :3], atol=1e-9)
 

@@ -84,7 +84,7 @@ def test_categories_and_label_ranks_keep_their_origin():
         raw.predict_proba(X * UNITS), before.predict_proba(scaler.transform(X * UNITS)), atol=1e-6
     )
     ranks = np.argsort(np.argsort(-X[:, :3], axis=1), axis=1) + 1
-    for settings in ({}, {"method": "pairwise"}):
+    for settings in ({}, {"scoring": "pairwise"}):
         labels = learn.LabelRanker(**settings).fit(X * UNITS, ranks)
         assert labels.score(X * UNITS, ranks) > 0.8
 

@@ -218,7 +218,8 @@ def assess(ranking: Ranking, prefs: Preferences | None = None, missing: str = "a
     size = np.diff(ranking.slot_ptr)
     rivals = np.flatnonzero(size > 1)
     first, second = ranking.order[ranking.slot_ptr[rivals]], ranking.order[ranking.slot_ptr[rivals] + 1]
-    votes = _votes(prefs, missing, rivals, first, second) if _is_behind(prefs, ranking) else None
+    slots = _slots_behind(prefs, ranking)
+    votes = None if prefs is None or slots is None else _votes(prefs, missing, slots[first], slots[second])
     p = None if votes is None else sign_test(*votes)
     found = []
     place = {int(q): k for k, q in enumerate(rivals)}
@@ -370,21 +371,16 @@ def _factor_of_votes(won: float, lost: float) -> float | None:
     return high
 
 
-def _is_behind(prefs: Preferences | None, ranking: Ranking) -> bool:
-    """Say whether these are the ballots of the candidates ranked, and direct comparisons of two mean something."""
-    return (
-        prefs is not None
-        and prefs.team is None
-        and np.array_equal(prefs.slot_ptr, ranking.slot_ptr)
-        and np.array_equal(prefs.slot_item, ranking.slot_item)
-    )
+def _slots_behind(prefs: Preferences | None, ranking: Ranking) -> Int64s | None:
+    """Return the slot of the ballots of every candidate ranked; None where direct comparisons of two mean nothing."""
+    return None if prefs is None or prefs.team is not None else views.slots_of(prefs, ranking)
 
 
-def _votes(
-    prefs: Preferences | None, missing: str, rivals: Int64s, first: Int64s, second: Int64s
-) -> tuple[Floats, Floats]:
-    """Return the weight of the ballots that prefer the first to the second of each instance, and the reverse."""
-    assert prefs is not None
+def _votes(prefs: Preferences, missing: str, first: Int64s, second: Int64s) -> tuple[Floats, Floats]:
+    """Return the weight of the ballots that prefer the first to the second slot of each pair, and the reverse.
+
+    Every pair is of another instance.
+    """
     unmentioned = np.iinfo(np.int64).max
     tiers = []
     for slots in (first, second):
@@ -399,7 +395,8 @@ def _votes(
     if views.resolve_missing(prefs, missing) == "ignore":
         is_counted &= (here != unmentioned) & (there != unmentioned)
     weight, owner, n = prefs.weight * is_counted, prefs.instance_of_ballot, prefs.n_instances
-    return sum_by(owner, weight * (here < there), n)[rivals], sum_by(owner, weight * (here > there), n)[rivals]
+    of_pair = views.instance_of_slot(prefs)[first]
+    return sum_by(owner, weight * (here < there), n)[of_pair], sum_by(owner, weight * (here > there), n)[of_pair]
 
 
 def _listed(labels: Sequence[str], most: int = 4) -> str:

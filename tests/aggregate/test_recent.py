@@ -134,3 +134,37 @@ def test_a_ranking_keeps_chosen_slots_of_every_instance():
     some = ranking.only(np.array([True, False, True, False, False]))
     assert [one.items for one in some] == [["a", "c"]]
     assert list(some.instances) == ["p"]
+
+
+@pytest.fixture(scope="module")
+def reversed_leader():
+    """A beats everybody but B; B beats A in six of eight games. Old stopped years before."""
+    rows = [("B", "A")] * 6 + [("A", "B")] * 2 + [("A", other) for other in "CD"] * 15
+    rows += [("B", other) for other in "CD"] * 8 + [(other, "B") for other in "CD"] * 7
+    rows = [("Old", "A", "2015-01-01"), ("Old", "B", "2015-01-02")] + [(*row, "2024-05-05") for row in rows]
+    winner, loser, day = (list(column) for column in zip(*rows, strict=True))
+    return cc.Preferences.from_pairs(winner, loser, time=day)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_direct_comparisons_count_where_items_are_left_out(reversed_leader, method):
+    ranking = cc.rank(reversed_leader, method)
+    assert "Old" not in ranking.items
+    counts = {"A": 2.0, "B": 6.0}
+    if set(ranking.items[:2]) == {"A", "B"}:
+        assert ranking.certainty.votes == (counts[ranking.items[0]], counts[ranking.items[1]])
+    assert ranking.certainty.votes is not None
+    if method == "whole-history":
+        assert ranking.items[0] == "A"
+        assert ranking.certainty.is_reversed
+    if method == "elo":
+        assert ranking.certainty.basis == "votes"
+
+
+def test_direct_comparisons_are_of_the_instances_that_are_left():
+    prefs = cc.Preferences.from_pairs(
+        list("xababa"), list("ybabab"), time=["2001-01-01", *["2024-01-01"] * 5], instance=list("pqqqqq")
+    )
+    ranking = cc.rank(prefs, "elo", since="2020-01-01")
+    assert list(ranking.instances) == ["q"]
+    assert sorted(ranking.certainties[0].votes) == [2.0, 3.0]

@@ -132,7 +132,10 @@ class Certainty:
             return ""
         first, second = shorten(self.first[0], WIDTH), shorten(self.runner_up, WIDTH)
         if self.p is None:
-            return f"No vote compares {first} and {second} directly, so their difference cannot be tested."
+            why = "No vote compares {} and {} directly"
+            if self.votes is not None and sum(self.votes):
+                why = "The scores of {} and {} are of different times"
+            return f"{why.format(first, second)}, so their difference cannot be tested."
         if self.lead < 0:
             return self._against(first, second)
         verdict = "is significant" if self.is_significant else "is not significant"
@@ -254,9 +257,10 @@ def _tested(ranking: Ranking, q: int, first: int, second: int, direct: tuple[flo
         "votes": votes,
     }
     errors = _errors_of_differences(ranking, q, first, second)
-    if errors is not None and errors[second - int(ranking.slot_ptr[q])] > 0:
+    start = int(ranking.slot_ptr[q])
+    if errors is not None and errors[second - start] > 0:
         return _by_scores(ranking, q, first, second, errors, known)
-    if votes is None or not sum(votes):
+    if votes is None or not sum(votes) or (errors is not None and np.isnan(errors[second - start])):
         return Certainty(**known)
     p = direct[2] if direct is not None else 1.0
     is_told = ranking.n_instances == 1 and p >= 1 - LEVEL and votes[0] > votes[1]
@@ -272,7 +276,7 @@ def _by_scores(ranking: Ranking, q: int, first: int, second: int, errors: Floats
     difference = ranking.score[first] - ranking.score[start:stop]
     gap, error = float(difference[second - start]), float(errors[second - start])
     p = two_sided(gap / error)
-    is_close = difference <= critical * errors
+    is_close = ~(difference > critical * errors)  # also where the error is not known
     is_close[first - start] = False
     is_reversed = known["votes"] is not None and known["votes"][1] > known["votes"][0]
     factor = (critical * error / gap) ** 2 if gap > 0 and not is_reversed else 0.0
@@ -306,7 +310,8 @@ def _level(ranking: Ranking) -> float:
 def _errors_of_differences(ranking: Ranking, q: int, first: int, second: int) -> Floats | None:
     """Return the standard errors of the differences between the first item and all candidates of its instance.
 
-    From the joint distribution of the scores where it is known; some models know that of two items only.
+    From the joint distribution of the scores where it is known; some models know that of two items only. NaN where two
+    scores cannot be compared.
     """
     known = ranking.uncertainty.known()
     if known.apart is not None and (joint := known.apart(first)) is not None:

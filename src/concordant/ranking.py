@@ -51,7 +51,10 @@ class Uncertainty(FrozenParts):
     details: Mapping[str, AnyArray] = field(default_factory=dict)
     warnings: tuple[Notice, ...] = ()
     apart: Callable[[int], Floats | None] | None = None
-    """Standard errors of the differences between one slot and all of its instance, where scores are jointly known."""
+    """Standard errors of the differences between one slot and all of its instance, where scores are jointly known.
+
+    NaN where two scores cannot be compared.
+    """
 
     def known(self) -> Uncertainty:
         """Return what there is to know."""
@@ -67,16 +70,26 @@ class Uncertain(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _OfSome:
-    """The uncertainty of some slots of a ranking."""
+    """The uncertainty of some slots of a ranking, whose instances ``slot_ptr`` delimits."""
 
     whole: Uncertain
     slots: Int64s | slice
+    slot_ptr: Int64s
 
     def known(self) -> Uncertainty:
         whole = self.whole.known()
         low, high = (None if ends is None else ends[self.slots] for ends in (whole.low, whole.high))
         details = Later({}, {name: partial(self._detail, name) for name in whole.details})
-        return Uncertainty(low, high, details, whole.warnings)
+        return Uncertainty(low, high, details, whole.warnings, None if whole.apart is None else self._apart)
+
+    def _apart(self, slot: int) -> Floats | None:
+        apart, slots = self.whole.known().apart, np.arange(self.slot_ptr[-1])[self.slots]
+        joint = None if apart is None else apart(int(slots[slot]))
+        if joint is None:
+            return None
+        q = int(np.searchsorted(self.slot_ptr, slots[slot], side="right")) - 1
+        own = slots[(slots >= self.slot_ptr[q]) & (slots < self.slot_ptr[q + 1])]
+        return joint[own - self.slot_ptr[q]]
 
     def _detail(self, name: str) -> AnyArray:
         return self.whole.known().details[name][self.slots]
@@ -323,7 +336,7 @@ class Ranking(FrozenParts):
             slot_ptr=slot_ptr,
             slot_item=self.slot_item[slots],
             score=self.score[slots],
-            uncertainty=_OfSome(self.uncertainty, slots),
+            uncertainty=_OfSome(self.uncertainty, slots, self.slot_ptr),
             beside={name: values[slots] for name, values in self.beside.items()},
         )
 

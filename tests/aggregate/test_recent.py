@@ -168,3 +168,33 @@ def test_direct_comparisons_are_of_the_instances_that_are_left():
     ranking = cc.rank(prefs, "elo", since="2020-01-01")
     assert list(ranking.instances) == ["q"]
     assert sorted(ranking.certainties[0].votes) == [2.0, 3.0]
+
+
+@pytest.fixture(scope="module")
+def two_leagues():
+    """Two leagues of three that never meet; the first is well ordered, the second even. Gone stopped years before."""
+    rows = [("x1", "gone", "2015-01-01"), ("gone", "x2", "2015-01-02"), ("y1", "gone", "2015-01-03")]
+    for day in range(1, 29):
+        x = [("x1", "x2"), ("x2", "x3"), ("x1", "x3")]
+        y = [("y1", "y2"), ("y2", "y3"), ("y3", "y1")]
+        rows += [(*(pair if day % 4 else pair[::-1]), f"2024-02-{day:02}") for pair in x]
+        rows += [(*(pair if day % 2 else pair[::-1]), f"2024-02-{day:02}") for pair in y]
+    winner, loser, day = (list(column) for column in zip(*rows, strict=True))
+    return cc.Preferences.from_pairs(winner, loser, time=day)
+
+
+def test_windows_test_differences_by_the_joint_errors_of_the_last_window(two_leagues):
+    ranking = cc.rank(two_leagues, "windowed", prior=2.0)
+    plain = cc.rank(two_leagues.select(items=ranking.items), "bradley-terry", prior=2.0)
+    assert ranking.items[0] == plain.items[0] == "x1"
+    assert ranking.certainty.p == pytest.approx(plain.certainty.p, rel=1e-6)
+    assert ranking.certainty.n_close == plain.certainty.n_close
+    assert "disconnected" in {one.name for one in plain.warnings}
+    assert "disconnected" in {one.name for one in ranking.warnings}
+
+
+def test_scores_of_different_windows_are_not_tested(careers):
+    ranking = cc.rank(careers, "windowed", all_items=True)
+    assert ranking.items[0] == "old"
+    assert ranking.certainty.p is None
+    assert "different times, so their difference cannot be tested" in ranking.certainty.test()

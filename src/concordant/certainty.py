@@ -133,7 +133,10 @@ class Certainty:
             return ""
         first, second = shorten(self.first[0], WIDTH), shorten(self.runner_up, WIDTH)
         if self.p is None:
-            return f"No vote compares {first} and {second} directly, so their difference cannot be tested."
+            why = "No vote compares {} and {} directly"
+            if self.votes is not None and sum(self.votes):
+                why = "The scores of {} and {} are of different times"
+            return f"{why.format(first, second)}, so their difference cannot be tested."
         if self.lead < 0:
             return self._against(first, second)
         verdict = "is significant" if self.is_significant else "is not significant"
@@ -219,7 +222,8 @@ def assess(ranking: Ranking, prefs: Preferences | None = None, missing: str = "a
     size = np.diff(ranking.slot_ptr)
     rivals = np.flatnonzero(size > 1)
     first, second = ranking.order[ranking.slot_ptr[rivals]], ranking.order[ranking.slot_ptr[rivals] + 1]
-    votes = _votes(prefs, missing, rivals, first, second) if _is_behind(prefs, ranking) else None
+    slots = _slots_behind(prefs, ranking)
+    votes = None if prefs is None or slots is None else _votes(prefs, missing, slots[first], slots[second])
     p = None if votes is None else sign_test(*votes)
     found = []
     place = {int(q): k for k, q in enumerate(rivals)}
@@ -254,9 +258,10 @@ def _tested(ranking: Ranking, q: int, first: int, second: int, direct: tuple[flo
         "votes": votes,
     }
     errors = _errors_of_differences(ranking, q, first, second)
-    if errors is not None and errors[second - int(ranking.slot_ptr[q])] > 0:
+    start = int(ranking.slot_ptr[q])
+    if errors is not None and errors[second - start] > 0:
         return _by_scores(ranking, q, first, second, errors, known)
-    if votes is None or not sum(votes):
+    if votes is None or not sum(votes) or (errors is not None and np.isnan(errors[second - start])):
         return Certainty(**known)
     p = direct[2] if direct is not None else 1.0
     is_told = ranking.n_instances == 1 and p >= 1 - LEVEL and votes[0] > votes[1]
@@ -272,7 +277,7 @@ def _by_scores(ranking: Ranking, q: int, first: int, second: int, errors: Floats
     difference = ranking.score[first] - ranking.score[start:stop]
     gap, error = float(difference[second - start]), float(errors[second - start])
     p = two_sided(gap / error)
-    is_close = difference <= critical * errors
+    is_close = ~(difference > critical * errors)  # also where the error is not known
     is_close[first - start] = False
     is_reversed = known["votes"] is not None and known["votes"][1] > known["votes"][0]
     factor = (critical * error / gap) ** 2 if gap > 0 and not is_reversed else 0.0
@@ -306,7 +311,8 @@ def _level(ranking: Ranking) -> float:
 def _errors_of_differences(ranking: Ranking, q: int, first: int, second: int) -> Floats | None:
     """Return the standard errors of the differences between the first item and all candidates of its instance.
 
-    From the joint distribution of the scores where it is known; some models know that of two items only.
+    From the joint distribution of the scores where it is known; some models know that of two items only. NaN where two
+    scores cannot be compared.
     """
     known = ranking.uncertainty.known()
     if known.apart is not None and (joint := known.apart(first)) is not None:
@@ -373,21 +379,16 @@ def _factor_of_votes(won: float, lost: float) -> float | None:
     return high
 
 
-def _is_behind(prefs: Preferences | None, ranking: Ranking) -> bool:
-    """Say whether these are the ballots of the candidates ranked, and direct comparisons of two mean something."""
-    return (
-        prefs is not None
-        and prefs.team is None
-        and np.array_equal(prefs.slot_ptr, ranking.slot_ptr)
-        and np.array_equal(prefs.slot_item, ranking.slot_item)
-    )
+def _slots_behind(prefs: Preferences | None, ranking: Ranking) -> Int64s | None:
+    """Return the slot of the ballots of every candidate ranked; None where direct comparisons of two mean nothing."""
+    return None if prefs is None or prefs.team is not None else views.slots_of(prefs, ranking)
 
 
-def _votes(
-    prefs: Preferences | None, missing: str, rivals: Int64s, first: Int64s, second: Int64s
-) -> tuple[Floats, Floats]:
-    """Return the weight of the ballots that prefer the first to the second of each instance, and the reverse."""
-    assert prefs is not None
+def _votes(prefs: Preferences, missing: str, first: Int64s, second: Int64s) -> tuple[Floats, Floats]:
+    """Return the weight of the ballots that prefer the first to the second slot of each pair, and the reverse.
+
+    Every pair is of another instance.
+    """
     unmentioned = np.iinfo(np.int64).max
     tiers = []
     for slots in (first, second):
@@ -402,7 +403,8 @@ def _votes(
     if views.resolve_missing(prefs, missing) == "ignore":
         is_counted &= (here != unmentioned) & (there != unmentioned)
     weight, owner, n = prefs.weight * is_counted, prefs.instance_of_ballot, prefs.n_instances
-    return sum_by(owner, weight * (here < there), n)[rivals], sum_by(owner, weight * (here > there), n)[rivals]
+    of_pair = views.instance_of_slot(prefs)[first]
+    return sum_by(owner, weight * (here < there), n)[of_pair], sum_by(owner, weight * (here > there), n)[of_pair]
 
 
 def _listed(labels: Sequence[str], most: int = 4) -> str:

@@ -30,18 +30,72 @@ TIE_TOLERANCE = 1e-12
 SORTED_BY = ("score", "low", "high")
 
 
+<<<<<<< HEAD
+=======
+@dataclass(frozen=True)
+class Notice:
+    """A named warning about a result: statistical trouble that a reader must know of, with the items concerned."""
+
+    name: str
+    text: str
+    items: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.text}"
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty(FrozenParts):
+    """How sure a result is, in slot order: ends of the score intervals, further columns, and trouble in finding them.
+
+    What takes time is found when first asked for: any object with such a function ``known`` can stand in its place.
+    """
+
+    low: Floats | None = None
+    high: Floats | None = None
+    details: Mapping[str, AnyArray] = field(default_factory=dict)
+    warnings: tuple[Notice, ...] = ()
+    apart: Callable[[int], Floats | None] | None = None
+    """Standard errors of the differences between one slot and all of its instance, where scores are jointly known.
+
+    NaN where two scores cannot be compared.
+    """
+
+    def known(self) -> Uncertainty:
+        """Return what there is to know."""
+        return self
+
+
+class Uncertain(Protocol):
+    """What can say how sure a result is."""
+
+    def known(self) -> Uncertainty:
+        """Find it out, or return what was found before."""
+
+
+>>>>>>> fix-r2
 @dataclass(frozen=True, eq=False)
 class _OfSome:
-    """The uncertainty of some slots of a ranking."""
+    """The uncertainty of some slots of a ranking, whose instances ``slot_ptr`` delimits."""
 
     whole: Uncertain
     slots: Int64s | slice
+    slot_ptr: Int64s
 
     def known(self) -> Uncertainty:
         whole = self.whole.known()
         low, high = (None if ends is None else ends[self.slots] for ends in (whole.low, whole.high))
         details = Later({}, {name: partial(self._detail, name) for name in whole.details})
-        return Uncertainty(low, high, details, whole.warnings)
+        return Uncertainty(low, high, details, whole.warnings, None if whole.apart is None else self._apart)
+
+    def _apart(self, slot: int) -> Floats | None:
+        apart, slots = self.whole.known().apart, np.arange(self.slot_ptr[-1])[self.slots]
+        joint = None if apart is None else apart(int(slots[slot]))
+        if joint is None:
+            return None
+        q = int(np.searchsorted(self.slot_ptr, slots[slot], side="right")) - 1
+        own = slots[(slots >= self.slot_ptr[q]) & (slots < self.slot_ptr[q + 1])]
+        return joint[own - self.slot_ptr[q]]
 
     def _detail(self, name: str) -> AnyArray:
         return self.whole.known().details[name][self.slots]
@@ -288,7 +342,7 @@ class Ranking(FrozenParts):
             slot_ptr=slot_ptr,
             slot_item=self.slot_item[slots],
             score=self.score[slots],
-            uncertainty=_OfSome(self.uncertainty, slots),
+            uncertainty=_OfSome(self.uncertainty, slots, self.slot_ptr),
             beside={name: values[slots] for name, values in self.beside.items()},
         )
 

@@ -71,20 +71,30 @@ def has_opponents(prefs: Preferences) -> Bools:
     return np.repeat(sides > 1, sizes)
 
 
-def order_of(prefs: Preferences, ranking: Ranking) -> Int64s:
-    """Return the slots of preferences in the order of a ranking of them, those it leaves out behind, by instance."""
-    if len(ranking.score) == prefs.n_slots and np.array_equal(ranking.slot_item, prefs.slot_item):
-        return ranking.order
-    named = np.zeros(1, np.int64)
+def slots_of(prefs: Preferences, ranking: Ranking) -> Int64s | None:
+    """Return the slot of preferences of every slot of a ranking of them; None where they lack one."""
+    n_ranked = len(ranking.score)
+    if np.array_equal(ranking.slot_ptr, prefs.slot_ptr) and np.array_equal(ranking.slot_item, prefs.slot_item):
+        return np.arange(n_ranked)
+    named = np.zeros(ranking.n_instances, np.int64)
     if prefs.instances is not None and ranking.instances is not None:
         named = prefs.instances.codes(ranking.instances).astype(np.int64)
-    n, item = len(prefs.items), prefs.items.codes(ranking.vocabulary).astype(np.int64)
-    key = instance_of_slot(prefs) * n + prefs.slot_item
-    wanted = np.repeat(named, np.diff(ranking.slot_ptr)) * n + item[ranking.ranked_item]
-    sorted_keys = np.argsort(key)
-    place = sorted_keys[np.searchsorted(key[sorted_keys], wanted).clip(max=max(len(key) - 1, 0))]
-    if (item[ranking.ranked_item] < 0).any() or not np.array_equal(key[place], wanted):
+    n, item = len(prefs.items), prefs.items.codes(ranking.vocabulary).astype(np.int64)[ranking.slot_item]
+    owner = np.repeat(named, np.diff(ranking.slot_ptr))
+    key, wanted = instance_of_slot(prefs) * n + prefs.slot_item, owner * n + item
+    if (item < 0).any() or (owner < 0).any() or (n_ranked and not len(key)):
+        return None
+    order = np.argsort(key)
+    place = order[np.searchsorted(key[order], wanted).clip(max=max(len(key) - 1, 0))]
+    return place if np.array_equal(key[place], wanted) else None
+
+
+def order_of(prefs: Preferences, ranking: Ranking) -> Int64s:
+    """Return the slots of preferences in the order of a ranking of them, those it leaves out behind, by instance."""
+    slots = slots_of(prefs, ranking)
+    if slots is None:
         raise InputError("The preferences are not those the ranking was made of: give the same ones.")
+    place = slots[ranking.order]
     whole = np.concatenate([place, np.setdiff1d(np.arange(prefs.n_slots), place)])
     return np.asarray(whole[np.argsort(instance_of_slot(prefs)[whole], kind="stable")])
 

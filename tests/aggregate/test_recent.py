@@ -134,3 +134,67 @@ def test_a_ranking_keeps_chosen_slots_of_every_instance():
     some = ranking.only(np.array([True, False, True, False, False]))
     assert [one.items for one in some] == [["a", "c"]]
     assert list(some.instances) == ["p"]
+
+
+@pytest.fixture(scope="module")
+def reversed_leader():
+    """A beats everybody but B; B beats A in six of eight games. Old stopped years before."""
+    rows = [("B", "A")] * 6 + [("A", "B")] * 2 + [("A", other) for other in "CD"] * 15
+    rows += [("B", other) for other in "CD"] * 8 + [(other, "B") for other in "CD"] * 7
+    rows = [("Old", "A", "2015-01-01"), ("Old", "B", "2015-01-02")] + [(*row, "2024-05-05") for row in rows]
+    winner, loser, day = (list(column) for column in zip(*rows, strict=True))
+    return cc.Preferences.from_pairs(winner, loser, time=day)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_direct_comparisons_count_where_items_are_left_out(reversed_leader, method):
+    ranking = cc.rank(reversed_leader, method)
+    assert "Old" not in ranking.items
+    counts = {"A": 2.0, "B": 6.0}
+    if set(ranking.items[:2]) == {"A", "B"}:
+        assert ranking.certainty.votes == (counts[ranking.items[0]], counts[ranking.items[1]])
+    assert ranking.certainty.votes is not None
+    if method == "whole-history":
+        assert ranking.items[0] == "A"
+        assert ranking.certainty.is_reversed
+    if method == "elo":
+        assert ranking.certainty.basis == "votes"
+
+
+def test_direct_comparisons_are_of_the_instances_that_are_left():
+    prefs = cc.Preferences.from_pairs(
+        list("xababa"), list("ybabab"), time=["2001-01-01", *["2024-01-01"] * 5], instance=list("pqqqqq")
+    )
+    ranking = cc.rank(prefs, "elo", since="2020-01-01")
+    assert list(ranking.instances) == ["q"]
+    assert sorted(ranking.certainties[0].votes) == [2.0, 3.0]
+
+
+@pytest.fixture(scope="module")
+def two_leagues():
+    """Two leagues of three that never meet; the first is well ordered, the second even. Gone stopped years before."""
+    rows = [("x1", "gone", "2015-01-01"), ("gone", "x2", "2015-01-02"), ("y1", "gone", "2015-01-03")]
+    for day in range(1, 29):
+        x = [("x1", "x2"), ("x2", "x3"), ("x1", "x3")]
+        y = [("y1", "y2"), ("y2", "y3"), ("y3", "y1")]
+        rows += [(*(pair if day % 4 else pair[::-1]), f"2024-02-{day:02}") for pair in x]
+        rows += [(*(pair if day % 2 else pair[::-1]), f"2024-02-{day:02}") for pair in y]
+    winner, loser, day = (list(column) for column in zip(*rows, strict=True))
+    return cc.Preferences.from_pairs(winner, loser, time=day)
+
+
+def test_windows_test_differences_by_the_joint_errors_of_the_last_window(two_leagues):
+    ranking = cc.rank(two_leagues, "windowed", prior=2.0)
+    plain = cc.rank(two_leagues.select(items=ranking.items), "bradley-terry", prior=2.0)
+    assert ranking.items[0] == plain.items[0] == "x1"
+    assert ranking.certainty.p == pytest.approx(plain.certainty.p, rel=1e-6)
+    assert ranking.certainty.n_close == plain.certainty.n_close
+    assert "disconnected" in {one.name for one in plain.warnings}
+    assert "disconnected" in {one.name for one in ranking.warnings}
+
+
+def test_scores_of_different_windows_are_not_tested(careers):
+    ranking = cc.rank(careers, "windowed", all_items=True)
+    assert ranking.items[0] == "old"
+    assert ranking.certainty.p is None
+    assert "different times, so their difference cannot be tested" in ranking.certainty.test()

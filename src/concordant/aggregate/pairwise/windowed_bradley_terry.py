@@ -31,12 +31,13 @@ from concordant.errors import ParameterError
 from concordant.histories import History
 from concordant.kernels.links import BRADLEY_TERRY
 from concordant.method import Outcome
+from concordant.models.duels import Counting
 from concordant.models.fitted import PairModel
-from concordant.models.notices import notice_on
+from concordant.models.notices import OF_PAIRS, duel_standing, notice_on, standing_notices
 from concordant.moments import CALENDAR, periods
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Ranking, Uncertainty
+from concordant.ranking import Notice, Ranking, Uncertainty
 from concordant.segments import max_by, pointer, spans
 from concordant.types import Floats, Int64s
 
@@ -92,9 +93,14 @@ class WindowedBradleyTerry(OverTime):
         return Outcome(
             score=score,
             fit={"log_likelihood": (ranking.fit or {})["log_likelihood"], "prior": (ranking.fit or {})["prior"]},
-            warnings=(notice_on(prefs, "not-in-window", text, absent),)
-            if absent.any() and self.kept(prefs) is None
-            else (),
+            warnings=(
+                *found.disconnected(),
+                *(
+                    [notice_on(prefs, "not-in-window", text, absent)]
+                    if absent.any() and self.kept(prefs) is None
+                    else []
+                ),
+            ),
             uncertainty=found,
             model=PairModel.of(prefs, score, link=BRADLEY_TERRY, advantage=np.zeros(n), tie=np.zeros(n)),
             history=found.history,
@@ -219,7 +225,46 @@ class Windowed:
         assert low is not None
         assert high is not None
         reach = max(float(np.abs(high - low).max(initial=0.0)), 1.0)  # who was in none: as unsure as anybody
-        return Uncertainty(self.lasting(low, -reach), self.lasting(high, reach))
+        return Uncertainty(self.lasting(low, -reach), self.lasting(high, reach), apart=self.errors_of_differences)
+
+    @cached_property
+    def last(self) -> Int64s:
+        """The slot every candidate has in the last window it was in; -1 if it was in none."""
+        return self.lasting(np.arange(len(self.slot), dtype=np.float64), -1.0).astype(np.int64)
+
+    def errors_of_differences(self, slot: int) -> Floats:
+        """Return the standard errors of the differences between a slot and all candidates of its instance.
+
+        From the joint errors of one window; NaN for candidates whose last window is another one.
+        """
+        whole, cut = self.prefs.slot_ptr, self.windows.prefs.slot_ptr
+        q, window = (
+            int(np.searchsorted(ptr, s, side="right")) - 1 for ptr, s in ((whole, slot), (cut, self.last[slot]))
+        )
+        last = self.last[whole[q] : whole[q + 1]]
+        errors = np.full(len(last), np.nan)
+        if window < 0:
+            return errors
+        start, stop = int(cut[window]), int(cut[window + 1])
+        known = self.ranking.uncertainty.known()
+        joint = None if known.apart is None else known.apart(int(self.last[slot]))
+        if joint is None:
+            stderr = known.details["stderr"]
+            joint = np.sqrt(stderr[start:stop] ** 2 + stderr[self.last[slot]] ** 2)
+        here = (last >= start) & (last < stop)
+        errors[here] = joint[last[here] - start]
+        return errors
+
+    def disconnected(self) -> tuple[Notice, ...]:
+        """Tell of items that no chain of comparisons joins to the rest in the last window of their instance."""
+        windows = self.windows
+        latest = max_by(windows.instance, windows.end, self.prefs.n_instances, -np.inf)
+        is_latest = windows.end == latest[windows.instance]
+        cut = windows.prefs.subset(
+            is_latest[windows.prefs.instance_of_ballot], is_latest[views.instance_of_slot(windows.prefs)]
+        )
+        texts = {"disconnected": OF_PAIRS["disconnected"]}
+        return tuple(standing_notices(cut, duel_standing(Counting().duels(cut)), texts))
 
     def history(self) -> History:
         """Return the scores of all windows."""

@@ -44,9 +44,7 @@ from concordant.types import Floats
 from concordant.vocabulary import encode
 from concordant.writing import align
 
-CLASSES = (
-    "there are more than two values, so a judgement is right where it equals the gold label: give relevant for yes/no"
-)
+CLASSES = "there are more than two values, so a judgement is right where it equals the gold label: give {} for yes/no"
 LEVEL = 1.959963984540054  # standard errors on either side of an interval that holds 95%
 
 
@@ -224,7 +222,7 @@ class Reliability:
 
     ``low`` and ``high`` hold the chance to be right with 95% (Wilson's interval). ``relevant`` and ``irrelevant`` are
     the shares of right answers on documents of either kind (NaN where labels are classes), ``estimated`` is what
-    Dawid-Skene makes of the agent without looking at gold labels.
+    Dawid-Skene makes of the agent without looking at gold labels, for yes and no or for classes as ``accuracy``.
     """
 
     agents: tuple[str, ...]
@@ -288,7 +286,6 @@ def reliability(
         _share(sum_by(agent, known * is_right * kind, n), sum_by(agent, known * kind, n))
         for kind in ((is_yes >= (least or 0.0)), (is_yes < (least or 0.0)))
     ]
-    estimated = registry.make("dawid-skene").rank(prefs).agents or {}
     return Reliability(
         tuple(prefs.agents.labels),
         sum_by(agent, weight, n),
@@ -298,9 +295,16 @@ def reliability(
         high,
         by_kind[0],
         by_kind[1],
-        np.array([estimated[label] for label in prefs.agents.labels]),
-        prefs.notes if least is not None or relevant is None else (*prefs.notes, CLASSES),
+        _estimated(prefs, least),
+        prefs.notes if least is not None or relevant is None else (*prefs.notes, CLASSES.format("relevant")),
     )
+
+
+def _estimated(prefs: Preferences, least: float | None) -> Floats:
+    """Return the share of right answers of every agent by Dawid-Skene: of yes and no, or of classes."""
+    model: Any = rank(prefs, "dawid-skene").model
+    kind = np.arange(len(model.categories)) if least is None else model.categories >= least
+    return np.asarray(np.einsum("akl,k,kl->a", model.confusions, model.shares, kind[:, None] == kind))
 
 
 def _share(part: Floats, whole: Floats) -> Floats:

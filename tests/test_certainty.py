@@ -262,3 +262,21 @@ def test_tied_first_places_are_no_disagreement() -> None:
     found = cc.compare(prefs, ["borda", "plurality", "veto"])
     assert found.dispute == ""
     assert {first for first, _ in found.winners} == {("a",), ("a", "b")}
+
+
+def test_a_candidate_that_a_ballot_does_not_approve_is_behind_those_it_approves() -> None:
+    prefs = cc.read(EXAMPLES / "approvals.csv")
+    for method in ("approval", "pav"):
+        found = cc.rank(prefs, method).certainty
+        assert (found.runner_up, found.votes) == ("Iron Tides", (2, 0))
+        assert "2 to 0 votes in direct comparison" in found.test()
+
+
+@pytest.mark.parametrize("method", ["pav", "sequential-pav", "phragmen"])
+def test_members_of_a_committee_are_not_tested_against_each_other(method: str) -> None:
+    prefs = cc.read(EXAMPLES / "approvals.csv")
+    found = cc.rank(prefs, method, seats=2).certainty
+    assert found.sentences() == [f"Dune Songs is first of {prefs.n_items} by {method}."]
+    shared = cc.rank(prefs, method, seats=2, result="committee").certainty
+    assert shared.is_shared
+    assert shared.test() == ""

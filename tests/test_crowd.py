@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cases import main
 from tests.cases import output_of as run
 
 import concordant as cc
@@ -200,3 +201,71 @@ def test_the_command_says_that_classes_must_be_equal(tmp_path: Path, capsys):
     assert told["poor"]["relevant"] is None
     forced = {row["agent"]: row for row in json.loads(run(capsys, *files, "--relevant", "1"))["agents"]}
     assert forced["poor"]["accuracy"] == 1
+
+
+def of_one_worker(values):
+    return judged([("ann", "t", f"d{k}", value) for k, value in enumerate(values)])
+
+
+def gold_of(values):
+    return cc.Labels(["t"] * len(values), [f"d{k}" for k in range(len(values))], values)
+
+
+def test_agreement_takes_a_yes_from_where_decide_took_it():
+    prefs, gold = of_one_worker([1, 2, 3, 4]), gold_of([2, 1, 4, 2])
+    decided = crowd.decide(prefs, "majority-vote", relevant=3)
+    assert crowd.agreement(decided, gold) == crowd.agreement(decided, gold, relevant=3) == 0.75
+    classes = crowd.decide(prefs, "majority-vote", relevant=None)
+    assert crowd.agreement(classes, gold) == 0.0
+    assert crowd.agreement(classes, gold, relevant=3) == 0.75
+
+
+def test_classes_stay_classes_where_only_0_and_1_were_decided():
+    rows = [("ann", "t", "d0", 0), ("ann", "t", "d1", 1), ("bob", "t", "d1", 1), ("eve", "t", "d1", 2)]
+    decided = crowd.decide(judged(rows), "majority-vote")
+    assert sorted(decided.label.tolist()) == [0, 1]
+    assert crowd.agreement(decided, gold_of([0, 2])) == 0.5
+    assert crowd.agreement(cc.Labels(["t"] * 2, ["d0", "d1"], [0, 1]), gold_of([0, 2])) == 0.5
+
+
+def test_gold_labels_with_a_third_value_make_classes_of_two_values(tmp_path, capsys):
+    values, gold = [1, 2, 2, 1, 2], [1, 2, 3, 2, 3]
+    prefs = of_one_worker(values)
+    for system in ("majority-vote", "dawid-skene"):
+        assert crowd.agreement(crowd.decide(prefs, system), gold_of(gold)) == pytest.approx(0.4)
+    (tmp_path / "j.csv").write_text(
+        "agent,item,rating\n" + "".join(f"ann,d{k},{value}\n" for k, value in enumerate(values))
+    )
+    (tmp_path / "g.csv").write_text("item,label\n" + "".join(f"d{k},{value}\n" for k, value in enumerate(gold)))
+    told = json.loads(run(capsys, "crowd", str(tmp_path / "j.csv"), "--labels", str(tmp_path / "g.csv"), "--json"))
+    assert told["agreement"]["majority-vote"] == pytest.approx(0.4)
+
+
+def test_labels_from_elsewhere_are_yes_and_no_where_there_are_two_values():
+    assert crowd.agreement(gold_of([1, 2, 2]), gold_of([1, 2, 1])) == pytest.approx(2 / 3)
+    assert crowd.agreement(gold_of([0, 1, 1]), gold_of([0, 1, 0]), relevant=1) == pytest.approx(2 / 3)
+
+
+def test_the_estimate_is_of_yes_and_no_where_the_accuracy_is():
+    rng = np.random.default_rng(4)
+    truth = rng.integers(1, 5, 300)
+    near = np.where(truth % 2 == 1, truth + 1, truth - 1)  # another class on the same side of 3
+    rows = [("exact", k, value) for k, value in enumerate(truth)]
+    rows += [("exact too", k, value) for k, value in enumerate(truth)]
+    rows += [("near", k, value) for k, value in enumerate(near)]
+    prefs = judged([(agent, "t", f"d{k}", value) for agent, k, value in rows])
+    found = crowd.reliability(prefs, gold_of(truth), relevant=3)
+    assert found.accuracy.tolist() == [1, 1, 1]
+    assert (found.estimated > 0.95).all()
+    assert crowd.reliability(prefs, gold_of(truth)).estimated[2] < 0.1
+    yes_no = judged()
+    told = cc.rank(yes_no, "dawid-skene").agents
+    assert crowd.reliability(yes_no).estimated.tolist() == pytest.approx([told[name] for name in yes_no.agents])
+
+
+def test_the_note_of_the_command_names_its_option(tmp_path, capsys):
+    (tmp_path / "j.csv").write_text("agent,item,rating\nann,d1,1\nann,d2,2\nbob,d1,3\n")
+    (tmp_path / "g.csv").write_text("item,label\nd1,1\nd2,2\n")
+    with pytest.raises(SystemExit):
+        main(["crowd", str(tmp_path / "j.csv"), "--labels", str(tmp_path / "g.csv")])
+    assert "give --relevant for yes/no" in capsys.readouterr().err

@@ -307,3 +307,48 @@ def test_methods_too_slow_to_be_compared_unasked_are_named() -> None:
     own, _ = Study(Data(prefs), cc.rank(prefs, "kemeny")).compared
     assert own is not None
     assert "kemeny" in own.names  # it is there already
+
+
+def league_with_a_retired_leader() -> cc.Preferences:
+    """A league whose best player stopped long before the last results."""
+    rows = [("Old", rival, f"2015-0{month}-01") for rival in "ABC" for month in range(1, 7)]
+    rows += [(*pair, f"2020-0{month}-01") for pair in ("AB", "BC", "AC") for month in range(1, 7)]
+    winner, loser, date = zip(*rows, strict=True)
+    return cc.Preferences.from_pairs(list(winner), list(loser), time=list(date))
+
+
+@pytest.mark.parametrize("method", ["windowed-bradley-terry", "elo"])
+def test_a_report_says_where_it_ranks_items_that_the_ranking_leaves_out(method: str) -> None:
+    prefs = league_with_a_retired_leader()
+    made = cc.reporting.report(prefs, method=method)
+    assert made.title == f"3 items ranked by {method}"
+    said = [text.text for text in parts_of(made, Text)]
+    assert "This comparison ranks all 4 items, 1 of which is not in the ranking above." in said
+    everybody = cc.reporting.report(prefs, method=method, all_items=True)
+    assert everybody.title == f"4 items ranked by {method}"
+    assert not any("not in the ranking above" in text.text for text in parts_of(everybody, Text))
+
+
+def test_groups_that_rank_items_that_the_ranking_leaves_out_are_said_to(tmp_path: Path) -> None:
+    rows = [("Old", rival, "2015-01-01", group) for rival in "ABC" for group in "xy" for _ in range(4)]
+    rows += [(*pair, "2020-01-01", group) for pair in ("AB", "BC", "AC") for group in "xy" for _ in range(4)]
+    file = tmp_path / "votes.csv"
+    file.write_text("winner,loser,date,group\n" + "\n".join(map(",".join, rows)))
+    prefs = cc.read(file, time="date", by="group")
+    made = cc.reporting.report(prefs, by="instance", method="elo", methods=[])
+    section = next(section for section in made.sections if section.name == "groups")
+    said = [part.text for part in section.parts if isinstance(part, Text)]
+    assert "This section ranks all 4 items, 1 of which is not in the ranking above." in said
+
+
+def test_an_item_that_is_not_ranked_is_no_disputed_winner() -> None:
+    rows = [("Old", rival, "2015-01-01") for rival in "ABC"]
+    rows += [(*pair, f"2020-0{month}-01") for pair in ("AB", "BC", "AC") for month in range(1, 7)]
+    prefs = cc.Preferences.from_pairs(
+        *map(list, zip(*[row[:2] for row in rows], strict=True)), time=[r[2] for r in rows]
+    )
+    study = Study(Data(prefs), cc.rank(prefs, "elo"), ("copeland", "plurality"))
+    compared = study.compared[0]
+    assert compared is not None
+    assert "Old by copeland" in compared.dispute
+    assert study.dispute == ""

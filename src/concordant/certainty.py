@@ -206,10 +206,12 @@ def p_text(p: float) -> str:
 def summary(found: Sequence[Certainty]) -> str:
     """Say in how many of several instances the first place is significant."""
     tested = [one for one in found if one.runner_up is not None or one.is_shared]
+    if not tested:
+        return "No instance has a runner-up that the first item is compared with."
     n = sum(one.is_significant for one in tested)
     return (
         f"The difference between the first item and the runner-up is significant in {n:,} of {len(tested):,} instances "
-        f"({1 - (tested[0].level if tested else LEVEL):.0%} level)."
+        f"({1 - tested[0].level:.0%} level)."
     )
 
 

@@ -44,9 +44,7 @@ from concordant.types import Floats
 from concordant.vocabulary import encode
 from concordant.writing import align
 
-CLASSES = (
-    "there are more than two values, so a judgement is right where it equals the gold label: give relevant for yes/no"
-)
+CLASSES = "there are more than two values, so a judgement is right where it equals the gold label: give {} for yes/no"
 LEVEL = 1.959963984540054  # standard errors on either side of an interval that holds 95%
 
 
@@ -113,7 +111,14 @@ def yes_from(prefs: Preferences, gold: Labels | None = None) -> float | None:
     Judgements of 0 and 1 are no and yes, and gold grades of at least 1 go with a yes. Of any two other values the
     larger one is a yes. More than two values are classes.
     """
-    values = np.unique(prefs.value) if prefs.value is not None else np.zeros(0)
+    return _yes_among(_values(prefs), gold)
+
+
+def _values(prefs: Preferences) -> Floats:
+    return np.unique(prefs.value) if prefs.value is not None else np.zeros(0)
+
+
+def _yes_among(values: Floats, gold: Labels | None) -> float | None:
     if np.isin(values, (0.0, 1.0)).all():
         return 1.0
     if gold is not None:
@@ -121,7 +126,24 @@ def yes_from(prefs: Preferences, gold: Labels | None = None) -> float | None:
     return float(values[-1]) if len(values) <= 2 else None
 
 
-def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float | str | None = "auto") -> Labels:
+class Decided(Labels):
+    """Labels that ``decide`` gave, with their convention.
+
+    ``least`` is the least judgement that is a yes, None where labels are classes; ``values`` are the values of the
+    judgements where ``least`` was found from them, None where it was given.
+    """
+
+    least: float | None
+    values: Floats | None
+
+    def __init__(
+        self, instance: object, item: object, label: object, least: float | None, values: Floats | None
+    ) -> None:
+        super().__init__(instance, item, label)
+        vars(self).update(least=least, values=values)
+
+
+def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float | str | None = "auto") -> Decided:
     """Say of every judged document whether it is relevant, 1 or 0: a judgement of at least ``relevant`` is a yes.
 
     With ``relevant=None`` (by default where judgements have more than two values, see ``yes_from``) the label is the
@@ -130,7 +152,7 @@ def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float |
     """
     if system not in ("majority-vote", "dawid-skene"):
         raise ParameterError(f"{system!r} gives no labels: decide by majority-vote or dawid-skene.")
-    least = yes_from(prefs) if relevant == "auto" else relevant
+    least: Any = yes_from(prefs) if relevant == "auto" else relevant
     if least is None:
         decided = _classes(prefs, system)
     elif system == "majority-vote":
@@ -140,7 +162,8 @@ def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float |
         decided = (model.posterior[:, model.categories >= least].sum(axis=1) > 0.5).astype(np.float64)
     judged = np.flatnonzero(views.ranked_weight(prefs) > 0)
     instance = None if prefs.instances is None else prefs.instances.take(views.instance_of_slot(prefs)[judged])
-    return Labels(instance, prefs.items.take(prefs.slot_item[judged]), decided[judged])
+    values = _values(prefs) if relevant == "auto" else None
+    return Decided(instance, prefs.items.take(prefs.slot_item[judged]), decided[judged], least, values)
 
 
 def _classes(prefs: Preferences, system: str) -> Floats:
@@ -157,7 +180,9 @@ def _classes(prefs: Preferences, system: str) -> Floats:
 def agreement(decided: Labels, gold: Labels, *, relevant: float | str | None = "auto") -> float:
     """Return the share of gold labels with which what ``decide`` said agrees, a label of ``relevant`` being a yes.
 
-    With ``relevant=None`` (by default where other labels than 0 and 1 were decided) classes must be equal.
+    By default the convention is that of ``decide``; where it was found from the judgements, gold labels count as in
+    ``yes_from``. Of labels from elsewhere the larger is a yes where decided and gold labels together have at most two
+    values. With ``relevant=None``, and otherwise, classes must be equal.
     """
     topic = np.repeat(np.arange(gold.n_instances), np.diff(gold.ptr))
     found = decided.for_items(topic, gold.instances, gold.items, gold.item)
@@ -166,11 +191,29 @@ def agreement(decided: Labels, gold: Labels, *, relevant: float | str | None = "
         raise InputError("No document has both a decided and a gold label: check that they name topics alike.")
     least: Any = relevant
     if relevant == "auto":
-        values = np.unique(gold.label)
-        is_binary = np.isin(found[known], (0.0, 1.0)).all()
-        least = (float(values[-1]) if len(values) == 2 else 1.0) if is_binary else None
-    alike = found == gold.label if least is None else (found > 0) == (gold.label >= least)
-    return float(alike[known].mean())
+        found, least = _as_judged(decided, gold, found)
+    if least is None:
+        return float((found == gold.label)[known].mean())
+    is_yes = found > 0 if _is_yes_or_no(decided, relevant) else found >= least
+    return float((is_yes == (gold.label >= least))[known].mean())
+
+
+def _as_judged(decided: Labels, gold: Labels, found: Floats) -> tuple[Floats, float | None]:
+    """Return decided labels in the values of the judgements where these are known, and the least that is a yes."""
+    if not isinstance(decided, Decided):
+        values = np.union1d(*(one[np.isfinite(one)] for one in (found, gold.label)))
+        return found, float(values[-1]) if len(values) <= 2 else None
+    if decided.values is None or decided.least is None:
+        return found, decided.least
+    judged = np.where(found > 0, decided.values[-1], decided.values[0])
+    return np.where(np.isfinite(found), judged, np.nan), _yes_among(decided.values, gold)
+
+
+def _is_yes_or_no(decided: Labels, relevant: float | str | None) -> bool:
+    """Say whether decided labels are 0 and 1 for no and yes, not values to be compared with the least yes."""
+    if not isinstance(decided, Decided):
+        return relevant != "auto" and bool(np.isin(decided.label, (0.0, 1.0)).all())
+    return decided.least is not None and (relevant != "auto" or decided.values is None)
 
 
 @dataclass(frozen=True)
@@ -179,7 +222,7 @@ class Reliability:
 
     ``low`` and ``high`` hold the chance to be right with 95% (Wilson's interval). ``relevant`` and ``irrelevant`` are
     the shares of right answers on documents of either kind (NaN where labels are classes), ``estimated`` is what
-    Dawid-Skene makes of the agent without looking at gold labels.
+    Dawid-Skene makes of the agent without looking at gold labels, for yes and no or for classes as ``accuracy``.
     """
 
     agents: tuple[str, ...]
@@ -243,7 +286,6 @@ def reliability(
         _share(sum_by(agent, known * is_right * kind, n), sum_by(agent, known * kind, n))
         for kind in ((is_yes >= (least or 0.0)), (is_yes < (least or 0.0)))
     ]
-    estimated = registry.make("dawid-skene").rank(prefs).agents or {}
     return Reliability(
         tuple(prefs.agents.labels),
         sum_by(agent, weight, n),
@@ -253,9 +295,16 @@ def reliability(
         high,
         by_kind[0],
         by_kind[1],
-        np.array([estimated[label] for label in prefs.agents.labels]),
-        prefs.notes if least is not None or relevant is None else (*prefs.notes, CLASSES),
+        _estimated(prefs, least),
+        prefs.notes if least is not None or relevant is None else (*prefs.notes, CLASSES.format("relevant")),
     )
+
+
+def _estimated(prefs: Preferences, least: float | None) -> Floats:
+    """Return the share of right answers of every agent by Dawid-Skene: of yes and no, or of classes."""
+    model: Any = rank(prefs, "dawid-skene").model
+    kind = np.arange(len(model.categories)) if least is None else model.categories >= least
+    return np.asarray(np.einsum("akl,k,kl->a", model.confusions, model.shares, kind[:, None] == kind))
 
 
 def _share(part: Floats, whole: Floats) -> Floats:

@@ -121,6 +121,8 @@ class Method(Settings):
     """
     likelihood_of: ClassVar[str] = ""
     """What ``fit["log_likelihood"]`` is the probability of: likelihoods of different things cannot be compared."""
+    unmentioned: ClassVar[str] = "auto"
+    """What a ballot says of candidates it does not mention, where no parameter ``missing`` says it."""
     apart: ClassVar[bool] = False
     """Whether every instance is ranked on its own, so that workers may share the instances."""
 
@@ -168,7 +170,11 @@ class Method(Settings):
         """Return how certain the first places of a ranking of these preferences are."""
         from concordant.certainty import assess
 
-        return assess(ranking, prefs, str(getattr(self, "missing", "auto")))
+        return assess(ranking, prefs, self._missing)
+
+    @property
+    def _missing(self) -> str:
+        return str(getattr(self, "missing", self.unmentioned))
 
     def explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:
         """Say why, from the ballots of the instance that a ranking is of."""
@@ -197,8 +203,7 @@ class Method(Settings):
         """Say why the ranking of the only instance came out so; a method with more to tell says it in its own file."""
         from concordant.reasoning import Scene, first_places
 
-        missing = str(getattr(self, "missing", "auto"))
-        return first_places(Scene(prefs, ranking, missing), self.summary())
+        return first_places(Scene(prefs, ranking, self._missing), self.summary())
 
     def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
         """Return what draws the explanation as the text of an SVG file, where a picture helps."""

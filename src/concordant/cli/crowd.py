@@ -52,8 +52,15 @@ def command(
         text=lambda: output.table(list(columns), _lines(columns), set(range(1, len(columns)))),
     )
     if output.format == "text":
-        shared.tell(found.notes if gold is not None else prefs.notes, "note: ")
+        shared.tell(_notes(found.notes) if gold is not None else prefs.notes, "note: ")
         shared.tell((f"{name} agrees with {share:.1%} of the gold labels" for name, share in agree.items()), "")
+
+
+def _notes(notes: tuple[str, ...]) -> list[str]:
+    """Return the notes with the option in place of the argument."""
+    from concordant.crowd import CLASSES
+
+    return [CLASSES.format("--relevant") if note == CLASSES.format("relevant") else note for note in notes]
 
 
 def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:

@@ -21,7 +21,12 @@ def groups_section(study: Study, top: int) -> Section | None:
     n = min(top, len(found.whole.items))
     hold = len(found.holding)
     lead = f"{hold or 'None'} of {found.n_compared:,} differences between groups and the rest hold."
-    parts: list[Part] = [Text(lead, "lead"), *(Text(f"{line}.") for line in found.sentences())]
+    beyond = study.beyond("This section ranks") if len(found.whole.score) > len(study.ranking.score) else ""
+    parts: list[Part] = [
+        Text(lead, "lead"),
+        *([Text(beyond)] if beyond else []),
+        *(Text(f"{line}.") for line in found.sentences()),
+    ]
     known = study.ranking.warnings
     notices = [Message(one.name, one.text) for one in found.warnings if one not in known]
     parts += [_picture(found), _table(found, n), *([Messages(tuple(notices))] if notices else [])]

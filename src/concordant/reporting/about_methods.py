@@ -18,6 +18,8 @@ def methods_section(study: Study) -> Section | None:
     compared, notes = study.compared
     parts: list[Part] = []
     if compared is not None and len(compared.names) > 1:
+        beyond = study.beyond("This comparison ranks")
+        parts += [Text(beyond)] if beyond else []
         parts += [Text(compared.dispute, "lead")] if compared.dispute else []
         parts += [Text(_agreement(compared), "lead")]
         if study.prefs.n_instances == 1:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from concordant import api
 from concordant.errors import InputError
 from concordant.files import replace_file, without_folders
@@ -147,6 +149,6 @@ def making_section(ranking: Ranking, made: Making) -> Section:
 
 
 def _title(study: Study) -> str:
-    prefs = study.prefs
-    known = prefs.meta.get("title") if prefs.meta else None
-    return str(known) if known else f"{prefs.n_items:,} items ranked by {study.ranking.method}"
+    meta, ranking = study.prefs.meta, study.ranking
+    known = meta.get("title") if meta else None
+    return str(known) if known else f"{len(np.unique(ranking.slot_item)):,} items ranked by {ranking.method}"

@@ -7,7 +7,7 @@ itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -133,7 +133,24 @@ class Study:
         if self.ranking.n_instances != 1 or (self.methods is None and not usual_rules(self.prefs)):
             return ""
         compared = self.compared[0]
-        return "" if compared is None else compared.dispute
+        if compared is None or not self.n_unranked:
+            return "" if compared is None else compared.dispute
+        keep = np.zeros(self.prefs.n_slots, bool)
+        keep[self.order[: len(self.ranking.score)]] = True
+        return replace(compared, rankings=tuple(one.only(keep) for one in compared.rankings)).dispute
+
+    @property
+    def n_unranked(self) -> int:
+        """The number of candidates that the ranking leaves out."""
+        return self.prefs.n_slots - len(self.ranking.score)
+
+    def beyond(self, what: str) -> str:
+        """Say that something ranks candidates that the ranking leaves out; empty where it leaves out none."""
+        if not self.n_unranked:
+            return ""
+        left = "1 of which is" if self.n_unranked == 1 else f"{self.n_unranked:,} of which are"
+        kind = "items" if self.prefs.n_instances == 1 else "candidates of the instances"
+        return f"{what} all {self.prefs.n_slots:,} {kind}, {left} not in the ranking above."
 
     @cached_property
     def rankings(self) -> Mapping[str, Ranking]:

@@ -31,6 +31,7 @@ class Approval(AddsVotes):
     """Weight of the ballots that approve of the item."""
 
     silence = "they are not approved of"
+    unmentioned = "last"
     waives = {"condorcet_consistency": "it does not look at the order among approved items"}
 
     cutoff: float | None = param(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from concordant.aggregate.positional.approval import Approval
 from concordant.aggregate.positional.borda import borda_levels
 from concordant.aggregate.rounds import distinct_rows
 from concordant.aggregate.telling import Told, score_table
+from concordant.certainty import Certainty, assess
 from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.params import param
@@ -94,6 +95,7 @@ class CommitteeRule(Method):
     """Base of the rules that elect a committee from approvals."""
 
     silence = "they are not approved of"
+    unmentioned = "last"
     waives = {
         "neutrality": "of candidates equal in approvals and Borda points the first in the list is taken",
         "condorcet_consistency": "a committee represents groups, which a majority may not",
@@ -131,6 +133,12 @@ class CommitteeRule(Method):
             warnings=(*self.notices(prefs, tie), *self.doubts(prefs, found)),
             details={"elected": elected.astype(np.float64)},
         )
+
+    def assessed(self, prefs: Preferences, ranking: Ranking) -> Sequence[Certainty]:
+        """Return who is first; the runner-up is compared only where one seat separates the two."""
+        if self.seats == 1 and self.result == "ranking":
+            return super().assessed(prefs, ranking)
+        return [replace(one, runner_up=None) for one in assess(ranking)]
 
     def measured(self, found: Sequence[Chosen]) -> dict[str, float]:
         """Return figures of all instances for ``ranking.fit``."""

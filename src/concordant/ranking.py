@@ -30,50 +30,6 @@ TIE_TOLERANCE = 1e-12
 SORTED_BY = ("score", "low", "high")
 
 
-<<<<<<< HEAD
-=======
-@dataclass(frozen=True)
-class Notice:
-    """A named warning about a result: statistical trouble that a reader must know of, with the items concerned."""
-
-    name: str
-    text: str
-    items: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.text}"
-
-
-@dataclass(frozen=True, eq=False)
-class Uncertainty(FrozenParts):
-    """How sure a result is, in slot order: ends of the score intervals, further columns, and trouble in finding them.
-
-    What takes time is found when first asked for: any object with such a function ``known`` can stand in its place.
-    """
-
-    low: Floats | None = None
-    high: Floats | None = None
-    details: Mapping[str, AnyArray] = field(default_factory=dict)
-    warnings: tuple[Notice, ...] = ()
-    apart: Callable[[int], Floats | None] | None = None
-    """Standard errors of the differences between one slot and all of its instance, where scores are jointly known.
-
-    NaN where two scores cannot be compared.
-    """
-
-    def known(self) -> Uncertainty:
-        """Return what there is to know."""
-        return self
-
-
-class Uncertain(Protocol):
-    """What can say how sure a result is."""
-
-    def known(self) -> Uncertainty:
-        """Find it out, or return what was found before."""
-
-
->>>>>>> fix-r2
 @dataclass(frozen=True, eq=False)
 class _OfSome:
     """The uncertainty of some slots of a ranking, whose instances ``slot_ptr`` delimits."""

@@ -34,7 +34,10 @@ class Uncertainty(FrozenParts):
     details: Mapping[str, AnyArray] = field(default_factory=dict)
     warnings: tuple[Notice, ...] = ()
     apart: Callable[[int], Floats | None] | None = None
-    """Standard errors of the differences between one slot and all of its instance, where scores are jointly known."""
+    """Standard errors of the differences between one slot and all of its instance, where scores are jointly known.
+
+    NaN where two scores cannot be compared.
+    """
 
     def known(self) -> Uncertainty:
         """Return what there is to know."""

@@ -6,7 +6,7 @@ The statement is about the difference between the first item and the runner-up. 
   variance of the two scores where the method has one, and with the sum of their variances otherwise.
 - *votes*: the method is a rule without standard errors. A sign test on the direct comparison: of n ballots that prefer
   one of the two, k prefer the first; two-sided p = 2 P(X >= max(k, n - k)) for X binomial(n, 1/2).
-- *none*: neither exists, so the difference cannot be tested.
+- *none*: neither exists, or the two scores are of different times, so the difference cannot be tested.
 
 P(best) and the confidence interval of the rank come from the joint distribution of the scores. P(best) cannot exceed
 the probability that the first item beats the runner-up, 1 - p / 2, so "P(best) is at least 97.5%" always implies "the
@@ -134,7 +134,7 @@ class Certainty:
         first, second = shorten(self.first[0], WIDTH), shorten(self.runner_up, WIDTH)
         if self.p is None:
             why = "No vote compares {} and {} directly"
-            if self.votes is not None and sum(self.votes):
+            if self.votes is not None and sum(self.votes) > 0:
                 why = "The scores of {} and {} are of different times"
             return f"{why.format(first, second)}, so their difference cannot be tested."
         if self.lead < 0:

@@ -186,6 +186,8 @@ def dealt(
         slot_item=known.nonzero()[1],
         form=prefs.said_form,
         is_merged=prefs.is_merged,
+        time=None if prefs.time is None else prefs.time[ballot],
+        is_dated=prefs.is_dated,
     )
 
 

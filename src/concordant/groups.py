@@ -96,7 +96,7 @@ def compare_groups(
     is_by_errors = has_errors and (
         test == "errors" or (test == "auto" and permutations is None and method.errors_by_ballots)
     )
-    if is_by_errors and grouped.n_ballots > MANY and "order" not in method.needs:
+    if is_by_errors and grouped.n_ballots > MANY and not method.needs & {"order", "time"}:
         grouped = grouped.merge()
     silence = contrasts.counts_silence(method, together, whole)
     groups = settled.rank(contrasts.in_groups(grouped, silence))

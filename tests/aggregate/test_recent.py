@@ -198,3 +198,70 @@ def test_scores_of_different_windows_are_not_tested(careers):
     assert ranking.items[0] == "old"
     assert ranking.certainty.p is None
     assert "different times, so their difference cannot be tested" in ranking.certainty.test()
+
+
+@pytest.mark.parametrize("all_items", [False, True])
+def test_whole_histories_count_close_items_by_joint_errors(two_leagues, all_items):
+    ranking = cc.rank(two_leagues, "whole-history", all_items=all_items)
+    first, *others = ranking.items
+    leads = [ranking.model.difference(first, other) for other in others]
+    found = ranking.certainty
+    assert found.n_close == sum(lead <= 1.959964 * error for lead, error in leads)
+    assert found.difference == pytest.approx(leads[0][0])
+    assert found.high - found.difference == pytest.approx(1.959964 * leads[0][1], rel=1e-5)
+    errors = ranking.uncertainty.known().apart(int(ranking.order[0]))
+    assert errors[ranking.order[1:]] == pytest.approx([error for _, error in leads])
+    assert errors[ranking.order[0]] == 0
+
+
+def test_joint_errors_of_long_histories_are_close_to_exact_ones():
+    games = simulate.drifting(12, 900, drift=0.5, moments=60, seed=3)
+    ranking = cc.rank(games, "whole-history", drift=0.5, prior=1.0)
+    first = int(ranking.order[0])
+    errors = ranking.uncertainty.known().apart(first)[ranking.order[1:]]
+    exact = np.array([ranking.model.difference(ranking.items[0], other)[1] for other in ranking.items[1:]])
+    assert errors[:7] == pytest.approx(exact[:7], rel=1e-6)
+    assert errors == pytest.approx(exact, rel=0.5)
+
+
+def test_parts_of_rankings_keep_joint_errors():
+    prefs = cc.Preferences.from_pairs(list("abacbcabca"), list("bacbcabcbc"), instance=list("pppppqqqqq"))
+    ranking = cc.rank(prefs, "bradley-terry")
+    slots = np.arange(len(ranking.score))
+    keep = slots != ranking.slot_ptr[1]
+    part = ranking.only(keep).uncertainty.known()
+    whole = ranking.uncertainty.known()
+    last = slots[-1]
+    assert part.apart(int(last) - 1) == pytest.approx(whole.apart(int(last))[1:])
+
+
+def test_items_ranked_by_an_earlier_window_are_named_with_since(careers):
+    ranking = cc.rank(careers, "windowed", since="2021-01-01")
+    assert "old" in ranking.items
+    notice = next(one for one in ranking.warnings if one.name == "not-in-window")
+    assert notice.items == ("old",)
+    assert "not-in-window" not in {one.name for one in cc.rank(careers, "windowed").warnings}
+
+
+def test_instances_without_recent_items_are_named():
+    prefs = cc.Preferences.from_pairs(
+        list("xab"), list("yba"), time=["2001-01-01", "2024-01-01", "2024-01-02"], instance=["early", "late", "late"]
+    )
+    ranking = cc.rank(prefs, "elo", since="2020-01-01")
+    assert list(ranking.instances) == ["late"]
+    notice = next(one for one in ranking.warnings if one.name == "not-recent")
+    assert "1 instance has no item left and is not ranked: early" in notice.text
+    assert notice.items == ("x", "y")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_groups_are_ranked_over_time(careers, method):
+    by = ["odd" if k % 2 else "even" for k in range(careers.n_ballots)]
+    found = cc.rank_groups(careers, by, method, permutations=19)
+    assert sorted(found.groups.instances) == ["even", "odd"]
+    even = careers.subset(np.arange(careers.n_ballots) % 2 == 0, np.ones(careers.n_slots, bool))
+    if method == "elo":
+        alone = cc.rank(even, method, all_items=True)
+        assert dict(zip(found.groups["even"].items, found.groups["even"].scores, strict=True)) == pytest.approx(
+            dict(zip(alone.items, alone.scores, strict=True))
+        )

@@ -191,10 +191,11 @@ class Courses:
         own[is_known] = self.walk.drift**2 * (bridge + outside)
         return Placed(is_known, left, right, share, own)
 
-    def lead_variances(self, first: Int64s, second: Int64s, time: Floats | float) -> Floats:
+    def lead_variances(self, first: Int64s, second: Int64s, time: Floats | float, solved: int = SOLVED) -> Floats:
         """Return the variance of the lead of one slot over another of its instance, each pair at a moment.
 
-        Exact for few moments of candidates and for few nodes; beyond that estimated from draws of the posterior.
+        Exact for few moments of candidates (``solved`` cells) and for few nodes; beyond that estimated from draws of
+        the posterior.
         """
         times, when = np.unique(np.broadcast_to(np.asarray(time, np.float64), first.shape), return_inverse=True)
         keys, place = np.unique(np.concatenate([first, second]) * len(times) + np.tile(when, 2), return_inverse=True)
@@ -202,7 +203,7 @@ class Courses:
         placed = self._placed(keys // max(len(times), 1), times[keys % max(len(times), 1)])
         own = placed.own[one] + placed.own[other]
         nodes = len(self.walk.nodes)
-        if nodes > LARGEST_DENSE and len(keys) <= max(LEAST_SOLVED, SOLVED // nodes):
+        if nodes > LARGEST_DENSE and len(keys) <= max(LEAST_SOLVED, solved // nodes):
             joint = self._joint(placed)
             return np.asarray(own + np.maximum(joint[one, one] + joint[other, other] - 2 * joint[one, other], 0.0))
         root = self._root
@@ -281,6 +282,21 @@ class Courses:
         lead = self.at_end()[one] - self.at_end()[other]
         return float(lead), float(np.sqrt(self.lead_variances(first, second, self.end[first])[0]))
 
+    def errors_of_differences(self, slot: int) -> Floats:
+        """Return the standard errors at the end of the differences between a slot and all candidates of its instance.
+
+        Exact for the candidates with the closest scores; of many nodes the others are estimated from draws.
+        """
+        q = int(np.searchsorted(self.slot_ptr, slot, side="right")) - 1
+        slots = np.arange(self.slot_ptr[q], self.slot_ptr[q + 1])
+        variance = self.lead_variances(np.full(len(slots), slot), slots, self.end[slot], solved=0)
+        score = self.at_end()
+        near = np.argsort(np.abs(score[slots] - score[slot]), kind="stable")
+        near = near[slots[near] != slot][: LEAST_SOLVED - 1]
+        variance[near] = self.lead_variances(np.full(len(near), slot), slots[near], self.end[slot])
+        variance[slots == slot] = 0.0
+        return np.sqrt(variance)
+
     def history(self, prefs: Preferences) -> History:
         """Return the score of every candidate at the end of every period it played in, with intervals."""
         nodes = self.walk.nodes
@@ -318,7 +334,8 @@ class CourseErrors:
         mean, variance = courses.peaks() if self.kind == "peak" else courses.standing()
         error = np.sqrt(variance)
         half = simultaneous(courses.level) * error
-        return Uncertainty(mean - half, mean + half, {"stderr": error})
+        apart = None if self.kind == "peak" else courses.errors_of_differences
+        return Uncertainty(mean - half, mean + half, {"stderr": error}, apart=apart)
 
 
 # ---- questions ----

@@ -17,7 +17,7 @@ from concordant import views
 from concordant.aggregate import options
 from concordant.errors import InputError, ParameterError
 from concordant.method import Method
-from concordant.models.notices import notice_on
+from concordant.models.notices import named, notice_on
 from concordant.moments import as_times, shown_time
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -80,7 +80,18 @@ class OverTime(Method):
             said += f"since {shown_time(moment_of(prefs, self.since, 'since'), prefs.is_dated)}"
         else:
             said += f"in the last {self.recent(prefs):g}{' days' if prefs.is_dated else ''} of the data"
-        return f"{said} (since= moves the limit, all_items=True ranks every item)"
+        return f"{said} (since= moves the limit, all_items=True ranks every item){_emptied(prefs, keep)}"
+
+
+def _emptied(prefs: Preferences, keep: Bools) -> str:
+    """Name the instances of which no item is left; the empty string where there is none."""
+    left = np.bincount(views.instance_of_slot(prefs)[keep], minlength=prefs.n_instances)
+    empty = np.flatnonzero((left == 0) & (np.diff(prefs.slot_ptr) > 0))
+    if prefs.instances is None or not len(empty):
+        return ""
+    labels = named(prefs.instances.take(empty))
+    what = "1 instance has" if len(empty) == 1 else f"{len(empty):,} instances have"
+    return f"; {what} no item left and {'is' if len(empty) == 1 else 'are'} not ranked: {labels}; items not ranked"
 
 
 def played(prefs: Preferences) -> Floats:

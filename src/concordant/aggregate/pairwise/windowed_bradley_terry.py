@@ -87,20 +87,15 @@ class WindowedBradleyTerry(OverTime):
         ranking = BradleyTerry(prior=self.prior, level=self.level).rank(windows.prefs)
         found = Windowed(prefs, windows, ranking)
         score = snap_scores(prefs, found.lasting(ranking.score), TIE_OF_FITTED, least=1.0)
-        absent = found.end_of_slot < windows.end.max(initial=-np.inf)
+        keep = self.kept(prefs)
+        absent = (found.end_of_slot < windows.end.max(initial=-np.inf)) & (True if keep is None else keep)
         text = "these items are not in the last window, so they keep the score of the last one they were in (0 if none)"
+        told = [notice_on(prefs, "not-in-window", text, absent)] if absent.any() else []
         n = prefs.n_instances
         return Outcome(
             score=score,
             fit={"log_likelihood": (ranking.fit or {})["log_likelihood"], "prior": (ranking.fit or {})["prior"]},
-            warnings=(
-                *found.disconnected(),
-                *(
-                    [notice_on(prefs, "not-in-window", text, absent)]
-                    if absent.any() and self.kept(prefs) is None
-                    else []
-                ),
-            ),
+            warnings=(*found.disconnected(), *told),
             uncertainty=found,
             model=PairModel.of(prefs, score, link=BRADLEY_TERRY, advantage=np.zeros(n), tie=np.zeros(n)),
             history=found.history,

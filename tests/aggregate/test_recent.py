@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant import simulate
+from concordant import registry, simulate
+from concordant.params import params_of
 
 METHODS = ("elo", "trueskill", "glicko2", "whole-history", "windowed-bradley-terry")
 
@@ -134,3 +135,12 @@ def test_a_ranking_keeps_chosen_slots_of_every_instance():
     some = ranking.only(np.array([True, False, True, False, False]))
     assert [one.items for one in some] == [["a", "c"]]
     assert list(some.instances) == ["p"]
+
+
+def test_the_help_of_since_says_what_is_ranked_by_default():
+    docs = {
+        name: next(one.doc for one in params_of(type(registry.make(name))) if one.name == "since")
+        for name in ("elo", "windowed-bradley-terry")
+    }
+    assert docs["elo"].endswith("default: the last 365 days")
+    assert docs["windowed-bradley-terry"].endswith("default: the last window")

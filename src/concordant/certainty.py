@@ -134,7 +134,7 @@ class Certainty:
         first, second = shorten(self.first[0], WIDTH), shorten(self.runner_up, WIDTH)
         if self.p is None:
             why = "No vote compares {} and {} directly"
-            if self.votes is not None and sum(self.votes) > 0:
+            if self.votes is not None and self.votes[0] + self.votes[1] > 0:
                 why = "The scores of {} and {} are of different times"
             return f"{why.format(first, second)}, so their difference cannot be tested."
         if self.lead < 0:

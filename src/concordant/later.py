@@ -14,7 +14,8 @@ class Later(Mapping[str, T], Generic[T]):
     """Values by name, read-only; those in ``later`` are computed on first access and kept."""
 
     def __init__(self, known: Mapping[str, T], later: Mapping[str, Callable[[], T]]) -> None:
-        self._known, self._later = {name: frozen(value) for name, value in known.items()}, later
+        self._known: dict[str, T] = {name: frozen(value) for name, value in known.items()}
+        self._later = later
 
     def __getitem__(self, name: str) -> T:
         if name not in self._known and name in self._later:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant import simulate
+from concordant import registry, simulate
+from concordant.params import params_of
 
 METHODS = ("elo", "trueskill", "glicko2", "whole-history", "windowed-bradley-terry")
 
@@ -265,3 +266,12 @@ def test_groups_are_ranked_over_time(careers, method):
         assert dict(zip(found.groups["even"].items, found.groups["even"].scores, strict=True)) == pytest.approx(
             dict(zip(alone.items, alone.scores, strict=True))
         )
+
+
+def test_the_help_of_since_says_what_is_ranked_by_default():
+    docs = {
+        name: next(one.doc for one in params_of(type(registry.make(name))) if one.name == "since")
+        for name in ("elo", "windowed-bradley-terry")
+    }
+    assert docs["elo"].endswith("default: the last 365 days")
+    assert docs["windowed-bradley-terry"].endswith("default: the last window")

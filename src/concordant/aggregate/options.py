@@ -39,9 +39,9 @@ def team_strength() -> str:
     return param("sum", "the strength of a team: the sum or the mean of its members' scores", choices=TEAM_STRENGTHS)
 
 
-def since() -> str | None:
+def since(default: str = "the last 365 days") -> str | None:
     """Declare from when on an item must have been seen to be ranked."""
-    return param(None, "rank only items with a result since this date (or number); default: the last 365 days")
+    return param(None, f"rank only items with a result since this date (or number); default: {default}")
 
 
 def all_items() -> bool:

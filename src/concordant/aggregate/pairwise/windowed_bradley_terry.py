@@ -59,6 +59,7 @@ class WindowedBradleyTerry(OverTime):
         "instances_are_independent": "the last window ends with the last result of all instances",
     }
 
+    since: str | None = options.since("the last window")
     window: float | str = param(
         "auto",
         "how far back results count: day, week, month, quarter, year, or a number (of days, where there are dates); "

@@ -51,7 +51,8 @@ class _OfSome:
             return None
         q = int(np.searchsorted(self.slot_ptr, slots[slot], side="right")) - 1
         own = slots[(slots >= self.slot_ptr[q]) & (slots < self.slot_ptr[q + 1])]
-        return joint[own - int(self.slot_ptr[q])].astype(np.float64, copy=False)
+        found: Floats = joint[own - int(self.slot_ptr[q])]
+        return found
 
     def _detail(self, name: str) -> AnyArray:
         return self.whole.known().details[name][self.slots]

@@ -174,7 +174,7 @@ def test_labels_are_added_and_runs_evaluated_and_fused(screen: Screen) -> None:
     screen.expect(screen.page.locator("#results")).to_contain_text("By the labels, rrf reaches")
     runs = cc.read(sorted((EXAMPLES / "runs").glob("*.run")))
     wanted = cc.evaluate(cc.rank(runs, "rrf"), cc.read_labels(EXAMPLES / "qrels.txt"), "ndcg@10")["ndcg@10"]
-    screen.expect(screen.page.locator("#results")).to_contain_text(f"ndcg@10 {wanted:.4f}")
+    screen.expect(screen.page.locator("#results")).to_contain_text(f"ndcg@10:exponential {wanted:.4f}")
     again = cc.evaluate(cc.read(io.StringIO(fused), format="trec"), cc.read_labels(EXAMPLES / "qrels.txt"), "ndcg@10")
     assert again["ndcg@10"] == pytest.approx(wanted, abs=1e-9)
 

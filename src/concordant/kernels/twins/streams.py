@@ -27,7 +27,7 @@ def elo_stream(
 ) -> tuple[Floats, Floats, float, Floats]:
     """Return (rating, games played, log-likelihood of the games as they were forecast, trail)."""
     n_slots = int(ballots.slot_ptr[-1])
-    rating, games, trail = np.full(n_slots, start), np.zeros(n_slots), _empty_trail(ballots, has_trail)
+    rating, games, trail = np.full(n_slots, float(start)), np.zeros(n_slots), _empty_trail(ballots, has_trail)
     foretold, rate = 0.0, math.log(10.0) / scale
     for b, span, part in _games(ballots.indptr, ballots.weight):
         slot, own = ballots.entry_slot[span], ballots.tier[span]

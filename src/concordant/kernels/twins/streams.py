@@ -70,7 +70,7 @@ def trueskill_stream(
     own tier and beats all of the next.
     """
     n_slots = int(ballots.slot_ptr[-1])
-    mu, sd = np.full(n_slots, mean), np.full(n_slots, sigma)
+    mu, sd = np.full(n_slots, float(mean)), np.full(n_slots, float(sigma))
     trail, trail_sd = _empty_trail(ballots, has_trail), _empty_trail(ballots, has_trail)
     noise = beta * beta
     for b, span, part in _games(ballots.indptr, ballots.weight):

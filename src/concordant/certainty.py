@@ -359,7 +359,7 @@ def sign_test(k: AnyArray | float, other: AnyArray | float) -> Floats:
         from scipy.special import betainc, ndtr
 
         n = np.maximum(most + least, 1.0)
-        # So many votes are normal to all digits, and more than the series can add up.
+        # With this many votes the normal approximation is exact in double precision; betainc is not.
         tail = np.where(n < MANY_VOTES, betainc(some, least + 1, 0.5), ndtr((least - most) / np.sqrt(n)))
     else:
         each = zip(some.reshape(-1).tolist(), least.reshape(-1).tolist(), strict=True)

@@ -42,7 +42,7 @@ class HeldOut:
 
     ``distance`` is the share of their pairs that are discordant with the ranking. ``pair_log_likelihood`` is the mean
     log-probability of the result of a strict pair, the same question to every model; ``log_likelihood`` is per ballot,
-    of what the method is a model of. Both are None for methods that are no models.
+    of what the method is a model of. Both are None for methods without a model.
     """
 
     folds: int
@@ -70,7 +70,7 @@ class Comparison:
 
     @property
     def log_likelihood(self) -> list[float | None]:
-        """The log-likelihood of the ballots under each method, None for methods that are no models.
+        """The log-likelihood of the ballots under each method, None for methods without a model.
 
         Compare only those of methods whose ``likelihood_of`` is the same.
         """
@@ -263,7 +263,7 @@ def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: i
 
 
 def _asked(ranking: Ranking, question: str, prefs: Preferences) -> Any:
-    """Ask the model of a ranking about other preferences; NaN where there is no model, or it cannot say."""
+    """Ask the model of a ranking about other preferences; NaN where the method has no model or the model cannot answer."""
     judge = getattr(ranking.model, question, None)
     try:
         return judge(prefs) if callable(judge) else np.nan

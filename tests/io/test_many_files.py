@@ -181,7 +181,7 @@ def with_odd_entries(folder: Path) -> Path:
 ODD = ("gone.csv: this is a link to a file", "pipe.csv: this is neither a file nor a folder", "older: this is a folder")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 @pytest.mark.parametrize("reading", [{}, {"reduce": True}])
 def test_what_is_no_file_in_a_folder_is_named(tmp_path: Path, reading: dict[str, Any]) -> None:
     folder = with_odd_entries(tmp_path)
@@ -197,7 +197,7 @@ def test_what_is_no_file_in_a_folder_is_named(tmp_path: Path, reading: dict[str,
         cc.read(folder, strict=True, **reading)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 def test_labels_and_features_of_a_folder_tell_what_is_no_file(tmp_path: Path) -> None:
     folder = with_odd_entries(tmp_path)
     (folder / "votes.csv").write_text("item,label,x\na,1,2\nb,0,3\n")

@@ -21,7 +21,7 @@ from concordant.support import pipes
 
 TEXT = "winner,loser\na,b\nb,c\n"
 EXPECTED = cc.Preferences.from_pairs(["a", "b"], ["b", "c"])
-needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 
 
 @pytest.fixture

@@ -121,5 +121,5 @@ def moment_of(prefs: Preferences, moment: object, name: str) -> float:
     found, is_dated = as_times([moment])
     if np.isnan(found[0]) or is_dated != prefs.is_dated:
         wanted = "a date, written year first" if prefs.is_dated else "a number, as the times are"
-        raise ParameterError(f"{name}={moment!r} is no such moment: give {wanted}.")
+        raise ParameterError(f"{name}={moment!r} is not a valid time: give {wanted}.")
     return float(found[0])

@@ -72,7 +72,7 @@ class SupervisedMarkovChain(SupervisedMethod):
         )
 
     def check_learnt(self) -> None:
-        """Refuse weights that are no shares: a chain of them may have no stationary distribution."""
+        """Reject weights that are not shares: such a chain may lack a stationary distribution."""
         if abs(sum(self.learnt["weight"].values()) - 1) > 1e-6:
             raise ValueError(f"the weights of {self.name} do not add up to 1")
 

@@ -263,7 +263,7 @@ def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: i
 
 
 def _asked(ranking: Ranking, question: str, prefs: Preferences) -> Any:
-    """Ask the model of a ranking about other preferences; NaN where the method has no model or the model cannot answer."""
+    """Ask the model of a ranking about other preferences; NaN where no model can answer."""
     judge = getattr(ranking.model, question, None)
     try:
         return judge(prefs) if callable(judge) else np.nan

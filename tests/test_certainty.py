@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import random_preferences
 
 import concordant as cc
-from concordant.certainty import Certainty, sign_test
+from concordant.narrative.certainty import Certainty, sign_test
 from concordant.reporting import report
 from concordant.reporting.sections import Message, Section, Text
 

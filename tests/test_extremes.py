@@ -10,11 +10,12 @@ import pytest
 from tools import extremes
 
 import concordant as cc
-from concordant import limits, registry
+from concordant import registry
 from concordant.engine.tallies import Sums
 from concordant.errors import InputError
 from concordant.moments import calendar_numbers
 from concordant.solvers.bundle import _on_simplex
+from concordant.support import limits
 
 QUICK = (
     "weights 9e15",

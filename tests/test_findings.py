@@ -11,9 +11,9 @@ from tests.conftest import random_preferences
 
 import concordant as cc
 from concordant import describing, findings
-from concordant.certainty import sign_test
 from concordant.describing import Description
 from concordant.findings import Finding
+from concordant.narrative.certainty import sign_test
 
 
 def finding(prefs: cc.Preferences, name: str) -> Finding:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant.frozen import FrozenDict, FrozenList, frozen
+from concordant.support.frozen import FrozenDict, FrozenList, frozen
 
 PREFS = cc.Preferences.from_rankings([["a", "b", "c"], ["c", "a", "b"], ["a", "c", "b"]], agent=["x", "y", "z"])
 

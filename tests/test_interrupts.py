@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant import interrupts, kernels, merging
+from concordant import kernels, merging
 from concordant.cli.__main__ import _stopped, main
-from concordant.interrupts import has_abandoned, interruptible
+from concordant.support import interrupts
+from concordant.support.interrupts import has_abandoned, interruptible
 
 ROOT = Path(__file__).resolve().parent.parent
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -76,7 +77,7 @@ def test_a_call_of_another_library_is_left() -> None:
 # A call that never ends, left by Ctrl-C: the process ends by the signal.
 LEFT = """
 import os, signal, threading, time
-from concordant.interrupts import interruptible
+from concordant.support.interrupts import interruptible
 signal.signal(signal.SIGINT, signal.default_int_handler)
 def call():
     os.kill(os.getpid(), signal.SIGINT)

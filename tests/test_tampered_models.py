@@ -23,7 +23,7 @@ from concordant.learn import ForestRanker, LabelRanker, PairwiseRanker, RankBoos
 from concordant.saving.archives import array
 from concordant.saving.estimators import SKLEARN
 from concordant.saving.sklearn_state import LEARNS
-from concordant.state import Kind
+from concordant.support.state import Kind
 
 X, Y, QID = models.X, models.Y, models.QID
 Arrays = dict[str, Any]

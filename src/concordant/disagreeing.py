@@ -21,8 +21,8 @@ import numpy as np
 
 from concordant import memory, views
 from concordant.aggregate.contests import shortest_chain
-from concordant.certainty import LEVEL, sign_test
 from concordant.explaining import Reason
+from concordant.narrative.certainty import LEVEL, sign_test
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.reasoning import WIDTH, counted, listed, ordinal

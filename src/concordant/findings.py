@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from concordant import api, memory, special, views
-from concordant.certainty import summary
+from concordant.narrative.certainty import summary
 from concordant.preferences import Preferences
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import shorten

@@ -16,8 +16,8 @@ import numpy as np
 
 from concordant import gather, kernels, registry
 from concordant.errors import InputError, NeedError
-from concordant.limits import NUMBERS, WEIGHTS, are_numbers, bad_numbers, bad_weights
 from concordant.preferences import Preferences
+from concordant.support.limits import NUMBERS, WEIGHTS, are_numbers, bad_numbers, bad_weights
 from concordant.types import Floats
 from concordant.vocabulary import Vocabulary, shorten
 

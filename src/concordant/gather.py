@@ -14,10 +14,10 @@ import numpy as np
 
 from concordant import kernels
 from concordant.errors import InputError
-from concordant.frozen import freeze
-from concordant.limits import NUMBERS, WEIGHTS, are_numbers, are_weights, bad_numbers, bad_weights
 from concordant.moments import as_times
 from concordant.segments import first_of, pointer, spans
+from concordant.support.frozen import freeze
+from concordant.support.limits import NUMBERS, WEIGHTS, are_numbers, are_weights, bad_numbers, bad_weights
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import (
     Coded,

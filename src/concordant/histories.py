@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant.errors import ConcordantError, InputError
-from concordant.frozen import FrozenParts
 from concordant.gather import sum_by
 from concordant.moments import as_moment, periods, shown_time
 from concordant.segments import is_new, max_by, number_inside, pointer
+from concordant.support.frozen import FrozenParts
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
 from concordant.writing import align, number_format

@@ -14,10 +14,10 @@ import numpy as np
 
 from concordant import kernels
 from concordant.errors import InputError
-from concordant.frozen import freeze, own
 from concordant.gather import Parts, number_teams, segment_index
-from concordant.limits import NUMBERS, WEIGHTS, are_numbers, are_weights, bad_weights
 from concordant.segments import pointer
+from concordant.support.frozen import freeze, own
+from concordant.support.limits import NUMBERS, WEIGHTS, are_numbers, are_weights, bad_weights
 from concordant.types import AnyArray, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, shorten
 

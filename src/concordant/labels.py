@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from concordant.errors import InputError
-from concordant.frozen import Frozen, freeze
 from concordant.gather import as_numbers
 from concordant.segments import pointer
+from concordant.support.frozen import Frozen, freeze
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, encode, shorten
 

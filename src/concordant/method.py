@@ -27,7 +27,7 @@ from concordant.settings import Settings
 from concordant.types import AnyArray, Floats
 
 if TYPE_CHECKING:
-    from concordant.certainty import Certainty
+    from concordant.narrative.certainty import Certainty
 
 NEEDS = {
     "agents": "it does not say who cast each ballot: build the preferences with agent=, or name an agent column",
@@ -168,7 +168,7 @@ class Method(Settings):
 
     def assessed(self, prefs: Preferences, ranking: Ranking) -> Sequence[Certainty]:
         """Return how certain the first places of a ranking of these preferences are."""
-        from concordant.certainty import assess
+        from concordant.narrative.certainty import assess
 
         return assess(ranking, prefs, self._missing)
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from concordant import gather
 from concordant.errors import InputError
-from concordant.frozen import Frozen, freeze
 from concordant.gather import segment_index
 from concordant.invariants import PER_BALLOT, PER_ENTRY, Slots, checked, find_slots
 from concordant.reading import FRAME, Options, takes_options
+from concordant.support.frozen import Frozen, freeze
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary
 

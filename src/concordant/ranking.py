@@ -13,18 +13,18 @@ from concordant import kernels
 from concordant.coefficients import HEADER, Coefficient, rows_of
 from concordant.errors import ConcordantError, InputError
 from concordant.explaining import Explanation
-from concordant.frozen import FrozenDict, FrozenList, FrozenParts
 from concordant.histories import History
-from concordant.later import Later
+from concordant.results.uncertain import Notice as Notice
+from concordant.results.uncertain import Uncertain as Uncertain
+from concordant.results.uncertain import Uncertainty as Uncertainty
+from concordant.support.frozen import FrozenDict, FrozenList, FrozenParts
+from concordant.support.later import Later
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
-from concordant.uncertain import Notice as Notice
-from concordant.uncertain import Uncertain as Uncertain
-from concordant.uncertain import Uncertainty as Uncertainty
 from concordant.vocabulary import Vocabulary, shorten
 from concordant.writing import align, number_format
 
 if TYPE_CHECKING:
-    from concordant.certainty import Certainty
+    from concordant.narrative.certainty import Certainty
 
 TIE_TOLERANCE = 1e-12
 SORTED_BY = ("score", "low", "high")
@@ -246,7 +246,7 @@ class Ranking(FrozenParts):
         """How certain the first place of each instance is: whether its lead is significant, P(best), and more."""
         if self.sure is not None:
             return tuple(self.sure(self))
-        from concordant.certainty import assess
+        from concordant.narrative.certainty import assess
 
         return tuple(assess(self))
 

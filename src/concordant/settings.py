@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 from concordant.errors import ParameterError
 from concordant.params import check_params, values_of
 from concordant.registry import summary_of
-from concordant.state import Kind
+from concordant.support.state import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Settings:
     renamed: ClassVar[Mapping[str, str]] = {}
     """Former names of parameters, each with the name it has now: models saved earlier load with it."""
     learns: ClassVar[Mapping[str, Kind] | tuple[str, ...]] = {}
-    """What ``fit`` adds to a copy, by name, each declared with ``concordant.state``; names alone are not checked."""
+    """What ``fit`` adds to a copy, by name, each declared with ``concordant.support.state``; names alone are not checked."""
 
     def __post_init__(self) -> None:
         check_params(self)
@@ -42,7 +42,7 @@ class Settings:
         """Return a copy that carries what was learnt; only names the class declares in ``learns``."""
         for name in set(learnt) - set(self.learns):
             raise ParameterError(f"{self.name} learns no {name!r} (it learns: {', '.join(self.learns) or 'nothing'}).")
-        from concordant.frozen import frozen  # which needs NumPy
+        from concordant.support.frozen import frozen  # which needs NumPy
 
         fitted = replace(self)
         vars(fitted).update({**self.learnt, **{name: frozen(value) for name, value in learnt.items()}})

@@ -9,12 +9,12 @@ import numpy as np
 
 from concordant.errors import InputError
 from concordant.grades import means_missing, place_in, rate
-from concordant.limits import NUMBERS, WEIGHTS, bad_numbers, bad_weights
 from concordant.outcomes import read_flags
 from concordant.plans import Plan
 from concordant.reading import FEATURES, MATRICES, UNGROUPED, Options
 from concordant.screening import Screen
 from concordant.sides import join_players
+from concordant.support.limits import NUMBERS, WEIGHTS, bad_numbers, bad_weights
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import Coded, Vocabulary, renumber, shorten
 

@@ -16,7 +16,6 @@ import numpy as np
 from concordant import gather, kernels
 from concordant.cells import CellTable, turned
 from concordant.errors import InputError
-from concordant.frozen import freeze
 from concordant.gather import Parts
 from concordant.moments import read_times
 from concordant.outcomes import decide_outcomes, read_flags
@@ -25,6 +24,7 @@ from concordant.ranking_text import parse_rankings
 from concordant.reading import LABELS, MATRICES, Options
 from concordant.roles import plan_columns
 from concordant.sides import Sides, shown_side, split_teams
+from concordant.support.frozen import freeze
 from concordant.table_rows import Rows, Table
 from concordant.types import Bools, Floats, Int32s, Int64s
 from concordant.vocabulary import Coded, Vocabulary, join_rows, renumber, shorten

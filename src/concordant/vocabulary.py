@@ -17,7 +17,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.errors import InputError, UnknownNameError, suggest
-from concordant.frozen import FrozenList
+from concordant.support.frozen import FrozenList
 from concordant.types import AnyArray, Bytes, Int32s, Int64s
 
 LARGEST = np.iinfo(np.int64).max

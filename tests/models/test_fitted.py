@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant.later import Later
+from concordant.support.later import Later
 
 SCORE_MODELS = (
     "bradley-terry",

@@ -156,7 +156,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 def _stopped() -> int:
     """Return the exit code after Ctrl-C, or end at once where a call of another library is still running."""
-    from concordant.interrupts import has_abandoned
+    from concordant.support.interrupts import has_abandoned
 
     if has_abandoned():
         sys.stdout.flush()

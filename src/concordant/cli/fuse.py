@@ -92,7 +92,7 @@ def _weighted(prefs: Any, text: str) -> Any:
     """Return the runs with a weight each."""
     import numpy as np
 
-    from concordant.limits import WEIGHTS, bad_weights
+    from concordant.support.limits import WEIGHTS, bad_weights
 
     try:
         weight = np.array([float(part) for part in text.split(",")])

@@ -174,7 +174,7 @@ def learnt(ranking: Any) -> list[str]:
 
 def certainty(ranking: Any, is_explained: bool) -> list[str]:
     """Say how certain the first place is; an explanation says it itself."""
-    from concordant.certainty import summary
+    from concordant.narrative.certainty import summary
 
     if len(ranking) > 1:
         return [summary(ranking.certainties)] if len(ranking) <= TESTED else []

@@ -18,9 +18,9 @@ from concordant.engine.statistics import exact_sum
 from concordant.errors import InputError
 from concordant.io._duckdb import DuckTable, connect
 from concordant.io._reduce import ReducedTable
-from concordant.limits import sql_weight
 from concordant.plans import Plan
 from concordant.reading import Options
+from concordant.support.limits import sql_weight
 from concordant.types import Int32s
 from concordant.vocabulary import Coded, Vocabulary, coded_of_stream
 

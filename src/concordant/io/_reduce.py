@@ -20,10 +20,10 @@ from concordant.engine.statistics import exact_sum
 from concordant.engine.tallies import Sums
 from concordant.errors import InputError
 from concordant.io._duckdb import INTERRUPTED, CsvTable, DuckTable, connect, out_of_room
-from concordant.limits import COUNTED, sql_weight
 from concordant.plans import Plan
 from concordant.reading import Options
 from concordant.screening import SKIP_HINT
+from concordant.support.limits import COUNTED, sql_weight
 from concordant.types import Floats, Int64s
 from concordant.vocabulary import Coded, coded_of_stream
 

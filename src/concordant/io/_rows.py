@@ -25,10 +25,10 @@ from concordant.io._duckdb import DuckTable, connect
 from concordant.io._many import Counted
 from concordant.io._source import Source
 from concordant.kernels import read_stream
-from concordant.limits import sql_weight
 from concordant.plans import Plan
 from concordant.reading import Options
 from concordant.roles import plan_columns
+from concordant.support.limits import sql_weight
 from concordant.table_rows import Table
 from concordant.vocabulary import coded_of_stream
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from concordant.limits import NUMBERS, WEIGHTS, bad_numbers, bad_weights
 from concordant.reading import FEATURES, Options, listed
 from concordant.roles import plan_columns, refuse_unread
+from concordant.support.limits import NUMBERS, WEIGHTS, bad_numbers, bad_weights
 from concordant.table_rows import Rows, Table
 from concordant.types import AnyArray, Floats, Int64s
 from concordant.vocabulary import Vocabulary, renumber, shorten

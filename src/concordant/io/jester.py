@@ -17,10 +17,10 @@ from concordant.io._csv import Dialect
 from concordant.io._duckdb import CsvTable
 from concordant.io._formats import Format, declare
 from concordant.io._source import OLE, Source
-from concordant.limits import NUMBERS, bad_numbers
 from concordant.preferences import Preferences
 from concordant.reading import PREFERENCES, Options
 from concordant.screening import Screen
+from concordant.support.limits import NUMBERS, bad_numbers
 from concordant.types import Bools, Floats
 from concordant.vocabulary import Vocabulary
 

@@ -22,10 +22,10 @@ from concordant.io._lines import Lines
 from concordant.io._source import COMPRESSIONS, Source
 from concordant.io.features import Features
 from concordant.labels import Labels
-from concordant.limits import NUMBERS, bad_numbers
 from concordant.preferences import Preferences
 from concordant.reading import FEATURES, LABELS, PREFERENCES, Options
 from concordant.screening import Screen, refuse_lines
+from concordant.support.limits import NUMBERS, bad_numbers
 from concordant.types import Int64s
 from concordant.vocabulary import Coded, Vocabulary, renumber
 

@@ -32,10 +32,10 @@ from concordant.errors import FormatError
 from concordant.io._compose import lists_of_tiers
 from concordant.io._formats import Format, Writing, declare
 from concordant.io._source import Source
-from concordant.limits import bad_numbers
 from concordant.preferences import Preferences
 from concordant.reading import PREFERENCES, Options
 from concordant.screening import Screen, refuse_lines
+from concordant.support.limits import bad_numbers
 from concordant.types import Bytes, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, encode, encode_together, shorten
 

@@ -22,12 +22,12 @@ from concordant.io._formats import Format, Writing, declare
 from concordant.io._lines import Lines
 from concordant.io._source import Source
 from concordant.labels import Labels
-from concordant.limits import NUMBERS, bad_numbers
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.reading import LABELS, PREFERENCES, Options
 from concordant.registry import METHODS
 from concordant.screening import Screen
+from concordant.support.limits import NUMBERS, bad_numbers
 from concordant.types import AnyArray, Floats, Int64s
 from concordant.views import competition_ranks
 from concordant.vocabulary import Coded, Vocabulary, shorten

@@ -17,11 +17,11 @@ from sklearn.utils.validation import validate_data
 from concordant.errors import InputError, NeedError, ParameterError
 from concordant.learn import _data
 from concordant.learn._data import Rows, Validation
-from concordant.limits import NUMBERS, has_beyond
 from concordant.params import check_params, params_of
 from concordant.scorers.base import Matrix
 from concordant.solvers.lbfgs import Function, Minimum, minimise
-from concordant.state import Kind, labels, optional, whole
+from concordant.support.limits import NUMBERS, has_beyond
+from concordant.support.state import Kind, labels, optional, whole
 from concordant.types import Floats
 
 METRIC = "ndcg@10"
@@ -37,7 +37,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         "n_features_in_": whole(low=1),
         "feature_names_in_": optional(labels("n_features_in_")),
     }
-    """What ``fit`` adds, by name, each declared with ``concordant.state``; a model file is compared with it."""
+    """What ``fit`` adds, by name, each declared with ``concordant.support.state``; a model file is compared with it."""
     _takes_sparse: ClassVar[bool] = True
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant.state import LARGEST, LARGEST_SINGLE
+from concordant.support.state import LARGEST, LARGEST_SINGLE
 from concordant.types import AnyArray, Floats, Int64s
 
 NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"

@@ -16,7 +16,7 @@ from concordant.learn._base import METRIC, Ranker
 from concordant.learn._data import Rows, measure
 from concordant.params import param
 from concordant.scorers.base import Matrix
-from concordant.state import Curves, Kind, Text, whole
+from concordant.support.state import Curves, Kind, Text, whole
 from concordant.types import Floats, Int64s
 
 LARGEST_GRADE = 30  # gains are 2^grade - 1

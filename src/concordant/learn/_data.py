@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from concordant import metrics
 from concordant.errors import InputError, OneQueryWarning, ParameterError
-from concordant.limits import NUMBERS, WEIGHTS, are_numbers, bad_weights
 from concordant.losses.queries import Pairs, Queries
 from concordant.metrics.retrieval import NDCG
 from concordant.scorers.base import Matrix
+from concordant.support.limits import NUMBERS, WEIGHTS, are_numbers, bad_weights
 from concordant.types import AnyArray, Floats, Int64s
 
 # Hardly any query has more documents to rank; whoever has more rows has queries.

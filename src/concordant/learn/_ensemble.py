@@ -13,7 +13,7 @@ from sklearn.base import clone
 from concordant.errors import NeedError, ParameterError
 from concordant.learn._base import Ranker
 from concordant.scorers.base import Matrix
-from concordant.state import SMALLEST, Each, Kind, floats, part
+from concordant.support.state import SMALLEST, Each, Kind, floats, part
 from concordant.types import Floats
 
 

@@ -22,7 +22,7 @@ from concordant.scorers.base import Matrix, Scorer
 from concordant.scorers.linear import Linear
 from concordant.solvers.lbfgs import Minimum, Watch, minimise
 from concordant.solvers.objective import Objective
-from concordant.state import Curves, Held, Kind, floats, optional, whole
+from concordant.support.state import Curves, Held, Kind, floats, optional, whole
 from concordant.types import Floats
 
 STOCHASTIC = ("adam", "sgd")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from concordant.scorers.base import Matrix
-from concordant.state import SMALLEST, Kind, floats, optional
+from concordant.support.state import SMALLEST, Kind, floats, optional
 from concordant.types import Floats
 
 DOC = "give every feature mean 0 and variance 1 over the training rows (sparse features: variance 1)"

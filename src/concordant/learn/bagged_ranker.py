@@ -32,7 +32,7 @@ from concordant.learn._ensemble import MeanRanker, fresh_copy, refuse_places
 from concordant.learn.rank_boost import RankBoost
 from concordant.params import param
 from concordant.segments import deviation_within
-from concordant.state import Kind, floats, optional
+from concordant.support.state import Kind, floats, optional
 from concordant.types import Bools, Floats, Int64s
 
 SEEDS = ("seed", "random_state")

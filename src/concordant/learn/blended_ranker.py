@@ -37,7 +37,7 @@ from concordant.learn.query_ranks import QueryRanks
 from concordant.learn.rank_net import RankNet
 from concordant.params import param
 from concordant.segments import deviation_within
-from concordant.state import Kind, maybe, part
+from concordant.support.state import Kind, maybe, part
 from concordant.types import AnyArray, Floats
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1)

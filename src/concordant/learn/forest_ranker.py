@@ -25,7 +25,7 @@ from concordant import kernels
 from concordant.learn._base import Ranker
 from concordant.learn._data import Rows
 from concordant.params import param
-from concordant.state import Kind, floats, optional, whole
+from concordant.support.state import Kind, floats, optional, whole
 from concordant.types import AnyArray, Floats, Int64s
 
 

@@ -38,7 +38,7 @@ from concordant.losses.ordered_partitions import MeanPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.params import param
 from concordant.scorers.base import Matrix
-from concordant.state import Each, Kind, floats, labels, optional, part, whole
+from concordant.support.state import Each, Kind, floats, labels, optional, part, whole
 from concordant.types import Floats, Int64s
 
 

@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 
 from concordant.errors import InputError
-from concordant.interrupts import interruptible
 from concordant.learn._booster_texts import lightgbm_text
 from concordant.learn._boosters import BoostedTrees, Grades, Grouped, Trained, library
 from concordant.params import param
 from concordant.scorers.base import Matrix
+from concordant.support.interrupts import interruptible
 from concordant.types import Floats
 
 LARGEST_QUERY = 10_000  # rows LightGBM takes in one query

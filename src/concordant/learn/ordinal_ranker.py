@@ -34,7 +34,7 @@ from concordant.learn._scaling import Scaling
 from concordant.params import param
 from concordant.scorers.base import Matrix
 from concordant.scorers.linear import Linear
-from concordant.state import Classes, Kind, floats, whole
+from concordant.support.state import Classes, Kind, floats, whole
 from concordant.types import Floats, Int64s
 
 START = {"logit": lambda p: np.log(p / (1 - p)), "cloglog": lambda p: np.log(-np.log1p(-p))}

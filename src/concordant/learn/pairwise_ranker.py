@@ -40,7 +40,7 @@ from concordant.params import param
 from concordant.segments import first_of, number_inside, pointer
 from concordant.solvers.ordering.exact import kemeny_orders
 from concordant.solvers.ordering.greedy import component_orders, greedy_orders
-from concordant.state import Kind, part, whole
+from concordant.support.state import Kind, part, whole
 from concordant.types import AnyArray, Floats, Int64s
 
 PAIRS_AT_ONCE = 1 << 15

@@ -31,7 +31,7 @@ from concordant.learn._base import METRIC, Ranker
 from concordant.learn._boosting import Cuts, ExplicitPairs, PairWeights, QueryPairs
 from concordant.learn._data import Patience, Rows, Validation
 from concordant.params import param
-from concordant.state import Curves, Kind, floats, whole
+from concordant.support.state import Curves, Kind, floats, whole
 from concordant.types import AnyArray, Floats
 
 LEAST_EDGE = 1e-12  # below, an edge is rounding

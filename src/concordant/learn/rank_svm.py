@@ -49,7 +49,7 @@ from concordant.solvers.dual import FeatureSpace, KernelSpace, Space, minimise_d
 from concordant.solvers.lbfgs import Minimum, Watch
 from concordant.solvers.newton import minimise_newton
 from concordant.solvers.objective import Objective
-from concordant.state import Kind, floats, optional, whole
+from concordant.support.state import Kind, floats, optional, whole
 from concordant.types import Floats
 
 MOST_PAIRS = 20_000_000  # listed one by one for the dual

@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from concordant.learn import _data
 from concordant.learn._features import Appending
 from concordant.params import param
-from concordant.state import Kind, floats, whole
+from concordant.support.state import Kind, floats, whole
 from concordant.types import AnyArray, Floats
 
 NO_SPREAD = 1e-14  # variance over mean square below which a product is constant

@@ -18,9 +18,9 @@ from concordant import kernels, memory, views
 from concordant.errors import InputError, ParameterError
 from concordant.gather import segment_index
 from concordant.kernels.bundles import DuelRows
-from concordant.limits import WEIGHTS, bad_weights
 from concordant.preferences import Preferences
 from concordant.segments import pointer, spans
+from concordant.support.limits import WEIGHTS, bad_weights
 from concordant.types import Floats, Int32s, Int64s
 from concordant.vocabulary import shorten
 

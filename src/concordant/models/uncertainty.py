@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from concordant import kernels, memory
-from concordant.later import Later
 from concordant.models.clusters import Agents, Voters, clustered
 from concordant.models.designs import Designed
 from concordant.models.duels import Duels
@@ -22,6 +21,7 @@ from concordant.models.solve import Fit, fit, with_errors
 from concordant.models.tied import corrected, has_half_wins, taken_off
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Uncertainty
+from concordant.support.later import Later
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 BEST_DRAWS = 2000

@@ -25,7 +25,7 @@ from concordant.ranking import Ranking
 from concordant.recommend._alternating import Sweep
 from concordant.recommend._observed import Observed
 from concordant.settings import Settings
-from concordant.state import Kind, Pointer, labels, whole
+from concordant.support.state import Kind, Pointer, labels, whole
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 from concordant.vocabulary import Vocabulary, encode
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from concordant.recommend._base import Progress, Recommender, Watched
 from concordant.recommend._observed import Observed
-from concordant.state import Kind, floats
+from concordant.support.state import Kind, floats
 from concordant.types import Floats, Int32s, Int64s
 
 

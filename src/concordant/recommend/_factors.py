@@ -19,7 +19,7 @@ from concordant.recommend._alternating import Alternating, Half, Plan, State
 from concordant.recommend._base import Progress, Recommender, Watched, cosines
 from concordant.recommend._losses import Loss
 from concordant.recommend._observed import Observed
-from concordant.state import SMALLEST, Kind, either, floats
+from concordant.support.state import SMALLEST, Kind, either, floats
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 
 FIRST_RIDGE = 12.0

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from concordant.certainty import Certainty, percent
 from concordant.coefficients import HEADER, rows_of
 from concordant.io import write
+from concordant.narrative.certainty import Certainty, percent
 from concordant.ranking import Ranking
 from concordant.reporting.sections import DotPlot, Download, Fold, HeatMap, Part, Scale, Section, Table, Text, Track
 from concordant.reporting.study import Study

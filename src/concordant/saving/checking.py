@@ -1,6 +1,6 @@
 """Compare what a model holds with what its class declares, before anything uses it.
 
-``check(model, name, declared, learnt)`` goes through the declarations of ``concordant.state`` in their order: every
+``check(model, name, declared, learnt)`` goes through the declarations of ``concordant.support.state`` in their order: every
 value is there, is of its type, has the shape that follows from the others, and holds finite numbers within the declared
 range. A broken declaration is a ``ValueError`` that names model and value.
 """
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from concordant import state
 from concordant.params import values_of
+from concordant.support import state
 from concordant.types import AnyArray
 
 

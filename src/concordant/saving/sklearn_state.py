@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from math import comb
 from typing import Any
 
-from concordant.state import (
+from concordant.support.state import (
     SMALLEST,
     Classes,
     Each,

@@ -25,7 +25,7 @@ import numpy as np
 
 from concordant.errors import InputError
 from concordant.scorers.base import Matrix
-from concordant.state import Kind, Text, floats, maybe, whole
+from concordant.support.state import Kind, Text, floats, maybe, whole
 from concordant.types import AnyArray, Floats
 
 BLOCK_ROWS = 4096

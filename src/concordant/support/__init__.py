@@ -1,1 +1,7 @@
-"""Helpers without domain knowledge: isolated processes, named pipes, and workbooks as plain cells."""
+"""Helpers without domain knowledge: isolated processes, pipes, workbooks as cells, read-only containers, number limits.
+
+``processes`` starts isolated Python processes, ``pipes`` opens named pipes, ``workbooks`` reads cells, ``frozen`` and
+``later`` hold values that cannot be changed or are computed on first access, ``limits`` is the range of weights and
+numbers, ``state`` declares what a fitted model holds, ``interrupts`` lets long calls react to Ctrl-C. Every other room
+may import them; they import only ``errors`` and ``types``.
+"""

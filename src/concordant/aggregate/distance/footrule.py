@@ -23,11 +23,11 @@ from concordant.aggregate import options
 from concordant.aggregate.distance._outcome import finish
 from concordant.aggregate.overruled import WeighsMajorities
 from concordant.gather import sum_by
-from concordant.interrupts import interruptible
 from concordant.method import Outcome
 from concordant.preferences import Preferences
 from concordant.segments import pointer
 from concordant.solvers.ordering.costs import pair_costs
+from concordant.support.interrupts import interruptible
 from concordant.types import Floats
 
 NUDGE = 1e-6

@@ -56,7 +56,7 @@ from concordant.models.multinomial_errors import MPMErrors
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Ranking, snap
-from concordant.state import ByLabel, optional
+from concordant.support.state import ByLabel, optional
 from concordant.types import Floats, Int64s
 
 TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are one score

@@ -19,7 +19,6 @@ from concordant.aggregate.common import snap_scores
 from concordant.errors import InputError
 from concordant.explaining import Reason
 from concordant.kernels import links
-from concordant.later import Later
 from concordant.method import Method, Outcome
 from concordant.models.clusters import Agents, Voters, dependence
 from concordant.models.contestants import Contest, Design, contest_of
@@ -37,7 +36,8 @@ from concordant.models.uncertainty import Asked, ScoreErrors
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
-from concordant.state import LARGEST_WEIGHT, ByLabel, Table, optional
+from concordant.support.later import Later
+from concordant.support.state import LARGEST_WEIGHT, ByLabel, Table, optional
 from concordant.types import Bools, Floats
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.state import LARGEST_WEIGHT, ByLabel
+from concordant.support.state import LARGEST_WEIGHT, ByLabel
 from concordant.types import Floats
 
 

@@ -23,7 +23,7 @@ from concordant.models.notices import named
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
-from concordant.state import Kind, labels
+from concordant.support.state import Kind, labels
 from concordant.types import Bools, Floats, Int64s
 from concordant.vocabulary import Vocabulary
 

@@ -45,7 +45,7 @@ from concordant.scorers.linear import Linear
 from concordant.segments import is_new
 from concordant.solvers.objective import Objective
 from concordant.solvers.stochastic import minimise_stochastic
-from concordant.state import ByLabel
+from concordant.support.state import ByLabel
 from concordant.types import Floats
 
 

@@ -40,7 +40,7 @@ from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.segments import deviation_within
-from concordant.state import SMALLEST, floats, part
+from concordant.support.state import SMALLEST, floats, part
 from concordant.types import Floats
 
 FIRST, LAST = (10 / 11, 1.0, 1.0, 0.5, 0.0), (10 / 1010, 0.0, 0.0, 0.5, 0.0)  # a list's first and 1,000th document

@@ -47,7 +47,7 @@ from concordant.method import Outcome
 from concordant.params import param, params_of, values_of
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice, Ranking, snap
-from concordant.state import ByLabel, floats, labels, optional, part
+from concordant.support.state import ByLabel, floats, labels, optional, part
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
 TIE = 1e-10  # scores this close, relative to the largest, are one score

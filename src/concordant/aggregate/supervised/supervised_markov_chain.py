@@ -43,7 +43,7 @@ from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.segments import is_new
 from concordant.solvers.lbfgs import minimise
-from concordant.state import ByLabel
+from concordant.support.state import ByLabel
 from concordant.types import Floats, Int64s
 
 TOLERANCE = 1e-5

@@ -23,9 +23,9 @@ from concordant.aggregate.positional.approval import Approval
 from concordant.aggregate.positional.borda import borda_levels
 from concordant.aggregate.rounds import distinct_rows
 from concordant.aggregate.telling import Told, score_table
-from concordant.certainty import Certainty, assess
 from concordant.explaining import Reason
 from concordant.method import Method, Outcome
+from concordant.narrative.certainty import Certainty, assess
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice, Ranking

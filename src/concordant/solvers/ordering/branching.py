@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from concordant.interrupts import interruptible
 from concordant.solvers.ordering.relaxation import VIOLATION, Relaxation
+from concordant.support.interrupts import interruptible
 from concordant.types import Floats, Int64s
 
 CANDIDATES = 8

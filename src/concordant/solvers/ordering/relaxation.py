@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels
-from concordant.interrupts import interruptible
 from concordant.solvers.ordering.deadline import Deadline
+from concordant.support.interrupts import interruptible
 from concordant.types import Bools, Floats, Int32s, Int64s
 
 VIOLATION = 1e-6

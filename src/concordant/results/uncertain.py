@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from concordant.frozen import FrozenParts
+from concordant.support.frozen import FrozenParts
 from concordant.types import AnyArray, Floats
 
 

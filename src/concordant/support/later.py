@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
-from concordant.frozen import frozen
+from concordant.support.frozen import frozen
 
 T = TypeVar("T")
 

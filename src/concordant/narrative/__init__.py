@@ -1,0 +1,1 @@
+"""What is said about a ranking; above ``ranking`` and below the methods."""

@@ -1,0 +1,1 @@
+"""What a ranking carries besides its order; below ``ranking``, which imports it."""

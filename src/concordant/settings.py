@@ -28,7 +28,7 @@ class Settings:
     renamed: ClassVar[Mapping[str, str]] = {}
     """Former names of parameters, each with the name it has now: models saved earlier load with it."""
     learns: ClassVar[Mapping[str, Kind] | tuple[str, ...]] = {}
-    """What ``fit`` adds to a copy, by name, each declared with ``concordant.support.state``; names alone are not checked."""
+    """What ``fit`` adds to a copy, by name, each declared with ``support.state``; names alone are not checked."""
 
     def __post_init__(self) -> None:
         check_params(self)

@@ -1,6 +1,6 @@
 """Compare what a model holds with what its class declares, before anything uses it.
 
-``check(model, name, declared, learnt)`` goes through the declarations of ``concordant.support.state`` in their order: every
+``check(model, name, declared, learnt)`` goes through the declarations (``support.state``) in their order: every
 value is there, is of its type, has the shape that follows from the others, and holds finite numbers within the declared
 range. A broken declaration is a ``ValueError`` that names model and value.
 """

@@ -294,7 +294,7 @@ def test_temporary_files_of_a_worker_go_when_it_is_ended(tmp_path: Path) -> None
         await worker.end()
         assert list(tmp_path.iterdir()) == []
 
-    asyncio.run(run())
+    virtual.run(run(), asyncio.new_event_loop)
 
 
 # ---- parts, on a clock of their own ----

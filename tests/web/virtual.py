@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -25,7 +26,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         super()._run_once()  # type: ignore[misc]
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run something to its end."""
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        return runner.run(work)
+def run(work: Coroutine[Any, Any, T], loop: Callable[[], asyncio.AbstractEventLoop] = VirtualLoop) -> T:
+    """Run a coroutine to its end, in a separate thread: the browser's driver keeps a loop running in the main one."""
+
+    def target() -> T:
+        with asyncio.Runner(loop_factory=loop) as runner:
+            return runner.run(work)
+
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(target).result()

@@ -110,7 +110,7 @@ def set_up(*extras: str) -> Environment:
     environment = Environment(".venv")
     before = environment.stamp.read_text().split() if environment.stamp.is_file() else [""]
     wanted = sorted({*before[1:], *extras})
-    after = [environment.fingerprint("src/concordant/kernels/*.?pp"), *wanted]
+    after = [environment.fingerprint("src/concordant/kernels/**/*.?pp"), *wanted]
     if before != after:
         extras_text = f"[{','.join(wanted)}]" if wanted else ""
         say(f"installing concordant{extras_text} into .venv (a few minutes the first time)")

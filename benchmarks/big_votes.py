@@ -65,7 +65,7 @@ def ours(path: str) -> None:
 
 def by_agent(path: str) -> None:
     from concordant.io._many import count_pairs
-    from concordant.reading import PREFERENCES, Options
+    from concordant.tables.options import PREFERENCES, Options
 
     counted = count_pairs(path, Options.of(PREFERENCES, {"agent": "voter", "reduce": True}), "4GB")
     assert counted.tally is not None

@@ -23,6 +23,7 @@ from concordant.preferences import Preferences
 
 ROOT = Path(__file__).resolve().parent.parent
 Run = Callable[..., tuple[int, str, str]]
+MakeFile = Callable[..., Path]
 settings.register_profile(
     "tests", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -89,6 +90,18 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         return int(stopped.value.code or 0), captured.out, captured.err
 
     return call
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> MakeFile:
+    """Write a text or bytes to a file and return its path."""
+
+    def write(content: str | bytes, name: str = "votes.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+        return path
+
+    return write
 
 
 @pytest.fixture(params=["compiled", "numpy"])

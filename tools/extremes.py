@@ -3,7 +3,7 @@
 A case is a method and a data set. It ranks, asks for everything a ranking shows (intervals, model, history,
 explanation, table, text), and fails where a number is not finite, an exception is not a ConcordantError or a warning
 of NumPy appears. ``python tools/faults.py extremes`` runs all cases in processes with a limit of processor time;
-tests/test_extremes.py runs them in one process.
+tests/core/test_extremes.py runs them in one process.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ import os, sys
 import numpy as np
 import concordant as cc
 from concordant.registry import LEARNERS, RECOMMENDERS
-from concordant.vocabulary import Vocabulary
+from concordant.ballots.vocabulary import Vocabulary
 rng = np.random.default_rng(0)
 def begin():
     print("begin", flush=True)

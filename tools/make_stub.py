@@ -1,6 +1,7 @@
 """Write src/concordant/__init__.pyi from the table of public names and the files of the methods.
 
-Functions that take declared options (``concordant.reading``) are spelled out, so that editors complete and check them.
+Functions that take declared options (``concordant.tables.options``) are spelled out, so that editors complete and
+check them.
 
 Run it after adding a public name or a method: ``python tools/make_stub.py``. With ``--check`` it only says whether
 the file is up to date.
@@ -21,7 +22,7 @@ TARGET = ROOT / "src" / "concordant" / "__init__.pyi"
 
 def stub() -> str:
     """Return the text of the stub: every public name, imported from where it lives or spelled out."""
-    imports = [("concordant.io", "Paths"), ("concordant.io.features", "Features")]
+    imports = [("concordant.io", "Paths"), ("concordant.io.formats.features", "Features")]
     functions: list[str] = []
     for name, module in concordant._HOME.items():
         if hasattr(function := getattr(concordant, name), "__signature__") and inspect.isfunction(function):

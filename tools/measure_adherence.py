@@ -17,8 +17,8 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import concordant as cc
-from concordant import crowd as crowds
 from concordant import datasets
+from concordant.analysis import crowd as crowds
 from concordant.experiments.crowd import binary
 
 SPAM = {"expert": 0.6, "constant": 0.2, "random": 0.2}

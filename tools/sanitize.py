@@ -20,8 +20,13 @@ FOLDER = ROOT / "build" / f"sanitize-{sys.implementation.cache_tag}"
 REPORTS = FOLDER / "reports"
 # What calls kernels directly or with odd data; NumPy's own turns are left out.
 TESTS = (
-    *("tests/test_kernels.py", "tests/test_search_kernels.py", "tests/test_vocabulary.py", "tests/test_preferences.py"),
-    *("tests/test_views.py", "tests/aggregate", "tests/losses", "tests/metrics", "tests/solvers", "tests/fuzz"),
+    *(
+        "tests/kernels/test_kernels.py",
+        "tests/kernels/test_search_kernels.py",
+        "tests/ballots/test_vocabulary.py",
+        "tests/core/test_preferences.py",
+    ),
+    *("tests/core/test_views.py", "tests/aggregate", "tests/losses", "tests/metrics", "tests/solvers", "tests/fuzz"),
     *("tests/io/test_preflib.py", "tests/io/test_runs_and_letor.py", "tests/io/test_bad_input.py"),
     *("tests/io/test_feature_tables.py", "tests/io/test_published_layouts.py"),
 )

@@ -13,10 +13,10 @@ from typing import Any
 
 from concordant import api, io, laws, learn, metrics, registry
 from concordant.errors import UnknownNameError
-from concordant.memory import shown
 from concordant.method import NEEDS, Method
 from concordant.params import Param, params_of
-from concordant.reading import FEATURES, FRAME, LABELS, PREFERENCES, options_of
+from concordant.support.memory import shown
+from concordant.tables.options import FEATURES, FRAME, LABELS, PREFERENCES, options_of
 
 FAMILIES = {
     "positional": "Positional rules: points for places",
@@ -228,7 +228,7 @@ def formats_page() -> str:
             "yes" if f.can_write else "",
             _cell(f.doc),
         ]
-        for f in io.formats()
+        for f in io.list_formats()
     ]
     return "\n".join([*lines, *_table(["format", "endings", "reads", "writes", "what"], rows), ""])
 

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import concordant as cc
-from concordant.findings import agreement
+from concordant.analysis.findings import agreement
 
 rng = np.random.default_rng(1)
 orders = [np.argsort(np.arange(10) + rng.normal(0, 2.0, 10)) for _ in range(20)]

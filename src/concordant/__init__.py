@@ -19,9 +19,9 @@ _HOME = {
     "FusionFeatures": "features",
     "PlaceFeatures": "features",
     "rank": "api",
-    "rank_groups": "groups",
-    "fuse": "fusing",
-    "compare": "comparing",
+    "rank_groups": "analysis.groups.ranking",
+    "fuse": "analysis.fusing",
+    "compare": "analysis.comparing",
     "evaluate": "evaluation",
     "report": "reporting",
     "read": "io",
@@ -38,7 +38,8 @@ _HOME = {
     "UnknownNameError": "errors",
     "OneQueryWarning": "errors",
 }
-_MODULES = ("crowd", "datasets", "metrics", "recommend", "views", "registry", "kernels", "simulate")
+_MODULES = {name: name for name in ("datasets", "metrics", "recommend", "views", "registry", "kernels", "simulate")}
+_MODULES["crowd"] = "analysis.crowd"
 
 
 def __getattr__(name: str) -> object:
@@ -51,7 +52,7 @@ def __getattr__(name: str) -> object:
     elif name in _HOME:
         value = getattr(importlib.import_module(f"concordant.{_HOME[name]}"), name)
     elif name in _MODULES:
-        value = importlib.import_module(f"concordant.{name}")
+        value = importlib.import_module(f"concordant.{_MODULES[name]}")
     elif name[:1].isupper():
         from concordant import registry
 

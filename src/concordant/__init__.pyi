@@ -72,8 +72,10 @@ from concordant.aggregate.voting.schulze import Schulze as Schulze
 from concordant.aggregate.voting.sequential_pav import SequentialPAV as SequentialPAV
 from concordant.aggregate.voting.star import Star as Star
 from concordant.aggregate.voting.stv import STV as STV
+from concordant.analysis.comparing import compare as compare
+from concordant.analysis.fusing import fuse as fuse
+from concordant.analysis.groups.ranking import rank_groups as rank_groups
 from concordant.api import rank as rank
-from concordant.comparing import compare as compare
 from concordant.errors import ConcordantError as ConcordantError
 from concordant.errors import FormatError as FormatError
 from concordant.errors import InputError as InputError
@@ -85,11 +87,9 @@ from concordant.evaluation import evaluate as evaluate
 from concordant.features import ExpertFeatures as ExpertFeatures
 from concordant.features import FusionFeatures as FusionFeatures
 from concordant.features import PlaceFeatures as PlaceFeatures
-from concordant.fusing import fuse as fuse
-from concordant.groups import rank_groups as rank_groups
 from concordant.io import Paths
 from concordant.io import write as write
-from concordant.io.features import Features
+from concordant.io.formats.features import Features
 from concordant.labels import Labels as Labels
 from concordant.method import Method as Method
 from concordant.params import param as param

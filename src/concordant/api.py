@@ -75,7 +75,7 @@ def _tied(prefs: Preferences) -> float:
 
 def as_preferences(given: Any) -> Preferences:
     """Return preferences as they are, and a DataFrame as the preferences its columns name."""
-    from concordant.frames import is_frame
+    from concordant.tables.frames import is_frame
 
     if isinstance(given, Preferences):
         return given

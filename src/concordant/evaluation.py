@@ -16,14 +16,14 @@ import numpy as np
 
 from concordant import kernels
 from concordant import metrics as measures
+from concordant.ballots.segments import pointer
+from concordant.ballots.vocabulary import Vocabulary, shorten
 from concordant.errors import InputError
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
-from concordant.segments import pointer
+from concordant.support.text import align
 from concordant.types import Floats, Int64s
-from concordant.vocabulary import Vocabulary, shorten
-from concordant.writing import align
 
 Scored: TypeAlias = Mapping[str, Mapping[str, float]] | Mapping[str, float]
 # A tie matters where relevant items share it with less relevant ones; a few such ties are no news.

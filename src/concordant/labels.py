@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from concordant.ballots.build import as_numbers
+from concordant.ballots.segments import pointer
+from concordant.ballots.vocabulary import Vocabulary, encode, shorten
 from concordant.errors import InputError
-from concordant.gather import as_numbers
-from concordant.segments import pointer
 from concordant.support.frozen import Frozen, freeze
 from concordant.types import AnyArray, Floats, Int32s, Int64s
-from concordant.vocabulary import Vocabulary, encode, shorten
 
 
 class Labels(Frozen):

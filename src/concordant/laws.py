@@ -26,14 +26,13 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels, registry, saving, views
+from concordant.ballots.invariants import PER_BALLOT, PER_ENTRY
+from concordant.ballots.segments import pointer, segment_index
 from concordant.errors import ConcordantError
-from concordant.gather import segment_index
-from concordant.invariants import PER_BALLOT, PER_ENTRY
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method
 from concordant.params import params_of
 from concordant.preferences import Preferences
-from concordant.segments import pointer
 from concordant.types import AnyArray, Int64s
 
 Law = Callable[[Method, Preferences, np.random.Generator], str | None]

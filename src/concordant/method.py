@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from concordant import memory
-from concordant.coefficients import Coefficient
 from concordant.errors import InputError, NeedError
-from concordant.explaining import Explanation, Reason
-from concordant.histories import History
 from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertain, Uncertainty
+from concordant.results.coefficients import Coefficient
+from concordant.results.explanation import Explanation, Reason
+from concordant.results.histories import History
 from concordant.settings import Settings
+from concordant.support import memory
 from concordant.types import AnyArray, Floats
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class Method(Settings):
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say why the ranking of the only instance came out so; a method with more to tell says it in its own file."""
-        from concordant.reasoning import Scene, first_places
+        from concordant.narrative.sentences import Scene, first_places
 
         return first_places(Scene(prefs, ranking, self._missing), self.summary())
 

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from concordant import gather
+from concordant.ballots import build
+from concordant.ballots.invariants import PER_BALLOT, PER_ENTRY, Slots, checked, find_slots
+from concordant.ballots.segments import segment_index, sum_by
+from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError
-from concordant.gather import segment_index
-from concordant.invariants import PER_BALLOT, PER_ENTRY, Slots, checked, find_slots
-from concordant.reading import FRAME, Options, takes_options
 from concordant.support.frozen import Frozen, freeze
+from concordant.tables.options import FRAME, Options, takes_options
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
-from concordant.vocabulary import Vocabulary
 
 _LABELS = ("items", "agents", "instances")
 _NOTHING: Mapping[str, object] = {
@@ -106,8 +106,9 @@ class Preferences(Frozen):
     ) -> Preferences:
         """Build from arrays that are right by construction: the one fast way, for readers and services.
 
-        Nothing is checked, sorted, copied or dropped: the caller vouches for all that ``concordant.invariants`` says.
-        The arrays become read-only. ``more`` are attributes by name (``notes``, ``meta``, …).
+        Nothing is checked, sorted, copied or dropped: the caller guarantees the rules of
+        ``concordant.ballots.invariants``. The arrays become read-only. ``more`` are attributes by name
+        (``notes``, ``meta``, …).
         """
         self = cls.__new__(cls)
         if weight is None:
@@ -117,7 +118,7 @@ class Preferences(Frozen):
         return self
 
     @classmethod
-    def of_parts(cls, parts: gather.Parts) -> Preferences:
+    def of_parts(cls, parts: build.Parts) -> Preferences:
         """Build from what ``gather`` made of columns, where the bounds of pairs, two entries each, go without saying.
 
         Pairs of nothing but two items each are right by construction, unless an item meets itself.
@@ -258,7 +259,7 @@ class Preferences(Frozen):
     ) -> Preferences:
         """Make preferences from lists, best first; an inner list or set is a tie."""
         columns = {"weight": weight, "agent": agent, "instance": instance}
-        return cls(**gather.gather_rankings(rankings, candidates, **columns))
+        return cls(**build.gather_rankings(rankings, candidates, **columns))
 
     @classmethod
     def from_pairs(
@@ -286,12 +287,12 @@ class Preferences(Frozen):
         columns: dict[str, Any] = {"weight": weight, "tie": tie, "instance": instance, "winner_first": winner_first}
         columns["covariates"] = covariates
         if not merge:
-            return cls.of_parts(gather.gather_pairs(winner, loser, agent=agent, time=time, **columns))
+            return cls.of_parts(build.gather_pairs(winner, loser, agent=agent, time=time, **columns))
         is_plain = instance is None and winner_first is None and covariates is None
-        parts = gather.tally_pairs(winner, loser, weight=weight, tie=tie) if is_plain else None
+        parts = build.tally_pairs(winner, loser, weight=weight, tie=tie) if is_plain else None
         if parts:
             return cls.of_parts(parts)
-        return cls.of_parts(gather.gather_pairs(winner, loser, **columns)).merge(agents=False)
+        return cls.of_parts(build.gather_pairs(winner, loser, **columns)).merge(agents=False)
 
     @classmethod
     def from_teams(
@@ -310,7 +311,7 @@ class Preferences(Frozen):
         ``rank`` gives the ranks of the teams of every match instead (1 is best, equal is a draw), or None for a match
         whose teams stand in order. ``time`` says when each took place; matches are sorted by it, oldest first.
         """
-        from concordant.sides import gather_teams
+        from concordant.tables.teams import gather_teams
 
         columns = {"weight": weight, "agent": agent, "instance": instance}
         return cls(**gather_teams(matches, rank, time, **columns))
@@ -320,14 +321,14 @@ class Preferences(Frozen):
         cls, agent: object, item: object, rating: object, *, instance: object = None, weight: object = None
     ) -> Preferences:
         """Make preferences from ratings, one row per (agent, item); a high rating is good."""
-        return cls(**gather.gather_rows(item, rating, scale="rating", agent=agent, instance=instance, weight=weight))
+        return cls(**build.gather_rows(item, rating, scale="rating", agent=agent, instance=instance, weight=weight))
 
     @classmethod
     def from_ranks(
         cls, agent: object, item: object, rank: object, *, instance: object = None, weight: object = None
     ) -> Preferences:
         """Make preferences from ranks, one row per (agent, instance, item); rank 1 is best, equal is a tie."""
-        return cls(**gather.gather_rows(item, rank, scale="rank", agent=agent, instance=instance, weight=weight))
+        return cls(**build.gather_rows(item, rank, scale="rank", agent=agent, instance=instance, weight=weight))
 
     @classmethod
     def from_rank_matrix(
@@ -342,12 +343,12 @@ class Preferences(Frozen):
 
         A DataFrame names both: its columns are agents, its index (or its one column of text) the items.
         """
-        from concordant.frames import is_frame, matrix_of_frame
+        from concordant.tables.frames import is_frame, matrix_of_frame
 
         if is_frame(ranks):
             ranks, rows, columns = matrix_of_frame(ranks)
             items, agents = rows if items is None else items, columns if agents is None else agents
-        return cls(**gather.gather_matrix(ranks, items=items, agents=agents, weight=weight))
+        return cls(**build.gather_matrix(ranks, items=items, agents=agents, weight=weight))
 
     @classmethod
     @takes_options(FRAME)
@@ -359,8 +360,8 @@ class Preferences(Frozen):
         meant when the names allow several. Pairs of a lazy frame (polars, Dask, DuckDB, …) are counted by its engine,
         and only the counts come here: agents are kept only where ``agent=`` names their column.
         """
-        from concordant.frames import FrameTable, grouped_pairs, table_of_frame
-        from concordant.tables import parts_of_table
+        from concordant.tables.build import parts_of_table
+        from concordant.tables.frames import FrameTable, grouped_pairs, table_of_frame
 
         said = Options.of(FRAME, options)
         grouped = grouped_pairs(frame, said)
@@ -394,7 +395,7 @@ class Preferences(Frozen):
 
     def min_ballots(self, n: float) -> Preferences:
         """Leave out items that fewer than ``n`` ballots (by weight) of their instance name; the notes count them."""
-        from concordant.merging import often_named
+        from concordant.ballots.merging import often_named
 
         keep = often_named(self, n)
         left_out = f"left out {int((~keep).sum()):,} of {len(keep):,} items that are on fewer than {n:g} ballots"
@@ -406,13 +407,13 @@ class Preferences(Frozen):
         Indices give the ballots in their order, and as often as they name them: a bootstrap sample is
         ``prefs.take(rng.integers(len(prefs), size=len(prefs)))``.
         """
-        from concordant.subsets import chosen_ballots
+        from concordant.ballots.subsets import chosen_ballots
 
         return self.subset(chosen_ballots(self.n_ballots, ballots), np.ones(self.n_slots, bool))
 
     def subset(self, ballots: Bools | Int64s, slots: Bools, **changes: Any) -> Preferences:
         """Keep these ballots (a mask or indices) and slots (a mask); vocabularies shrink to what remains."""
-        from concordant.subsets import parts_of_subset
+        from concordant.ballots.subsets import parts_of_subset
 
         return Preferences(**(parts_of_subset(self, ballots, slots) | changes))
 
@@ -445,11 +446,11 @@ class Preferences(Frozen):
 
         The order of events is lost: methods that need it refuse merged preferences.
         """
-        from concordant.merging import equal_ballots
+        from concordant.ballots.merging import equal_ballots
 
         keep_agents = agents and self.agents is not None
         representative, group = equal_ballots(self, keep_agents)
-        weight = gather.sum_by(group, self.weight, len(representative))
+        weight = sum_by(group, self.weight, len(representative))
         candidates = np.diff(self.slot_ptr)[self.instance_of_ballot[representative]]
         weight = weight[(candidates > 0) | (np.diff(self.indptr)[representative] > 0)]  # subset drops the others
         changes: dict[str, Any] = {"weight": weight, "is_merged": True, "time": None, "is_dated": False}
@@ -459,7 +460,7 @@ class Preferences(Frozen):
 
     def describe(self) -> Any:
         """Say what these preferences are: sizes, form, findings in plain words, and the methods that fit."""
-        from concordant.describing import describe
+        from concordant.analysis.describing import describe
 
         return describe(self)
 
@@ -469,7 +470,7 @@ class Preferences(Frozen):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Preferences):
             return NotImplemented
-        from concordant.merging import same_content
+        from concordant.ballots.merging import same_content
 
         return same_content(self, other)
 
@@ -484,7 +485,7 @@ class Preferences(Frozen):
         return f"Preferences({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        from concordant.describing import summarise
+        from concordant.analysis.describing import summarise
 
         return summarise(self)._repr_html_()
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant import kernels
-from concordant.coefficients import HEADER, Coefficient, rows_of
+from concordant.ballots.vocabulary import Vocabulary, shorten
 from concordant.errors import ConcordantError, InputError
-from concordant.explaining import Explanation
-from concordant.histories import History
+from concordant.results.coefficients import HEADER, Coefficient, rows_of
+from concordant.results.explanation import Explanation
+from concordant.results.histories import History
 from concordant.results.uncertain import Notice as Notice
 from concordant.results.uncertain import Uncertain as Uncertain
 from concordant.results.uncertain import Uncertainty as Uncertainty
 from concordant.support.frozen import FrozenDict, FrozenList, FrozenParts
 from concordant.support.later import Later
+from concordant.support.text import align, number_format
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
-from concordant.vocabulary import Vocabulary, shorten
-from concordant.writing import align, number_format
 
 if TYPE_CHECKING:
     from concordant.narrative.certainty import Certainty
@@ -352,7 +352,7 @@ class Ranking(FrozenParts):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a DataFrame, one row per instance and item; ``backend`` is pandas, polars or pyarrow."""
-        from concordant.frames import frame_of
+        from concordant.tables.frames import frame_of
 
         return frame_of(self.columns(), backend)
 
@@ -417,25 +417,25 @@ class Ranking(FrozenParts):
     # ---- pictures ----
     def plot(self, path: str | None = None, *, top: int = 30) -> Any:
         """Draw the scores of the best items with their intervals (Matplotlib); save the picture where path says."""
-        from concordant.plots import plot_ranking
+        from concordant.narrative.plots import plot_ranking
 
         return plot_ranking(self, path, top=top)
 
     def plot_matrix(self, prefs: Any, path: str | None = None, *, top: int = 40) -> Any:
         """Draw how often each item beats each other one in the preferences, in the order of this ranking."""
-        from concordant.plots import plot_matrix
+        from concordant.narrative.plots import plot_matrix
 
         return plot_matrix(self, prefs, path, top=top)
 
     def plot_history(self, path: str | None = None, *, top: int = 10, items: Sequence[object] | None = None) -> Any:
         """Draw how the scores of the best items moved over time, or of some, with their intervals."""
-        from concordant.plots import plot_history
+        from concordant.narrative.plots import plot_history
 
         return plot_history(self, path, top=top, items=items)
 
     def plot_agents(self, path: str | None = None, *, top: int = 40) -> Any:
         """Draw the weights the method gave to the agents."""
-        from concordant.plots import plot_agents
+        from concordant.narrative.plots import plot_agents
 
         return plot_agents(self, path, top=top)
 

@@ -90,7 +90,7 @@ class Kind(Generic[Entry]):
     group: str = ""
     holds: str = "class"  # what a file holds under its name: a class, a function, or nothing but itself ("module")
     suffix: str = ""  # what the names of the classes end with
-    besides: tuple[str, ...] = ()  # files of the folder that hold no entry, beside those that begin with an underscore
+    besides: tuple[str, ...] = ()  # files and folders without entries, apart from those with a leading underscore
     in_families: bool = False  # whether the files stand in one folder per family
     has_aliases: bool = False  # whether entries declare other names of theirs
     base: str = ""  # the class that other packages' entries derive from, as "module:class"
@@ -112,7 +112,7 @@ class Kind(Generic[Entry]):
         found = {}
         for path in glob.glob(os.path.join(here, self.home, *["[!_.]*"] * self.in_families, "[!_]*.py")):
             stem = os.path.splitext(os.path.basename(path))[0]
-            if stem not in self.besides:
+            if stem not in self.besides and os.path.basename(os.path.dirname(path)) not in self.besides:
                 below = os.path.relpath(os.path.dirname(path), here).replace(os.sep, ".")
                 found[stem.replace("_", "-")] = f"concordant.{below}.{stem}"
         return dict(sorted(found.items()))
@@ -338,7 +338,13 @@ def _package(point: EntryPoint) -> str:
 
 # ---- the kinds there are ----
 METHODS: Kind[type[Method]] = Kind(
-    "method", "aggregate", "methods", in_families=True, has_aliases=True, base="concordant.method:Method"
+    "method",
+    "aggregate",
+    "methods",
+    in_families=True,
+    besides=("explain",),
+    has_aliases=True,
+    base="concordant.method:Method",
 )
 LEARNERS: Kind[type[Any]] = Kind(
     "learner",

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from concordant import kernels, memory
+from concordant import kernels
+from concordant.ballots.segments import max_by, number_inside, pointer, segment_index, sum_by
 from concordant.errors import InputError, ParameterError
-from concordant.gather import segment_index, sum_by
 from concordant.kernels.bundles import Ballots
 from concordant.preferences import Preferences
-from concordant.segments import max_by, number_inside, pointer
+from concordant.support import memory
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from tools.measure_adherence import CROWDS, crowd, order
 
 import concordant as cc
 from concordant.aggregate.multinomial.mpm import agreement
-from concordant.models.counts import count
-from concordant.models.multinomial import Solver
+from concordant.models.observations.counts import count
+from concordant.models.solve.multinomial import Solver
 
 
 def noisy(n_good=8, n_bad=4, m=12, n_instances=6, seed=0):

@@ -9,7 +9,7 @@ import pytest
 
 import concordant as cc
 from concordant import registry
-from concordant.aggregate.contests import shortest_chain
+from concordant.aggregate.explain.contests import shortest_chain
 from concordant.laws import random_preferences
 
 CIRCLE = [["a", "b", "c", "d"]] * 30 + [["b", "c", "a", "d"]] * 25 + [["c", "a", "b", "d"]] * 24

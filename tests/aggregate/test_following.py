@@ -7,7 +7,7 @@ import pytest
 
 import concordant as cc
 from concordant import registry
-from concordant.moments import shown_time
+from concordant.support.dates import shown_time
 
 METHODS = ("elo", "trueskill", "glicko2")
 

@@ -89,15 +89,16 @@ def test_ties_alone_do_not_make_scores_certain():
 
 @pytest.mark.parametrize("method", ["bradley-terry", "thurstone"])
 def test_all_solvers_find_the_same_errors(method, monkeypatch):
-    from concordant.models import solve, tied
-    from concordant.models.costs import same_way
+    from concordant.models import tied
+    from concordant.models.solve import strategies
+    from concordant.models.solve.costs import same_way
 
     prefs = votes(4_000, items=30)
     reference = errors_of(prefs, method, prior=0.5)
     for way, off in (("batch", 1e-6), ("matrix", 1e-6), ("products", 0.08)):
-        monkeypatch.setattr(solve, "ways_of", lambda observed, prior, wanted, way=way: same_way(way, 1))
+        monkeypatch.setattr(strategies, "ways_of", lambda observed, prior, wanted, way=way: same_way(way, 1))
         assert errors_of(prefs, method, prior=0.5) == pytest.approx(reference, rel=off)
-    monkeypatch.setattr(solve, "ways_of", lambda observed, prior, wanted: same_way("matrix", 1))
+    monkeypatch.setattr(strategies, "ways_of", lambda observed, prior, wanted: same_way("matrix", 1))
     monkeypatch.setattr(tied, "LARGEST_EXACT", 10)
     assert errors_of(prefs, method, prior=0.5) == pytest.approx(reference, rel=0.03)
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import concordant as cc
 from concordant import kernels, laws
-from concordant.kernels.twins import multinomial as twin
-from concordant.models.counts import count
+from concordant.kernels.models import multinomial as twin
 from concordant.models.fitted import MPMModel
-from concordant.models.multinomial import HALF, Solver
+from concordant.models.observations.counts import count
+from concordant.models.solve.multinomial import HALF, Solver
 
 MANY = [["a", "b", "c", "d"], ["b", "a", "d", "c"], ["a", "c", "b", "d"], ["d", "a", "b", "c"]]
 

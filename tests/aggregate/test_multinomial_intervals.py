@@ -6,9 +6,9 @@ import numpy as np
 
 import concordant as cc
 from concordant import laws
-from concordant.models.counts import count
-from concordant.models.multinomial import Solver
 from concordant.models.multinomial_errors import standard_errors
+from concordant.models.observations.counts import count
+from concordant.models.solve.multinomial import Solver
 
 
 def errors_from_dense_matrices(prefs, counts, prior):

@@ -8,13 +8,13 @@ from tests.aggregate.test_pairwise_models import MODELS, by_label, from_table, s
 
 import concordant as cc
 from concordant.kernels import links
-from concordant.models import solve
 from concordant.models.clusters import Voters
-from concordant.models.costs import WAYS
-from concordant.models.duels import Counting
-from concordant.models.evidence import log_evidence
-from concordant.models.likelihoods import ObservedDuels
-from concordant.models.priors import Prior
+from concordant.models.likelihoods.evidence import log_evidence
+from concordant.models.likelihoods.observed import ObservedDuels
+from concordant.models.likelihoods.priors import Prior
+from concordant.models.observations.duels import Counting
+from concordant.models.solve import strategies
+from concordant.models.solve.costs import WAYS
 
 
 # ---- the prior chosen by evidence ----
@@ -91,7 +91,7 @@ def test_all_three_solvers_weigh_a_prior_alike(model):
     rng = np.random.default_rng(1)
     duels = Counting().duels(simulate(rng, rng.normal(size=30), 900, tie=0.2))
     prior = Prior(np.full(1, 0.5), np.full(1, 0.01))
-    fits = [solve.fit(ObservedDuels(duels, model), prior, way=way, with_log_det=True) for way in WAYS]
+    fits = [strategies.fit(ObservedDuels(duels, model), prior, way=way, with_log_det=True) for way in WAYS]
     small, matrix, products = (log_evidence(one, 1.0) for one in fits)
     assert matrix == pytest.approx(small, abs=1e-6)
     assert products == pytest.approx(small, abs=2.0)
@@ -106,7 +106,7 @@ def test_the_evidence_of_two_items_is_near_the_integral():
     found, exact = [], []
     for ridge in (0.1, 1.0, 10.0):
         prior = Prior(np.full(1, ridge), np.full(1, 0.01))
-        found.append(log_evidence(solve.fit(ObservedDuels(duels, 0), prior, way="batch"), 1.0))
+        found.append(log_evidence(strategies.fit(ObservedDuels(duels, 0), prior, way="batch"), 1.0))
         prior = np.exp(-ridge * lead**2 / 4) * np.sqrt(ridge / (4 * np.pi))
         exact.append(np.log((likelihood * prior).sum() * (lead[1] - lead[0])))
     assert np.diff(found) == pytest.approx(np.diff(exact), abs=0.1)
@@ -141,7 +141,7 @@ def test_large_instances_are_clustered_without_a_matrix(monkeypatch):
     ballots = [sorted(rng.permutation(40)[:6].tolist(), key=lambda i: -score[i] - rng.gumbel()) for _ in range(300)]
     prefs = cc.Preferences.from_rankings(ballots)
     usual = cc.rank(prefs, "bradley-terry")
-    monkeypatch.setattr(solve, "ways_of", lambda *_: solve.same_way("products", 1))
+    monkeypatch.setattr(strategies, "ways_of", lambda *_: strategies.same_way("products", 1))
     other = cc.rank(prefs, "bradley-terry")
     assert abs(np.log10(other.fit["prior"] / usual.fit["prior"])) < 0.2
     assert other.score == pytest.approx(usual.score, abs=0.1)
@@ -153,7 +153,7 @@ def test_unmentioned_candidates_enter_the_clusters_as_they_enter_the_counts(miss
     prefs = cc.Preferences.from_rankings([["a", "b"], ["b", "c"], ["c", "a"], ["a", "d"]] * 5)
     method = cc.BradleyTerry(prior=1.0, missing=missing)
     voters = Voters(prefs, Counting(missing=missing))
-    parts = solve.fit(ObservedDuels(Counting(missing=missing).duels(prefs), 0), Prior(np.ones(1), np.ones(1)))
+    parts = strategies.fit(ObservedDuels(Counting(missing=missing).duels(prefs), 0), Prior(np.ones(1), np.ones(1)))
     gradients = voters.gradients(parts)
     total = np.bincount(gradients.slot, gradients.value, prefs.n_slots)
     assert total == pytest.approx(parts[0].score, abs=1e-8)  # at the optimum the prior's pull and the data balance

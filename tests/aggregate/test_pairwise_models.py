@@ -10,10 +10,10 @@ import pytest
 import concordant as cc
 from concordant import laws
 from concordant.kernels import links
-from concordant.models import solve
-from concordant.models.duels import Counting
-from concordant.models.likelihoods import ObservedDuels
-from concordant.models.priors import Prior
+from concordant.models.likelihoods.observed import ObservedDuels
+from concordant.models.likelihoods.priors import Prior
+from concordant.models.observations.duels import Counting
+from concordant.models.solve import strategies
 from concordant.models.uncertainty import resample, simultaneous
 
 MODELS = ("bradley-terry", "thurstone", "davidson", "rao-kupper")
@@ -91,7 +91,7 @@ def test_gradients_and_curvature_agree_with_finite_differences(model, is_gamma):
     shown = prefs.replace(shown=rng.permutation(len(prefs.item)).astype(np.int32))
     duels = Counting(order_effect=True).duels(shown)
     likelihood, prior = ObservedDuels(duels, model).alone(), Prior(np.full(1, 0.3), np.full(1, 0.2), is_gamma)
-    problem, m = solve.Matrix(likelihood, prior.alone(likelihood.m)), likelihood.m
+    problem, m = strategies.Matrix(likelihood, prior.alone(likelihood.m)), likelihood.m
     point = rng.normal(size=(1, likelihood.size)) / 2
     step = 1e-5
     problem.evaluate(point)
@@ -116,7 +116,7 @@ def test_errors_of_ties_and_order_come_from_the_whole_matrix_of_second_derivativ
         prefs = prefs.replace(shown=rng.permutation(len(prefs.item)).astype(np.int32))
         duels = Counting(order_effect=True).duels(prefs)
         ridge = np.full(1, 10.0 ** rng.integers(-2, 3))
-        fitted = solve.with_errors(*solve.fit(ObservedDuels(duels, model), Prior(ridge, ridge), way=way))
+        fitted = strategies.with_errors(*strategies.fit(ObservedDuels(duels, model), Prior(ridge, ridge), way=way))
         problem = fitted.objective(0)
         point, size = problem.point, problem.likelihood.size
         bend = np.empty((size, size))
@@ -136,7 +136,7 @@ def test_all_three_solvers_find_the_same_optimum(model, is_gamma):
     duels = Counting().duels(prefs)
     observed, prior = ObservedDuels(duels, model), Prior(np.full(1, 0.1), np.full(1, 0.1), is_gamma)
     ways = ("batch", "matrix", "products")
-    small, *others = (solve.with_errors(*solve.fit(observed, prior, way=way)) for way in ways)
+    small, *others = (strategies.with_errors(*strategies.fit(observed, prior, way=way)) for way in ways)
     for part in (small, *others):
         assert part.slack[0] < 1e-6 * duels.total.sum()
         assert part.score == pytest.approx(small.score, abs=1e-6)
@@ -291,7 +291,7 @@ def test_large_instances_get_the_same_answer_without_a_matrix(monkeypatch):
     rng = np.random.default_rng(8)
     prefs = simulate(rng, rng.normal(size=150), 8000)
     dense = cc.rank(prefs, "bradley-terry")
-    monkeypatch.setattr(solve, "ways_of", lambda *_: solve.same_way("products", 1))
+    monkeypatch.setattr(strategies, "ways_of", lambda *_: strategies.same_way("products", 1))
     sparse = cc.rank(prefs, "bradley-terry")
     assert by_label(sparse) == pytest.approx(by_label(dense), abs=1e-6)
     assert by_label(sparse, sparse.detail("stderr")) == pytest.approx(by_label(dense, dense.detail("stderr")), rel=0.05)
@@ -346,7 +346,7 @@ def test_listing_pairs_counts_as_matrices_do(monkeypatch, counts):
         prefs = laws.random_preferences(rng)
         dense = Counting(counts).duels(prefs)
         with monkeypatch.context() as patch:
-            patch.setattr("concordant.models.duels.LARGEST_DENSE", -1)
+            patch.setattr("concordant.models.observations.duels.LARGEST_DENSE", -1)
             listed = Counting(counts).duels(prefs)
         table = {}
         for duels in (dense, listed):

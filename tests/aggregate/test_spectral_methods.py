@@ -12,7 +12,7 @@ import concordant as cc
 from concordant import kernels, views
 from concordant.aggregate import matrices
 from concordant.aggregate.spectral import _steps, hodgerank, markov_chain, rank_centrality
-from concordant.models.counts import levels
+from concordant.models.observations.counts import levels
 
 METHODS = ("hodgerank", "svp", "rank-centrality", "mc1", "mc2", "mc3", "mc4")
 

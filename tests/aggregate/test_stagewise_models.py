@@ -12,10 +12,10 @@ import concordant as cc
 from concordant import kernels, laws
 from concordant.aggregate.stagewise import _model as stagewise
 from concordant.aggregate.stagewise._posterior import sample_scores
-from concordant.models import solve
-from concordant.models import stages as stage_models
-from concordant.models.likelihoods import ObservedStages
-from concordant.models.priors import Prior
+from concordant.models.likelihoods.observed import ObservedStages
+from concordant.models.likelihoods.priors import Prior
+from concordant.models.observations import stages as stage_models
+from concordant.models.solve import strategies
 
 SOLVERS = ("auto", "newton", "lbfgs", "mm")
 METHODS = ("plackett-luce", "ordered-partitions")
@@ -113,7 +113,7 @@ def test_all_ways_to_fit_lead_to_the_same_scores(strength, is_gamma, ties):
     stages = stage_models.stages_of(cc.Preferences.from_rankings(ballots), ties)
     prior = Prior(np.array([strength]), np.array([strength]), is_gamma)
     one, other, third = (
-        solve.fit(ObservedStages(stages), prior, way=way)[0] for way in ("batch", "matrix", "products")
+        strategies.fit(ObservedStages(stages), prior, way=way)[0] for way in ("batch", "matrix", "products")
     )
     assert other.score == pytest.approx(one.score, abs=1e-6)
     assert third.score == pytest.approx(one.score, abs=1e-6)
@@ -140,7 +140,7 @@ def test_all_solvers_find_the_same_optimum_with_a_vanishing_gradient(solver, kin
     prefs = cc.Preferences.from_rankings(ballots)
     stages, prior = stage_models.stages_of(prefs, ties), stagewise.prior_of(0.2, kind, 1)
     methods = (cc.PlackettLuce(solver=one) for one in (solver, "auto"))
-    fit, reference = (solve.with_errors(*method.fitted(stages, prior)) for method in methods)
+    fit, reference = (strategies.with_errors(*method.fitted(stages, prior)) for method in methods)
     assert fit.slack[0] < 1e-9 * fit.observed.total[0]
     assert fit.score == pytest.approx(reference.score, abs=1e-7)
     assert fit.value[0] == pytest.approx(log_likelihood(stages, fit.score))
@@ -153,7 +153,9 @@ def test_all_ways_find_the_same_optimum(kind):
     prefs, _ = simulate(200, 5, 12)
     observed, prior = ObservedStages(stage_models.stages_of(prefs, "input")), stagewise.prior_of(0.2, kind, 1)
     ways = ("batch", "matrix", "products")
-    batch, *others = (solve.with_errors(*solve.fit(observed, prior, way=way, with_log_det=True)) for way in ways)
+    batch, *others = (
+        strategies.with_errors(*strategies.fit(observed, prior, way=way, with_log_det=True)) for way in ways
+    )
     for fit in others:
         assert fit.score == pytest.approx(batch.score, abs=1e-7)
         assert fit.covariance == pytest.approx(batch.covariance, abs=1e-6)
@@ -168,7 +170,7 @@ def test_a_large_instance_reaches_its_optimum(method, monkeypatch):
     assert ranking.fit["gradient"] < 1e-9
     assert np.corrcoef(ranking.score, truth)[0, 1] > 0.97
     monkeypatch.setattr(
-        solve, "ways_of", lambda *_: solve.same_way("batch", 1)
+        strategies, "ways_of", lambda *_: strategies.same_way("batch", 1)
     )  # the same by the kernel's Newton steps
     again = cc.rank(prefs, method)
     assert again.score == pytest.approx(ranking.score, abs=1e-6)

@@ -8,7 +8,7 @@ import pytest
 import concordant as cc
 from concordant import laws, registry
 from concordant.errors import NeedError, ParameterError
-from concordant.models.contestants import TEAM_SIZE
+from concordant.models.observations.contestants import TEAM_SIZE
 
 PAIRWISE = ("bradley-terry", "thurstone", "davidson", "rao-kupper")
 ALL = (*PAIRWISE, "plackett-luce", "ordered-partitions")

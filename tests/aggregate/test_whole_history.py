@@ -170,7 +170,7 @@ def test_the_chance_of_a_win_is_that_of_draws_from_the_joint_posterior(turn):
 
 
 def test_many_nodes_give_the_same_chances_as_few(games, monkeypatch):
-    from concordant.models import courses
+    from concordant.models.time import courses
 
     def chances():
         model = cc.rank(games, "whole-history", drift=0.5, prior=0.05).model
@@ -249,7 +249,7 @@ def test_periods_of_any_length_give_about_the_same(turn, period):
 
 
 def test_too_many_nodes_make_longer_periods(games, monkeypatch):
-    from concordant.models import courses
+    from concordant.models.time import courses
 
     fine = cc.rank(games, "whole-history", drift=0.5).fit["nodes"]
     monkeypatch.setattr(courses, "MOST_NODES", 100)

@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 from tests.engine.test_executors import instances, itself, rows
 from tests.engine.test_rows_of_files import METHODS, arrays, sums, write_cut
 from tests.io.test_many_files import equal
-from tests.test_isolation import COMMAND, Folder, every_name
+from tests.support.test_isolation import COMMAND, Folder, every_name
 
 import concordant as cc
 from concordant.engine import instances as engine_instances
@@ -27,7 +27,7 @@ from concordant.engine.statistics import NET_WINS
 from concordant.errors import FormatError, InputError
 from concordant.io import _many
 from concordant.learn import RankNet
-from concordant.reading import PREFERENCES, Options
+from concordant.tables.options import PREFERENCES, Options
 
 pytestmark = [
     pytest.mark.slow,

@@ -18,7 +18,7 @@ from concordant.engine.statistics import ITEM_COUNTS, LEVELS, NET_WINS, POSITION
 from concordant.engine.tallies import Tally
 from concordant.errors import FormatError, InputError
 from concordant.io import _many, _ranking, _rows, write_table
-from concordant.reading import PREFERENCES, Options
+from concordant.tables.options import PREFERENCES, Options
 
 Row = tuple[str, str, float]
 METHODS = ["mpm", "borda", "mean-rating"]

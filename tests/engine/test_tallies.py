@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import concordant as cc
+from concordant.ballots.vocabulary import Vocabulary
 from concordant.engine import statistics
 from concordant.engine.statistics import LEHMER, OF_ROWS, pair_counts, preferences_of_pairs, undirected_ties
 from concordant.engine.tallies import Sums, Tally, merge_all
 from concordant.errors import FormatError
-from concordant.vocabulary import Vocabulary
 
 WEIGHTS = st.one_of(st.integers(1, 9).map(float), st.floats(0.001, 1e6, allow_nan=False))
 

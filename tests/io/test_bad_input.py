@@ -20,8 +20,8 @@ from concordant.errors import ConcordantError, FormatError, InputError
 from concordant.io import _source
 from concordant.io._csv import sniff
 from concordant.io._duckdb import CsvTable
-from concordant.ranking_text import _split_outside_braces
-from concordant.reading import Options
+from concordant.tables.options import Options
+from concordant.tables.ranking_text import _split_outside_braces
 
 
 def complaint(path: Any, **options: Any) -> str:
@@ -400,13 +400,13 @@ def test_what_a_reader_did_not_foresee_is_a_sentence_too(make: Any, monkeypatch:
     def fail(*_: object) -> None:
         raise KeyError("deep inside")
 
-    monkeypatch.setattr("concordant.io.sushi.read", fail)
+    monkeypatch.setattr("concordant.io.formats.sushi.read", fail)
     assert "x.order: the reader failed (KeyError: 'deep inside')" in complaint(make("0 1 1\n", "x.order"))
 
     def exhaust(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("concordant.io.sushi.read", exhaust)
+    monkeypatch.setattr("concordant.io.formats.sushi.read", exhaust)
     assert "it does not fit into memory" in complaint(make("0 1 1\n", "x.order"))
 
 

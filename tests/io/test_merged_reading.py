@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conftest import ROOT
-from tests.io.conftest import MakeFile
+from tests.conftest import ROOT, MakeFile
 
 import concordant as cc
 from concordant.errors import FormatError, InputError

@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 import concordant as cc
 from concordant.cli import rank, train
 from concordant.errors import ConcordantError
-from concordant.reading import FEATURES, FRAME, LABELS, PREFERENCES, options_of
+from concordant.tables.options import FEATURES, FRAME, LABELS, PREFERENCES, options_of
 
 READERS = {PREFERENCES: cc.read, LABELS: cc.read_labels, FEATURES: cc.read_features, FRAME: cc.Preferences.from_frame}
 

@@ -15,7 +15,7 @@ from concordant.io._csv import Dialect, sniff
 from concordant.io._duckdb import CsvTable
 from concordant.io._plain_csv import _NUMBER, _WORD, MOST, LargeCsvTable, PlainCsvTable, open_csv
 from concordant.io._source import Source
-from concordant.reading import Options
+from concordant.tables.options import Options
 
 ODD = [
     *("", " ", "a", "Ann", "inf", "-inf", "nan", "NaN", "1", "-1", "+1", "007", "1.5", ".5", "5.", "1e5", "1e400"),

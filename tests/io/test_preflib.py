@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conftest import ROOT
-from tests.io.conftest import MakeFile
+from tests.conftest import ROOT, MakeFile
 
 import concordant as cc
 from concordant import kernels
 from concordant.errors import FormatError, InputError
-from concordant.io import preflib
+from concordant.io.formats import preflib
 from concordant.kernels import twins
 
 HEAD = "# TITLE: A vote\n# DATA TYPE: {}\n# NUMBER ALTERNATIVES: 3\n# NUMBER VOTERS: {}\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.io.conftest import MakeFile
+from tests.conftest import MakeFile
 
 import concordant as cc
 from concordant.errors import FormatError, InputError, UnknownNameError

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import concordant as cc
 from concordant.errors import InputError
-from concordant.io import formats
+from concordant.io import list_formats
 
 LABELS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
 PLAIN = st.text("abcdefgh0123-_é", min_size=1, max_size=6)
@@ -105,7 +105,7 @@ def test_tables_keep_preferences_whole(ending: str, prefs: cc.Preferences) -> No
     assert back == prefs
 
 
-WRITTEN = [one.name for one in formats() if one.can_write and "preferences" in one.reads]
+WRITTEN = [one.name for one in list_formats() if one.can_write and "preferences" in one.reads]
 
 
 @pytest.mark.parametrize("form", WRITTEN)

@@ -9,7 +9,7 @@ import zipfile
 from typing import Any
 
 import pytest
-from tests.io.conftest import MakeFile
+from tests.conftest import MakeFile
 from tests.workbooks import PRINTER, archive, ods, with_parts, xls, xlsx
 
 import concordant as cc
@@ -34,7 +34,7 @@ def test_a_sheet_is_a_table(make: MakeFile, write: Any, name: str) -> None:
     rated = cc.read(make(write({"Points": POINTS}), name))
     assert rated.value is not None
     assert rated.value.tolist() == [5, 3.5, 4]
-    assert {one.name for one in cc.io.formats()} >= {"xlsx", "xlsb", "xls", "ods"}
+    assert {one.name for one in cc.io.list_formats()} >= {"xlsx", "xlsb", "xls", "ods"}
 
 
 def test_labels_and_features_come_from_workbooks_too(make: MakeFile) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 import concordant as cc
 from concordant.errors import InputError
-from concordant.io import formats
+from concordant.io import list_formats
 from concordant.io._formats import recognise
 from concordant.io._source import Source
 from concordant.io._zstd import zstd_compress_lines
@@ -100,7 +100,7 @@ def test_files_of_different_formats_do_not_mix(make: Any) -> None:
 
 
 def test_formats_are_listed() -> None:
-    listed = {one.name: one for one in formats()}
+    listed = {one.name: one for one in list_formats()}
     assert {"csv", "tsv", "jsonl", "parquet", "arrow", "trec", "qrels", "letor"} <= set(listed)
     assert all(one.doc for one in listed.values())
     assert all(one.endings for one in listed.values() if one.can_write)

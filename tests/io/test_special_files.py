@@ -16,8 +16,8 @@ import concordant as cc
 from concordant.errors import FormatError, InputError
 from concordant.io import _many
 from concordant.io._source import Source
-from concordant.reading import PREFERENCES, Options
 from concordant.support import pipes
+from concordant.tables.options import PREFERENCES, Options
 
 TEXT = "winner,loser\na,b\nb,c\n"
 EXPECTED = cc.Preferences.from_pairs(["a", "b"], ["b", "c"])
@@ -198,7 +198,7 @@ def test_a_file_that_changes_between_planning_and_counting_is_refused(
 WRITE = """
 import sys
 import concordant as cc
-from concordant.files import replace_file
+from concordant.support.files import replace_file
 name, letter = sys.argv[1:]
 for size in range(1, 60):
     replace_file(name, (letter * 50_000 * (1 + size % 3)).encode())

@@ -8,7 +8,7 @@ import pytest
 
 from concordant import kernels
 from concordant.kernels import twins
-from concordant.kernels.twins import distance, retrieval
+from concordant.kernels.metrics import distance, retrieval
 
 
 @pytest.fixture(scope="module", params=["compiled", "numpy"], autouse=True)

@@ -9,13 +9,13 @@ import pytest
 
 from concordant import laws
 from concordant.kernels import links
-from concordant.models.contestants import TEAM_SIZE, Contest, contest_of
-from concordant.models.designs import Designed, duel_standing_of, stage_standing_of
-from concordant.models.duels import Counting
-from concordant.models.likelihoods import Observed, ObservedDuels, ObservedStages
-from concordant.models.priors import Prior
-from concordant.models.solve import Matrix, Products, fit, with_errors
-from concordant.models.stages import Staging
+from concordant.models.likelihoods.observed import Observed, ObservedDuels, ObservedStages
+from concordant.models.likelihoods.priors import Prior
+from concordant.models.observations.contestants import TEAM_SIZE, Contest, contest_of
+from concordant.models.observations.designs import Designed, duel_standing_of, stage_standing_of
+from concordant.models.observations.duels import Counting
+from concordant.models.observations.stages import Staging
+from concordant.models.solve.strategies import Matrix, Products, fit, with_errors
 from concordant.preferences import Preferences
 
 LINKS = {

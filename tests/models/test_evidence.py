@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from concordant.kernels import links
-from concordant.models import factors, solve
-from concordant.models.duels import Counting
-from concordant.models.evidence import PriorSearch, choose_prior, log_evidence, strength
-from concordant.models.likelihoods import ObservedDuels
-from concordant.models.priors import Prior
+from concordant.models.likelihoods.evidence import PriorSearch, choose_prior, log_evidence, strength
+from concordant.models.likelihoods.observed import ObservedDuels
+from concordant.models.likelihoods.priors import Prior
+from concordant.models.observations.duels import Counting
+from concordant.models.solve import factors, strategies
 from concordant.preferences import Preferences
 
 
@@ -40,7 +40,7 @@ def test_a_search_finds_the_top_of_the_exact_evidence(m, n, spread):
     best, _ = PriorSearch(observed, prior_of).best()
 
     def exact(k):
-        parts = solve.fit(observed, prior_of(strength(k, 1.0)), way="matrix", with_log_det=True)
+        parts = strategies.fit(observed, prior_of(strength(k, 1.0)), way="matrix", with_log_det=True)
         return log_evidence(parts) - 0.5 * (k / 10) ** 2
 
     found = round(10 * np.log10(best))
@@ -49,14 +49,14 @@ def test_a_search_finds_the_top_of_the_exact_evidence(m, n, spread):
 
 def test_one_step_from_a_fit_is_nearly_the_fit():
     observed = ObservedDuels(Counting().duels(votes(2, 500, 400_000)), links.BRADLEY_TERRY)
-    start = solve.fit(observed, prior_of(1.0), way="matrix", with_log_det=True)
+    start = strategies.fit(observed, prior_of(1.0), way="matrix", with_log_det=True)
     for way in ("matrix", "products"):
-        exact = solve.fit(observed, prior_of(1.3), start, way=way, with_log_det=True)
-        near = solve.one_step(observed, prior_of(1.3), start)
+        exact = strategies.fit(observed, prior_of(1.3), start, way=way, with_log_det=True)
+        near = strategies.one_step(observed, prior_of(1.3), start)
         assert near is not None
         assert near[0].value + near[0].log_prior == pytest.approx(exact[0].value + exact[0].log_prior, abs=0.01)
         assert near[0].score == pytest.approx(exact[0].score, abs=1e-2)
-    assert solve.one_step(observed, prior_of(1e4), start) is None
+    assert strategies.one_step(observed, prior_of(1e4), start) is None
 
 
 @pytest.mark.parametrize("n", [1, 95, 96, 97, 250])

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 from concordant import simulate
-from concordant.models import walks
-from concordant.models.courses import Compared, nodes_of
-from concordant.models.walks import Nodes, Walk, fitted
+from concordant.models.time import walks
+from concordant.models.time.courses import Compared, nodes_of
+from concordant.models.time.walks import Nodes, Walk, fitted
 
 
 def nodes_from(prefs, period="auto"):

@@ -302,7 +302,7 @@ def test_cells_of_the_heat_map_tell_their_counts(screen: Screen) -> None:
 
 
 def test_hostile_labels_are_shown_and_do_nothing(screen: Screen) -> None:
-    from tests.test_reporting import HOSTILE
+    from tests.reporting.test_reporting import HOSTILE
 
     out = io.StringIO()
     writer = csv.writer(out)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import ROOT
-from tests.test_reporting import HOSTILE, Tree
+from tests.reporting.test_reporting import HOSTILE, Tree
 
 from concordant import registry
 from concordant.errors import ParameterError

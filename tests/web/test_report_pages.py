@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import ROOT
-from tests.test_reporting import HOSTILE, hostile
+from tests.reporting.test_reporting import HOSTILE, hostile
 
 import concordant as cc
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from concordant import views
-from concordant.gather import segment_index
+from concordant.ballots.segments import is_new, max_by, segment_index
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, snap
-from concordant.segments import is_new, max_by
 from concordant.types import Floats, Int64s
 
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from concordant.aggregate.telling import listed
+from concordant.aggregate.explain.telling import listed
+from concordant.ballots.vocabulary import Vocabulary, shorten
 from concordant.errors import InputError
-from concordant.explaining import Reason
-from concordant.flows import Flow, Node, draw_flows
 from concordant.preferences import Preferences
+from concordant.results.explanation import Reason
+from concordant.results.flow_picture import Flow, Node, draw_flows
+from concordant.support.text import plain_number
 from concordant.types import Floats
-from concordant.vocabulary import Vocabulary, shorten
-from concordant.writing import plain_number
 
 AT_ONCE = 8  # stages in one table
 OVER = "non-transferable"

@@ -13,13 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from concordant import kernels, views
+from concordant.ballots.segments import first_of, max_by, number_inside, segment_index, sum_by
 from concordant.errors import ParameterError
-from concordant.gather import segment_index, sum_by
-from concordant.models.counts import levels
 from concordant.models.notices import in_instances, named
+from concordant.models.observations.counts import levels
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, snap
-from concordant.segments import first_of, max_by, number_inside
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
-from concordant.models.counts import levels
+from concordant.ballots.segments import pointer
 from concordant.models.notices import OF_MATRICES, Standing, standing_notices
+from concordant.models.observations.counts import levels
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
-from concordant.segments import pointer
 from concordant.types import Floats, Int32s, Int64s
 
 TIE_OF_SOLVED = 1e-9  # scores this close, relative to the largest, are one score

@@ -15,10 +15,9 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate.majorities import tie_notice
-from concordant.gather import sum_by
+from concordant.ballots.segments import first_of, is_new, sum_by
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice, snap
-from concordant.segments import first_of, is_new
 from concordant.types import AnyArray, Bools, Bytes, Floats, Int64s
 
 

@@ -166,7 +166,7 @@ def _stopped() -> int:
 
 
 def _shown(message: str) -> str:
-    from concordant.writing import visible
+    from concordant.support.text import visible
 
     return visible(message, colours=False) if sys.stderr.isatty() else message
 

@@ -14,7 +14,7 @@ from concordant.errors import ConcordantError, UnknownColumnError
 from concordant.ranking import SORTED_BY
 
 if TYPE_CHECKING:
-    from concordant.group_comparison import GroupComparison
+    from concordant.analysis.groups.comparison import GroupComparison
     from concordant.preferences import Preferences
 
 
@@ -46,8 +46,8 @@ def show(
 ) -> None:
     """Compare groups, and draw, write and say what was found; ``asked`` goes to ``compare_groups``."""
     from concordant import registry
+    from concordant.analysis.groups.ranking import checked_groups, compare_groups, pooled
     from concordant.api import default_choice
-    from concordant.groups import checked_groups, compare_groups, pooled
 
     grouped = checked_groups(read_groups(file, reading))
     together = pooled(grouped)

@@ -81,7 +81,7 @@ class OverTime(NamedTuple):
         if self.items and not (self.file or self.plot):
             raise click.UsageError("--history-items says what --history and --plot-history are of: add one of them.")
         if self.plot:
-            from concordant.plots import check_path
+            from concordant.narrative.plots import check_path
 
             check_path(self.plot)
 

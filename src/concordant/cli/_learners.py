@@ -13,7 +13,7 @@ from concordant.cli import _shared as shared
 from concordant.params import Param
 
 if TYPE_CHECKING:
-    from concordant.io.features import Features
+    from concordant.io.formats.features import Features
     from concordant.types import Floats
 
 
@@ -81,7 +81,7 @@ def _widened(found: Features, like: Sequence[str], path: str, *, says_columns: b
     import numpy as np
 
     from concordant.errors import FormatError
-    from concordant.io.features import Features
+    from concordant.io.formats.features import Features
 
     width, wanted = found.X.shape[1], len(like)
     if not is_numbered(found.names) and not says_columns:
@@ -181,7 +181,7 @@ def _spoken(message: Warning | str) -> str:
 def refuse_early(output: str | None, plot: str | None) -> None:
     """Refuse places that cannot be written before hours of training, not after."""
     from concordant.errors import InputError
-    from concordant.plots import check_path
+    from concordant.narrative.plots import check_path
 
     if plot is not None:
         check_path(plot)

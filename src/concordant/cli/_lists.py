@@ -144,7 +144,7 @@ class Methods(ListCommand):
         return [*super()._before(one), *needs]
 
     def _after(self, entry: Any) -> list[str]:
-        from concordant.memory import shown
+        from concordant.support.memory import shown
 
         lines = [f"Waives {law}: {reason}" for law, reason in entry.waives.items()]
         if entry.matrices:

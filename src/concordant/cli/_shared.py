@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import click
 
 from concordant.params import Param
-from concordant.reading import Option, options_of
-from concordant.writing import visible
+from concordant.support.text import visible
+from concordant.tables.options import Option, options_of
 
 if TYPE_CHECKING:
     from concordant.preferences import Preferences
@@ -230,7 +230,7 @@ def write_text(text: str, output: str) -> None:
     if output == "-":
         click.echo(visible(text) if sys.stdout.isatty() else text, nl=not text.endswith("\n"))
     else:
-        from concordant.files import replace_file
+        from concordant.support.files import replace_file
 
         replace_file(output, (text if text.endswith("\n") else text + "\n").encode("utf-8", "backslashreplace"))
 
@@ -266,7 +266,7 @@ def table(
     Where the terminal is too narrow, columns of numbers (``right``) are left out, the last first, and named below; text
     is broken at words.
     """
-    from concordant.writing import align, fitting_columns, text_width
+    from concordant.support.text import align, fitting_columns, text_width
 
     if output != "-" or not sys.stdout.isatty():
         return "\n".join(([title] if title else []) + align([list(header), *map(list, rows)], right))

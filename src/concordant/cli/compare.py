@@ -44,8 +44,8 @@ def command(
     A disagreement about the winner comes first. By default ballots of one contest are counted by the rules in common
     use.
     """
-    from concordant.advice import compared_by_default
-    from concordant.comparing import compare
+    from concordant.analysis.advice import compared_by_default
+    from concordant.analysis.comparing import compare
 
     output.check_explained(explain)
     prefs = shared.read_preferences(file, options)

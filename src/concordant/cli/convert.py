@@ -20,11 +20,11 @@ Examples:
 def _show_formats(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
         return
-    from concordant.io import formats
+    from concordant.io import list_formats
 
     rows = [
         [f.name, " ".join(f.endings), "yes" if f.can_read else "", "yes" if f.can_write else "", f.doc]
-        for f in formats()
+        for f in list_formats()
     ]
     click.echo(shared.table(["format", "endings", "read", "write", "what"], rows, set()))
     ctx.exit()

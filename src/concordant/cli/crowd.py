@@ -34,7 +34,7 @@ def command(
     gold labels it also says how often majority vote and Dawid-Skene agree with them; "concordant rank --method
     dawid-skene" shows what they make of the documents.
     """
-    from concordant import crowd
+    from concordant.analysis import crowd
     from concordant.io import read_labels
 
     prefs = shared.read_preferences(file, options)
@@ -58,7 +58,7 @@ def command(
 
 def _notes(notes: tuple[str, ...]) -> list[str]:
     """Return the notes with the option in place of the argument."""
-    from concordant.crowd import CLASSES
+    from concordant.analysis.crowd import CLASSES
 
     return [CLASSES.format("--relevant") if note == CLASSES.format("relevant") else note for note in notes]
 
@@ -70,6 +70,6 @@ def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _lines(columns: dict[str, Any]) -> list[list[str]]:
-    from concordant.crowd import written
+    from concordant.analysis.crowd import written
 
     return [[str(agent), *cells] for agent, *cells in zip(columns["agent"], *written(columns), strict=True)]

@@ -81,7 +81,7 @@ def _facts(results: dict[str, Any], per_instance: bool) -> list[dict[str, Any]]:
 
 def _test_table(tests: list[dict[str, Any]], test: str, output: shared.Output) -> str:
     from concordant.metrics import headings
-    from concordant.writing import format_p
+    from concordant.support.text import format_p
 
     cells = [
         [

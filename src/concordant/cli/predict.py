@@ -10,7 +10,7 @@ from concordant.cli import _learners as learners
 from concordant.cli import _shared as shared
 
 if TYPE_CHECKING:
-    from concordant.io.features import Features
+    from concordant.io.formats.features import Features
     from concordant.types import Floats, Int64s
 
 EPILOG = """\b
@@ -121,7 +121,7 @@ def _ranks(scores: Floats, query: Int64s) -> Int64s:
     """Return the rank of every row in its query; equal scores share the better rank."""
     import numpy as np
 
-    from concordant.segments import is_new
+    from concordant.ballots.segments import is_new
 
     order = np.lexsort((-scores, query))
     place = np.arange(len(order))
@@ -166,10 +166,10 @@ def _write_run(scores: Floats, found: Features, output: str, tag: str) -> None:
     """Write a TREC run, the documents of every query by decreasing score."""
     import numpy as np
 
+    from concordant.ballots.vocabulary import Vocabulary, encode, shorten
     from concordant.errors import InputError
     from concordant.io import write
     from concordant.ranking import Ranking
-    from concordant.vocabulary import Vocabulary, encode, shorten
 
     item, vocabulary = encode([str(name) for name in _names(found)])
     order = np.argsort(found.query, kind="stable")

@@ -258,7 +258,7 @@ def _data(ranking: Any, told: list[Any] | None) -> dict[str, Any]:
 
 def _text(ranking: Any, told: list[Any], output: shared.Output) -> str:
     """Return a table per instance, what covariates are worth, the explanation if asked for, and the verdict."""
-    from concordant.coefficients import HEADER, rows_of
+    from concordant.results.coefficients import HEADER, rows_of
 
     drawn = []
     for part, why in zip_longest(ranking, told):

@@ -56,8 +56,8 @@ def command(
     groups differ if they are named, agents, instances, metrics where labels are given, warnings, and how it was made.
     The file needs nothing else: it opens from disk, prints, and asks no server for anything.
     """
+    from concordant.analysis.groups.contrasts import POOLED
     from concordant.api import default_method
-    from concordant.contrasts import POOLED
     from concordant.io import read_labels
     from concordant.reporting import report
     from concordant.reporting.study import METRICS
@@ -89,8 +89,8 @@ def _making(file: tuple[str, ...], labels: str | None, output: str) -> Any:
     """Say what was typed, without the folders of files, and the checksums of what was read."""
     import shlex
 
-    from concordant.files import without_folders
     from concordant.reporting import Making
+    from concordant.support.files import without_folders
 
     command = shlex.join(["concordant", *(without_folders(word, [output]) for word in sys.argv[1:])])
     return Making.of_files([*file, *([labels] if labels else [])], command)

@@ -11,7 +11,7 @@ from concordant.cli import _learners as learners
 from concordant.cli import _shared as shared
 
 if TYPE_CHECKING:
-    from concordant.io.features import Features
+    from concordant.io.formats.features import Features
 
 EPILOG = """\b
 Examples:
@@ -226,7 +226,7 @@ def _save(done: Trained, output: str, names: list[str], sets: dict[str, Features
 
 def _draw(done: Trained, path: str) -> None:
     from concordant.errors import InputError
-    from concordant.plots import plot_learning_curve
+    from concordant.narrative.plots import plot_learning_curve
 
     if not getattr(done.ranker, "history_", None):
         raise InputError(f"{done.name} keeps no learning curve: leave out --plot.")

@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from concordant.ballots.build import compact
+from concordant.ballots.invariants import Slots
+from concordant.ballots.vocabulary import Vocabulary
 from concordant.engine.executors import Executor, Serial
-from concordant.gather import compact
-from concordant.invariants import Slots
 from concordant.method import Method, joined_notices
-from concordant.models.evidence import PriorSearch, log_evidence
-from concordant.models.multinomial import Part
+from concordant.models.likelihoods.evidence import PriorSearch, log_evidence
+from concordant.models.solve.multinomial import Part
 from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertainty
 from concordant.types import AnyArray, Floats
-from concordant.vocabulary import Vocabulary
 
 CHUNKS = 2  # per worker: enough to even out, few enough that each fills the batched solvers
 MORE_OF_ENTRY, MORE_OF_BALLOT = ("value", "shown", "team", "covariate"), ("agent", "open", "time")

@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from concordant.ballots.segments import pointer, sum_by
 from concordant.engine.statistics import LEVELS, NET_WINS, POSITIONS, Statistic
 from concordant.engine.tallies import Tally
-from concordant.gather import sum_by
 from concordant.method import Method
-from concordant.models.counts import Corpus
-from concordant.models.multinomial import Solver
+from concordant.models.observations.counts import Corpus
+from concordant.models.solve.multinomial import Solver
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, snap
-from concordant.segments import pointer
 from concordant.types import Floats, Int64s
 
 

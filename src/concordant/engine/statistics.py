@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from concordant import views
+from concordant.ballots.vocabulary import Vocabulary
 from concordant.engine.tallies import HALF_BITS, Sums, Tally
 from concordant.preferences import Preferences
 from concordant.types import AnyArray, Floats
-from concordant.vocabulary import Vocabulary
 
 LABELLED = {
     "instance": "instance",

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from concordant.ballots.merging import rows_as_scalars
+from concordant.ballots.vocabulary import Vocabulary, join_vocabularies
 from concordant.errors import FormatError, InputError
-from concordant.merging import rows_as_scalars
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
-from concordant.vocabulary import Vocabulary, join_vocabularies
 
 UNIT_BITS = 52
 HALF_BITS = 26

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from concordant.errors import InputError
 from concordant.metrics.significance import paired_t_test
-from concordant.plots import panels
+from concordant.narrative.plots import panels
 from concordant.types import Floats
 
 COLOURS = ("#1f6f8b", "#d1793b", "#6b7f3f", "#8a5a9e")

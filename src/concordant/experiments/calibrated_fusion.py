@@ -25,8 +25,8 @@ from concordant.io import read, read_labels
 from concordant.labels import Labels
 from concordant.metrics.significance import paired_t_test
 from concordant.preferences import Preferences
+from concordant.support.text import format_p
 from concordant.types import Floats
-from concordant.writing import format_p
 
 SETS = (*metasearch.SETS, "robust03")
 METRICS = ("ndcg@5:letor", "map")

@@ -27,15 +27,16 @@ from typing import Any
 
 import numpy as np
 
-from concordant import crowd, datasets, views
+from concordant import datasets, views
+from concordant.analysis import crowd
 from concordant.evaluation import evaluate
 from concordant.experiments import _frame as frame
 from concordant.experiments._frame import DataFolder, Progress, Row, Settings, Table, published, silent
 from concordant.labels import Labels
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences
+from concordant.support.text import format_p
 from concordant.types import Floats
-from concordant.writing import format_p
 
 TITLE = "Ranking documents by the judgements of a crowd"
 CUTOFFS = range(1, 11)
@@ -47,7 +48,7 @@ FEW = 40  # judgements below which the paper counts a worker as one who said lit
 THRESHOLDS = (500, 200)
 LEAST_ON_GOLD = 20  # judgements of gold documents from which a worker's accuracy is compared with its estimate
 
-# name -> system of concordant.crowd, its settings, whether only documents with gold labels are looked at
+# name -> system of concordant.analysis.crowd, its settings, whether only documents with gold labels are looked at
 SYSTEMS: Mapping[str, tuple[str, Settings, bool]] = {
     "condorcet": ("condorcet", {}, False),
     "majority-vote": ("majority-vote", {}, False),

@@ -49,8 +49,8 @@ from concordant.labels import Labels
 from concordant.method import Method
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences
+from concordant.support.text import format_p
 from concordant.types import Floats
-from concordant.writing import format_p
 
 TITLE = "Metasearch on the LETOR 4.0 aggregation sets"
 SETS = ("MQ2008-agg", "MQ2007-agg")

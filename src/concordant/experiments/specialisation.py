@@ -25,8 +25,8 @@ from concordant.experiments._frame import COLOURS, DataFolder, Progress, Table, 
 from concordant.experiments._metasearch_methods import COLUMNS, CONTESTANTS
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences
+from concordant.support.text import format_p
 from concordant.types import Floats
-from concordant.writing import format_p
 
 TITLE = "Specialisation: every expert by itself, or their sum"
 SETS = metasearch.SETS

@@ -26,12 +26,12 @@ from concordant import datasets, registry
 from concordant.errors import UnknownNameError
 from concordant.experiments import _frame as frame
 from concordant.experiments._frame import DataFolder, Progress, Row, Settings, Table, silent
-from concordant.histories import History
 from concordant.metrics.significance import holm, paired_t_test
-from concordant.moments import as_moment, as_times, periods
 from concordant.preferences import Preferences
+from concordant.results.histories import History
+from concordant.support.dates import as_moment, as_times, periods
+from concordant.support.text import format_p
 from concordant.types import Bools, Floats
-from concordant.writing import format_p
 
 TITLE = "Ratings of tennis players over time"
 TUNED = ("1990-01-01", "2004-12-31")

@@ -30,8 +30,8 @@ from concordant.experiments.calibrated_fusion import read_set
 from concordant.labels import Labels
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences
+from concordant.support.text import format_p
 from concordant.types import Floats
-from concordant.writing import format_p
 
 TITLE = "Fusion trained on half of the topics of TREC robust 2003"
 METRICS = ("map", "ndcg@10")

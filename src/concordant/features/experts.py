@@ -32,12 +32,13 @@ from typing import Self
 
 import numpy as np
 
-from concordant import memory, views
+from concordant import views
 from concordant.features.base import PreferenceFeatures, experts_of
 from concordant.features.pairwise import Factors, factors
-from concordant.models.counts import COUNTS
+from concordant.models.observations.counts import COUNTS
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.support import memory
 from concordant.types import Floats, Int64s
 
 SCOPES = ("individual", "combined", "hybrid")

@@ -22,13 +22,13 @@ from typing import Self
 
 import numpy as np
 
-from concordant import memory, registry, views
+from concordant import registry, views
+from concordant.ballots.segments import max_by, sum_by
 from concordant.errors import InputError
 from concordant.features.base import PreferenceFeatures, experts_of
-from concordant.gather import sum_by
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.segments import max_by
+from concordant.support import memory
 from concordant.types import Floats, Int64s
 
 K = 60.0  # of reciprocal ranks

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from concordant import kernels
+from concordant.ballots.segments import pointer, spans
 from concordant.kernels.bundles import PairLists
-from concordant.models.counts import levels as levels_of
+from concordant.models.observations.counts import levels as levels_of
 from concordant.preferences import Preferences
-from concordant.segments import pointer, spans
 from concordant.types import Floats, Int32s, Int64s
 
 TOLERANCE, MOST = 1e-13, 1000  # of power iteration

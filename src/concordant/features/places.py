@@ -23,11 +23,12 @@ from typing import Self
 
 import numpy as np
 
-from concordant import memory, views
+from concordant import views
+from concordant.ballots.segments import is_new, pointer
 from concordant.errors import InputError
 from concordant.features.base import PreferenceFeatures, experts_of
 from concordant.preferences import Preferences
-from concordant.segments import is_new, pointer
+from concordant.support import memory
 from concordant.types import Floats, Int64s
 
 COLUMNS = ("top", "log place", "ahead", "coverage", "unranked")

@@ -14,20 +14,20 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
-from concordant import memory
 from concordant.errors import ConcordantError, FormatError, InputError
-from concordant.files import without_folders
 from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, named, recognise
 from concordant.io._many import expand, left_out, read_reduced
 from concordant.io._source import PathLike, Source
-from concordant.reading import FEATURES, LABELS, PREFERENCES, Options, takes_options
+from concordant.support import memory
+from concordant.support.files import without_folders
+from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options, takes_options
 
 if TYPE_CHECKING:
-    from concordant.io.features import Features
+    from concordant.io.formats.features import Features
     from concordant.labels import Labels
-    from concordant.plans import Plan
     from concordant.preferences import Preferences
     from concordant.ranking import Ranking
+    from concordant.tables.plans import Plan
 
 __all__ = [
     "Format",
@@ -91,8 +91,8 @@ def read_features(path: Paths | Any, **options: Any) -> Features:
     if isinstance(path, (str, os.PathLike, list, tuple)) or hasattr(path, "read"):
         features: Features = _read(FEATURES, path, options)
         return features
-    from concordant.frames import table_of_frame
-    from concordant.io.features import features_of_table
+    from concordant.io.formats.features import features_of_table
+    from concordant.tables.frames import table_of_frame
 
     said = Options.of(FEATURES, options)
     return features_of_table(table_of_frame(path, said, FEATURES), said)
@@ -168,7 +168,7 @@ def write_table(columns: Mapping[str, Any], path: PathLike, format: str | None =
     write_data(columns, path, format)
 
 
-def formats() -> list[Format]:
+def list_formats() -> list[Format]:
     """List the formats, also those other packages read: name, endings, doc, can_read, can_write."""
     return all_formats()
 
@@ -260,7 +260,9 @@ def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Option
 
 
 # Readers declare their formats when they are imported; tables, the most common ones, come first.
-_files = sorted(entry.name.removesuffix(".py") for entry in os.scandir(os.path.dirname(__file__)))
+_files = sorted(
+    entry.name.removesuffix(".py") for entry in os.scandir(os.path.join(os.path.dirname(__file__), "formats"))
+)
 for _name in ["table", *_files]:
     if not _name.startswith(("_", ".")):
-        importlib.import_module(f"concordant.io.{_name}")
+        importlib.import_module(f"concordant.io.formats.{_name}")

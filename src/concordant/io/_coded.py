@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from concordant.ballots.vocabulary import Coded, Vocabulary, coded_of_stream
 from concordant.engine.statistics import exact_sum
 from concordant.errors import InputError
 from concordant.io._duckdb import DuckTable, connect
 from concordant.io._reduce import ReducedTable
-from concordant.plans import Plan
-from concordant.reading import Options
 from concordant.support.limits import sql_weight
+from concordant.tables.options import Options
+from concordant.tables.plans import Plan
 from concordant.types import Int32s
-from concordant.vocabulary import Coded, Vocabulary, coded_of_stream
 
 LARGE = 64 << 20  # bytes of a file from which numbering pays
 ROWS_AT_ONCE = 2_000_000

@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from concordant.ballots.merging import dense_tiers
+from concordant.ballots.segments import segment_index
+from concordant.ballots.vocabulary import shorten
 from concordant.errors import InputError
-from concordant.gather import segment_index
 from concordant.labels import Labels
-from concordant.merging import dense_tiers
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.ranking_text import write_rankings
+from concordant.tables.ranking_text import write_rankings
 from concordant.types import AnyArray, Int64s
 from concordant.views import competition_ranks
-from concordant.vocabulary import shorten
 
 Columns = dict[str, Any]
 T = TypeVar("T")

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from concordant.ballots.merging import dense_tiers
+from concordant.ballots.segments import segment_index
+from concordant.ballots.vocabulary import shorten
 from concordant.errors import InputError
-from concordant.gather import segment_index
 from concordant.io._compose import NOT_WRITTEN, has_open, has_ties, lists_of_tiers
 from concordant.io._formats import Writing
 from concordant.io._source import COMPRESSIONS
-from concordant.io.preflib import AS_LISTED, CATEGORIES, COUNTED_FROM, COUNTS, NEVER_CAST, NUMBERS, TYPES
-from concordant.merging import dense_tiers
+from concordant.io.formats.preflib import AS_LISTED, CATEGORIES, COUNTED_FROM, COUNTS, NEVER_CAST, NUMBERS, TYPES
 from concordant.preferences import Preferences
-from concordant.vocabulary import shorten
 
 ELSEWHERE = "write a table instead (csv, jsonl, parquet)"
 FIRST = ("file name", "title", "description", "data type", "modification type", "relates to", "related files")

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from concordant.cells import distinct
 from concordant.errors import InputError
 from concordant.io._source import HEAD, Source
-from concordant.reading import Options, normalise
-from concordant.roles import is_known_name
+from concordant.tables.cells import distinct
+from concordant.tables.options import Options, normalise
+from concordant.tables.roles import is_known_name
 
 DELIMITERS = ",\t;|"
 FAR_TOO_MANY = 100

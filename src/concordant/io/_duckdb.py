@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from concordant import kernels, memory
+from concordant import kernels
+from concordant.ballots.vocabulary import Coded, coded_of_stream
 from concordant.errors import FormatError, InputError, RoomError
 from concordant.io import _csv
 from concordant.io._source import Source
-from concordant.reading import Options
-from concordant.screening import SKIP_HINT, left_out
+from concordant.support import memory
+from concordant.tables.bad_rows import SKIP_HINT, left_out
+from concordant.tables.options import Options
 from concordant.types import Floats
-from concordant.vocabulary import Coded, coded_of_stream
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

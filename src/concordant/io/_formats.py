@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import Any
 
 from concordant.io._source import Source
-from concordant.reading import FEATURES, LABELS, PREFERENCES
 from concordant.registry import READERS
+from concordant.tables.options import FEATURES, LABELS, PREFERENCES
 
 _BY_ENDING: dict[str, Format] = {}
 _BY_MAGIC: dict[bytes, Format] = {}
@@ -59,7 +59,7 @@ class Format:
     @property
     def is_table(self) -> bool:
         """Whether its files are tables."""
-        return self.module == "concordant.io.table"
+        return self.module == "concordant.io.formats.table"
 
     def function(self, name: str) -> Any:
         """Return a function of the module that knows the format."""

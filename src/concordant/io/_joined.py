@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from concordant.ballots.vocabulary import Coded, join_vocabularies
 from concordant.errors import InputError
-from concordant.table_rows import Table
+from concordant.tables.rows import Table
 from concordant.types import Floats
-from concordant.vocabulary import Coded, join_vocabularies
 
 
 class JoinedTable:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from concordant import kernels
+from concordant.ballots.vocabulary import Coded, shorten, vocabulary_of_bytes
 from concordant.errors import FormatError, InputError
 from concordant.io._source import Source
-from concordant.screening import Screen
+from concordant.tables.bad_rows import Screen
 from concordant.types import AnyArray, Bytes, Floats, Int64s
-from concordant.vocabulary import Coded, shorten, vocabulary_of_bytes
 
 
 class Lines:

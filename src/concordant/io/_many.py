@@ -15,23 +15,23 @@ from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from typing import Any
 
-from concordant import memory
 from concordant.engine.executors import Executor, Processes, Serial, running_on
 from concordant.engine.statistics import pair_counts, preferences_of_pairs
 from concordant.engine.tallies import Growing, Tally, merge_all
 from concordant.errors import ConcordantError, FormatError, InputError, RoomError
-from concordant.files import is_address, without_folders
 from concordant.io import _coded
 from concordant.io._duckdb import CsvTable, DuckTable
 from concordant.io._formats import named, recognise
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
-from concordant.plans import Plan, beyond_counts
 from concordant.preferences import Preferences
-from concordant.reading import Options
-from concordant.roles import plan_columns
-from concordant.table_rows import Table
-from concordant.tables import parts_of_table
+from concordant.support import memory
+from concordant.support.files import is_address, without_folders
+from concordant.tables.build import parts_of_table
+from concordant.tables.options import Options
+from concordant.tables.plans import Plan, beyond_counts
+from concordant.tables.roles import plan_columns
+from concordant.tables.rows import Table
 
 BIG = 256 << 20  # bytes from which files are reduced without being asked
 MOST_NOTES = 12
@@ -177,7 +177,7 @@ def is_no_fault(problem: Exception) -> bool:
 
 def open_table(source: Source, options: Options) -> Table:
     """Open a file as a table, refusing what is none."""
-    from concordant.io.table import open_table
+    from concordant.io.formats.table import open_table
 
     kind = named(options.format) if options.format is not None else recognise(source)
     if not kind.is_table:

@@ -16,13 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from concordant import kernels, memory
+from concordant import kernels
+from concordant.ballots.vocabulary import Coded, Vocabulary, vocabulary_of_bytes
 from concordant.io._csv import DELIMITERS, Dialect
 from concordant.io._duckdb import LONGEST_LINE, CsvTable
 from concordant.io._source import Source
-from concordant.reading import Options
+from concordant.support import memory
+from concordant.tables.options import Options
 from concordant.types import Bytes, Floats, Int32s, Int64s
-from concordant.vocabulary import Coded, Vocabulary, vocabulary_of_bytes
 
 MOST = 1 << 20  # bytes of a small file, whose cells are kept at hand
 ROOM = 8  # bytes of memory that a large file must leave for each of its own

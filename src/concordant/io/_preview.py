@@ -10,9 +10,9 @@ from concordant.errors import ConcordantError
 from concordant.io import Preview
 from concordant.io._formats import named, recognise
 from concordant.io._source import PathLike, Source
-from concordant.io.table import open_table
-from concordant.reading import PREFERENCES, Options
-from concordant.roles import plan_columns
+from concordant.io.formats.table import open_table
+from concordant.tables.options import PREFERENCES, Options
+from concordant.tables.roles import plan_columns
 
 
 def preview(path: PathLike, n_rows: int, given: dict[str, Any]) -> Preview:

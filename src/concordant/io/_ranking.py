@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from concordant import api, memory
+from concordant import api
 from concordant.engine.executors import Executor, Serial, running_on
 from concordant.engine.instances import rank_apart
 from concordant.engine.reduced import rank_sums, statistic_for
@@ -22,11 +22,12 @@ from concordant.io import _many, _rows
 from concordant.io._formats import named, recognise
 from concordant.io._source import Source, changed, state_of
 from concordant.method import Method
-from concordant.plans import Plan, beyond_counts
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
-from concordant.reading import PREFERENCES, Options
-from concordant.roles import plan_columns
+from concordant.support import memory
+from concordant.tables.options import PREFERENCES, Options
+from concordant.tables.plans import Plan, beyond_counts
+from concordant.tables.roles import plan_columns
 
 HOW = ("reduce", "workers", "cluster", "memory_limit", "skip_bad_files")  # options that ask for a reduction
 
@@ -212,7 +213,7 @@ def rank_files(path: Any, method: str | Method | None, min_ballots: float | None
     """Rank what files hold; options that the method does not know say how to read."""
     from concordant import registry
     from concordant.params import params_of
-    from concordant.reading import options_of
+    from concordant.tables.options import options_of
 
     readable = {one.name for one in options_of(PREFERENCES)}
     mine: set[str] = set()

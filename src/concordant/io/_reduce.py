@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
+from concordant.ballots.vocabulary import Coded, coded_of_stream
 from concordant.engine.statistics import exact_sum
 from concordant.engine.tallies import Sums
 from concordant.errors import InputError
 from concordant.io._duckdb import INTERRUPTED, CsvTable, DuckTable, connect, out_of_room
-from concordant.plans import Plan
-from concordant.reading import Options
-from concordant.screening import SKIP_HINT
 from concordant.support.limits import COUNTED, sql_weight
+from concordant.tables.bad_rows import SKIP_HINT
+from concordant.tables.options import Options
+from concordant.tables.plans import Plan
 from concordant.types import Floats, Int64s
-from concordant.vocabulary import Coded, coded_of_stream
 
 WEIGHT = "weight of equal rows"
 LONGEST_LINE = 2_000_000  # room for a line; a larger one costs memory in every thread

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant import memory
+from concordant.ballots.vocabulary import coded_of_stream
 from concordant.engine.executors import Executor
 from concordant.engine.statistics import LABELLED, Statistic
 from concordant.engine.tallies import Sums, Tally
@@ -25,12 +25,12 @@ from concordant.io._duckdb import DuckTable, connect
 from concordant.io._many import Counted
 from concordant.io._source import Source
 from concordant.kernels import read_stream
-from concordant.plans import Plan
-from concordant.reading import Options
-from concordant.roles import plan_columns
+from concordant.support import memory
 from concordant.support.limits import sql_weight
-from concordant.table_rows import Table
-from concordant.vocabulary import coded_of_stream
+from concordant.tables.options import Options
+from concordant.tables.plans import Plan
+from concordant.tables.roles import plan_columns
+from concordant.tables.rows import Table
 
 BAD = (
     "item IS NULL OR ballot IS NULL OR level IS NULL OR NOT isfinite(level) OR abs(level) > 1e12 "
@@ -171,7 +171,7 @@ def _rows(table: DuckTable, plan: Plan) -> str:
 
 def unnamed(tally: Tally, plan: Plan) -> Tally:
     """Return the tally with the one instance unnamed, where no column names it."""
-    from concordant.vocabulary import Vocabulary
+    from concordant.ballots.vocabulary import Vocabulary
 
     if "instance" in plan.column:
         return tally

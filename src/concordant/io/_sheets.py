@@ -19,13 +19,13 @@ from importlib.util import find_spec
 from typing import Any
 from xml.parsers import expat
 
-from concordant.cells import CellTable
+from concordant.ballots.vocabulary import shorten
 from concordant.errors import FormatError
 from concordant.io._csv import has_header
 from concordant.io._source import CHUNK, OLE, Source
-from concordant.reading import Options
 from concordant.support import workbooks
-from concordant.vocabulary import shorten
+from concordant.tables.cells import CellTable
+from concordant.tables.options import Options
 
 MOST_CELLS = 1 << 25  # a reader takes some 30 bytes for each, filled or not
 LONGEST_TAG = 16 << 20

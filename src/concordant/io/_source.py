@@ -16,9 +16,9 @@ from types import TracebackType
 from typing import IO, Any
 
 from concordant.errors import FormatError, InputError
-from concordant.files import is_address
-from concordant.reading import Options
 from concordant.support import pipes
+from concordant.support.files import is_address
+from concordant.tables.options import Options
 
 HEAD = 1 << 16
 CHUNK = 1 << 20

@@ -12,10 +12,10 @@ import sys
 from typing import Any
 
 from concordant.errors import InputError
-from concordant.files import replace_file
 from concordant.io._formats import Format, Writing, built_in, by_ending, named
 from concordant.io._source import COMPRESSIONS, ZSTD
 from concordant.preferences import Preferences
+from concordant.support.files import replace_file
 
 
 def write(data: Any, path: Any, format: str | None, **how: Any) -> list[str]:

@@ -25,13 +25,13 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from concordant.ballots.segments import deviation_within
 from concordant.errors import NeedError
 from concordant.learn._base import METRIC
 from concordant.learn._data import Rows, measure
 from concordant.learn._ensemble import MeanRanker, fresh_copy, refuse_places
 from concordant.learn.rank_boost import RankBoost
 from concordant.params import param
-from concordant.segments import deviation_within
 from concordant.support.state import Kind, floats, optional
 from concordant.types import Bools, Floats, Int64s
 

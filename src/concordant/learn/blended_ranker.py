@@ -26,6 +26,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from concordant.ballots.segments import deviation_within
 from concordant.errors import InputError
 from concordant.learn import _data
 from concordant.learn._data import Rows
@@ -36,7 +37,6 @@ from concordant.learn.ordered_partition_ranker import OrderedPartitionRanker
 from concordant.learn.query_ranks import QueryRanks
 from concordant.learn.rank_net import RankNet
 from concordant.params import param
-from concordant.segments import deviation_within
 from concordant.support.state import Kind, maybe, part
 from concordant.types import AnyArray, Floats
 

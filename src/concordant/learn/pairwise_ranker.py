@@ -30,6 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from concordant import metrics
+from concordant.ballots.segments import first_of, number_inside, pointer
 from concordant.errors import InputError
 from concordant.learn import _data, _scaling
 from concordant.learn._base import Ranker
@@ -37,7 +38,6 @@ from concordant.learn._data import Rows
 from concordant.learn._pairs import chance_of_first, fitted_classifier, label_pairs, pair_features
 from concordant.learn._scaling import Scaling
 from concordant.params import param
-from concordant.segments import first_of, number_inside, pointer
 from concordant.solvers.ordering.exact import kemeny_orders
 from concordant.solvers.ordering.greedy import component_orders, greedy_orders
 from concordant.support.state import Kind, part, whole

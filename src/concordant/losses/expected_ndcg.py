@@ -23,11 +23,11 @@ from typing import ClassVar
 import numpy as np
 
 from concordant import kernels
+from concordant.ballots.segments import number_inside, pointer
 from concordant.errors import InputError, ParameterError
 from concordant.kernels.bundles import LabelledQueries
 from concordant.losses.base import NOTHING, Evaluation, Loss
 from concordant.losses.queries import Queries
-from concordant.segments import number_inside, pointer
 from concordant.types import Floats, Int64s
 
 MOST = 16  # objects whose sets are summed over

@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
+from concordant.ballots.segments import first_of, is_new
 from concordant.errors import NeedError
-from concordant.segments import first_of, is_new
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 

@@ -26,10 +26,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from concordant import kernels
+from concordant.ballots.segments import number_inside, pointer
 from concordant.kernels.bundles import Subsets
 from concordant.losses.ordered_partitions import OrderedPartitionLoss, Stages
 from concordant.losses.queries import Queries
-from concordant.segments import number_inside, pointer
 from concordant.types import Bytes, Floats, Int64s
 
 AT_ONCE = 1 << 20  # objects of all chains worked on together; bounds memory

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from concordant import kernels
+from concordant.ballots.segments import segment_index
 from concordant.errors import InputError, ParameterError
-from concordant.gather import segment_index
 from concordant.metrics.lists import Lists
 from concordant.metrics.retrieval import LARGEST_LABEL, BinaryMetric, ListMetric, RetrievalMetric
 from concordant.metrics.value import Metric, parse_all

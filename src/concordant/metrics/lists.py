@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from concordant.gather import segment_index
+from concordant.ballots.segments import segment_index
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
 

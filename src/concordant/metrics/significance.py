@@ -16,11 +16,11 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from concordant import special
 from concordant.errors import InputError, ParameterError, UnknownNameError, suggest
 from concordant.metrics.evaluating import mean
+from concordant.support import special
+from concordant.support.text import format_p
 from concordant.types import Floats
-from concordant.writing import format_p
 
 _EXACT_QUERIES = 12
 _CHUNK = 4_000_000

@@ -26,8 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from concordant.gather import sum_by
-from concordant.models.counts import Corpus
+from concordant.ballots.segments import sum_by
+from concordant.models.observations.counts import Corpus
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
 MOST_STEPS = 1000

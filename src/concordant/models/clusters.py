@@ -20,15 +20,14 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels, views
-from concordant.gather import sum_by
-from concordant.models.completed import with_missing
-from concordant.models.contestants import Design
-from concordant.models.duels import Counting, Duels, trusted
-from concordant.models.likelihoods import ObservedDuels
-from concordant.models.solve import Fit
+from concordant.ballots.segments import pointer, sum_by
+from concordant.models.likelihoods.observed import ObservedDuels
+from concordant.models.observations.completed import with_missing
+from concordant.models.observations.contestants import Design
+from concordant.models.observations.duels import Counting, Duels, trusted
+from concordant.models.solve.strategies import Fit
 from concordant.models.tied import dispersion
 from concordant.preferences import Preferences
-from concordant.segments import pointer
 from concordant.types import Floats, Int64s
 
 TYPICAL = 10.0  # voters that the dependence of rankings is worth beside that of the data

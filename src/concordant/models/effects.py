@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from concordant.coefficients import Coefficient
 from concordant.errors import InputError, ParameterError
-from concordant.models.contestants import TEAM_SIZE, Contest, Design, contest_of
 from concordant.models.notices import named, notice_on
-from concordant.models.solve import Fit
+from concordant.models.observations.contestants import TEAM_SIZE, Contest, Design, contest_of
+from concordant.models.solve.strategies import Fit
 from concordant.models.uncertainty import ScoreErrors, simultaneous
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
+from concordant.results.coefficients import Coefficient
 from concordant.types import AnyArray, Floats, Int64s
 
 if TYPE_CHECKING:

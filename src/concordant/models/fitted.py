@@ -14,19 +14,20 @@ from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
-from concordant import kernels, memory
+from concordant import kernels
+from concordant.ballots.segments import segment_index
+from concordant.ballots.subsets import parts_of_subset
+from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError
-from concordant.gather import segment_index
 from concordant.kernels import links
-from concordant.models.counts import agent_of_ballot, count
-from concordant.models.duels import Counting, Duels
 from concordant.models.effects import Effects
-from concordant.models.stages import Staging, worths
+from concordant.models.observations.counts import agent_of_ballot, count
+from concordant.models.observations.duels import Counting, Duels
+from concordant.models.observations.stages import Staging, worths
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.subsets import parts_of_subset
+from concordant.support import memory
 from concordant.types import AnyArray, Bools, Floats, Int64s
-from concordant.vocabulary import Vocabulary
 
 Seed: TypeAlias = "int | np.random.Generator | None"  # text: naming the class would load the generators
 

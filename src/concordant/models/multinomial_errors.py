@@ -22,9 +22,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from concordant.gather import sum_by
-from concordant.models.counts import Corpus
-from concordant.models.multinomial import Solution
+from concordant.ballots.segments import sum_by
+from concordant.models.observations.counts import Corpus
+from concordant.models.solve.multinomial import Solution
 from concordant.ranking import Uncertainty
 from concordant.types import AnyArray, Floats, Int64s
 

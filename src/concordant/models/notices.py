@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
-from concordant.gather import segment_index
-from concordant.models.duels import Duels, slot_instances
-from concordant.models.stages import CHOSEN, GOES_ON, Stages
+from concordant.ballots.segments import segment_index
+from concordant.ballots.vocabulary import shorten
+from concordant.models.observations.duels import Duels, slot_instances
+from concordant.models.observations.stages import CHOSEN, GOES_ON, Stages
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.types import AnyArray, Bools, Int32s
-from concordant.vocabulary import shorten
 
 SHOWN = 5
 LOOSE = 1e-6  # gradient at the reported optimum, relative to the comparisons, from which it is called unconverged

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.coefficients import HEADER, Coefficient, rows_of
-from concordant.explaining import Reason
+from concordant.ballots.vocabulary import shorten
 from concordant.kernels.links import BRADLEY_TERRY, chances
 from concordant.models.fitted import PairModel
 from concordant.ranking import Ranking
-from concordant.vocabulary import shorten
+from concordant.results.coefficients import HEADER, Coefficient, rows_of
+from concordant.results.explanation import Reason
 
 SHOWN = 5  # items that moved most
 

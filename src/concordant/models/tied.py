@@ -24,12 +24,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from concordant.gather import segment_index, sum_by
+from concordant.ballots.segments import segment_index, sum_by
 from concordant.kernels import links
-from concordant.models.designs import Designed, DesignLikelihood
-from concordant.models.duels import Duels
-from concordant.models.likelihoods import DuelLikelihood, Observed, ObservedDuels
-from concordant.models.solve import Fit
+from concordant.models.likelihoods.observed import DuelLikelihood, Observed, ObservedDuels
+from concordant.models.observations.designs import Designed, DesignLikelihood
+from concordant.models.observations.duels import Duels
+from concordant.models.solve.strategies import Fit
 from concordant.types import Floats, Int32s, Int64s
 
 LIKE = 10.0  # comparisons that the share of the whole is worth next to those of an item or a pair

@@ -11,16 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from concordant import kernels, memory
+from concordant import kernels
 from concordant.models.clusters import Agents, Voters, clustered
-from concordant.models.designs import Designed
-from concordant.models.duels import Duels
-from concordant.models.likelihoods import ObservedDuels, ObservedStages
+from concordant.models.likelihoods.observed import ObservedDuels, ObservedStages
 from concordant.models.notices import notice_on
-from concordant.models.solve import Fit, fit, with_errors
+from concordant.models.observations.designs import Designed
+from concordant.models.observations.duels import Duels
+from concordant.models.solve.strategies import Fit, fit, with_errors
 from concordant.models.tied import corrected, has_half_wins, taken_off
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Uncertainty
+from concordant.support import memory
 from concordant.support.later import Later
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 

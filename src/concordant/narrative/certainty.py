@@ -27,13 +27,14 @@ from typing import Any
 
 import numpy as np
 
-from concordant import special, views
+from concordant import views
+from concordant.ballots.segments import sum_by
+from concordant.ballots.vocabulary import shorten
 from concordant.errors import ConcordantError
-from concordant.gather import sum_by
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.support import special
 from concordant.types import AnyArray, Floats, Int64s
-from concordant.vocabulary import shorten
 
 LEVEL = 0.95
 MOST_FACTOR = 100.0  # times the data; beyond this an extrapolation says nothing

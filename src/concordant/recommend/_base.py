@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from concordant import metrics
+from concordant.ballots.vocabulary import Vocabulary, encode
 from concordant.errors import InputError, NeedError
 from concordant.params import values_of
 from concordant.preferences import Preferences
@@ -27,7 +28,6 @@ from concordant.recommend._observed import Observed
 from concordant.settings import Settings
 from concordant.support.state import Kind, Pointer, labels, whole
 from concordant.types import AnyArray, Floats, Int32s, Int64s
-from concordant.vocabulary import Vocabulary, encode
 
 Progress = Callable[[Sweep], None]
 AT_ONCE = 1 << 22  # scores held at a time while lists are made

@@ -7,12 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
+from concordant.ballots.segments import segment_index
+from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError, NeedError
-from concordant.gather import segment_index
 from concordant.kernels.bundles import Side
 from concordant.preferences import Preferences
 from concordant.types import Bools, Floats, Int32s, Int64s
-from concordant.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)

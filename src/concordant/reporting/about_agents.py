@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from concordant.ballots.vocabulary import shorten
 from concordant.reporting.sections import Part, Scale, Section, Table, Text, Track
 from concordant.reporting.study import Study
-from concordant.vocabulary import shorten
 
 
 def agents_section(study: Study, top: int) -> Section | None:

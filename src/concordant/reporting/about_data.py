@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from concordant.ballots.vocabulary import shorten
 from concordant.reporting.sections import Facts, Message, Messages, Part, Section, Table, Text
 from concordant.reporting.study import Study
-from concordant.vocabulary import shorten
 
 MOST_NAMED = 4
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from concordant.group_comparison import GroupComparison
+from concordant.analysis.groups.comparison import GroupComparison
+from concordant.ballots.vocabulary import shorten
 from concordant.reporting.about_ranking import LABEL, download, ranking_table
 from concordant.reporting.sections import Fold, GroupMap, Message, Messages, Part, Section, Table, Text
 from concordant.reporting.study import Study
-from concordant.vocabulary import shorten
 
 DRAWN = 40  # items and groups of the picture
 COLUMNS = 12  # groups that the table shows

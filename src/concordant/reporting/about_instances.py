@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from concordant.ballots.vocabulary import shorten
 from concordant.metrics import headings
 from concordant.narrative.certainty import summary
 from concordant.reporting.about_ranking import LABEL, download, ranking_table
 from concordant.reporting.sections import Fold, Part, Section, Table, Text
 from concordant.reporting.study import Study
-from concordant.vocabulary import shorten
 
 MOST_OPENED = 50
 

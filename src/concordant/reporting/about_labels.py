@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from concordant.ballots.vocabulary import shorten
 from concordant.evaluation import paired_tests
 from concordant.metrics import conventions, headings
 from concordant.reporting.sections import Part, Section, Table, Text
 from concordant.reporting.study import Study
-from concordant.vocabulary import shorten
-from concordant.writing import format_p
+from concordant.support.text import format_p
 
 
 def labels_section(study: Study) -> Section | None:

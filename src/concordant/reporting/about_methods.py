@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.comparing import Comparison
-from concordant.disagreeing import disagreements
+from concordant.analysis.comparing import Comparison
+from concordant.analysis.disagreeing import disagreements
+from concordant.ballots.vocabulary import shorten
 from concordant.reporting.sections import BumpChart, Message, Messages, Part, Section, Table, Text
 from concordant.reporting.study import Study
-from concordant.vocabulary import shorten
 
 LINES = 10  # items of the bump chart
 

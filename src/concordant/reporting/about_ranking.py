@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from concordant.coefficients import HEADER, rows_of
+from concordant.ballots.vocabulary import shorten
 from concordant.io import write
 from concordant.narrative.certainty import Certainty, percent
 from concordant.ranking import Ranking
 from concordant.reporting.sections import DotPlot, Download, Fold, HeatMap, Part, Scale, Section, Table, Text, Track
 from concordant.reporting.study import Study
+from concordant.results.coefficients import HEADER, rows_of
 from concordant.types import Floats
-from concordant.vocabulary import shorten
 
 LABEL = 120  # characters of a label that a table shows; the csv file has all
 MATRIX = 100  # items of the picture of who beats whom

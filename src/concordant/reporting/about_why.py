@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from concordant.errors import ConcordantError
-from concordant.explaining import Reason
 from concordant.reporting.sections import Fold, Part, Picture, Section, Table, Text
 from concordant.reporting.study import Study
+from concordant.results.explanation import Reason
 
 
 def why_section(study: Study) -> Section | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape as escape_signs
 
-from concordant.writing import visible
+from concordant.support.text import visible
 
 EMPTY_ELEMENTS = frozenset(["meta", "link", "input", "br", "hr", "img", "line", "circle", "rect", "path"])
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant import api
+from concordant.analysis.groups.ranking import By, compare_groups, grouped_preferences, pooled
 from concordant.errors import InputError
-from concordant.files import replace_file, without_folders
-from concordant.groups import By, compare_groups, grouped_preferences, pooled
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -27,6 +26,7 @@ from concordant.reporting.about_ranking import matrix_section, ranking_section
 from concordant.reporting.about_why import why_section
 from concordant.reporting.sections import Code, Facts, Part, Section
 from concordant.reporting.study import METRICS, Data, Study
+from concordant.support.files import replace_file, without_folders
 
 if TYPE_CHECKING:
     from concordant.method import Method

@@ -12,14 +12,15 @@ from functools import cached_property
 
 import numpy as np
 
-from concordant import findings, registry, views
-from concordant.advice import usual_rules
-from concordant.comparing import Comparison, compare_rankings
-from concordant.describing import Description, describe
+from concordant import registry, views
+from concordant.analysis import findings
+from concordant.analysis.advice import usual_rules
+from concordant.analysis.comparing import Comparison, compare_rankings
+from concordant.analysis.describing import Description, describe
+from concordant.analysis.findings import Agreement
+from concordant.analysis.groups.comparison import GroupComparison
 from concordant.errors import ConcordantError
 from concordant.evaluation import Evaluation, evaluate, on_shared_instances, ranking_of_run
-from concordant.findings import Agreement
-from concordant.group_comparison import GroupComparison
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking

@@ -1,1 +1,5 @@
-"""What a ranking carries besides its order; below ``ranking``, which imports it."""
+"""What a ranking carries in addition to its order: uncertainty, histories, coefficients, explanations.
+
+Methods create these objects and ``ranking`` hands them out. The room is below ``ranking`` and imports ballots and
+``support`` only.
+"""

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from concordant.errors import ConcordantError, FormatError, InputError, ParameterError
-from concordant.files import replace_file
 from concordant.params import by_new_names, params_of, values_of
 from concordant.registry import METHODS, RECOMMENDERS, Kind
 from concordant.saving import archives
 from concordant.saving.archives import File
 from concordant.saving.checking import check, check_plain, try_out
 from concordant.settings import Settings
+from concordant.support.files import replace_file
 from concordant.types import AnyArray
 
 FORMAT, VERSION = "concordant model", 1

@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from concordant import memory
+from concordant.support import memory
 from concordant.types import AnyArray
 
 MEMBERS = {"model.json", "arrays.npz"}

@@ -20,7 +20,6 @@ from concordant.labels import Labels
 from concordant.method import NEEDS
 from concordant.params import params_of
 from concordant.ranking import Ranking
-from concordant.reading import MATRICES
 from concordant.reporting.about_agents import agents_section
 from concordant.reporting.about_data import data_section, warnings_section
 from concordant.reporting.about_instances import instances_section
@@ -42,6 +41,7 @@ from concordant.reporting.pictures import standalone
 from concordant.reporting.reports import Making, Report, sections_of
 from concordant.reporting.sections import Section, Text
 from concordant.reporting.study import METRICS, Data, Study
+from concordant.tables.options import MATRICES
 from concordant.web import commands, forms
 from concordant.web.settings import typed
 

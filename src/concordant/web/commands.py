@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from concordant.params import Param
-from concordant.reading import PREFERENCES, options_of
+from concordant.tables.options import PREFERENCES, options_of
 
 
 def shell_command(

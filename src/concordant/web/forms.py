@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from concordant.ballots.vocabulary import shorten
 from concordant.io import Preview
 from concordant.params import Param
-from concordant.reading import LAYOUTS, normalise
 from concordant.reporting.markup import Markup, element, joined
-from concordant.roles import SIDES
-from concordant.vocabulary import shorten
+from concordant.tables.options import LAYOUTS, normalise
+from concordant.tables.roles import SIDES
 from concordant.web.settings import OTHER_SIDE, PLACE, offered_roles
 
 COVARIATE = "covariate"

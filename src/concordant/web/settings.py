@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from concordant.errors import InputError, ParameterError, suggest
 from concordant.params import Param, param, params_of
-from concordant.reading import LAYOUTS, PREFERENCES, columns_of
+from concordant.tables.options import LAYOUTS, PREFERENCES, columns_of
 
 PLACE = "place"  # one of several columns, best first
 OTHER_SIDE = "other side of "  # then the covariate of the first side: one difference of two columns

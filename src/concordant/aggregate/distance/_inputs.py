@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from concordant import kernels, views
+from concordant.ballots.segments import max_by
 from concordant.preferences import Preferences
-from concordant.segments import max_by
 from concordant.solvers.ordering.costs import PairCosts
 from concordant.types import Int64s
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from concordant.aggregate.common import points
-from concordant.aggregate.overruled import WeighsMajorities
+from concordant.aggregate.explain.overruled import WeighsMajorities
+from concordant.ballots.segments import number_inside
 from concordant.method import Outcome
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
-from concordant.segments import number_inside
 from concordant.solvers.ordering.costs import PairCosts, pair_costs
 from concordant.types import Floats, Int64s
 

@@ -21,12 +21,12 @@ from concordant import kernels
 from concordant.aggregate import options
 from concordant.aggregate.distance._inputs import better_of
 from concordant.aggregate.distance._outcome import finish
-from concordant.aggregate.overruled import WeighsMajorities
+from concordant.aggregate.explain.overruled import WeighsMajorities
+from concordant.ballots.segments import places
 from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
-from concordant.segments import places
 from concordant.solvers.ordering.blocks import split
 from concordant.solvers.ordering.costs import pair_costs
 from concordant.solvers.ordering.deadline import Deadline

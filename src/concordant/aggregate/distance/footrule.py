@@ -21,11 +21,10 @@ import numpy as np
 from concordant import views
 from concordant.aggregate import options
 from concordant.aggregate.distance._outcome import finish
-from concordant.aggregate.overruled import WeighsMajorities
-from concordant.gather import sum_by
+from concordant.aggregate.explain.overruled import WeighsMajorities
+from concordant.ballots.segments import pointer, sum_by
 from concordant.method import Outcome
 from concordant.preferences import Preferences
-from concordant.segments import pointer
 from concordant.solvers.ordering.costs import pair_costs
 from concordant.support.interrupts import interruptible
 from concordant.types import Floats

@@ -35,8 +35,8 @@ import numpy as np
 from concordant import kernels
 from concordant.aggregate import options
 from concordant.aggregate.distance._outcome import finish
-from concordant.aggregate.overruled import WeighsMajorities
-from concordant.gather import sum_by
+from concordant.aggregate.explain.overruled import WeighsMajorities
+from concordant.ballots.segments import sum_by
 from concordant.method import Outcome
 from concordant.models.notices import in_instances
 from concordant.params import param

@@ -36,12 +36,12 @@ from concordant import kernels, views
 from concordant.aggregate import options
 from concordant.aggregate.common import points
 from concordant.aggregate.distance._outcome import finish, unranked
-from concordant.aggregate.overruled import WeighsMajorities
+from concordant.aggregate.explain.overruled import WeighsMajorities
 from concordant.aggregate.positional.borda import borda_levels
+from concordant.ballots.segments import first_of, number_inside, places
 from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.segments import first_of, number_inside, places
 from concordant.solvers.ordering.costs import pair_costs
 from concordant.types import Floats, Int32s, Int64s
 

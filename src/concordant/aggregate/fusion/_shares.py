@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from concordant.explaining import Reason
-from concordant.gather import sum_by
-from concordant.models.counts import agent_of_ballot
-from concordant.reasoning import Scene, listed
+from concordant.ballots.segments import sum_by
+from concordant.ballots.vocabulary import shorten
+from concordant.models.observations.counts import agent_of_ballot
+from concordant.narrative.sentences import Scene, listed
+from concordant.results.explanation import Reason
+from concordant.support.text import number_format
 from concordant.types import Floats, Int64s
-from concordant.vocabulary import shorten
-from concordant.writing import number_format
 
 LISTS = 6  # that have a column of their own
 LABEL = 20

@@ -31,13 +31,13 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate.fusion.rrf import reciprocal_ranks
-from concordant.explaining import Reason
-from concordant.gather import sum_by
+from concordant.ballots.segments import sum_by
 from concordant.method import Method, Outcome
 from concordant.models.notices import named
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
+from concordant.results.explanation import Reason
 from concordant.types import Bools, Floats, Int64s
 
 SHUN = 3.0  # how fast a vote is lost to lists that name what others do not: gone at a correlation of -1/3

@@ -30,13 +30,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
-from concordant.explaining import Reason
-from concordant.gather import sum_by
+from concordant.ballots.segments import max_by, sum_by
 from concordant.method import Method
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.segments import max_by
+from concordant.results.explanation import Reason
 from concordant.types import Floats, Int64s
 
 BY_ORDER = ("rank", "borda")
@@ -91,7 +90,7 @@ class Comb(Method):
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Tell which list gave how much to each of the first."""
         from concordant.aggregate.fusion._shares import shares_reason
-        from concordant.reasoning import Scene
+        from concordant.narrative.sentences import Scene
 
         ballot, slot, score = self._comparable(prefs)
         how = {

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels, views
+from concordant.ballots.segments import sum_by
 from concordant.errors import InputError
-from concordant.explaining import Reason
-from concordant.gather import sum_by
 from concordant.method import Method
 from concordant.params import param, values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
 from concordant.types import Floats
 
 
@@ -54,7 +54,7 @@ class RRF(Method):
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Tell which list gave how much to each of the first."""
         from concordant.aggregate.fusion._shares import shares_reason
-        from concordant.reasoning import Scene
+        from concordant.narrative.sentences import Scene
 
         ballot, slot = views.ballot_of_entry(prefs), prefs.entry_slot
         said = [f"A list gives an item 1 / ({self.k:g} + its rank there), and nothing where it does not name it."]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from concordant import views
-from concordant.explaining import Reason
-from concordant.gather import sum_by
-from concordant.models.counts import Corpus
-from concordant.reasoning import Scene, number
+from concordant.ballots.segments import sum_by
+from concordant.ballots.vocabulary import shorten
+from concordant.models.observations.counts import Corpus
+from concordant.narrative.sentences import Scene, number
+from concordant.results.explanation import Reason
 from concordant.types import Floats
-from concordant.vocabulary import shorten
 
 AGENTS = 8  # that a table lists
 LABEL = 30

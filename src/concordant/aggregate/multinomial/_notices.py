@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from concordant.models.counts import Corpus
-from concordant.models.multinomial import Solution
 from concordant.models.notices import named, notice_on
+from concordant.models.observations.counts import Corpus
+from concordant.models.solve.multinomial import Solution
 from concordant.ranking import Notice
 
 OUTLIER = 0.1

@@ -30,8 +30,9 @@ import numpy as np
 from concordant import views
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
+from concordant.ballots.segments import sum_by
+from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError, NeedError
-from concordant.gather import sum_by
 from concordant.method import Method, Outcome
 from concordant.models.fitted import FittedModel
 from concordant.models.notices import named
@@ -39,7 +40,6 @@ from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.types import Bools, Floats, Int64s
-from concordant.vocabulary import Vocabulary
 
 MOST_CATEGORIES = 30
 MOST_STEPS = 300

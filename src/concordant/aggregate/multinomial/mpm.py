@@ -43,19 +43,19 @@ import numpy as np
 from concordant import kernels, views
 from concordant.aggregate import options
 from concordant.aggregate.multinomial._notices import notices
+from concordant.ballots.segments import sum_by
 from concordant.errors import InputError, NeedError
-from concordant.explaining import Reason
-from concordant.gather import sum_by
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
 from concordant.models.adherence import adherence_of, has_preference
-from concordant.models.counts import Corpus, count
 from concordant.models.fitted import MPMModel
-from concordant.models.multinomial import Ask, Part, Solution, Solver, largest_of, learn_adherence
 from concordant.models.multinomial_errors import MPMErrors
+from concordant.models.observations.counts import Corpus, count
+from concordant.models.solve.multinomial import Ask, Part, Solution, Solver, largest_of, learn_adherence
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Ranking, snap
+from concordant.results.explanation import Reason
 from concordant.support.state import ByLabel, optional
 from concordant.types import Floats, Int64s
 
@@ -152,7 +152,7 @@ class MPM(Method):
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Tell who leads, the net wins that decide the order, and whose ballots decide between the first two."""
         from concordant.aggregate.multinomial._net_wins import net_wins_reasons
-        from concordant.reasoning import Scene
+        from concordant.narrative.sentences import Scene
 
         theta = np.ones(prefs.n_ballots)
         if ranking.agents is not None and prefs.agents is not None:

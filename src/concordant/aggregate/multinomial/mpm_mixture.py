@@ -26,13 +26,13 @@ import numpy as np
 from concordant import kernels, views
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
+from concordant.ballots.segments import sum_by
 from concordant.errors import InputError
-from concordant.gather import sum_by
 from concordant.kernels.bundles import Adherences
 from concordant.method import Method, Outcome
-from concordant.models.counts import Corpus, agent_of_ballot, count
 from concordant.models.fitted import FittedModel, MPMModel
-from concordant.models.multinomial import LEAST_PRIOR, TOLERANCE
+from concordant.models.observations.counts import Corpus, agent_of_ballot, count
+from concordant.models.solve.multinomial import LEAST_PRIOR, TOLERANCE
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice, Ranking

@@ -19,14 +19,14 @@ from functools import cached_property
 
 import numpy as np
 
-from concordant.explaining import Reason
-from concordant.gather import sum_by
+from concordant.ballots.segments import sum_by
 from concordant.kernels import links
-from concordant.models.duels import Duels
-from concordant.models.priors import Prior
-from concordant.reasoning import Scene, listed, number
+from concordant.models.likelihoods.priors import Prior
+from concordant.models.observations.duels import Duels
+from concordant.narrative.sentences import Scene, listed, number
+from concordant.results.explanation import Reason
+from concordant.support.text import number_format
 from concordant.types import Floats, Int64s
-from concordant.writing import number_format
 
 OPPONENTS = 6  # that the table of an item shows
 TOLD = 2  # items whose opponents are listed

@@ -14,11 +14,11 @@ import numpy as np
 from concordant import views
 from concordant.aggregate.pairwise._recent import OverTime
 from concordant.errors import InputError
-from concordant.histories import History
 from concordant.models.notices import notice_on
-from concordant.moments import as_moment
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
+from concordant.results.histories import History
+from concordant.support.dates import as_moment
 from concordant.types import Bools, Floats, Int64s
 
 MOST_PLAYS = 100_000_000  # games that weights may make of ballots

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from concordant import views
-from concordant.explaining import Reason
+from concordant.narrative.sentences import Scene, number, ordinal
 from concordant.preferences import Preferences
-from concordant.reasoning import Scene, number, ordinal
+from concordant.results.explanation import Reason
+from concordant.support.text import number_format
 from concordant.types import Floats
-from concordant.writing import number_format
 
 LAST = 3  # games that are told of each item
 TOLD = 3  # items whose games are told

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from concordant.gather import sum_by
-from concordant.segments import pointer
+from concordant.ballots.segments import pointer, sum_by
 from concordant.types import Floats, Int64s
 
 NEVER = -(2**60)  # the period in which an item that never played was last seen

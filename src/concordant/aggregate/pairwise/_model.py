@@ -17,25 +17,25 @@ import numpy as np
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.errors import InputError
-from concordant.explaining import Reason
 from concordant.kernels import links
 from concordant.method import Method, Outcome
 from concordant.models.clusters import Agents, Voters, dependence
-from concordant.models.contestants import Contest, Design, contest_of
-from concordant.models.designs import Designed, duel_standing_of, item_duels
-from concordant.models.duels import COUNTS, Counting, Duels
 from concordant.models.effects import ON_COEFFICIENTS, Effects, refuse
-from concordant.models.evidence import PriorSearch, settled_on, settled_prior
 from concordant.models.fitted import PairModel, share_turned
-from concordant.models.likelihoods import Observed, ObservedDuels
+from concordant.models.likelihoods.evidence import PriorSearch, settled_on, settled_prior
+from concordant.models.likelihoods.observed import Observed, ObservedDuels
+from concordant.models.likelihoods.priors import Covariates, Prior
 from concordant.models.notices import LOOSE, OF_PAIRS, Standing, duel_standing, is_settled, notice_on, standing_notices
-from concordant.models.priors import Covariates, Prior
-from concordant.models.solve import Fit, fit, with_errors
+from concordant.models.observations.contestants import Contest, Design, contest_of
+from concordant.models.observations.designs import Designed, duel_standing_of, item_duels
+from concordant.models.observations.duels import COUNTS, Counting, Duels
+from concordant.models.solve.strategies import Fit, fit, with_errors
 from concordant.models.style_reasons import style_reasons
 from concordant.models.uncertainty import Asked, ScoreErrors
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
+from concordant.results.explanation import Reason
 from concordant.support.later import Later
 from concordant.support.state import LARGEST_WEIGHT, ByLabel, Table, optional
 from concordant.types import Bools, Floats
@@ -203,7 +203,7 @@ class ScoreModel(Method):
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Tell whom the first ones met, what each opponent adds to their scores, and what covariates are worth."""
         from concordant.aggregate.pairwise._contributions import told
-        from concordant.reasoning import Scene
+        from concordant.narrative.sentences import Scene
 
         found = self.contributions(prefs, ranking)
         more = [] if found is None else told(Scene(prefs, ranking, self.missing), found)

@@ -15,13 +15,13 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate import options
+from concordant.ballots.segments import max_by
 from concordant.errors import InputError, ParameterError
 from concordant.method import Method
 from concordant.models.notices import named, notice_on
-from concordant.moments import as_times, shown_time
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.segments import max_by
+from concordant.support.dates import as_times, shown_time
 from concordant.types import Bools, Floats
 
 RECENT = 365.0  # days

@@ -24,16 +24,16 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate.pairwise._following import Following, before, history_of, replayed, unplayed
-from concordant.explaining import Reason
-from concordant.gather import segment_index
-from concordant.histories import History
+from concordant.ballots.segments import segment_index
 from concordant.kernels.links import BRADLEY_TERRY, chances
 from concordant.method import Outcome
-from concordant.models.duels import Counting, order_of_sides
 from concordant.models.fitted import PairModel
+from concordant.models.observations.duels import Counting, order_of_sides
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking, snap
+from concordant.results.explanation import Reason
+from concordant.results.histories import History
 from concordant.types import Floats, Int64s
 
 
@@ -80,7 +80,7 @@ class Elo(Following):
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Tell the records of the first ones and what their last games changed."""
         from concordant.aggregate.pairwise._games import games_reasons
-        from concordant.reasoning import Scene
+        from concordant.narrative.sentences import Scene
 
         played = games_reasons(Scene(prefs, ranking), self.start, lambda some: self.scores(some).score)
         return [*super().reasons(prefs, ranking), *played]

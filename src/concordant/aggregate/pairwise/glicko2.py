@@ -33,14 +33,14 @@ from concordant.aggregate import options
 from concordant.aggregate.pairwise import _glicko
 from concordant.aggregate.pairwise._following import Following, in_order, unplayed
 from concordant.aggregate.pairwise.trueskill import Beliefs
-from concordant.gather import segment_index, sum_by
-from concordant.histories import History
+from concordant.ballots.segments import segment_index, sum_by
 from concordant.method import Outcome
 from concordant.models.fitted import ComparisonModel
-from concordant.moments import CALENDAR, calendar_numbers, period_ends
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import snap
+from concordant.results.histories import History
+from concordant.support.dates import CALENDAR, calendar_numbers, period_ends
 from concordant.types import AnyArray, Floats, Int64s
 
 SCALE = 173.7178  # points per unit of the logistic scale

@@ -35,16 +35,16 @@ import numpy as np
 from concordant import kernels, views
 from concordant.aggregate import options
 from concordant.aggregate.pairwise._following import Following, before, history_of, replayed, unplayed
+from concordant.ballots.segments import segment_index
 from concordant.errors import InputError
-from concordant.explaining import Reason
-from concordant.gather import segment_index
-from concordant.histories import History
 from concordant.kernels import links
 from concordant.method import Outcome
 from concordant.models.fitted import ComparisonModel
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking, snap
+from concordant.results.explanation import Reason
+from concordant.results.histories import History
 from concordant.types import Floats, Int64s
 
 
@@ -91,7 +91,7 @@ class Trueskill(Following):
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Tell the records of the first ones and what their last games changed."""
         from concordant.aggregate.pairwise._games import games_reasons
-        from concordant.reasoning import Scene
+        from concordant.narrative.sentences import Scene
 
         start = self.mean - 3 * self.sigma if self.score == "conservative" else self.mean
         played = games_reasons(Scene(prefs, ranking), start, lambda some: self.scores(some).score)

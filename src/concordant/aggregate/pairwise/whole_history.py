@@ -37,15 +37,15 @@ from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.pairwise._recent import OverTime, moment_of
 from concordant.method import Outcome
-from concordant.models.course_forecasts import rolling
-from concordant.models.courses import Compared, CourseErrors, CourseModel, Courses, end_of_slots, nodes_of, unit_of
-from concordant.models.duels import Counting
 from concordant.models.notices import OF_PAIRS, duel_standing, notice_on, standing_notices
-from concordant.models.walks import fitted
-from concordant.moments import CALENDAR, shown_time
+from concordant.models.observations.duels import Counting
+from concordant.models.time.course_forecasts import rolling
+from concordant.models.time.courses import Compared, CourseErrors, CourseModel, Courses, end_of_slots, nodes_of, unit_of
+from concordant.models.time.walks import fitted
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
+from concordant.support.dates import CALENDAR, shown_time
 from concordant.types import Floats
 
 TIE_OF_FITTED = 1e-9  # fitted scores this close are one score

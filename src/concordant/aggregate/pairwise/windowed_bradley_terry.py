@@ -27,18 +27,18 @@ from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.pairwise._recent import OverTime, played
 from concordant.aggregate.pairwise.bradley_terry import BradleyTerry
+from concordant.ballots.segments import max_by, pointer, spans
 from concordant.errors import ParameterError
-from concordant.histories import History
 from concordant.kernels.links import BRADLEY_TERRY
 from concordant.method import Outcome
-from concordant.models.duels import Counting
 from concordant.models.fitted import PairModel
 from concordant.models.notices import OF_PAIRS, duel_standing, notice_on, standing_notices
-from concordant.moments import CALENDAR, periods
+from concordant.models.observations.duels import Counting
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertainty
-from concordant.segments import max_by, pointer, spans
+from concordant.results.histories import History
+from concordant.support.dates import CALENDAR, periods
 from concordant.types import Floats, Int64s
 
 DAYS = {"day": 1.0, "week": 7.0, "month": 30.4375, "quarter": 91.3125, "year": 365.25}

@@ -12,10 +12,9 @@ from concordant.aggregate.distance.footrule import Footrule
 from concordant.aggregate.distance.kemeny import Kemeny
 from concordant.aggregate.distance.local_search import LocalSearch
 from concordant.aggregate.positional.borda import Borda
-from concordant.gather import segment_index, sum_by
+from concordant.ballots.segments import places, segment_index, sum_by
 from concordant.method import Method
 from concordant.preferences import Preferences
-from concordant.segments import places
 from concordant.types import Bools, Floats, Int64s
 
 SMALL = 12  # candidates up to which the exact Kemeny solver finds the centre

@@ -10,10 +10,9 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate.matrices import stacks
-from concordant.gather import sum_by
+from concordant.ballots.segments import max_by, sum_by
 from concordant.labels import Labels
 from concordant.preferences import Preferences
-from concordant.segments import max_by
 from concordant.types import AnyArray, Floats, Int64s
 
 DISTANCES = ("kendall", "footrule", "spearman")

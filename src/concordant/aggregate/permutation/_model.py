@@ -13,8 +13,8 @@ from concordant.aggregate.matrices import comparable_groups, group_notices
 from concordant.aggregate.permutation._centre import Against, inversions, seen_from
 from concordant.aggregate.permutation._dispersion import MOST_THETA, chance_turned, log_kendall, log_places
 from concordant.aggregate.permutation._displacement import normalisers
+from concordant.ballots.segments import segment_index, sum_by
 from concordant.errors import InputError
-from concordant.gather import segment_index, sum_by
 from concordant.models.fitted import FittedModel
 from concordant.preferences import Preferences
 from concordant.ranking import Notice

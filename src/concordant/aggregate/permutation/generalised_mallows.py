@@ -24,14 +24,13 @@ import numpy as np
 from concordant import views
 from concordant.aggregate import options
 from concordant.aggregate.common import points
-from concordant.aggregate.overruled import WeighsMajorities
+from concordant.aggregate.explain.overruled import WeighsMajorities
 from concordant.aggregate.permutation._centre import against, centre, inversions
 from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_falling
 from concordant.aggregate.permutation._model import GeneralisedMallowsModel, dispersion_notices
-from concordant.gather import segment_index, sum_by
+from concordant.ballots.segments import first_of, places, segment_index, sum_by
 from concordant.method import Outcome
 from concordant.preferences import Preferences
-from concordant.segments import first_of, places
 from concordant.types import Floats, Int64s
 
 

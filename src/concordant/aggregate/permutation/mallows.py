@@ -28,18 +28,17 @@ import numpy as np
 
 from concordant.aggregate import options
 from concordant.aggregate.common import points
-from concordant.aggregate.overruled import WeighsMajorities
+from concordant.aggregate.explain.overruled import WeighsMajorities
 from concordant.aggregate.permutation._centre import Against, against, centre
 from concordant.aggregate.permutation._dispersion import log_kendall, mean_kendall, solve_falling
 from concordant.aggregate.permutation._displacement import normalisers
 from concordant.aggregate.permutation._insertion import fit_by_insertion
 from concordant.aggregate.permutation._model import MallowsModel, dispersion_notices
+from concordant.ballots.segments import places, sum_by
 from concordant.errors import ParameterError
-from concordant.gather import sum_by
 from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.segments import places
 from concordant.types import Floats
 
 DISTANCES = ("kendall", "footrule", "spearman")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from concordant import views
-from concordant.explaining import Reason
-from concordant.reasoning import Scene, number, ordinal
+from concordant.narrative.sentences import Scene, number, ordinal
+from concordant.results.explanation import Reason
 
 PLACES = 5  # that have a column of their own
 

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 
 from concordant import views
-from concordant.gather import sum_by
+from concordant.ballots.segments import sum_by
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import snap

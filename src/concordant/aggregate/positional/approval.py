@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
+from concordant.aggregate.explain.telling import votes_told
 from concordant.aggregate.positional._votes import AddsVotes, is_within
-from concordant.aggregate.telling import votes_told
-from concordant.explaining import Reason
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
 from concordant.types import Bools
 
 

@@ -22,15 +22,15 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate import options
-from concordant.explaining import Reason
-from concordant.gather import sum_by
+from concordant.ballots.segments import sum_by
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Ranking, snap
+from concordant.results.explanation import Reason
 from concordant.types import Floats, Int32s
 
 if TYPE_CHECKING:
-    from concordant.reasoning import Scene
+    from concordant.narrative.sentences import Scene
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class Borda(Method):
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Tell where the ballots put the first ones and the points of that or, ignoring silence, what they won."""
         from concordant.aggregate.positional._places import places_reason
-        from concordant.reasoning import Scene, number
+        from concordant.narrative.sentences import Scene, number
 
         scene = Scene(prefs, ranking, self.missing)
         lead = super().reasons(prefs, ranking)
@@ -68,7 +68,7 @@ class Borda(Method):
 
 def _comparisons(scene: Scene) -> Reason:
     """Tell the comparisons that the first ones won, drew and lost."""
-    from concordant.reasoning import number
+    from concordant.narrative.sentences import number
 
     found = views.wins_and_losses(scene.prefs, "ignore")
     rows = [

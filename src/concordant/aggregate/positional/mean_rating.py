@@ -25,7 +25,7 @@ import numpy as np
 from concordant import views
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
-from concordant.gather import sum_by
+from concordant.ballots.segments import sum_by
 from concordant.method import Method, Outcome
 from concordant.models.notices import named
 from concordant.params import param

@@ -21,10 +21,10 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate import options
-from concordant.explaining import Reason
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
 from concordant.types import Floats
 
 
@@ -46,7 +46,7 @@ class MedianRank(Method):
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Tell where the ballots put the first ones, and the middle of that."""
         from concordant.aggregate.positional._places import places_reason
-        from concordant.reasoning import Scene, number
+        from concordant.narrative.sentences import Scene, number
 
         scene = Scene(prefs, ranking, self.missing)
         said = ["Half of the ballots put an item at its median position or better, half there or worse."]

@@ -17,14 +17,14 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate.common import snap_scores
+from concordant.aggregate.explain.telling import Told, score_table
 from concordant.aggregate.positional.mean_rating import MeanRating
-from concordant.aggregate.telling import Told, score_table
-from concordant.explaining import Reason
-from concordant.gather import sum_by
+from concordant.ballots.segments import sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
 from concordant.types import Floats
 
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from concordant.aggregate.explain.telling import Told, score_table
 from concordant.aggregate.rounds import Papers
-from concordant.aggregate.telling import Told, score_table
-from concordant.explaining import Reason
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
 from concordant.types import Floats
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.matrices import TIE_OF_SOLVED, comparisons, group_notices, stacks
-from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
 from concordant.types import AnyArray, Floats, Int32s
 
 CELLS_OF_ROWS = 200_000  # of the matrices, looked at together

@@ -26,11 +26,10 @@ from concordant.aggregate.common import snap_scores
 from concordant.aggregate.majorities import majorities
 from concordant.aggregate.matrices import TIE_OF_SOLVED, comparable_groups, group_notices, stacks
 from concordant.aggregate.spectral._steps import WORTH_STEPS, solve_by_steps
-from concordant.gather import sum_by
+from concordant.ballots.segments import pointer, sum_by
 from concordant.method import Method, Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.segments import pointer
 from concordant.types import Floats
 
 VARIANTS = ("mc1", "mc2", "mc3", "mc4")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from concordant import kernels, views
-from concordant.explaining import Reason
-from concordant.models.stages import CHOSEN, REST, Stages, worths
-from concordant.reasoning import Scene, number
+from concordant.models.observations.stages import CHOSEN, REST, Stages, worths
+from concordant.narrative.sentences import Scene, number
+from concordant.results.explanation import Reason
 from concordant.types import Floats
 
 

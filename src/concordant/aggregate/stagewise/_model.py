@@ -11,24 +11,24 @@ import numpy as np
 
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
-from concordant.explaining import Reason
 from concordant.method import Method, Outcome
-from concordant.models.contestants import Design, contest_of
-from concordant.models.designs import Designed, stage_standing_of
 from concordant.models.effects import ON_COEFFICIENTS, Effects, refuse
-from concordant.models.evidence import PriorSearch
-from concordant.models.first_order import fit_by
 from concordant.models.fitted import StageModel
-from concordant.models.likelihoods import Observed, ObservedStages
+from concordant.models.likelihoods.evidence import PriorSearch
+from concordant.models.likelihoods.observed import Observed, ObservedStages
+from concordant.models.likelihoods.priors import Prior
 from concordant.models.notices import LOOSE, OF_STAGES, Standing, stage_standing, standing_notices
-from concordant.models.priors import Prior
-from concordant.models.solve import Fit, fit
-from concordant.models.stages import Stages, Staging
+from concordant.models.observations.contestants import Design, contest_of
+from concordant.models.observations.designs import Designed, stage_standing_of
+from concordant.models.observations.stages import Stages, Staging
+from concordant.models.solve.first_order import fit_by
+from concordant.models.solve.strategies import Fit, fit
 from concordant.models.style_reasons import style_reasons
 from concordant.models.uncertainty import Asked, ScoreErrors
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
+from concordant.results.explanation import Reason
 
 TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are one score
 FIRST_ORDER = ("lbfgs", "mm")  # solvers without second derivatives
@@ -52,7 +52,7 @@ class ChoiceModel(Method):
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Tell who leads, and how often the first ones were chosen where chance or their scores would have it so."""
         from concordant.aggregate.stagewise._choices import choices_reason
-        from concordant.reasoning import Scene
+        from concordant.narrative.sentences import Scene
 
         lead, model = super().reasons(prefs, ranking), ranking.model
         if not isinstance(model, StageModel) or self.contest(prefs)[1] is not None:

@@ -14,9 +14,9 @@ import numpy as np
 from concordant import kernels, views
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.stagewise._model import TIE_OF_FITTED
-from concordant.gather import sum_by
+from concordant.ballots.segments import sum_by
 from concordant.method import Outcome
-from concordant.models.stages import CHOSEN, Stages
+from concordant.models.observations.stages import CHOSEN, Stages
 from concordant.preferences import Preferences
 from concordant.ranking import Uncertainty
 from concordant.types import Floats

@@ -26,7 +26,7 @@ import numpy as np
 
 from concordant.aggregate.stagewise._model import ChoiceModel, prior_of
 from concordant.method import Outcome
-from concordant.models.stages import Staging
+from concordant.models.observations.stages import Staging
 from concordant.params import param
 from concordant.preferences import Preferences
 

@@ -36,8 +36,8 @@ from concordant.aggregate.stagewise._posterior import draw_posterior
 from concordant.errors import ParameterError
 from concordant.method import Outcome
 from concordant.models.effects import refuse
-from concordant.models.evidence import PriorSearch, settled_on, settled_prior
-from concordant.models.stages import PRIOR_DOC, Staging
+from concordant.models.likelihoods.evidence import PriorSearch, settled_on, settled_prior
+from concordant.models.observations.stages import PRIOR_DOC, Staging
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from concordant import kernels, views
+from concordant.ballots.segments import sum_by
+from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError, NeedError
-from concordant.gather import sum_by
 from concordant.kernels.bundles import LabelLists
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method
@@ -25,7 +26,6 @@ from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
 from concordant.support.state import Kind, labels
 from concordant.types import Bools, Floats, Int64s
-from concordant.vocabulary import Vocabulary
 
 Validation = tuple[Preferences, Labels] | float | None
 TRUST = "agents are trusted as labels showed, not alike"

@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from concordant import memory, views
+from concordant import views
 from concordant.aggregate.matrices import stacks
-from concordant.gather import sum_by
+from concordant.ballots.segments import pointer, spans, sum_by
 from concordant.preferences import Preferences
-from concordant.segments import pointer, spans
+from concordant.support import memory
 from concordant.types import Floats, Int32s, Int64s
 
 VARIANTS = ("mc2", "mc3")

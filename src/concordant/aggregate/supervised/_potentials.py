@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from concordant import views
-from concordant.gather import sum_by
-from concordant.models.counts import levels
+from concordant.ballots.segments import first_of, sum_by
+from concordant.models.observations.counts import levels
 from concordant.preferences import Preferences
-from concordant.segments import first_of
 from concordant.types import Floats, Int64s
 
 KINDS = ("unranked", "won", "lost")

@@ -29,22 +29,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant import memory
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.supervised._base import TRUST, Labelled, SupervisedMethod
 from concordant.aggregate.supervised._potentials import KINDS, potentials
 from concordant.aggregate.supervised._watching import Best, quality, telling
+from concordant.ballots.segments import is_new
 from concordant.errors import InputError
 from concordant.losses.expected_ndcg import MOST, ExpectedNdcgLoss
 from concordant.losses.queries import Queries
 from concordant.method import Outcome
-from concordant.models.counts import COUNTS
+from concordant.models.observations.counts import COUNTS
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.scorers.linear import Linear
-from concordant.segments import is_new
 from concordant.solvers.objective import Objective
 from concordant.solvers.stochastic import minimise_stochastic
+from concordant.support import memory
 from concordant.support.state import ByLabel
 from concordant.types import Floats
 

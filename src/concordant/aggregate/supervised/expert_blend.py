@@ -34,12 +34,12 @@ import numpy as np
 
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.supervised._base import TRUST, Labelled, SupervisedMethod, Validation
+from concordant.ballots.segments import deviation_within
 from concordant.features.places import COLUMNS, PlaceFeatures
 from concordant.labels import Labels
 from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.segments import deviation_within
 from concordant.support.state import SMALLEST, floats, part
 from concordant.types import Floats
 

@@ -36,11 +36,11 @@ import numpy as np
 from concordant import kernels, metrics, registry, views
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.supervised._base import TRUST, Labelled, SupervisedMethod, Validation
+from concordant.ballots.segments import sum_by
 from concordant.errors import InputError, NeedError, ParameterError
 from concordant.features import experts, fusion
 from concordant.features.base import PreferenceFeatures
 from concordant.features.pairwise import MOST, TOLERANCE, level_of_lists
-from concordant.gather import sum_by
 from concordant.kernels.bundles import LabelLists, PairLists
 from concordant.labels import Labels
 from concordant.method import Outcome
@@ -263,7 +263,7 @@ class ExpertRanker(SupervisedMethod):
 
     def plot_experts(self, path: str | os.PathLike[str] | None = None, *, top: int = 40) -> Any:
         """Draw who is trusted and what being unranked by each means; saved where ``path`` says."""
-        from concordant.plots import plot_experts
+        from concordant.narrative.plots import plot_experts
 
         if not self.learnt:
             raise NeedError(f"{self.name} has learnt nothing to draw yet: call fit(prefs, labels) first.")

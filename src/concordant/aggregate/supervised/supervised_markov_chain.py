@@ -35,13 +35,13 @@ from concordant.aggregate.matrices import TIE_OF_SOLVED
 from concordant.aggregate.supervised._base import TRUST, Labelled, SupervisedMethod
 from concordant.aggregate.supervised._chains import VARIANTS, Chain
 from concordant.aggregate.supervised._watching import Best, quality
+from concordant.ballots.segments import is_new
 from concordant.errors import InputError
 from concordant.losses.queries import Queries
 from concordant.losses.ranknet import RankNetLoss
 from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.segments import is_new
 from concordant.solvers.lbfgs import minimise
 from concordant.support.state import ByLabel
 from concordant.types import Floats, Int64s

@@ -12,10 +12,9 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate.majorities import majorities
-from concordant.gather import segment_index
+from concordant.ballots.segments import number_inside, pointer, segment_index
 from concordant.preferences import Preferences
 from concordant.ranking import snap
-from concordant.segments import number_inside, pointer
 from concordant.types import Bools, Floats, Int64s
 
 

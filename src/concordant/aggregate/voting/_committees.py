@@ -18,18 +18,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from concordant import views
+from concordant.aggregate.explain.telling import Told, score_table
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.positional.approval import Approval
 from concordant.aggregate.positional.borda import borda_levels
 from concordant.aggregate.rounds import distinct_rows
-from concordant.aggregate.telling import Told, score_table
-from concordant.explaining import Reason
+from concordant.ballots.segments import spans
 from concordant.method import Method, Outcome
 from concordant.narrative.certainty import Certainty, assess
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice, Ranking
-from concordant.segments import spans
+from concordant.results.explanation import Reason
 from concordant.types import AnyArray, Bools, Bytes, Floats, Int64s
 
 

@@ -11,8 +11,8 @@ from concordant import views
 from concordant.aggregate.counting import Count, Stage, flows_of, labelled, labels_of
 from concordant.aggregate.positional.borda import borda_levels
 from concordant.aggregate.rounds import distinct_rows
+from concordant.ballots.segments import spans
 from concordant.preferences import Preferences
-from concordant.segments import spans
 from concordant.types import AnyArray, Floats, Int32s
 
 NOT_NAMED = np.iinfo(np.int32).max

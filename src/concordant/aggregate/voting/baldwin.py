@@ -21,13 +21,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant.aggregate import options
+from concordant.aggregate.explain.telling import Told, eliminated
 from concordant.aggregate.rounds import eliminate
-from concordant.aggregate.telling import Told, eliminated
 from concordant.aggregate.voting._borda_rounds import NetPoints
-from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
 
 
 @dataclass(frozen=True, kw_only=True)

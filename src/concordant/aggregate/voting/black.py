@@ -16,14 +16,14 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate import options
+from concordant.aggregate.explain.telling import Told, score_table
 from concordant.aggregate.majorities import Majorities, majorities
 from concordant.aggregate.positional.borda import borda_levels, borda_points
 from concordant.aggregate.rounds import tiers_below
-from concordant.aggregate.telling import Told, score_table
-from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
 from concordant.types import Bools
 
 

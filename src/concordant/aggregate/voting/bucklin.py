@@ -21,15 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
+from concordant.aggregate.explain.telling import Told, rounds_table
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.rounds import Papers, tiers_below
-from concordant.aggregate.telling import Told, rounds_table
-from concordant.explaining import Reason
-from concordant.gather import sum_by
+from concordant.ballots.segments import is_new, max_by, sum_by
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Ranking, snap
-from concordant.segments import is_new, max_by
+from concordant.results.explanation import Reason
 from concordant.types import Floats, Int64s
 
 

@@ -22,15 +22,15 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate import options
-from concordant.aggregate.contests import Contest
+from concordant.aggregate.explain.contests import Contest
 from concordant.aggregate.majorities import majorities, smith_tiers
-from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.models.notices import in_instances
+from concordant.narrative.sentences import Scene
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
-from concordant.reasoning import Scene
+from concordant.results.explanation import Reason
 from concordant.types import Int64s
 
 

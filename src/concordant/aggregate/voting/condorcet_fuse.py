@@ -19,15 +19,15 @@ import numpy as np
 
 from concordant import kernels
 from concordant.aggregate import options
-from concordant.aggregate.contests import Contest
+from concordant.aggregate.explain.contests import Contest
 from concordant.aggregate.majorities import majorities
 from concordant.aggregate.positional.borda import borda_levels
-from concordant.explaining import Reason
+from concordant.ballots.segments import first_of
 from concordant.method import Method
+from concordant.narrative.sentences import Scene
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.reasoning import Scene
-from concordant.segments import first_of
+from concordant.results.explanation import Reason
 from concordant.types import Floats
 
 

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from concordant.aggregate.explain.telling import Told, eliminated
 from concordant.aggregate.positional.borda import borda_levels
 from concordant.aggregate.rounds import Papers, eliminate, majority_line
-from concordant.aggregate.telling import Told, eliminated
-from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
 from concordant.types import Bools, Floats
 
 

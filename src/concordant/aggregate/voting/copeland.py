@@ -20,14 +20,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from concordant.aggregate import options
-from concordant.aggregate.contests import Contest
+from concordant.aggregate.explain.contests import Contest
 from concordant.aggregate.majorities import weighed_majorities
-from concordant.explaining import Reason
 from concordant.method import Method
+from concordant.narrative.sentences import Scene, counted, number
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.reasoning import Scene, counted, number
+from concordant.results.explanation import Reason
 from concordant.types import Floats
 
 

@@ -22,16 +22,16 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.aggregate.counting import Count, CountModel, Stage, count_picture, count_reasons, flows_of, labelled
+from concordant.aggregate.explain.telling import Told
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.positional.borda import borda_levels
 from concordant.aggregate.rounds import Papers
-from concordant.aggregate.telling import Told
-from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
+from concordant.support.text import plain_number
 from concordant.types import Bools, Floats
-from concordant.writing import plain_number
 
 
 @dataclass(frozen=True, kw_only=True)

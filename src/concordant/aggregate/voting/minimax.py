@@ -17,15 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant.aggregate import options
-from concordant.aggregate.contests import Contest
+from concordant.aggregate.explain.contests import Contest
 from concordant.aggregate.majorities import Majorities, majorities
-from concordant.explaining import Reason
+from concordant.ballots.segments import number_inside
 from concordant.method import Method
+from concordant.narrative.sentences import Scene, number
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.reasoning import Scene, number
-from concordant.segments import number_inside
+from concordant.results.explanation import Reason
 from concordant.types import Floats
 
 

@@ -22,14 +22,14 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate import options
+from concordant.aggregate.explain.telling import Told, rounds_table
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.rounds import tiers_below
-from concordant.aggregate.telling import Told, rounds_table
 from concordant.aggregate.voting._borda_rounds import NetPoints
-from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
 from concordant.types import Bools, Floats, Int64s
 
 

@@ -34,11 +34,11 @@ import numpy as np
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.voting._committees import Approvals, Chosen, CommitteeRule
 from concordant.errors import ConcordantError
-from concordant.explaining import Reason
 from concordant.models.notices import in_instances
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
+from concordant.results.explanation import Reason
 from concordant.support.interrupts import interruptible
 from concordant.types import AnyArray, Bools, Bytes, Floats
 

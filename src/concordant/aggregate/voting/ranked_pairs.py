@@ -22,15 +22,15 @@ import numpy as np
 
 from concordant import kernels
 from concordant.aggregate import options
-from concordant.aggregate.contests import Contest, shortest_chain
+from concordant.aggregate.explain.contests import Contest, shortest_chain
 from concordant.aggregate.majorities import Majorities, majorities, strength, tie_notice, tiers_below
 from concordant.aggregate.positional.borda import borda_levels
-from concordant.explaining import Reason
 from concordant.method import Method, Outcome
+from concordant.narrative.sentences import Scene, listed, number
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.reasoning import Scene, listed, number
+from concordant.results.explanation import Reason
 from concordant.types import Bools, Bytes, Floats, Int64s
 
 SHOWN = 15  # majorities that the explanation lists

@@ -22,14 +22,14 @@ import numpy as np
 
 from concordant import kernels
 from concordant.aggregate import options
-from concordant.aggregate.contests import Contest, shortest_chain
+from concordant.aggregate.explain.contests import Contest, shortest_chain
 from concordant.aggregate.majorities import majorities, strength, tiers_below
-from concordant.explaining import Reason
 from concordant.method import Method
+from concordant.narrative.sentences import NAMED, Scene, number
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.reasoning import NAMED, Scene, number
+from concordant.results.explanation import Reason
 from concordant.types import Floats
 
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant.aggregate.voting._committees import Approvals, Chosen, CommitteeRule, one_by_one
-from concordant.explaining import Reason
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
 from concordant.types import Bools
 
 

@@ -21,17 +21,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
+from concordant.aggregate.explain.telling import Told, score_table
 from concordant.aggregate.majorities import Majorities, majorities, tie_notice
 from concordant.aggregate.positional.borda import borda_levels
 from concordant.aggregate.positional.score import rating_sums
 from concordant.aggregate.rounds import tiers_below
-from concordant.aggregate.telling import Told, score_table
-from concordant.explaining import Reason
-from concordant.gather import sum_by
+from concordant.ballots.segments import number_inside, pointer, sum_by
 from concordant.method import Method, Outcome
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.segments import number_inside, pointer
+from concordant.results.explanation import Reason
 from concordant.types import Bools, Floats
 
 

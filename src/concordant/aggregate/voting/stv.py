@@ -37,20 +37,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant.aggregate.counting import Count, CountModel, count_picture, count_reasons
+from concordant.aggregate.explain.telling import listed
 from concordant.aggregate.majorities import tie_notice
-from concordant.aggregate.telling import listed
 from concordant.aggregate.voting._meek import meek_count
 from concordant.aggregate.voting._scottish import VALUE, scottish_count
 from concordant.aggregate.voting._transfers import Result, elections
+from concordant.ballots.vocabulary import shorten
 from concordant.errors import NeedError
-from concordant.explaining import Reason
 from concordant.method import Method, Outcome
 from concordant.models.notices import in_instances
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
-from concordant.vocabulary import shorten
-from concordant.writing import plain_number
+from concordant.results.explanation import Reason
+from concordant.support.text import plain_number
 
 MOST_VOTES = 2**62 // VALUE  # whose values fit into 64 bits
 

@@ -15,8 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from concordant import kernels
-from concordant.gather import segment_index
-from concordant.segments import max_by, number_inside, pointer
+from concordant.ballots.segments import max_by, number_inside, pointer, segment_index
 from concordant.solvers.ordering.costs import PairCosts
 from concordant.types import Floats, Int64s
 

@@ -18,9 +18,8 @@ from functools import cached_property
 import numpy as np
 
 from concordant import kernels, views
-from concordant.gather import segment_index, sum_by
+from concordant.ballots.segments import first_of, places, pointer, segment_index, sum_by
 from concordant.preferences import Preferences
-from concordant.segments import first_of, places, pointer
 from concordant.types import Floats, Int64s
 
 DENOMINATORS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 25, 32, 50, 60, 64, 100, 128, 256, 1000, 1024, 10_000)

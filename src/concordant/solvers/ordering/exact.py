@@ -14,8 +14,7 @@ from functools import partial
 import numpy as np
 
 from concordant import kernels
-from concordant.gather import segment_index
-from concordant.segments import first_of, is_new, places
+from concordant.ballots.segments import first_of, is_new, places, segment_index
 from concordant.solvers.ordering.blocks import Blocks, split
 from concordant.solvers.ordering.branching import BranchAndCut
 from concordant.solvers.ordering.costs import PairCosts

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from concordant import kernels
+from concordant.ballots.segments import first_of
 from concordant.errors import InputError
-from concordant.segments import first_of
 from concordant.types import Floats, Int64s
 
 TOLERANCE = 1e-9

@@ -14,7 +14,7 @@ from itertools import islice, product
 
 import numpy as np
 
-from concordant.gather import segment_index
+from concordant.ballots.segments import segment_index
 from concordant.solvers.ordering.blocks import Blocks
 from concordant.solvers.ordering.deadline import Deadline
 from concordant.solvers.ordering.exact import LARGEST_TABLE, LARGEST_WEAK_TABLE, Exact, start_search

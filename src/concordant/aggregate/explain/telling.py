@@ -1,0 +1,113 @@
+"""How rules say why: names, numbers and tables of rounds in plain words, for the one instance that is explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from concordant.ballots.vocabulary import shorten
+from concordant.models.notices import named
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
+from concordant.support.text import plain_number
+from concordant.types import Bools, Floats
+
+AT_ONCE = 8  # rounds in one table
+NAMED = 6  # candidates in one sentence
+
+
+class Told:
+    """The candidates of one instance, in slot order, and the words for them."""
+
+    def __init__(self, prefs: Preferences) -> None:
+        self.labels = [shorten(label, 30) for label in prefs.items.take(prefs.slot_item)]
+
+    def names(self, chosen: Bools) -> str:
+        """Return the names of some candidates: a, b and c."""
+        return listed([self.labels[slot] for slot in np.flatnonzero(chosen)])
+
+    @staticmethod
+    def number(value: float) -> str:
+        """Write a number of votes."""
+        return plain_number(value)
+
+    @staticmethod
+    def goes(chosen: Bools) -> str:
+        """Return the verb for one or several."""
+        return "goes" if chosen.sum() == 1 else "go together"
+
+    def rounds(self, score: Floats) -> Iterator[tuple[Bools, Bools]]:
+        """Go through the rounds of an elimination: who is in, and who goes out at its end."""
+        for level in np.unique(score).tolist():
+            yield score >= level, score == level
+
+    @staticmethod
+    def best(ranking: Ranking) -> Bools:
+        """Say who is ranked first."""
+        return np.asarray(ranking.rank_by_slot == 1)
+
+    def heading(self, ranking: Ranking, rule: str) -> str:
+        """Return the title of an explanation: who comes first."""
+        best = self.best(ranking)
+        verb = "comes first" if best.sum() == 1 else "come first, tied,"
+        return f"{self.names(best)} {verb} by {rule}"
+
+
+def listed(labels: Sequence[str]) -> str:
+    """Return labels as a sentence writes them: a, b and c; of many, how many more there are."""
+    if len(labels) > NAMED:
+        return named(labels, NAMED)
+    return " and ".join([", ".join(labels[:-1]), labels[-1]]) if len(labels) > 1 else "".join(labels)
+
+
+def rounds_table(
+    told: Told, ranking: Ranking, title: str, columns: Sequence[Floats], present: Sequence[Bools], word: str = "round"
+) -> list[Reason]:
+    """Return tables of what every candidate had in every round, best candidate first, some rounds at a time."""
+    found = []
+    for start in range(0, len(columns), AT_ONCE):
+        some = range(start, min(start + AT_ONCE, len(columns)))
+        rows = [
+            [told.labels[slot], *(told.number(columns[k][slot]) if present[k][slot] else "" for k in some)]
+            for slot in ranking.order.tolist()
+        ]
+        span = "" if len(columns) <= AT_ONCE else f", {word}s {some[0] + 1} to {some[-1] + 1}"
+        header = ["candidate", *(f"{word} {k + 1}" for k in some)]
+        right = frozenset(range(1, len(header)))
+        found.append(Reason(title + span, (), header, [row for row in rows if any(row[1:])], right))
+    return found
+
+
+def score_table(told: Told, ranking: Ranking, header: Sequence[str], columns: Sequence[Sequence[str]]) -> Reason:
+    """Return a table of the candidates, best first, with columns of texts in slot order."""
+    rows = [[told.labels[slot], *(column[slot] for column in columns)] for slot in ranking.order.tolist()]
+    return Reason("The numbers", (), ["candidate", *header], rows, frozenset(range(1, len(header) + 1)))
+
+
+def eliminated(
+    told: Told, ranking: Ranking, rule: str, columns: Sequence[Floats], sentences: Sequence[str], caption: str
+) -> list[Reason]:
+    """Return the reasons of an elimination: sentences by round, and what everybody had in each."""
+    present = [is_left for is_left, _ in told.rounds(ranking.score)]
+    return [
+        Reason(told.heading(ranking, rule), tuple(sentences)),
+        *rounds_table(told, ranking, caption, columns, present[: len(columns)]),
+    ]
+
+
+def votes_told(prefs: Preferences, ranking: Ranking, rule: str, verb: str, what: str) -> list[Reason]:
+    """Return the reasons of a rule that adds up votes: who has the most, by how much, and what everybody has."""
+    told, total = Told(prefs), float(prefs.weight.sum())
+    best = told.best(ranking)
+    most = float(ranking.score[best][0])
+    be, each = ("is", "") if best.sum() == 1 else ("are", " each")
+    share = f" ({100 * most / total:.1f} %)" if total > 0 else ""
+    sentence = f"{told.names(best)} {be} {verb} {told.number(most)} of {told.number(total)} ballots{share}{each}"
+    if not best.all():
+        second = float(ranking.score[~best].max())
+        next_ = told.names(~best & (ranking.score == second))
+        sentence += f", {told.number(most - second)} more than {next_}"
+    votes = [told.number(value) for value in ranking.score]
+    return [Reason(told.heading(ranking, rule), (f"{sentence}.",)), score_table(told, ranking, [what], [votes])]

@@ -1,0 +1,364 @@
+"""How far methods agree: rank the same preferences several ways and compare the results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from concordant import metrics, registry, views
+from concordant.api import as_preferences, made_method
+from concordant.ballots.segments import sum_by
+from concordant.ballots.vocabulary import shorten
+from concordant.errors import ConcordantError, InputError
+from concordant.params import params_of
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.results.explanation import Explanation, Reason
+from concordant.support.text import align
+from concordant.types import Bools, Floats
+
+if TYPE_CHECKING:
+    from concordant.method import Method
+
+DISPUTED = 3  # instances that an explanation looks at
+COUNTED_BY = ("counts", "normalise", "missing", "ties", "distance")  # parameters that change what a likelihood is of
+MEASURES = {
+    "distance": "mean share of the ballots' pairs that are discordant with the ranking, lower is better",
+    "pair_log_likelihood": "mean log-probability of the result of a pair, ties left out, comparable between all "
+    "methods, higher is better",
+    "log_likelihood": "of all ballots, comparable only between methods with the same log_likelihood_of; when held out, "
+    "per ballot",
+    "tau": "Kendall's tau between the rankings",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """How well each method predicts ballots it did not see, by cross-validation over ballots.
+
+    ``distance`` is the share of their pairs that are discordant with the ranking. ``pair_log_likelihood`` is the mean
+    log-probability of the result of a strict pair, the same question to every model; ``log_likelihood`` is per ballot,
+    of what the method is a model of. Both are None for methods without a model.
+    """
+
+    folds: int
+    distance: Floats
+    log_likelihood: tuple[float | None, ...]
+    pair_log_likelihood: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Rankings of the same preferences by several methods, with their agreement.
+
+    ``tau`` is 1 - 2 x the normalised Kendall distance (ties count half), averaged over instances; ``distance`` is
+    the mean distance of a ranking to the ballots, the share of their pairs it turns around. ``held_out`` is the fit
+    to ballots the method did not see, if it was asked for.
+    """
+
+    rankings: tuple[Ranking, ...]
+    names: tuple[str, ...]
+    tau: Floats
+    distance: Floats
+    held_out: HeldOut | None = None
+    prefs: Preferences | None = None
+    """What was ranked, where it is still at hand."""
+
+    @property
+    def log_likelihood(self) -> list[float | None]:
+        """The log-likelihood of the ballots under each method, None for methods without a model.
+
+        Compare only those of methods whose ``likelihood_of`` is the same.
+        """
+        return [None if ranking.fit is None else ranking.fit.get("log_likelihood") for ranking in self.rankings]
+
+    @cached_property
+    def likelihood_of(self) -> list[str | None]:
+        """What the log-likelihood of each method is the probability of; None for methods that have none."""
+        known = zip(self.rankings, self.log_likelihood, strict=True)
+        return [None if value is None else _likelihood_of(ranking) for ranking, value in known]
+
+    @cached_property
+    def pair_log_likelihood(self) -> list[float | None]:
+        """The mean log-probability of the result of a strict pair under each model: one question to all of them."""
+        if self.prefs is None:
+            return [None] * len(self.rankings)
+        return [_per_pair(_pair_log_likelihood(ranking, self.prefs)) for ranking in self.rankings]
+
+    @property
+    def tiers(self) -> list[list[list[str]]]:
+        """The items of each method's ranking (of the first instance) as tie groups, best first."""
+        return [next(iter(ranking)).tiers for ranking in self.rankings]
+
+    def firsts(self, n: int = 4) -> list[str]:
+        """Return the first items of each method as text, ties as ties: ``a = b > c``."""
+        return [_written(tiers, n) for tiers in self.tiers]
+
+    @property
+    def winners(self) -> list[tuple[tuple[str, ...], list[str]]]:
+        """Who is first, with the methods that say so, in the order of the methods; empty with several instances."""
+        if any(ranking.n_instances != 1 for ranking in self.rankings):
+            return []
+        by_first: dict[tuple[str, ...], list[str]] = {}
+        for name, tiers in zip(self.names, self.tiers, strict=True):
+            by_first.setdefault(tuple(sorted(tiers[0])) if tiers else (), []).append(name)
+        return list(by_first.items())
+
+    @property
+    def dispute(self) -> str:
+        """The disagreement about the winner in a sentence; empty where some item is first by every method."""
+        winners = self.winners
+        if not winners or set.intersection(*(set(first) for first, _ in winners)):
+            return ""
+        said = [f"{_joined([shorten(label, 30) for label in first])} by {_joined(by)}" for first, by in winners]
+        return f"The methods disagree about the winner: {'; '.join(said)}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        tiers = self.tiers
+        return {
+            "winners": [{"items": list(first), "methods": by} for first, by in self.winners] or None,
+            "is_winner_disputed": bool(self.dispute) if self.winners else None,
+            "methods": [
+                {
+                    "method": name,
+                    "top": [label for tier in tiers[k] for label in tier][:10],
+                    "tiers": tiers[k],
+                    "distance": float(self.distance[k]),
+                    "log_likelihood": self.log_likelihood[k],
+                    "log_likelihood_of": self.likelihood_of[k],
+                    "pair_log_likelihood": self.pair_log_likelihood[k],
+                    "held_out": None
+                    if self.held_out is None
+                    else {
+                        "folds": self.held_out.folds,
+                        "distance": float(self.held_out.distance[k]),
+                        "log_likelihood": self.held_out.log_likelihood[k],
+                        "pair_log_likelihood": self.held_out.pair_log_likelihood[k],
+                    },
+                    "seconds": ranking.seconds,
+                    "warnings": [str(notice) for notice in ranking.warnings],
+                }
+                for k, (name, ranking) in enumerate(zip(self.names, self.rankings, strict=True))
+            ],
+            "tau": self.tau.tolist(),
+            "measures": MEASURES,
+        }
+
+    def explain(self) -> Explanation:
+        """Say where the methods differ and why: on the one instance, or on those where they differ most."""
+        from concordant.analysis.disagreeing import differences
+
+        prefs = self.prefs
+        if prefs is None:
+            raise ConcordantError("This comparison does not know the preferences behind it: make it with cc.compare.")
+        method = ", ".join(self.names)
+        if prefs.n_instances == 1 or prefs.instances is None:
+            return Explanation(
+                method, tuple(differences(prefs, self.rankings, self.names, "Where and why they differ"))
+            )
+        reasons = [Reason("Over all instances", [_over_instances(prefs, self.rankings)])]
+        for instance in _most_disputed(prefs, self.rankings):
+            parts = [ranking[instance] for ranking in self.rankings]
+            own = prefs.select(instances=[instance])
+            reasons += differences(own, parts, self.names, f"Instance {shorten(instance, 60)}")
+        return Explanation(method, tuple(reasons))
+
+    def columns(self) -> list[tuple[str, list[str]]]:
+        """Return the table people read: (header, a cell per method), without the first items."""
+        tell = [("distance", [f"{value:.4f}" for value in self.distance])]
+        if any(value is not None for value in self.pair_log_likelihood):
+            tell.append(("log-lik. per pair", [_figure(value, ".4f") for value in self.pair_log_likelihood]))
+        if (held := self.held_out) is not None:
+            tell.append(("held-out distance", [f"{value:.4f}" for value in held.distance]))
+            if any(value is not None for value in held.pair_log_likelihood):
+                figures = [_figure(value, ".4f") for value in held.pair_log_likelihood]
+                tell.append(("held-out log-lik. per pair", figures))
+        return tell + [(name, [f"{t:.3f}" for t in self.tau[:, k]]) for k, name in enumerate(self.names)]
+
+    def __str__(self) -> str:
+        columns = self.columns()
+        firsts = self.firsts()
+        rows = [["method", *(header for header, _ in columns), "first"]]
+        rows += [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(self.names)]
+        lines = align(rows, right=set(range(1, 1 + len(columns))))
+        told = [*self.notes(), "The other columns are Kendall's tau between the methods."]
+        return "\n".join([*([self.dispute, ""] if self.dispute else []), *lines, "", *told])
+
+    def notes(self) -> list[str]:
+        """Say what the figures of the table are, and give the log-likelihoods that cannot be compared apart."""
+        said = [f"Distance: {MEASURES['distance']}."]
+        if any(value is not None for value in self.pair_log_likelihood):
+            said.append(f"Log-likelihood per pair: {MEASURES['pair_log_likelihood']}.")
+        if self.held_out is not None:
+            said.append(f"Held-out: the same for ballots not seen, by {self.held_out.folds}-fold cross-validation.")
+        by_kind: dict[str, list[str]] = {}
+        for name, kind, value in zip(self.names, self.likelihood_of, self.log_likelihood, strict=True):
+            if kind is not None and value is not None:
+                by_kind.setdefault(kind, []).append(f"{name} {value:,.2f}")
+        return said + [f"Log-likelihood of {kind}: {', '.join(found)}." for kind, found in by_kind.items()]
+
+    __repr__ = __str__
+
+
+def compare(
+    prefs: Preferences | Any, methods: Sequence[str | Method], *, folds: int | None = None, seed: int = 0
+) -> Comparison:
+    """Rank the preferences by every method and measure how far the rankings agree.
+
+    With ``folds`` the ballots are split at random into so many parts, and each part is predicted from the others.
+    """
+    if not methods:
+        raise InputError("There is nothing to compare: name at least one method.")
+    prefs = as_preferences(prefs)
+    rankings = tuple(_ranked(prefs, method) for method in methods)
+    names = tuple(m if isinstance(m, str) else m.name for m in methods)
+    held_out = None if folds is None else cross_validate(prefs, methods, folds, seed)
+    return replace(compare_rankings(prefs, rankings, names), held_out=held_out)
+
+
+def _ranked(prefs: Preferences, method: str | Method) -> Ranking:
+    """Rank every item, also by methods that would leave out those not seen for long."""
+    return made_method(prefs, method, {}).of_everybody().rank(prefs)
+
+
+def compare_rankings(prefs: Preferences, rankings: Sequence[Ranking], names: Sequence[str]) -> Comparison:
+    """Measure how far rankings of these preferences agree."""
+    ranks = np.stack([ranking.rank_by_slot for ranking in rankings]).astype(np.float64)
+    tau = np.zeros((len(rankings), len(rankings)))
+    counted = 0
+    for start, stop in zip(prefs.slot_ptr[:-1].tolist(), prefs.slot_ptr[1:].tolist(), strict=True):
+        if stop - start < 2:
+            continue
+        tau += 1 - 2 * metrics.kendall_matrix(ranks[:, start:stop], normalised=True)
+        counted += 1
+    tau = tau / counted if counted else np.ones_like(tau)
+    return Comparison(tuple(rankings), tuple(names), tau, distances_to_ballots(prefs, ranks), prefs=prefs)
+
+
+def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: int = 5, seed: int = 0) -> HeldOut:
+    """Predict each part of the ballots from all the others, by every method."""
+    if not 2 <= folds <= prefs.n_ballots:
+        raise InputError(f"folds={folds} does not fit {prefs.n_ballots} ballots: give 2 up to their number.")
+    fold = np.random.default_rng(seed).permutation(prefs.n_ballots) % folds
+    distance, pairs = np.zeros((folds, len(methods))), np.zeros(folds)
+    likelihood, by_pair = np.zeros((folds, len(methods))), np.zeros((folds, len(methods), 2))
+    for k in range(folds):
+        seen, unseen = prefs.take(fold != k), prefs.take(fold == k)
+        rankings = [_ranked(seen, method) for method in methods]
+        ranks = np.stack([ranking.rank_by_slot for ranking in rankings]).astype(np.float64)
+        distance[k] = distances_to_ballots(unseen, ranks)
+        pairs[k] = views.win_matrices(unseen, "ignore").wins.sum()
+        for m, ranking in enumerate(rankings):
+            likelihood[k, m] = _asked(ranking, "log_likelihood", unseen)
+            by_pair[k, m] = _pair_log_likelihood(ranking, unseen)
+    share = pairs / pairs.sum() if pairs.sum() else np.full(folds, 1 / folds)
+    per_ballot = likelihood.sum(axis=0) / prefs.weight.sum()
+    log_likelihood = tuple(None if np.isnan(value) else float(value) for value in per_ballot.tolist())
+    return HeldOut(folds, share @ distance, log_likelihood, tuple(_per_pair(one) for one in by_pair.sum(axis=0)))
+
+
+def _asked(ranking: Ranking, question: str, prefs: Preferences) -> Any:
+    """Ask the model of a ranking about other preferences; NaN where no model can answer."""
+    judge = getattr(ranking.model, question, None)
+    try:
+        return judge(prefs) if callable(judge) else np.nan
+    except InputError:
+        return np.nan
+
+
+def _pair_log_likelihood(ranking: Ranking, prefs: Preferences) -> Floats:
+    """Return the log-probability of the strict pairs of preferences, and their weight."""
+    return np.broadcast_to(np.asarray(_asked(ranking, "pair_log_likelihood", prefs), np.float64), (2,))
+
+
+def _per_pair(found: Floats) -> float | None:
+    return float(found[0] / found[1]) if found[1] > 0 else None
+
+
+def _likelihood_of(ranking: Ranking) -> str:
+    """Say what the log-likelihood of a ranking is the probability of."""
+    try:
+        known = registry.load(registry.resolve(ranking.method)[0])
+    except ConcordantError:  # a method of somebody's own
+        return f"what {ranking.method or 'this method'} models"
+    kind = known.likelihood_of or f"what {ranking.method} models"
+    own = {one.name: one.default for one in params_of(known) if one.name in COUNTED_BY}
+    changed = [f"{name}={ranking.params[name]}" for name in own if ranking.params.get(name, own[name]) != own[name]]
+    return f"{kind} ({', '.join(changed)})" if changed else kind
+
+
+def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:
+    """Return, per ranking, the weighted share of the ballots' strict pairs it turns around; its ties count half.
+
+    ``ranks`` has one row per ranking, one column per slot.
+    """
+    matrices = views.win_matrices(prefs, "ignore")
+    turned, total = np.zeros(len(ranks)), 0.0
+    for q in np.flatnonzero(matrices.size > 1).tolist():
+        wins = matrices.matrix(q)
+        here = ranks[:, prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]]
+        total += float(wins.sum())
+        for k, rank_by_slot in enumerate(here):
+            behind = np.sign(rank_by_slot[:, None] - rank_by_slot[None, :])
+            turned[k] += float((wins * (behind + 1)).sum()) / 2
+    return turned / total if total else turned
+
+
+def _over_instances(prefs: Preferences, rankings: Sequence[Ranking]) -> str:
+    """Say in how many instances the methods agree on the first place, and on everything."""
+    same, same_first = _agreeing(prefs, rankings)
+    n = prefs.n_instances
+    return (
+        f"All methods give the same order in {int(same.sum()):,} of {n:,} instances, and the same first place in "
+        f"{int(same_first.sum()):,}; below are those where they differ most."
+        if not same.all()
+        else f"All methods give the same order in all {n:,} instances."
+    )
+
+
+def _agreeing(prefs: Preferences, rankings: Sequence[Ranking]) -> tuple[Bools, Bools]:
+    """Say of every instance whether all methods give the same ranks, and the same items first."""
+    ranks = np.stack([ranking.rank_by_slot for ranking in rankings])
+    instance, n = views.instance_of_slot(prefs), prefs.n_instances
+    differs, differs_first = (ranks != ranks[0]).any(axis=0), ((ranks == 1) != (ranks[0] == 1)).any(axis=0)
+    same, same_first = (np.bincount(instance[one], minlength=n) == 0 for one in (differs, differs_first))
+    return same, same_first
+
+
+def _most_disputed(prefs: Preferences, rankings: Sequence[Ranking]) -> list[str]:
+    """Return the few instances whose methods differ most: over the first place, then by how far ranks lie apart."""
+    assert prefs.instances is not None
+    ranks = np.stack([ranking.rank_by_slot for ranking in rankings])
+    same, same_first = _agreeing(prefs, rankings)
+    size = np.maximum(np.diff(prefs.slot_ptr), 1)
+    spread = sum_by(views.instance_of_slot(prefs), np.ptp(ranks, axis=0), prefs.n_instances) / size**2
+    order = np.lexsort((np.arange(len(size)), -spread, same_first))
+    return [prefs.instances[q] for q in order.tolist() if not same[q]][:DISPUTED]
+
+
+def _written(tiers: list[list[str]], n: int) -> str:
+    """Write the first ``n`` items, ``=`` between those of one tier; dots where a tier is cut."""
+    text, left = "", n
+    for tier in tiers:
+        text += " > " if text else ""
+        text += " = ".join([*(shorten(label, 20) for label in tier[:left]), *(["…"] if len(tier) > left else [])])
+        left -= len(tier)
+        if left <= 0:
+            break
+    return text
+
+
+def _joined(names: Sequence[str], most: int = 8) -> str:
+    """Write names as a sentence has them: a, b and c."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def _figure(value: float | None, digits: str) -> str:
+    return "-" if value is None else format(value, digits)

@@ -1,0 +1,334 @@
+"""Judgements of a crowd: who is right how often, and what the documents really are.
+
+A judgement says what an agent (a worker) thinks of a document of a topic, 1 for relevant and 0 for not, or a grade;
+gold labels are known for some documents. All that turns judgements into rankings and labels is reachable from here:
+
+===============  ===========================================================================================
+majority-vote    judgements for a document minus those against it
+condorcet        duels of documents, won by whom agents judge higher in total (Copeland's points)
+dawid-skene      what a document is and how each agent errs, found together without gold labels
+theta-mpm        agents count by how well they agree with the gold labels of other topics
+consensus        a ranker trained on the summed preferences of all agents
+hybrid           a ranker that knows every agent with at least ``min_preferences`` judgements by itself,
+                 all others by their sum
+===============  ===========================================================================================
+
+The last three learn from gold labels. ``rank`` ranks by any of them, ``decide`` gives labels to all documents,
+``reliability`` says how often each agent is right.
+
+>>> from concordant import crowd
+>>> prefs = crowd.judgements(["ann", "bob", "eve"] * 2, ["t1"] * 6, ["d1"] * 3 + ["d2"] * 3, [1, 1, 0, 0, 0, 1])
+>>> crowd.decide(prefs, "majority-vote").label.tolist()
+[1.0, 0.0]
+
+References: R. Snow et al., Cheap and fast, but is it good?, EMNLP 2008; M. Volkovs, H. Larochelle and R. Zemel,
+Learning to rank by aggregating expert preferences, CIKM 2012.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from concordant import registry, views
+from concordant.ballots.segments import sum_by
+from concordant.ballots.vocabulary import encode
+from concordant.errors import InputError, NeedError, ParameterError
+from concordant.labels import Labels
+from concordant.method import Method
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.support.text import align
+from concordant.types import Floats
+
+CLASSES = "there are more than two values, so a judgement is right where it equals the gold label: give {} for yes/no"
+LEVEL = 1.959963984540054  # standard errors on either side of an interval that holds 95%
+
+
+class System(NamedTuple):
+    """A way from judgements to a ranking: a method with the settings it has for judgements."""
+
+    method: str
+    params: Mapping[str, Any] = {}
+    learns: bool = False
+    """Whether it learns from gold labels."""
+
+
+SYSTEMS: Mapping[str, System] = {
+    "majority-vote": System("majority-vote", {"cutoff": 1.0}),
+    "condorcet": System("copeland", {"counts": "difference"}),
+    "dawid-skene": System("dawid-skene"),
+    "theta-mpm": System("mpm", {"counts": "binary"}, True),
+    "consensus": System("expert-ranker", {"scope": "combined", "counts": "binary", "unjudged": "skip"}, True),
+    "hybrid": System("expert-ranker", {"scope": "hybrid", "counts": "binary", "unjudged": "skip"}, True),
+}
+
+
+def judgements(agent: Any, topic: Any, document: Any, judgement: Any) -> Preferences:
+    """Make preferences of a table of judgements, a row each; of an agent's repeated judgements the first counts."""
+    columns = [encode(column, name)[0] for column, name in ((agent, "agent"), (topic, "topic"), (document, "document"))]
+    if len({len(column) for column in columns}) > 1:
+        raise InputError("agent, topic and document differ in length: give one of each per judgement.")
+    _, first = np.unique(np.stack(columns), axis=1, return_index=True)
+    first.sort()
+    kept = [np.asarray(column)[first] for column in (agent, document, judgement, topic)]
+    prefs = Preferences.from_ratings(*kept[:3], instance=kept[3])
+    left_out = len(columns[0]) - len(first)
+    return prefs.noted(f"left out {left_out:,} judgements of a document the agent judged before") if left_out else prefs
+
+
+def method(system: str, **params: Any) -> Method:
+    """Return the method of a system, with other parameters where given."""
+    found = _system(system)
+    return registry.make(found.method, **{**found.params, **params})
+
+
+def rank(
+    prefs: Preferences,
+    system: str = "majority-vote",
+    *,
+    train: tuple[Preferences, Labels] | None = None,
+    validation: tuple[Preferences, Labels] | float | None = None,
+    **params: Any,
+) -> Ranking:
+    """Rank the documents of every topic; systems that learn do so from ``train``, judgements with gold labels."""
+    found: Any = method(system, **params)
+    if _system(system).learns:
+        if train is None:
+            raise NeedError(f"{system} learns from gold labels: give train=(judgements, labels).")
+        more = {"validation": validation} if "validation" in _arguments(found) else {}
+        found = found.fit(*train, **more)
+    ranking: Ranking = found.rank(prefs)
+    return ranking
+
+
+def yes_from(prefs: Preferences, gold: Labels | None = None) -> float | None:
+    """Return the least value that is a yes where judgements (and gold labels) are yes and no; None for classes.
+
+    Judgements of 0 and 1 are no and yes, and gold grades of at least 1 go with a yes. Of any two other values the
+    larger one is a yes. More than two values are classes.
+    """
+    return _yes_among(_values(prefs), gold)
+
+
+def _values(prefs: Preferences) -> Floats:
+    return np.unique(prefs.value) if prefs.value is not None else np.zeros(0)
+
+
+def _yes_among(values: Floats, gold: Labels | None) -> float | None:
+    if np.isin(values, (0.0, 1.0)).all():
+        return 1.0
+    if gold is not None:
+        values = np.union1d(values, gold.label[np.isfinite(gold.label)])
+    return float(values[-1]) if len(values) <= 2 else None
+
+
+class Decided(Labels):
+    """Labels that ``decide`` gave, with their convention.
+
+    ``least`` is the least judgement that is a yes, None where labels are classes; ``values`` are the values of the
+    judgements where ``least`` was found from them, None where it was given.
+    """
+
+    least: float | None
+    values: Floats | None
+
+    def __init__(
+        self, instance: object, item: object, label: object, least: float | None, values: Floats | None
+    ) -> None:
+        super().__init__(instance, item, label)
+        vars(self).update(least=least, values=values)
+
+
+def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float | str | None = "auto") -> Decided:
+    """Say of every judged document whether it is relevant, 1 or 0: a judgement of at least ``relevant`` is a yes.
+
+    With ``relevant=None`` (by default where judgements have more than two values, see ``yes_from``) the label is the
+    class. By ``majority-vote`` more agents must say yes than no, or the class with most votes is taken (the lowest of
+    several); by ``dawid-skene`` a yes must be more likely than a no, or the most likely class is taken.
+    """
+    if system not in ("majority-vote", "dawid-skene"):
+        raise ParameterError(f"{system!r} gives no labels: decide by majority-vote or dawid-skene.")
+    least: Any = yes_from(prefs) if relevant == "auto" else relevant
+    if least is None:
+        decided = _classes(prefs, system)
+    elif system == "majority-vote":
+        decided = (rank(prefs, system, cutoff=least).score > 0).astype(np.float64)
+    else:
+        model: Any = rank(prefs, system).model
+        decided = (model.posterior[:, model.categories >= least].sum(axis=1) > 0.5).astype(np.float64)
+    judged = np.flatnonzero(views.ranked_weight(prefs) > 0)
+    instance = None if prefs.instances is None else prefs.instances.take(views.instance_of_slot(prefs)[judged])
+    values = _values(prefs) if relevant == "auto" else None
+    return Decided(instance, prefs.items.take(prefs.slot_item[judged]), decided[judged], least, values)
+
+
+def _classes(prefs: Preferences, system: str) -> Floats:
+    """Return the class of every slot."""
+    if system == "dawid-skene":
+        model: Any = rank(prefs, system).model
+        return np.asarray(model.categories[model.posterior.argmax(axis=1)])
+    assert prefs.value is not None
+    values, code = np.unique(prefs.value, return_inverse=True)
+    votes = sum_by(prefs.entry_slot * len(values) + code, views.weight_of_entry(prefs), prefs.n_slots * len(values))
+    return np.asarray(values[votes.reshape(prefs.n_slots, len(values)).argmax(axis=1)])
+
+
+def agreement(decided: Labels, gold: Labels, *, relevant: float | str | None = "auto") -> float:
+    """Return the share of gold labels with which what ``decide`` said agrees, a label of ``relevant`` being a yes.
+
+    By default the convention is that of ``decide``; where it was found from the judgements, gold labels count as in
+    ``yes_from``. Of labels from elsewhere the larger is a yes where decided and gold labels together have at most two
+    values. With ``relevant=None``, and otherwise, classes must be equal.
+    """
+    topic = np.repeat(np.arange(gold.n_instances), np.diff(gold.ptr))
+    found = decided.for_items(topic, gold.instances, gold.items, gold.item)
+    known = np.isfinite(found)
+    if not known.any():
+        raise InputError("No document has both a decided and a gold label: check that they name topics alike.")
+    least: Any = relevant
+    if relevant == "auto":
+        found, least = _as_judged(decided, gold, found)
+    if least is None:
+        return float((found == gold.label)[known].mean())
+    is_yes = found > 0 if _is_yes_or_no(decided, relevant) else found >= least
+    return float((is_yes == (gold.label >= least))[known].mean())
+
+
+def _as_judged(decided: Labels, gold: Labels, found: Floats) -> tuple[Floats, float | None]:
+    """Return decided labels in the values of the judgements where these are known, and the least that is a yes."""
+    if not isinstance(decided, Decided):
+        values = np.union1d(*(one[np.isfinite(one)] for one in (found, gold.label)))
+        return found, float(values[-1]) if len(values) <= 2 else None
+    if decided.values is None or decided.least is None:
+        return found, decided.least
+    judged = np.where(found > 0, decided.values[-1], decided.values[0])
+    return np.where(np.isfinite(found), judged, np.nan), _yes_among(decided.values, gold)
+
+
+def _is_yes_or_no(decided: Labels, relevant: float | str | None) -> bool:
+    """Say whether decided labels are 0 and 1 for no and yes, not values to be compared with the least yes."""
+    if not isinstance(decided, Decided):
+        return relevant != "auto" and bool(np.isin(decided.label, (0.0, 1.0)).all())
+    return decided.least is not None and (relevant != "auto" or decided.values is None)
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """How often agents are right, a row per agent: ``accuracy`` is NaN for one without judgements of gold documents.
+
+    ``low`` and ``high`` hold the chance to be right with 95% (Wilson's interval). ``relevant`` and ``irrelevant`` are
+    the shares of right answers on documents of either kind (NaN where labels are classes), ``estimated`` is what
+    Dawid-Skene makes of the agent without looking at gold labels, for yes and no or for classes as ``accuracy``.
+    """
+
+    agents: tuple[str, ...]
+    judged: Floats
+    on_gold: Floats
+    accuracy: Floats
+    low: Floats
+    high: Floats
+    relevant: Floats
+    irrelevant: Floats
+    estimated: Floats
+    notes: tuple[str, ...] = field(default=())
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table by column, most judgements first."""
+        order = np.lexsort((np.arange(len(self.agents)), -self.judged))
+        names = ("judged", "on_gold", "accuracy", "low", "high", "relevant", "irrelevant", "estimated")
+        columns: dict[str, Any] = {"agent": [self.agents[k] for k in order.tolist()]}
+        return columns | {name: getattr(self, name)[order].tolist() for name in names}
+
+    def __str__(self) -> str:
+        columns = self.columns()
+        lines = [[str(agent), *cells] for agent, *cells in zip(columns["agent"], *written(columns), strict=True)]
+        return "\n".join(align([list(columns), *lines], right=set(range(1, len(columns)))))
+
+
+def written(columns: Mapping[str, Any]) -> list[list[str]]:
+    """Return the numbers of a table of agents as text, column by column: counts whole, shares to two places."""
+    return [
+        [f"{x:.0f}" if name in ("judged", "on_gold") else "" if np.isnan(x) else f"{x:.2f}" for x in column]
+        for name, column in columns.items()
+        if name != "agent"
+    ]
+
+
+def reliability(
+    prefs: Preferences, gold: Labels | None = None, *, relevant: float | str | None = "auto"
+) -> Reliability:
+    """Compare every agent's judgements with gold labels; a judgement or label of at least ``relevant`` is a yes.
+
+    With ``relevant=None`` (by default where there are more than two values, see ``yes_from``) a judgement is right
+    where its class is that of the gold label.
+    """
+    if prefs.agents is None or prefs.agent is None or prefs.value is None:
+        raise NeedError(
+            "Judgements have an agent and a value, and these lack one: name the columns of agents and ratings, or make "
+            "them with crowd.judgements."
+        )
+    agent, n = prefs.agent[views.ballot_of_entry(prefs)], len(prefs.agents)
+    label = np.full(len(agent), np.nan)
+    if gold is not None:
+        label = gold.for_items(views.entry_instances(prefs), prefs.instances, prefs.items, prefs.item)
+    weight = views.weight_of_entry(prefs)
+    known = weight * np.isfinite(label)
+    least: Any = yes_from(prefs, gold) if relevant == "auto" else relevant
+    is_yes = np.full(len(label), np.nan) if least is None else label
+    is_right = prefs.value == label if least is None else (prefs.value >= least) == (label >= least)
+    on_gold, right = sum_by(agent, known, n), sum_by(agent, known * is_right, n)
+    low, high = _wilson(right, on_gold)
+    by_kind = [
+        _share(sum_by(agent, known * is_right * kind, n), sum_by(agent, known * kind, n))
+        for kind in ((is_yes >= (least or 0.0)), (is_yes < (least or 0.0)))
+    ]
+    return Reliability(
+        tuple(prefs.agents.labels),
+        sum_by(agent, weight, n),
+        on_gold,
+        _share(right, on_gold),
+        low,
+        high,
+        by_kind[0],
+        by_kind[1],
+        _estimated(prefs, least),
+        prefs.notes if least is not None or relevant is None else (*prefs.notes, CLASSES.format("relevant")),
+    )
+
+
+def _estimated(prefs: Preferences, least: float | None) -> Floats:
+    """Return the share of right answers of every agent by Dawid-Skene: of yes and no, or of classes."""
+    model: Any = rank(prefs, "dawid-skene").model
+    kind = np.arange(len(model.categories)) if least is None else model.categories >= least
+    return np.asarray(np.einsum("akl,k,kl->a", model.confusions, model.shares, kind[:, None] == kind))
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)
+
+
+def _wilson(right: Floats, total: Floats) -> tuple[Floats, Floats]:
+    """Return Wilson's interval of a share; all of [0, 1] where there is nothing to go by."""
+    n = np.where(total > 0, total, 1.0)
+    share, square = right / n, LEVEL**2
+    middle = (share + square / (2 * n)) / (1 + square / n)
+    half = LEVEL * np.sqrt(share * (1 - share) / n + square / (4 * n * n)) / (1 + square / n)
+    is_known = total > 0
+    low, high = np.minimum(middle - half, share), np.maximum(middle + half, share)  # rounding at 0 and 1
+    return np.where(is_known, low, 0.0), np.where(is_known, high, 1.0)
+
+
+def _system(name: str) -> System:
+    if name not in SYSTEMS:
+        raise ParameterError(f"There is no system {name!r} for judgements: use one of {', '.join(SYSTEMS)}.")
+    return SYSTEMS[name]
+
+
+def _arguments(found: Any) -> tuple[str, ...]:
+    import inspect
+
+    return tuple(inspect.signature(found.fit).parameters)

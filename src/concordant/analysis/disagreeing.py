@@ -1,0 +1,235 @@
+"""Why methods disagree, in a sentence: a cycle, missing items, strong against many preferences, close votes.
+
+Two items that two methods put in different order are looked at, in this order, and the first reason that holds is said:
+
+- *cycle*: strict majorities lead from each of the two back to itself through the other; which majority gives way is the
+  rule's choice.
+- *missing*: one of the two stands on far fewer ballots (1.5 times) than the other, and methods differ in what they make
+  of silence.
+- *strong against many*: more ballots prefer one, but the ballots that prefer the other do so by more places, summed up.
+- *first places*: one has more first places and yet loses the direct comparison.
+- *ratings*: one is rated higher on average and yet loses the direct comparison.
+- *others*: one wins the direct comparison, the other more of all its comparisons.
+- *close*: the direct comparison is not significant (sign test, 5%).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate.explain.contests import shortest_chain
+from concordant.ballots.vocabulary import shorten
+from concordant.narrative.certainty import LEVEL, sign_test
+from concordant.narrative.sentences import WIDTH, counted, listed, ordinal
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
+from concordant.support import memory
+from concordant.types import Bools, Floats, Int32s
+
+FEWER = 1.5  # times as many ballots as the other item
+MOST_FOR_CYCLES = 300
+LONGEST_CYCLE = 6
+MOVERS = 5  # items of the table of those that methods disagree on
+ALL = 100  # methods that a sentence names
+
+
+def differences(prefs: Preferences, rankings: Sequence[Ranking], names: Sequence[str], title: str) -> list[Reason]:
+    """Say how far rankings of the one instance agree, why they do not, and which items they disagree on most."""
+    ranks = _ranks(rankings)
+    if (ranks == ranks[0]).all():
+        n = len(names)
+        whole = f"All {n:,} methods" if n > 1 else names[0]
+        return [
+            Reason(title, [f"{whole} give{'s' * (n == 1)} the same order; first is {_firsts_of(prefs, ranks[0])}."])
+        ]
+    wins = _win_matrix(prefs)
+    told = [*_first_places(prefs, ranks, names), *disagreements(prefs, rankings, names, wins)]
+    return [Reason(title, told), _movers(prefs, ranks, names)]
+
+
+def _ranks(rankings: Sequence[Ranking]) -> Int32s:
+    return np.stack([ranking.rank_by_slot for ranking in rankings])
+
+
+def _win_matrix(prefs: Preferences) -> Floats:
+    """Count who beats whom on ballots that name both; nothing where there are too many items."""
+    m = prefs.n_slots
+    return views.win_matrices(prefs, "ignore").matrix() if memory.fits(8.0 * views.COUNTED * m**2) else np.zeros((0, 0))
+
+
+def _firsts_of(prefs: Preferences, ranks: Int32s) -> str:
+    first = np.flatnonzero(ranks == 1)
+    return listed([shorten(label, WIDTH) for label in prefs.items.take(prefs.slot_item[first])])
+
+
+def _first_places(prefs: Preferences, ranks: Int32s, names: Sequence[str]) -> list[str]:
+    """Say which methods put whom first."""
+    by_first: dict[str, list[str]] = {}
+    for own, method in zip(ranks, names, strict=True):
+        by_first.setdefault(_firsts_of(prefs, own), []).append(method)
+    if len(by_first) == 1:
+        return [f"All methods put {next(iter(by_first))} first; they differ further down."]
+    said = [f"{first} by {listed(methods, ALL)}" for first, methods in by_first.items()]
+    return [f"First is {'; '.join(said)}."]
+
+
+def _movers(prefs: Preferences, ranks: Int32s, names: Sequence[str]) -> Reason:
+    """List the items whose ranks lie furthest apart."""
+    spread = ranks.max(axis=0) - ranks.min(axis=0)
+    movers = [slot for slot in np.lexsort((ranks.min(axis=0), -spread))[:MOVERS].tolist() if spread[slot]]
+    labels = prefs.items.take(prefs.slot_item[movers])
+    rows = [
+        [shorten(label, WIDTH), *(f"{rank:,}" for rank in ranks[:, slot])]
+        for slot, label in zip(movers, labels, strict=True)
+    ]
+    moved = f"{int((spread > 0).sum()):,} of {len(spread):,} items have another rank by some method, these most:"
+    columns = [name if names[:k].count(name) == 0 else f"{name} ({k + 1})" for k, name in enumerate(names)]
+    return Reason("Ranks by method", [moved], ["item", *columns], rows, frozenset(range(1, len(names) + 1)))
+
+
+def disagreements(prefs: Preferences, rankings: Sequence[Ranking], names: Sequence[str], wins: Floats) -> list[str]:
+    """Say where methods differ on the one instance, and why: over the first place, and the item that moves most.
+
+    ``wins`` counts who beats whom; empty where that is too much.
+    """
+    if not len(wins):
+        return []
+    ranks = _ranks(rankings)
+    name = [shorten(label, WIDTH) for label in prefs.items.take(prefs.slot_item)]
+    firsts = [int(ranking.order[0]) for ranking in rankings]
+    base = firsts[0]
+    said, pairs = [], set()
+    for rival in dict.fromkeys(firsts):
+        methods = [
+            method
+            for method, first, own in zip(names, firsts, ranks, strict=True)
+            if first == rival and own[base] > 1 and ranks[0, rival] > 1  # who ties the two does not contradict
+        ]
+        if not methods:
+            continue
+        pairs.add((base, rival))
+        why = reason(prefs, wins, base, rival, name)
+        said.append(f"{name[rival]} is first by {listed(methods, ALL)}, {name[base]} by {names[0]}: {why}")
+    moves = ranks.max(axis=0) - ranks.min(axis=0)
+    mover = int(np.argmax(moves))
+    if moves[mover] > 0:
+        high, low = int(np.argmin(ranks[:, mover])), int(np.argmax(ranks[:, mover]))
+        passed = np.flatnonzero((ranks[high, mover] < ranks[high]) & (ranks[low, mover] > ranks[low]))
+        if len(passed):
+            other = int(passed[np.argmin(ranks[low, passed])])
+            if (mover, other) not in pairs and (other, mover) not in pairs:
+                places = f"{ordinal(int(ranks[high, mover]))} by {names[high]}, {ordinal(int(ranks[low, mover]))} by "
+                why = reason(prefs, wins, mover, other, name)
+                said.append(f"{name[mover]} moves most, {places}{names[low]} (behind {name[other]}): {why}")
+    return said
+
+
+def reason(prefs: Preferences, wins: Floats, one: int, two: int, name: list[str]) -> str:
+    """Say why two slots of the one instance may be ordered either way."""
+    for_one, for_two = float(wins[one, two]), float(wins[two, one])
+    duel = f"{max(for_one, for_two):,.6g} to {min(for_one, for_two):,.6g}"
+    if cycle := _cycle(wins > wins.T, one, two):
+        return (
+            f"majorities go in a circle ({' > '.join(name[slot] for slot in cycle)}), and each rule breaks it its way."
+        )
+    if missing := _missing(prefs, one, two, name):
+        return missing
+    many, few = (one, two) if for_one >= for_two else (two, one)
+    gap_many, gap_few = _gaps(prefs, many, few)
+    if gap_few > gap_many > 0:
+        return (
+            f"more ballots prefer {name[many]} ({duel} in direct comparison), but those for {name[few]} do so by more "
+            f"places ({gap_few:,.6g} against {gap_many:,.6g} in all): rules that count places weigh strong "
+            "preferences, rules that count duels weigh many."
+        )
+    first_many, first_few = _firsts(prefs, many), _firsts(prefs, few)
+    if first_few > first_many and for_one != for_two:
+        return (
+            f"{name[few]} has more first places ({first_few:,.6g} against {first_many:,.6g}), {name[many]} wins the "
+            f"direct comparison ({duel})."
+        )
+    if for_one != for_two and (higher := _rated_higher(prefs, many, few, name)):
+        return f"{higher}, {name[many]} wins the direct comparison ({duel})."
+    share_many, share_few = _share_won(wins, many), _share_won(wins, few)
+    if for_one != for_two and share_few > share_many:
+        return (
+            f"{name[many]} wins the direct comparison ({duel}), {name[few]} more of all its comparisons "
+            f"({share_few:.0%} against {share_many:.0%})."
+        )
+    if not for_one + for_two:
+        return "no ballot compares the two directly, so their order rests on what is said of others."
+    if float(sign_test(for_one, for_two)) >= 1 - LEVEL:
+        return f"the direct comparison is close ({duel}), so small differences between the methods decide."
+    return f"the rules count different things; {duel} in direct comparison."
+
+
+def _cycle(beats: Bools, one: int, two: int) -> list[int]:
+    """Return a short circle of majorities through both, closed; empty if there is none."""
+    if len(beats) > MOST_FOR_CYCLES:
+        return []
+    there, back = shortest_chain(beats, one, two), shortest_chain(beats, two, one)
+    whole = [*there, *back[1:]] if there and back else []
+    return whole if len(whole) <= LONGEST_CYCLE + 1 else []
+
+
+def _missing(prefs: Preferences, one: int, two: int, name: list[str]) -> str:
+    weight = np.repeat(prefs.weight, np.diff(prefs.indptr))
+    seen = [float(weight[prefs.entry_slot == slot].sum()) for slot in (one, two)]
+    more, less = (one, two) if seen[0] >= seen[1] else (two, one)
+    if max(seen) < FEWER * min(seen):
+        return ""
+    what = "comparison" if prefs.form == "pairs" else "ballot"
+    silence = (
+        "what a method makes of rarely seen items decides"
+        if views.resolve_missing(prefs, "auto") == "ignore"
+        else "some methods put the unnamed last, others leave them out"
+    )
+    return f"{name[less]} is on {counted(min(seen), what)}, {name[more]} on {max(seen):,.6g}: {silence}."
+
+
+def _gaps(prefs: Preferences, many: int, few: int) -> tuple[float, float]:
+    """Return the places between the two, summed over the ballots that prefer the first, and the second."""
+    if prefs.form == "pairs":
+        return 0.0, 0.0
+    rank = views.competition_ranks(prefs)
+    place = np.full((2, prefs.n_ballots), np.nan)
+    ballot = views.ballot_of_entry(prefs)
+    for k, slot in enumerate((many, few)):
+        entry = np.flatnonzero(prefs.entry_slot == slot)
+        place[k, ballot[entry]] = rank[entry]
+    ahead = np.nan_to_num(place[1] - place[0]) * prefs.weight
+    return float(ahead[ahead > 0].sum()), float(-ahead[ahead < 0].sum())
+
+
+def _firsts(prefs: Preferences, slot: int) -> float:
+    """Return the weight of ballots that have this slot alone in the first place."""
+    groups = views.tiers(prefs)
+    is_first = np.ones(len(groups.ballot), bool)
+    is_first[1:] = groups.ballot[1:] != groups.ballot[:-1]
+    alone = is_first & (groups.size == 1)
+    entry = np.flatnonzero((prefs.entry_slot == slot) & alone[groups.of_entry])
+    return float(prefs.weight[views.ballot_of_entry(prefs)[entry]].sum())
+
+
+def _rated_higher(prefs: Preferences, many: int, few: int, name: list[str]) -> str:
+    """Say that the second is rated higher on average, by those who rate it; empty where it is not."""
+    if prefs.value is None or prefs.scale != "rating":
+        return ""
+    weight = views.weight_of_entry(prefs)
+    entries = [np.flatnonzero(prefs.entry_slot == slot) for slot in (many, few)]
+    if not all(map(len, entries)):
+        return ""
+    mean_many, mean_few = (float(np.average(prefs.value[own], weights=weight[own])) for own in entries)
+    if mean_few <= mean_many:
+        return ""
+    return f"{name[few]} is rated higher on average ({mean_few:.4g} against {mean_many:.4g})"
+
+
+def _share_won(wins: Floats, slot: int) -> float:
+    """Return the share of all decided comparisons of a slot that it wins."""
+    won, lost = float(wins[slot].sum()), float(wins[:, slot].sum())
+    return won / (won + lost) if won + lost else 0.5

@@ -1,0 +1,328 @@
+"""Findings about preferences in plain words: is it connected, separated, cyclic; who differs; is the winner certain?
+
+How they are found:
+
+- *connected*: the graph with a link between any two candidates some ballot compares has one part per instance.
+- *separated*: an item that never lost, or a group that never lost to the others, has no finite score by the data
+  alone. Items and wins form a directed graph (ties go both ways); it is not separated if strongly connected.
+- what a ballot says of items it does not mention is the same as for the rules (``missing="auto"``): rankings put them
+  last, everything else says nothing.
+- *cyclic*: triples a > b > c > a of strict majorities, and the smallest group whose members each beat everyone outside.
+- *outlier agents*: an agent's agreement is the weighted share of its strict pairs that go with the majority of all
+  *other* agents. With p the mean agreement (no agent counts for more than 10 comparisons, outliers left out), an agent
+  with n >= 5 independent comparisons (length - 1 per ballot) is tested by P(X <= n agreement), X binomial(n / v, p);
+  v >= 1 is how much more agents vary than chance (the squared, scaled median absolute deviation). It is an outlier if
+  p < 0.05 after Holm's correction over all tested agents, and its agreement at least 0.1 below p. At least four agents.
+- *top two*: whether the first item of the default method (of Borda, where more than 500 items compete) is significantly
+  ahead of the runner-up, as ``ranking.certainty`` says it.
+
+Cost: linear in the entries for most; the pairs of a ballot are listed for agents and cycles, up to fixed sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from concordant import api, views
+from concordant.ballots.vocabulary import shorten
+from concordant.narrative.certainty import summary
+from concordant.preferences import Preferences
+from concordant.support import memory, special
+from concordant.types import AnyArray, Floats, Int32s, Int64s
+
+LARGEST_FOR_CYCLES = 2_000  # candidates of one instance: cyclic triads cost a matrix product
+MOST_MATRIX_ENTRIES = 5e7
+MOST_PAIRS = 3e7
+PAIRS_AT_ONCE = 2_000_000
+MOST_FOR_DEFAULT = 500  # candidates of one instance: a larger one is ranked by borda, in linear time
+NAMED = 10  # how many items a finding names
+CERTAIN = 0.05
+LEAST_COMPARISONS = 5  # independent ones, below which an agent is not tested
+MOST_WEIGHT = 10.0  # comparisons for which an agent counts in the mean of all
+LEAST_DIFFERENCE = 0.1
+ROUNDS = 5
+FEW_TESTS = 100  # sign tests that cost less than loading SciPy
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding: its name, whether it is good news, a sentence, and the figures behind it."""
+
+    name: str
+    is_fine: bool
+    text: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        return {"name": self.name, "is_fine": self.is_fine, "text": self.text, **self.data}
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """Majority cycles: how many triads are cyclic, who beats everyone, who shares the top."""
+
+    n_triads: int
+    n_cyclic: int
+    n_with_winner: int
+    winner: str | None
+    top: tuple[str, ...]
+
+
+# ---- connected, separated ----
+def connection(prefs: Preferences, group_of_slot: Int32s) -> Finding:
+    """Say whether comparisons link all candidates of every instance."""
+    n_seen = int((np.diff(prefs.slot_ptr) > 0).sum())
+    n_groups = len(np.unique(group_of_slot))
+    if n_groups <= n_seen:
+        return Finding("connected", True, "All items are linked by comparisons, so their scores can be compared.")
+    owner = views.instance_of_slot(prefs)
+    split = np.flatnonzero(np.bincount(owner[np.unique(group_of_slot, return_index=True)[1]]) > 1)
+    where = f"In {len(split):,} of {n_seen:,} instances the items" if prefs.n_instances > 1 else "The items"
+    groups = [] if prefs.n_instances > 1 else _groups(prefs, group_of_slot)
+    shown = " | ".join(_listed(tuple(group[:4]), len(group)) for group in groups[:4])
+    more = f" ({shown}{' | …' if len(groups) > 4 else ''})" if shown else ""
+    text = f"{where} fall into groups that are never compared{more}: scores of different groups mean nothing together."
+    return Finding(
+        "connected", False, text, {"n_groups": n_groups, "groups": [group[:NAMED] for group in groups[:NAMED]]}
+    )
+
+
+def separation(is_strong: bool | None, never_lost: tuple[str, ...], n_never_lost: int, n_never_won: int) -> Finding:
+    """Say whether wins and losses chain through all items."""
+    if is_strong is None:
+        return Finding("separated", True, "Chains of wins were not followed: there are too many items.")
+    if is_strong:
+        text = "Wins, losses and ties chain through all items, so score models have finite answers."
+        return Finding("separated", True, text)
+    parts = []
+    if n_never_lost:
+        parts.append(f"{n_never_lost:,} never lost ({_listed(never_lost[:4], n_never_lost)})")
+    if n_never_won:
+        parts.append(f"{n_never_won:,} never won")
+    shown = ", ".join(parts) or "a group is never beaten by the rest"
+    text = f"Some items are only ever above or below others ({shown}): score models stay finite only by their prior."
+    return Finding("separated", False, text)
+
+
+def may_count_pairs(prefs: Preferences) -> bool:
+    """Say whether the matrices of all pairs are small enough for a first look."""
+    entries = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
+    return entries <= MOST_MATRIX_ENTRIES and memory.fits(8 * 2 * views.COUNTED * entries)
+
+
+# ---- cycles ----
+def cycles(prefs: Preferences) -> Cycles | None:
+    """Count cyclic triads of the strict majorities and find the winners; None if there are too many items."""
+    size = np.diff(prefs.slot_ptr)
+    if len(size) and (size.max() > LARGEST_FOR_CYCLES or not may_count_pairs(prefs)):
+        return None
+    matrices = views.win_matrices(prefs, "auto")
+    n_cyclic = n_triads = n_with_winner = 0
+    winner: str | None = None
+    top: tuple[str, ...] = ()
+    for q in np.flatnonzero(size > 1).tolist():
+        wins = matrices.matrix(q)
+        beats = wins > wins.T
+        n_cyclic += _n_cyclic(beats)
+        n_triads += int(size[q]) * (int(size[q]) - 1) * (int(size[q]) - 2) // 6
+        first = _top_group(beats)
+        n_with_winner += len(first) == 1
+        if prefs.n_instances == 1:
+            labels = tuple(prefs.items.take(prefs.slot_item[first]))
+            winner, top = (labels[0], ()) if len(first) == 1 else (None, labels)
+    return Cycles(n_triads, n_cyclic, n_with_winner, winner, top)
+
+
+def cyclicity(found: Cycles | None, n_instances: int) -> Finding:
+    """Say whether majorities contradict each other."""
+    if found is None:
+        return Finding("cyclic", True, "Cycles were not counted: there are too many items.")
+    data = {"cyclic_triads": found.n_cyclic, "condorcet_winner": found.winner, "top_cycle": list(found.top[:NAMED])}
+    if n_instances > 1:
+        data = {"cyclic_triads": found.n_cyclic, "n_with_condorcet_winner": found.n_with_winner}
+        winners = f" {found.n_with_winner:,} of {n_instances:,} instances have an item that beats every other."
+    elif found.winner is not None:
+        winners = f" {shorten(found.winner, 30)} beats every other in direct comparison."
+    else:
+        winners = " No item beats every other in direct comparison."
+    if not found.n_cyclic:
+        return Finding("cyclic", True, "Majorities never go in a circle." + winners, data)
+    share = f"{found.n_cyclic:,} of {found.n_triads:,} triples go in a circle (a beats b beats c beats a)."
+    top = ""
+    if not found.winner and 1 < len(found.top) <= NAMED:
+        top = f" The first place is a matter of the rule, among {', '.join(shorten(label, 30) for label in found.top)}."
+    return Finding("cyclic", False, share + winners + top, data)
+
+
+def _n_cyclic(beats: AnyArray) -> int:
+    matrix = beats.astype(np.float32)
+    return round(float(((matrix @ matrix) * matrix.T).sum(dtype=np.float64)) / 3)
+
+
+def _top_group(beats: AnyArray) -> Int64s:
+    """Return the smallest group whose members each beat everyone outside; its members beat the most."""
+    order = np.argsort(-beats.sum(axis=1), kind="stable")
+    unbeaten = ~beats[np.ix_(order, order)]
+    np.fill_diagonal(unbeaten, False)
+    n = len(order)
+    last_unbeaten = np.where(unbeaten.any(axis=1), n - 1 - np.argmax(unbeaten[:, ::-1], axis=1), -1)
+    size = 1
+    while size < n and last_unbeaten[:size].max() >= size:
+        size = int(last_unbeaten[:size].max()) + 1
+    return order[:size].astype(np.int64)
+
+
+# ---- agents ----
+@dataclass(frozen=True)
+class Agreement:
+    """How far each agent goes with the majority of all others; NaN where there is nothing to compare."""
+
+    share: Floats
+    n_independent: Floats
+
+    @property
+    def median(self) -> float:
+        """The agreement of the median agent."""
+        return float(np.nanmedian(self.share))
+
+    def outliers(self) -> Int64s:
+        """Return the agents significantly below the others (5%, Holm over all tested agents), worst first."""
+        tested = np.flatnonzero(~np.isnan(self.share) & (self.n_independent >= LEAST_COMPARISONS))
+        if np.count_nonzero(~np.isnan(self.share)) < 4 or not len(tested):
+            return tested[:0]
+        far = tested[:0]
+        for _ in range(ROUNDS):  # outliers are left out of what the others are compared with
+            last, far = far, self._below(tested, far)
+            if len(far) == len(last):
+                break
+        return far[np.argsort(self.share[far], kind="stable")]
+
+    def _below(self, tested: Int64s, left_out: Int64s) -> Int64s:
+        from concordant.metrics.significance import holm
+
+        others = ~np.isnan(self.share)
+        others[left_out] = False
+        weight = np.minimum(self.n_independent[others], MOST_WEIGHT)
+        usual = float((weight @ self.share[others] + 1) / (weight.sum() + 2))
+        share, n = self.share[tested], self.n_independent[tested]
+        distance = (share - usual) / np.sqrt(usual * (1 - usual) / n)
+        known = distance[others[tested]]
+        spread = max(1.0, 1.4826 * float(np.median(np.abs(known - np.median(known))))) if len(known) else 1.0
+        is_low = np.flatnonzero(share <= usual - LEAST_DIFFERENCE)
+        p = np.ones(len(tested))
+        p[is_low] = _binomial_tail(share[is_low], n[is_low] / spread**2, usual)
+        return tested[np.array(holm(p.tolist())) < CERTAIN]
+
+
+def _binomial_tail(share: Floats, n: Floats, chance: float) -> Floats:
+    """Return P(X <= share n), X binomial(n, chance); n need not be whole."""
+    a, b = np.maximum(n * (1 - share), 1e-9), n * share + 1
+    if len(n) > FEW_TESTS or (a + b).max(initial=0.0) >= special.MOST:
+        from scipy.special import betainc
+
+        return np.asarray(betainc(a, b, 1 - chance))
+    each = zip(a.tolist(), b.tolist(), strict=True)
+    return np.array([special.betainc(one, other, 1 - chance) for one, other in each])
+
+
+def agreement(prefs: Preferences) -> Agreement | None:
+    """Measure every agent's agreement with all others; None without agents, or where that is too much work."""
+    sizes = np.diff(prefs.indptr)
+    n_pairs = sizes * (sizes - 1) // 2
+    if prefs.agent is None or prefs.n_agents is None or prefs.n_agents < 2:
+        return None
+    if n_pairs.sum() > MOST_PAIRS or not may_count_pairs(prefs):
+        return None
+    matrices = views.win_matrices(prefs)  # only what others said of both items
+    with_others, counted = np.zeros(prefs.n_agents), np.zeros(prefs.n_agents)
+    # Some agents at a time, but whole ones: what an agent says itself of a pair is taken out of the majority.
+    part_of_agent = np.cumsum(np.bincount(prefs.agent, n_pairs, prefs.n_agents)) // PAIRS_AT_ONCE
+    part = part_of_agent[prefs.agent]
+    for k in np.unique(part):
+        agent, weight, margin = _margins_of_others(prefs, matrices, np.flatnonzero(part == k))
+        with_others += np.bincount(agent, weight * (margin > 0), prefs.n_agents)
+        counted += np.bincount(agent, weight * (margin != 0), prefs.n_agents)
+    share = np.full(prefs.n_agents, np.nan)
+    np.divide(with_others, counted, out=share, where=counted > 0)
+    independent = np.bincount(prefs.agent, prefs.weight * np.maximum(sizes - 1, 0), prefs.n_agents)
+    return Agreement(share, np.minimum(independent, counted))
+
+
+def _margins_of_others(
+    prefs: Preferences, matrices: views.WinMatrices, ballots: Int64s
+) -> tuple[Int64s, Floats, Floats]:
+    """Return agent and weight of every strict pair of some ballots, and the others' majority for it."""
+    assert prefs.agent is not None
+    pairs = views.pairs(prefs, ballots)
+    strict = ~pairs.is_tie
+    better, worse, ballot = pairs.better[strict], pairs.worse[strict], pairs.ballot[strict]
+    agent, weight = prefs.agent[ballot].astype(np.int64), prefs.weight[ballot]
+    q = prefs.instance_of_ballot[ballot]
+    start, size = prefs.slot_ptr[q], matrices.size[q]
+    cell = matrices.ptr[q] + (better - start) * size + (worse - start)
+    mirrored = matrices.ptr[q] + (worse - start) * size + (better - start)
+    sign = np.where(cell < mirrored, 1.0, -1.0)
+    _, same = np.unique(agent * len(matrices.wins) + np.minimum(cell, mirrored), return_inverse=True)
+    own = np.bincount(same, sign * weight)[same] * sign
+    margin = matrices.wins[cell] - matrices.wins[mirrored] - own
+    margin[np.abs(margin) < 1e-9 * (weight + np.abs(own))] = 0.0
+    return agent, weight, margin
+
+
+def outlying(prefs: Preferences, found: Agreement | None) -> Finding | None:
+    """Say which agents differ from all others; nothing where agents are unknown."""
+    if prefs.n_agents is None or prefs.n_agents < 2 or prefs.agents is None:
+        return None
+    if found is None:
+        return Finding("outlier agents", True, "Agents were not compared: there are too many pairs.")
+    if np.isnan(found.share).all():
+        return Finding("outlier agents", True, "No two agents compare the same items.")
+    usual = f"{found.median:.0%}"
+    outliers = found.outliers()
+    data = {"median_agreement": found.median, "n_outliers": len(outliers)}
+    if not len(outliers):
+        text = f"No agent stands out: the median one goes with the majority of the others on {usual} of its pairs."
+        return Finding("outlier agents", True, text, {**data, "outliers": []})
+    worst = [{"agent": prefs.agents[k], "agreement": float(found.share[k])} for k in outliers[:NAMED].tolist()]
+    shown = ", ".join(f"{shorten(str(one['agent']), 30)} {one['agreement']:.0%}" for one in worst[:4])
+    more = f" and {len(outliers) - 4:,} more" if len(outliers) > 4 else ""
+    text = (
+        f"Far below the others' agreement ({usual} of the pairs): {shown}{more}. "
+        "Look at these ballots, or use a method that weighs agents."
+    )
+    return Finding("outlier agents", False, text, {**data, "outliers": worst})
+
+
+# ---- the first place ----
+def top_two(prefs: Preferences) -> Finding | None:
+    """Say how certain the first place is by the method that fits; nothing where fewer than two items compete."""
+    size = np.diff(prefs.slot_ptr)
+    if not (size > 1).any() or not prefs.n_ballots:
+        return None
+    ranking = api.rank(prefs, None if size.max() <= MOST_FOR_DEFAULT else "borda")
+    if ranking.n_instances == 1:
+        found = ranking.certainty
+        data = found.to_dict()
+        return Finding("top two", found.is_certain, str(data.pop("text")), data)
+    several = [one for one in ranking.certainties if one.n_items > 1]
+    n = sum(one.is_significant for one in several)
+    data = {"n_significant": n, "n_instances": len(several)}
+    return Finding("top two", n == len(several), summary(several), data)
+
+
+# ---- helpers ----
+def _groups(prefs: Preferences, group_of_slot: Int32s) -> list[list[str]]:
+    """Return the labels of every group, the largest first."""
+    sizes = np.bincount(group_of_slot)
+    largest = np.argsort(-sizes, kind="stable")[: NAMED + 1]
+    return [prefs.items.take(prefs.slot_item[np.flatnonzero(group_of_slot == k)]) for k in largest.tolist() if sizes[k]]
+
+
+def _listed(labels: tuple[str, ...], count: int) -> str:
+    shown = ", ".join(shorten(label, 30) for label in labels)
+    return shown + (f" and {count - len(labels):,} more" if count > len(labels) else "")

@@ -1,0 +1,250 @@
+"""What comparing groups found: the whole, every group and their differences, in tables, sentences and plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from concordant.ballots.vocabulary import shorten
+from concordant.ranking import Notice, Ranking
+from concordant.support.text import align, format_p
+from concordant.types import Floats
+
+SHOWN = 8  # groups that a table has room for
+TOLD = 12  # differences that are told in sentences
+LABEL = 16  # characters of a group's name above its column
+UP, DOWN = "▲", "▼"
+
+
+@dataclass(frozen=True)
+class GroupDifference:
+    """One item in one group: its place there, and how far its score is from that in all other groups together.
+
+    ``low`` and ``high`` are the ends of the interval of ``score``, None where the method gives none. ``difference`` is
+    between scores on one footing (centred, per ballot where scores are totals), ``z`` counts it in standard errors.
+    Without a value are items that are known only in the group or only elsewhere.
+    """
+
+    group: str
+    item: str
+    rank: int
+    rank_in_whole: int
+    score: float
+    low: float | None
+    high: float | None
+    difference: float | None
+    stderr: float | None
+    z: float | None
+    p: float | None
+    p_adjusted: float | None
+    holds: bool
+
+
+@dataclass(frozen=True, eq=False)
+class GroupComparison:
+    """The ranking of all ballots, that of every group, and how they differ; prints as a table with sentences.
+
+    ``whole`` is a ranking of one instance, ``groups`` one with an instance per group, the largest first.
+    ``differences`` has a row per group and item, in the order of both. ``sizes`` counts the ballots of every group by
+    weight, ``n_compared`` the differences that were tested, all of them one family.
+    """
+
+    whole: Ranking
+    groups: Ranking
+    differences: tuple[GroupDifference, ...]
+    sizes: Mapping[str, float]
+    test: str
+    correction: str
+    alpha: float
+    n_compared: int
+    permutations: int = 0
+    by: str = "group"
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The groups, largest first."""
+        return list(self.sizes)
+
+    @property
+    def holding(self) -> list[GroupDifference]:
+        """The differences that hold, surest first."""
+        return sorted(
+            (one for one in self.differences if one.holds), key=lambda one: (one.p_adjusted, -abs(one.z or 0))
+        )
+
+    @property
+    def warnings(self) -> tuple[Notice, ...]:
+        """What a reader must know: of the whole, of small groups, and of the fits of single groups."""
+        known = {notice.name for notice in self.whole.warnings}
+        of_groups = [
+            replace(notice, text=f"within groups, {notice.text}")
+            for notice in self.groups.warnings
+            if notice.name not in known
+        ]
+        return (*self.whole.warnings, *self.notices, *of_groups)
+
+    @cached_property
+    def cells(self) -> Mapping[tuple[str, str], GroupDifference]:
+        """The differences by (group, item)."""
+        return {(one.group, one.item): one for one in self.differences}
+
+    # ---- words ----
+    @cached_property
+    def decimals(self) -> int:
+        """How many decimals differences are written with: so many that the largest has three digits."""
+        largest = max((abs(one.difference) for one in self.differences if one.difference is not None), default=0.0)
+        return int(np.clip(2 - np.floor(np.log10(largest)), 0, 12)) if largest > 0 else 0
+
+    def _write(self, difference: float) -> str:
+        return f"{round(difference, self.decimals) + 0.0:+.{self.decimals}f}"
+
+    @property
+    def tested(self) -> str:
+        """How differences were tested, in a few words."""
+        drawn = f", {self.permutations:,} draws" if self.permutations else ""
+        return f"{self.test}{drawn}; {self.correction} over {self.n_compared:,} comparisons, level {self.alpha:g}"
+
+    def sentences(self, most: int = TOLD) -> list[str]:
+        """Say the differences that hold, surest first, or that none does."""
+        holding = self.holding
+        if len(self.names) == 2:  # what one group has more the other has less
+            holding = [one for one in holding if one.group == self.names[0]]
+        told = [self._sentence(one) for one in holding[:most]]
+        more = len(holding) - len(told)
+        if more > 0:
+            told.append(f"… and {more:,} more differences that hold")
+        if told:
+            return told
+        least = min((one.p_adjusted for one in self.differences if one.p_adjusted is not None), default=1.0)
+        return [f"no difference between groups holds: the least p is {format_p(least)} after {self.correction}"]
+
+    def _sentence(self, one: GroupDifference) -> str:
+        assert one.difference is not None
+        assert one.p_adjusted is not None
+        way = "higher" if one.difference > 0 else "lower"
+        places = f"rank {one.rank} there, {one.rank_in_whole} of all"
+        p = f"p {'' if (text := format_p(one.p_adjusted)).startswith('<') else '= '}{text} after {self.correction}"
+        amount = self._write(abs(one.difference)).removeprefix("+")
+        return f"{shorten(one.group, 40)}: {shorten(one.item, 40)} scores {amount} {way} than elsewhere ({places}; {p})"
+
+    @property
+    def legend(self) -> str:
+        """What the columns of groups show."""
+        return (
+            f"groups: rank there, difference of the score from all other groups, {UP} {DOWN} where it holds "
+            f"({self.tested})"
+        )
+
+    def written(self, n: int | None = None, most: int = SHOWN) -> dict[str, list[str]]:
+        """Return the columns of the table of the best ``n`` items, as text: the whole, then the largest groups."""
+        n = len(self.whole.items) if n is None else min(n, len(self.whole.items))
+        columns = self.whole.written(n)
+        columns.pop("interval", None)
+        for name in self.names[:most]:
+            head = f"{shorten(name, LABEL)} ({self.sizes[name]:,.6g})"
+            columns[head if head not in columns else f"{name} ({self.sizes[name]:,.6g})"] = self._column(name, n)
+        return columns
+
+    def _column(self, name: str, n: int) -> list[str]:
+        found = [self.cells.get((name, item)) for item in self.whole.items[:n]]
+        ranks = ["-" if one is None else str(one.rank) for one in found]
+        apart = ["" if one is None or one.difference is None else self._write(one.difference) for one in found]
+        wide = max(map(len, ranks), default=0), max(map(len, apart), default=0)
+        marks = [_mark(one) for one in found]
+        return [f"{a:>{wide[0]}} {b:>{wide[1]}} {c}" for a, b, c in zip(ranks, apart, marks, strict=True)]
+
+    def __str__(self) -> str:
+        columns = self.written(20)
+        lines = align([list(columns), *zip(*columns.values(), strict=True)], right={0, 2, *range(3, len(columns))})
+        return "\n".join(
+            [*lines, *self.left_out(20), self.legend, "", *self.sentences(), *(f"warning: {w}" for w in self.warnings)]
+        )
+
+    __repr__ = __str__
+
+    def left_out(self, n: int | None = None) -> list[str]:
+        """Say what the table does not show."""
+        items = 0 if n is None else len(self.whole.items) - n
+        groups = len(self.names) - SHOWN
+        said = [f"{items:,} more items"] if items > 0 else []
+        said += [f"{groups:,} smaller groups"] if groups > 0 else []
+        return [f"… {' and '.join(said)}"] if said else []
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        columns = self.written(50)
+        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in zip(*columns.values(), strict=True)
+        )
+        said = "".join(f"<li>{escape(line)}</li>" for line in self.sentences())
+        notices = "".join(f"<p>{escape(str(notice))}</p>" for notice in self.warnings)
+        caption = f"<caption>{escape(f'{self.whole.method} by {self.by}')}</caption>"
+        return f"<table>{caption}<tr>{head}</tr>{rows}</table><p>{escape(self.legend)}</p><ul>{said}</ul>{notices}"
+
+    # ---- export ----
+    def columns(self) -> dict[str, list[Any]]:
+        """Return all differences as columns, one row per group and item."""
+        names = [one.name for one in fields(GroupDifference)]
+        return {name: [getattr(one, name) for one in self.differences] for name in names}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the differences as a DataFrame of pandas, polars or pyarrow."""
+        from concordant.tables.frames import frame_of
+
+        return frame_of(self.columns(), backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, ready for JSON."""
+        return {
+            "by": self.by,
+            "groups": [{"group": name, "ballots": size} for name, size in self.sizes.items()],
+            "test": self.test,
+            "permutations": self.permutations,
+            "correction": self.correction,
+            "alpha": self.alpha,
+            "compared": self.n_compared,
+            "whole": self.whole.to_dict(),
+            "rankings": self.groups.to_dict()["instances"],
+            "differences": [asdict(one) for one in self.differences],
+            "warnings": [{"name": one.name, "text": one.text, "items": list(one.items)} for one in self.warnings],
+        }
+
+    def head(self, n: int) -> GroupComparison:
+        """Keep only the ``n`` best items of the whole; nothing is tested again."""
+        whole = self.whole.head(n)
+        kept = set(whole.items)
+        return replace(self, whole=whole, differences=tuple(one for one in self.differences if one.item in kept))
+
+    def sorted_by(self, end: str) -> GroupComparison:
+        """Return the same with the items of the whole sorted by ``"score"``, or the ``"low"`` or ``"high"`` end."""
+        whole = self.whole.by(end)
+        rank = dict(zip(whole.items, whole.ranks.tolist(), strict=True))
+        rows = [replace(one, rank_in_whole=rank[one.item]) for one in self.differences]
+        place = {item: k for k, item in enumerate(whole.items)}, {name: k for k, name in enumerate(self.names)}
+        rows.sort(key=lambda one: (place[1][one.group], place[0][one.item]))
+        return replace(self, whole=whole, differences=tuple(rows))
+
+    def plot(self, path: str | None = None, *, top: int = 40) -> Any:
+        """Draw differences as a heat map, items x groups, with a star where one holds (Matplotlib)."""
+        from concordant.narrative.plots import plot_groups
+
+        return plot_groups(self, path, top=top)
+
+    def matrix(self, items: Sequence[str], groups: Sequence[str]) -> Floats:
+        """Return the differences of some items (rows) in some groups, NaN where there is none."""
+        found = [[self.cells.get((group, item)) for group in groups] for item in items]
+        return np.array(
+            [[np.nan if one is None or one.difference is None else one.difference for one in row] for row in found]
+        ).reshape(len(items), len(groups))
+
+
+def _mark(one: GroupDifference | None) -> str:
+    return " " if one is None or not one.holds else UP if (one.difference or 0) > 0 else DOWN

@@ -1,0 +1,282 @@
+"""Does a group judge otherwise than all others? Its scores against those of the ballots that are not in it.
+
+Scores are put on one footing first: those of an instance are centred on the items that the group and the rest both
+know, and where a method's scores are totals, which double with the ballots (approvals, reciprocal ranks), they are
+taken per ballot. What is left is d = score in the group - score in the rest, one for every group and item. Two tests:
+
+- **errors**, of methods whose standard errors hold also for few ballots: z = d / sqrt(e_group² + e_rest²); no ballot is
+  in both, so their errors are independent. The p-values of all groups and items are one family, corrected by Holm. A
+  prior draws the scores of a small group further in than those of the rest; the standard errors cover that.
+- **permutation**, of all others: if groups judged alike, a ballot could as well have come from another one. Groups are
+  dealt out again at random, as large as they were, and d is found again. Every d is measured against the mean and the
+  spread of its draws; p is the share of draws as far out, the true deal among them. All comparisons are corrected
+  together by the step-down maxima of Westfall and Young, which is Holm's procedure with the dependence of the
+  comparisons in it. Where every agent belongs to one group, agents are dealt and not ballots; a ballot of weight 7 is
+  seven ballots.
+
+Cost: fits of G groups and their rests, for all groups the ballots G times; a permutation costs as much again without
+standard errors. All of them are instances of a few calls. References: S. Holm, A simple sequentially rejective multiple
+test procedure, 1979; P. Westfall and S. Young, Resampling-based multiple testing, 1993.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import erfc, sqrt
+
+import numpy as np
+
+from concordant.ballots.segments import pointer, segment_index, spans
+from concordant.ballots.vocabulary import Vocabulary
+from concordant.method import Method
+from concordant.metrics.significance import holm
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.types import AnyArray, Floats, Int64s
+
+PERMUTATIONS = 999
+FEWEST = 99  # enough to call a difference sure at 5%
+BUDGET = 3e7  # entries of ballots that all permutations together may rank, unless somebody asks for more
+PER_PAIR = 40.0  # entries that a cell of a matrix of pairs is worth
+SLOW = {"dawid-skene": 100.0, "mpm-mixture": 10.0}  # how many times as long as others they take over an entry
+TOGETHER = 2_000_000  # entries ranked in one call
+LARGEST_EXPANDED = 10_000_000  # ballots of whole weights that are dealt one by one
+ROUNDING = 1e-9
+OF_NAMED_ITEMS = ("pairs", "ratings", "choices")  # forms whose ballots say nothing of what they do not name
+POOLED: dict[str, None] = dict.fromkeys(("instances", "instance", "slot_ptr", "slot_item"))  # of all groups as one
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """What was found: arrays of groups x items, NaN where the group or the rest does not know the item."""
+
+    difference: Floats
+    stderr: Floats
+    z: Floats
+    """The difference in standard errors; of permutations, less the mean of the draws."""
+    p: Floats
+    p_adjusted: Floats
+    test: str
+    correction: str
+    permutations: int = 0
+
+    @property
+    def n_compared(self) -> int:
+        """How many differences there are to be wrong about; of two groups, one says what the other does."""
+        return int((~np.isnan(self.p)).sum()) // (2 if len(self.p) == 2 else 1)
+
+
+def by_errors(groups: Ranking, rests: Ranking) -> Contrasts:
+    """Test by standard errors, where both rankings have them."""
+    inside, outside = (by_item(one, one.score) for one in (groups, rests))
+    difference = differences(inside, outside)
+    errors = [by_item(one, one.details["stderr"]) for one in (groups, rests)]
+    stderr = np.where(np.isnan(difference), np.nan, np.sqrt(errors[0] ** 2 + errors[1] ** 2))
+    z = np.divide(difference, stderr, out=np.zeros_like(difference), where=stderr > 0)
+    z[np.isnan(difference)] = np.nan
+    p, adjusted = (np.full(difference.shape, np.nan) for _ in range(2))
+    # Of two groups, one says what the other does: each is a family of its own.
+    for some in [slice(1), slice(1, 2)] if len(z) == 2 else [slice(None)]:
+        known = ~np.isnan(z[some])
+        p[some][known] = [erfc(abs(one) / sqrt(2)) for one in z[some][known].tolist()]
+        adjusted[some][known] = holm(p[some][known].tolist())
+    return Contrasts(difference, stderr, z, p, adjusted, "z test", "Holm")
+
+
+def by_permutation(method: Method, grouped: Preferences, whole: Ranking, n: int | None, seed: int) -> Contrasts:
+    """Test by dealing the groups out again ``n`` times, by default as often as costs little."""
+    deal = Deal(method, grouped, whole)
+    n = deal.affordable() if n is None else n
+    rng = np.random.default_rng(seed)
+    drawn = np.concatenate([deal.observed(), *deal.draws(n, rng)])
+    # What is unknown in one deal only is as near as can be there: all deals are treated alike, so that p is exact.
+    middle, spread, far = _standardised(drawn.reshape(n + 1, -1))
+    found = (spread, _signed(drawn[0].reshape(-1) - middle, spread), _share(far), step_down(far))
+    unknown = np.isnan(drawn[0])
+    stderr, z, p, adjusted = (np.where(unknown, np.nan, values.reshape(deal.shape)) for values in found)
+    return Contrasts(drawn[0], stderr, z, p, adjusted, f"permutation test over {deal.units}", "Westfall-Young", n)
+
+
+def _standardised(flat: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return by comparison the mean and spread over all deals and, deal by deal, how many spreads from the mean."""
+    count = np.maximum((~np.isnan(flat)).sum(0), 1)
+    middle = np.nansum(flat, 0) / count
+    spread = np.sqrt(np.nansum((flat - middle) ** 2, 0) / count)
+    spread[spread <= ROUNDING * np.nan_to_num(np.abs(flat)).max(0)] = 0.0
+    return middle, spread, np.nan_to_num(np.abs(_signed(flat - middle, spread)))
+
+
+def _signed(away: Floats, spread: Floats) -> Floats:
+    return np.divide(away, spread, out=np.zeros_like(away), where=spread > 0)
+
+
+def _share(far: Floats) -> Floats:
+    return np.asarray((far >= far[0] - ROUNDING).mean(0))
+
+
+def step_down(far: Floats) -> Floats:
+    """Return p-values corrected for all comparisons (Westfall and Young): the first row is observed, others drawn.
+
+    The largest statistic is compared with the largest of every draw, the second with the largest of the others, …
+    """
+    order = np.argsort(-far[0], kind="stable")
+    largest = np.maximum.accumulate(far[:, order[::-1]], axis=1)[:, ::-1]
+    adjusted = np.empty(far.shape[1])
+    adjusted[order] = np.maximum.accumulate(_share(largest)) if len(order) else []
+    return adjusted
+
+
+# ---- scores side by side ----
+def by_item(ranking: Ranking, values: AnyArray) -> Floats:
+    """Return values by slot as a table of instances x items, NaN where an item is no candidate."""
+    out = np.full((ranking.n_instances, len(ranking.vocabulary)), np.nan)
+    out[segment_index(ranking.slot_ptr), ranking.slot_item] = values
+    return out
+
+
+def differences(inside: Floats, outside: Floats) -> Floats:
+    """Return how much higher the scores of groups are than those of the rest, both centred on what both know."""
+    known = ~(np.isnan(inside) | np.isnan(outside))
+    apart = np.where(known, inside - outside, 0.0)
+    count = known.sum(-1, keepdims=True)
+    apart = apart - apart.sum(-1, keepdims=True) / np.maximum(count, 1)
+    return np.where(known & (count > 1), apart, np.nan)
+
+
+def counts_silence(method: Method, prefs: Preferences, whole: Ranking) -> bool:
+    """Say whether an item that no ballot of a group names is a candidate there: its absence says something."""
+    if prefs.form in OF_NAMED_ITEMS or "stderr" in whole.details:
+        return False
+    return getattr(method, "missing", "last") != "ignore"
+
+
+def is_total(method: Method, prefs: Preferences, whole: Ranking) -> bool:
+    """Say whether scores are sums over ballots: as many ballots again double them."""
+    doubled = method.rank(prefs.replace(weight=2 * prefs.weight)).score
+    largest = float(np.abs(whole.score).max(initial=0.0))
+    return largest > 0 and bool(np.allclose(doubled, 2 * whole.score, rtol=ROUNDING, atol=ROUNDING * largest))
+
+
+def dealt(
+    prefs: Preferences, ballot: Int64s, instance: Int64s, weight: Floats, labels: list[str], all_known: bool
+) -> Preferences:
+    """Put some ballots, also the same ones again, into instances; their candidates are what is known there."""
+    size = np.diff(prefs.indptr)[ballot]
+    entry = spans(prefs.indptr[ballot], prefs.indptr[ballot + 1])
+    item = prefs.item[entry]
+    known = np.full((len(labels), prefs.n_items), all_known)
+    known[np.repeat(instance, size), item] = True
+    return Preferences(
+        prefs.items,
+        pointer(size),
+        item,
+        prefs.tier[entry],
+        value=None if prefs.value is None else prefs.value[entry],
+        scale=prefs.scale,
+        weight=weight,
+        agents=prefs.agents,
+        agent=None if prefs.agent is None else prefs.agent[ballot],
+        instances=Vocabulary(labels),
+        instance=instance,
+        open=None if prefs.open is None else prefs.open[ballot],
+        shown=None if prefs.shown is None else prefs.shown[entry],
+        slot_ptr=pointer(known.sum(1)),
+        slot_item=known.nonzero()[1],
+        form=prefs.said_form,
+        is_merged=prefs.is_merged,
+        time=None if prefs.time is None else prefs.time[ballot],
+        is_dated=prefs.is_dated,
+    )
+
+
+def in_groups(grouped: Preferences, all_known: bool) -> Preferences:
+    """Return the ballots in their groups, with the candidates that are known there."""
+    assert grouped.instances is not None
+    of_ballot = grouped.instance_of_ballot.astype(np.int64)
+    ballots = np.arange(grouped.n_ballots)
+    return dealt(grouped, ballots, of_ballot, grouped.weight, list(grouped.instances.labels), all_known)
+
+
+def in_rests(grouped: Preferences, all_known: bool) -> Preferences:
+    """Return, for every group, the ballots that are not in it."""
+    assert grouped.instances is not None
+    of_ballot = grouped.instance_of_ballot
+    rest, ballot = (of_ballot != np.arange(grouped.n_instances)[:, None]).nonzero()
+    return dealt(grouped, ballot, rest, grouped.weight[ballot], list(grouped.instances.labels), all_known)
+
+
+# ---- dealing the groups out again ----
+class Deal:
+    """The ballots of groups, ready to be dealt out to groups of the same sizes again and again."""
+
+    def __init__(self, method: Method, grouped: Preferences, whole: Ranking) -> None:
+        self.method, self.grouped = method, grouped
+        self.all_known = counts_silence(method, grouped, whole)
+        self.shape = (grouped.n_instances, grouped.n_items)
+        self.is_total = is_total(method, grouped.replace(**POOLED), whole)
+        of_ballot, weight = grouped.instance_of_ballot, grouped.weight
+        self.owner, self.units = self._units()
+        self.label = np.zeros(int(self.owner.max(initial=-1)) + 1, np.int64)
+        self.is_expanded = self.units == "single ballots"
+        if self.is_expanded:
+            self.owner = np.repeat(np.arange(grouped.n_ballots), np.round(weight).astype(np.int64))
+            self.label = of_ballot[self.owner].astype(np.int64)
+        else:
+            self.label[self.owner] = of_ballot
+
+    def _units(self) -> tuple[Int64s, str]:
+        """Return what is dealt, by ballot, and what to call it."""
+        grouped, weight = self.grouped, self.grouped.weight
+        of_ballot, agent = grouped.instance_of_ballot, grouped.agent
+        if agent is not None and grouped.agents is not None:
+            code = np.unique(agent, return_inverse=True)[1].reshape(-1)
+            first = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
+            first[code] = of_ballot
+            if len(first) < len(code) and (first[code] == of_ballot).all():
+                return code, "agents"
+        is_whole = bool((weight == np.round(weight)).all()) and float(weight.sum()) <= LARGEST_EXPANDED
+        rows = np.arange(grouped.n_ballots)
+        return rows, "single ballots" if is_whole and not grouped.has_unit_weights else "ballots"
+
+    def affordable(self) -> int:
+        """Return how many permutations cost little: fewer for many ballots, groups, and methods of pairs."""
+        n_groups, n_items = self.shape
+        pairs = PER_PAIR * n_items**2 * (self.method.matrices > 0)
+        cost = n_groups * (len(self.grouped.item) + 2 * pairs + 2 * n_items)
+        cost *= SLOW.get(self.method.name, 1.0)
+        return int(np.clip(BUDGET // max(cost, 1), FEWEST, PERMUTATIONS))
+
+    def observed(self) -> Floats:
+        """Return the differences of the groups as they are: one deal of groups x items."""
+        return self._differences(self.label[None])
+
+    def draws(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
+        """Yield the differences of random deals, some at a time."""
+        step = max(1, int(TOGETHER // max(self.shape[0] * (len(self.grouped.item) + self.shape[1]), 1)))
+        for start in range(0, n, step):
+            yield self._differences(np.stack([rng.permutation(self.label) for _ in range(min(step, n - start))]))
+
+    def _differences(self, labels: Int64s) -> Floats:
+        """Return the differences of some deals, which say by unit the group it goes to."""
+        n_groups, n_items = self.shape
+        weight = self._weights(labels)  # deals x (groups, then rests) x ballots
+        deal, ballot = (weight.reshape(-1, weight.shape[2]) > 0).nonzero()
+        names = [str(k) for k in range(len(labels) * 2 * n_groups)]
+        taken = weight.reshape(-1, weight.shape[2])[deal, ballot]
+        ranking = self.method.rank(dealt(self.grouped, ballot, deal, taken, names, self.all_known))
+        score = by_item(ranking, ranking.score)
+        if self.is_total:
+            score /= np.maximum(weight.sum(2).reshape(-1, 1), 1e-300)
+        score = score.reshape(len(labels), 2, n_groups, n_items)
+        return differences(score[:, 0], score[:, 1])
+
+    def _weights(self, labels: Int64s) -> Floats:
+        n_groups, whole = self.shape[0], self.grouped.weight
+        if not self.is_expanded:
+            inside = np.where(labels[:, self.owner][:, None] == np.arange(n_groups)[:, None], whole, 0.0)
+        else:
+            n = len(whole)
+            inside = np.stack([np.bincount(row * n + self.owner, minlength=n_groups * n) for row in labels])
+            inside = inside.reshape(len(labels), n_groups, n).astype(np.float64)
+        return np.concatenate([inside, whole - inside], axis=1)

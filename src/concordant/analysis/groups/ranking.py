@@ -1,0 +1,314 @@
+"""Do groups judge alike? The ranking of every group beside that of all, and the differences that are no luck.
+
+A group is a property of ballots: the language of a prompt, the country or the age class of a voter. All ballots
+together are ranked first (``whole``), then those of every group, by the same method with the hyper-parameters that the
+whole chose (one prior for all). Every score of a group is compared with that of the ballots which are not in the group,
+and ``holds`` says which differences stay after correcting for all comparisons; ``contrasts`` has the formulas. Items
+that no ballot of a group names are left out there, unless the method reads silence as a low place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from concordant import api, registry
+from concordant.analysis.groups import contrasts
+from concordant.analysis.groups.comparison import GroupComparison, GroupDifference
+from concordant.analysis.groups.contrasts import POOLED, Contrasts
+from concordant.ballots.vocabulary import Vocabulary, shorten
+from concordant.errors import InputError, ParameterError
+from concordant.params import params_of
+from concordant.preferences import Preferences
+from concordant.ranking import Notice, Ranking
+from concordant.tables.frames import is_frame
+from concordant.tables.options import FRAME, PREFERENCES, UNGROUPED, options_of
+
+if TYPE_CHECKING:
+    from concordant.method import Method
+
+By = str | int | Iterable[object] | Mapping[Any, object] | None
+
+MOST_GROUPS = 100
+SMALL = 30.0  # ballots below which a group is named in a warning
+MANY = 100_000  # ballots from which equal ones are joined before they are ranked again for every group
+TESTS = ("auto", "errors", "permutation")
+
+
+# ---- making it ----
+def rank_groups(
+    prefs: Preferences | Any,
+    by: By = None,
+    method: str | Method | None = None,
+    *,
+    alpha: float = 0.05,
+    test: str = "auto",
+    permutations: int | None = None,
+    seed: int = 0,
+    min_ballots: float | None = None,
+    **params: Any,
+) -> GroupComparison:
+    """Rank all ballots and those of every group, and test which differences between groups are no luck.
+
+    Of files and DataFrames, ``by`` is the column of groups. Of preferences it is a group per ballot, a mapping from
+    agents to groups, or nothing where their instances are the groups. ``method`` and its ``params`` rank, by default
+    one that fits; of files and DataFrames, other ``params`` say how to read.
+
+    ``test`` is ``"errors"`` for methods with standard errors, ``"permutation"`` for any (``permutations`` draws with
+    this ``seed``), by default the first where these errors hold for few ballots, too, unless ``permutations`` are asked
+    for. A difference holds where its p-value, corrected for all groups and items, is below ``alpha``.
+    """
+    _check(alpha, test, permutations)
+    grouped, params = grouped_preferences(prefs, by, params, method)
+    made = api.made_method(pooled(grouped), method, params)
+    return compare_groups(
+        grouped, made, alpha=alpha, test=test, permutations=permutations, seed=seed, min_ballots=min_ballots
+    )
+
+
+def compare_groups(
+    grouped: Preferences,
+    method: Method,
+    *,
+    alpha: float = 0.05,
+    test: str = "auto",
+    permutations: int | None = None,
+    seed: int = 0,
+    min_ballots: float | None = None,
+) -> GroupComparison:
+    """Compare groups, which are the instances of these preferences; see ``rank_groups``."""
+    by, method = str(grouped.meta.get("by", "group")), method.of_everybody()
+    grouped = by_size(grouped)
+    notices: list[Notice] = []
+    if min_ballots is not None:
+        kept = pooled(grouped).min_ballots(min_ballots)
+        notices.append(Notice("few-ballots", kept.notes[-1]))
+        grouped = by_size(grouped.select(items=list(kept.items.labels)))
+    together = pooled(grouped)
+    whole = method.rank(together)
+    settled = _settled(method, whole)
+    has_errors = "stderr" in whole.details
+    if test == "errors" and not has_errors:
+        raise InputError(f"{method.name} gives no standard errors here: use test='permutation', or leave it out.")
+    is_by_errors = has_errors and (
+        test == "errors" or (test == "auto" and permutations is None and method.errors_by_ballots)
+    )
+    if is_by_errors and grouped.n_ballots > MANY and not method.needs & {"order", "time"}:
+        grouped = grouped.merge()
+    silence = contrasts.counts_silence(method, together, whole)
+    groups = settled.rank(contrasts.in_groups(grouped, silence))
+    if is_by_errors:
+        found = _found_by_errors(settled, grouped, groups, silence)
+        is_by_errors = found is not None
+    if not is_by_errors:
+        found = contrasts.by_permutation(settled, grouped, whole, permutations, seed)
+    assert found is not None
+    sizes = _sizes(grouped)
+    return GroupComparison(
+        whole,
+        groups,
+        _rows(whole, groups, found, alpha),
+        sizes,
+        found.test,
+        found.correction,
+        alpha,
+        found.n_compared,
+        found.permutations,
+        by,
+        (*notices, *_small(sizes)),
+    )
+
+
+def _found_by_errors(method: Method, grouped: Preferences, groups: Ranking, silence: bool) -> Contrasts | None:
+    """Test by standard errors; None where a group or a rest has none after all."""
+    if "stderr" not in groups.details:
+        return None
+    rests = method.rank(contrasts.in_rests(grouped, silence))
+    return contrasts.by_errors(groups, rests) if "stderr" in rests.details else None
+
+
+def _settled(method: Method, whole: Ranking) -> Method:
+    """Return the method with the hyper-parameters that it found for the whole: groups are ranked by the same."""
+    fit = whole.fit or {}
+    found = {
+        one.name: fit[one.name]
+        for one in params_of(type(method))
+        if getattr(method, one.name) in (None, "auto") and one.name in fit
+    }
+    settle = getattr(method, "settled", None)
+    if "prior" in found and settle is not None:
+        method = cast("Method", settle(found.pop("prior"), getattr(whole.uncertainty, "doubt", 0.0)))
+    return replace(method, **found) if found else method
+
+
+def _rows(whole: Ranking, groups: Ranking, found: Contrasts, alpha: float) -> tuple[GroupDifference, ...]:
+    """Return a row per group and item it knows, items in the order of the whole."""
+    place = dict(zip(whole.items, whole.ranks.tolist(), strict=True))
+    code = {label: k for k, label in enumerate(whole.vocabulary.labels)}
+    rows = []
+    for g, part in enumerate(groups):
+        low, high = part.low, part.high
+        at = {item: k for k, item in enumerate(part.items)}
+        for item in (item for item in whole.items if item in at):
+            k, i = at[item], code[item]
+            p = _known(found.p_adjusted[g, i])
+            rows.append(
+                GroupDifference(
+                    str(part.instance),
+                    item,
+                    int(part.ranks[k]),
+                    place[item],
+                    float(part.scores[k]),
+                    None if low is None else float(low[k]),
+                    None if high is None else float(high[k]),
+                    _known(found.difference[g, i]),
+                    _known(found.stderr[g, i]),
+                    _known(found.z[g, i]),
+                    _known(found.p[g, i]),
+                    p,
+                    p is not None and p < alpha,
+                )
+            )
+    return tuple(rows)
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _small(sizes: Mapping[str, float]) -> list[Notice]:
+    small = [f"{shorten(name, 40)} ({size:,.6g})" for name, size in sizes.items() if size < SMALL]
+    if not small:
+        return []
+    named = ", ".join(small[:8]) + (f" and {len(small) - 8:,} more" if len(small) > 8 else "")
+    text = f"groups of fewer than {SMALL:g} ballots show only large differences, and their ranks are luck: {named}"
+    return [Notice("small-groups", text)]
+
+
+# ---- who is in which group ----
+def grouped_preferences(
+    prefs: Any, by: By, params: Mapping[str, Any], method: object = None
+) -> tuple[Preferences, dict[str, Any]]:
+    """Return preferences whose instances are the groups, and what of ``params`` does not say how to read."""
+    is_path = isinstance(prefs, (str, PathLike)) or (
+        isinstance(prefs, (list, tuple)) and bool(prefs) and all(isinstance(one, (str, PathLike)) for one in prefs)
+    )
+    if is_path or is_frame(prefs):
+        reading, params = _reading(params, PREFERENCES if is_path else FRAME, method)
+        if not isinstance(by, (str, int)):
+            raise InputError("Say which column holds the groups: by='language', for example.")
+        from concordant.io import read
+
+        read_as = read if is_path else Preferences.from_frame
+        return checked_groups(read_as(prefs, by=by, **reading)), params
+    prefs = api.as_preferences(prefs)
+    if by is None or (isinstance(by, str) and by == "instance"):
+        if prefs.instances is None:
+            raise InputError(
+                "These preferences name no groups: give by= a group per ballot or a mapping from agents to groups, or "
+                "read them with by=COLUMN."
+            )
+        return checked_groups(prefs), dict(params)
+    if prefs.n_instances > 1:
+        raise InputError(
+            f"These preferences have {prefs.n_instances:,} instances, and groups are compared within one: take one "
+            "with select(instances=…)."
+        )
+    if isinstance(by, (str, int)):
+        raise InputError(
+            f"by={by!r} names a column, which files and DataFrames have: of preferences, give a group per ballot or a "
+            "mapping from agents to groups, or read them with by=COLUMN."
+        )
+    labels = [UNGROUPED if _is_missing(label) else str(label) for label in _labels(prefs, by)]
+    code = {label: k for k, label in enumerate(dict.fromkeys(labels))}
+    instance = np.array([code[label] for label in labels], np.int32)
+    return checked_groups(prefs.replace(**POOLED | {"instances": Vocabulary(code), "instance": instance})), dict(params)
+
+
+def _reading(params: Mapping[str, Any], what: str, method: object) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Tell options of reading from those of the method, which win where both have one of that name."""
+    mine: set[str] = set()
+    if isinstance(method, str):
+        mine = {one.name for one in params_of(registry.load(registry.resolve(method)[0]))}
+    readable = {one.name for one in options_of(what)} - mine
+    reading = {name: value for name, value in params.items() if name in readable}
+    return reading, {name: value for name, value in params.items() if name not in readable}
+
+
+def _labels(prefs: Preferences, by: Iterable[object] | Mapping[Any, object]) -> Iterable[object]:
+    """Return the group of every ballot."""
+    if isinstance(by, Mapping):
+        if prefs.agents is None or prefs.agent is None:
+            raise InputError(
+                "A mapping from agents to groups needs preferences that say who cast each ballot: build them with "
+                "agent=, or give a group per ballot."
+            )
+        named = {str(agent): group for agent, group in by.items()}
+        if not set(named) & set(prefs.agents.labels):
+            raise InputError("The mapping names no agent of these preferences: its keys must be their labels.")
+        of_agent = [named.get(agent) for agent in prefs.agents.labels]
+        return [of_agent[k] for k in prefs.agent.tolist()]
+    listed = list(by)
+    if len(listed) != prefs.n_ballots:
+        raise InputError(f"by= has {len(listed):,} groups for {prefs.n_ballots:,} ballots: give one for each.")
+    return listed
+
+
+def _is_missing(label: object) -> bool:
+    return label is None or label == "" or label != label
+
+
+def checked_groups(grouped: Preferences) -> Preferences:
+    """Refuse what cannot be compared."""
+    n = len(np.unique(grouped.instance_of_ballot))
+    if n < 2:
+        raise InputError("All ballots are in one group, so there is nothing to compare: name another column.")
+    if n > MOST_GROUPS:
+        raise InputError(
+            f"There are {n:,} groups, and more than {MOST_GROUPS} cannot be compared: name a coarser column (language, "
+            "country, age class), or join rare groups."
+        )
+    owner = np.repeat(grouped.instance_of_ballot.astype(np.int64), np.diff(grouped.indptr))
+    named = np.unique(owner * grouped.n_items + grouped.item) % max(grouped.n_items, 1)
+    if np.bincount(named, minlength=1).max() < 2:
+        raise InputError(
+            "No item stands in two groups, so they cannot be compared: a group is a property of ballots (language, "
+            "country, age class), not of items."
+        )
+    return grouped
+
+
+def pooled(grouped: Preferences) -> Preferences:
+    """Return the ballots of all groups as those of one instance."""
+    return grouped.replace(**POOLED)
+
+
+def by_size(grouped: Preferences) -> Preferences:
+    """Return the same preferences with the largest group first, what has no group last."""
+    sizes = _sizes(grouped)
+    order = sorted(sizes, key=lambda name: (name == UNGROUPED, -sizes[name]))
+    assert grouped.instances is not None
+    assert grouped.instance is not None
+    new = {name: k for k, name in enumerate(order)}
+    code = np.array([new.get(name, 0) for name in grouped.instances.labels], np.int32)
+    return grouped.replace(**POOLED | {"instances": Vocabulary(order), "instance": code[grouped.instance]})
+
+
+def _sizes(grouped: Preferences) -> dict[str, float]:
+    """Return the weight of the ballots of every group that has any."""
+    assert grouped.instances is not None
+    weight = np.bincount(grouped.instance_of_ballot, grouped.weight, len(grouped.instances))
+    return {name: size for name, size in zip(grouped.instances.labels, weight.tolist(), strict=True) if size > 0}
+
+
+def _check(alpha: float, test: str, permutations: int | None) -> None:
+    if not 0 < alpha < 1:
+        raise ParameterError(f"alpha={alpha!r} is out of range: give a number between 0 and 1.")
+    if test not in TESTS:
+        raise ParameterError(f"test={test!r} is not a choice: use one of {', '.join(TESTS)}.")
+    if permutations is not None and permutations < 1:
+        raise ParameterError(f"permutations={permutations!r} is out of range: give a whole number of at least 1.")

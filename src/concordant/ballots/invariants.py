@@ -1,0 +1,238 @@
+"""What holds of all preferences: checked once, on construction, so that methods and kernels may trust the arrays.
+
+The parts are the arguments of ``Preferences`` by name. Codes index their vocabulary, no item stands twice in a ballot,
+entries are sorted by tier, weights and numbers lie in the ranges of ``limits`` (a ballot of weight zero is dropped and
+counted), every ranked item is a candidate of its instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from concordant import kernels
+from concordant.ballots.build import Parts, number_teams
+from concordant.ballots.segments import pointer, segment_index
+from concordant.ballots.vocabulary import Vocabulary, shorten
+from concordant.errors import InputError
+from concordant.support.frozen import freeze, own
+from concordant.support.limits import NUMBERS, WEIGHTS, are_numbers, are_weights, bad_weights
+from concordant.types import AnyArray, Int32s, Int64s
+
+SCALES = (None, "rank", "rating")
+FORMS = ("pairs", "choices", "top-k", "approvals", "ratings", "rankings")
+
+PER_ENTRY: Mapping[str, type] = {
+    "item": np.int32,
+    "tier": np.int32,
+    "value": np.float64,
+    "shown": np.int32,
+    "team": np.int32,
+    "covariate": np.float64,
+}
+PER_BALLOT: Mapping[str, type] = {
+    "weight": np.float64,
+    "agent": np.int32,
+    "instance": np.int32,
+    "open": np.bool_,
+    "time": np.float64,
+}
+_ARRAYS = {"indptr": np.int64, "slot_ptr": np.int64, "slot_item": np.int32, **PER_ENTRY, **PER_BALLOT}
+
+
+class Slots(NamedTuple):
+    """The candidates of every instance, one after the other, and the slot of every entry."""
+
+    ptr: Int64s
+    item: Int32s
+    of_entry: Int64s | None
+    """None where it is the code of the item."""
+
+
+def checked(parts: Parts) -> Parts:
+    """Make the arrays the parts' own, read-only, entries sorted; refuse what breaks an invariant."""
+    for name in ("items", "agents", "instances"):
+        parts[name] = _vocabulary(parts[name])
+    for name, dtype in _ARRAYS.items():
+        if parts[name] is not None:
+            parts[name] = own(parts[name], dtype)
+    are_weighted = parts["weight"] is not None
+    if not are_weighted:
+        parts |= {"weight": np.ones(len(parts["indptr"]) - 1), "has_unit_weights": True}
+        freeze(parts["weight"])
+    if (parts["slot_ptr"] is None) != (parts["slot_item"] is None):
+        raise InputError("slot_ptr and slot_item describe the candidates together: give both or neither.")
+    _check_sizes(parts)
+    _check_meaning(parts)
+    _check_labels(parts)
+    _sort_tiers(parts)
+    if parts["team"] is not None:
+        parts["team"] = number_teams(parts["indptr"], parts["team"])
+        freeze(parts["team"])
+    if are_weighted:
+        _check_weights(parts)
+    if parts["slot_ptr"] is not None:
+        _check_slots(parts)
+    return parts
+
+
+def find_slots(parts: Mapping[str, Any]) -> Slots:
+    """Return the candidates of every instance: those given, else what its ballots name, or the whole vocabulary."""
+    items, instance, item = (parts[name] for name in ("items", "instance", "item"))
+    if parts["slot_ptr"] is not None:
+        indptr = parts["indptr"]
+        given = parts["slot_ptr"], parts["slot_item"]
+        of_ballot = np.zeros(len(indptr) - 1, np.int32) if instance is None else instance
+        found = Slots(*given, kernels.find_slots(*given, of_ballot, indptr, item, len(items)))
+    elif instance is None:  # one instance: every item of the vocabulary is a candidate, slot = code
+        ptr = np.array([0, len(items)], np.int64)
+        found = Slots(ptr, np.arange(len(items), dtype=np.int32), None)
+    else:
+        found = Slots(*kernels.assign_slots(instance, parts["indptr"], item, len(parts["instances"]), len(items)))
+    freeze(*(part for part in found if part is not None))
+    return found
+
+
+def check_codes(codes: Int32s, size: int, name: str) -> None:
+    """Refuse codes that index no label."""
+    if len(codes) and (codes.min() < 0 or codes.max() >= size):
+        raise InputError(f"An {name} code lies outside 0..{size - 1}: codes index the vocabulary.")
+
+
+def _vocabulary(labels: Vocabulary | Iterable[str] | None) -> Vocabulary | None:
+    if labels is None or isinstance(labels, Vocabulary):
+        return labels
+    vocabulary = Vocabulary(labels)
+    if len(set(vocabulary.labels)) != len(vocabulary):
+        raise InputError("A vocabulary lists a label twice: labels must be distinct.")
+    return vocabulary
+
+
+def _check_sizes(parts: Parts) -> None:
+    n_ballots, n_entries = len(parts["indptr"]) - 1, len(parts["item"])
+    _check_pointer(parts["indptr"], n_entries, "indptr")
+    for names, size in ((PER_ENTRY, n_entries), (PER_BALLOT, n_ballots)):
+        for name in names:
+            if parts[name] is not None and len(parts[name]) != size:
+                raise InputError(f"The {name} array has {len(parts[name])} values, not {size}: give one for each.")
+
+
+def _check_pointer(pointer: Int64s, n_entries: int, name: str) -> None:
+    """Refuse a pointer that does not rise from 0 to the number of entries."""
+    falls = np.count_nonzero(pointer[1:] < pointer[:-1])  # faster than any() on the few ballots of a service
+    if falls or not len(pointer) or pointer[0] != 0 or pointer[-1] != n_entries:
+        raise InputError(f"{name} must rise from 0 to the number of entries ({n_entries}).")
+
+
+def _check_meaning(parts: Parts) -> None:
+    """Refuse a form or scale that the arrays do not have."""
+    form, scale, value = parts["said_form"], parts["scale"], parts["value"]
+    if form is not None and form not in FORMS:
+        raise InputError(f"form={form!r} is not a form: use {', '.join(FORMS)}, or leave it out.")
+    if form == "pairs" and (np.diff(parts["indptr"]) != 2).any():
+        raise InputError("form='pairs' is for ballots of two items each: leave it out.")
+    if scale not in SCALES or (scale is None) != (value is None):
+        raise InputError(f"scale={scale!r} does not fit: it is 'rank' or 'rating' when values are given.")
+    if value is not None and not are_numbers(value):
+        raise InputError(f"A value is not {NUMBERS}: leave the item out of the ballot, or change the unit.")
+    if parts["time"] is not None and not are_numbers(parts["time"]):
+        raise InputError(f"A time is not {NUMBERS}: leave the ballot out, or the times.")
+    _check_covariates(parts["covariate"], parts["covariates"])
+    _check_teams(parts)
+
+
+def _check_covariates(covariate: AnyArray | None, names: tuple[str, ...]) -> None:
+    """Refuse covariates without names, names without covariates, and numbers that are none."""
+    if covariate is None and not names:
+        return
+    if covariate is None or covariate.ndim != 2 or covariate.shape[1] != len(names) or len(set(names)) != len(names):
+        raise InputError("covariate holds a row per entry with a number for each of covariates, distinct names.")
+    if not are_numbers(covariate):
+        raise InputError(f"A covariate is not {NUMBERS}: fill it in, change its unit, or leave the ballot out.")
+
+
+def _check_teams(parts: Parts) -> None:
+    """Refuse a team whose members stand in different tiers of a ballot: a team wins or loses as one."""
+    team, tier = parts["team"], parts["tier"]
+    if team is None or not len(team):
+        return
+    ballot = segment_index(parts["indptr"])
+    order = np.lexsort((tier, team, ballot))
+    same = (np.diff(ballot[order]) == 0) & (np.diff(team[order]) == 0) & (np.diff(tier[order]) != 0)
+    if same.any():
+        at = int(ballot[order][int(np.argmax(same))])
+        raise InputError(f"Members of one team stand in different places of ballot {at + 1}: a team wins as one.")
+
+
+def _check_labels(parts: Parts) -> None:
+    """Refuse codes without a label, and items that stand twice in a ballot."""
+    items = parts["items"]
+    check_codes(parts["item"], len(items), "item")
+    for name in ("agent", "instance"):
+        codes, vocabulary = parts[name], parts[f"{name}s"]
+        if (codes is None) != (vocabulary is None):
+            raise InputError(f"{name} codes and {name}s labels belong together: give both or neither.")
+        if codes is not None:
+            check_codes(codes, len(vocabulary), name)
+    ballot, entry = kernels.find_repeated(parts["indptr"], parts["item"], len(items))
+    if ballot >= 0:
+        label = shorten(items[parts["item"][entry]])
+        raise InputError(f"Ballot {ballot + 1} names {label!r} twice: each item stands once in a ballot.")
+
+
+def _sort_tiers(parts: Parts) -> None:
+    """Sort entries by tier inside each ballot, where they are not sorted yet."""
+    tier, indptr = parts["tier"], parts["indptr"]
+    falls = np.flatnonzero(tier[1:] < tier[:-1]) + 1  # allowed where a ballot starts
+    is_start = np.zeros(len(tier) + 1, bool)
+    is_start[indptr] = True
+    if np.count_nonzero(is_start[falls]) < len(falls):
+        _keep(parts, PER_ENTRY, np.lexsort((tier, segment_index(indptr))))
+
+
+def _keep(parts: Parts, names: Iterable[str], chosen: AnyArray) -> None:
+    for name in names:
+        if parts[name] is not None:
+            parts[name] = parts[name][chosen]
+            freeze(parts[name])
+
+
+def _check_weights(parts: Parts) -> None:
+    """Refuse weights that count nothing, and drop the ballots of weight zero."""
+    weight = parts["weight"]
+    if are_weights(weight):
+        return
+    bad = np.flatnonzero(bad_weights(weight))
+    if len(bad):
+        raise InputError(
+            f"The weight of ballot {bad[0] + 1} is {weight[bad[0]]:g}, not {WEIGHTS}: "
+            "multiply all weights by the same factor, or leave the ballot out."
+        )
+    if parts["slot_ptr"] is None:  # the items of a dropped ballot remain candidates
+        parts["slot_ptr"], parts["slot_item"], _ = find_slots(parts)
+    keep, sizes = weight > 0, np.diff(parts["indptr"])
+    _keep(parts, PER_ENTRY, np.repeat(keep, sizes))
+    _keep(parts, PER_BALLOT, keep)
+    parts["indptr"] = pointer(sizes[keep])
+    freeze(parts["indptr"])
+    dropped = int((~keep).sum())
+    parts["notes"] += (f"{dropped} ballot{'s' * (dropped > 1)} of weight zero dropped",)
+
+
+def _check_slots(parts: Parts) -> None:
+    slot_ptr, slot_item, items = parts["slot_ptr"], parts["slot_item"], parts["items"]
+    n_instances = 1 if parts["instances"] is None else len(parts["instances"])
+    if len(slot_ptr) != n_instances + 1:
+        raise InputError(f"slot_ptr describes {len(slot_ptr) - 1} instances, there are {n_instances}.")
+    _check_pointer(slot_ptr, len(slot_item), "slot_ptr")
+    check_codes(slot_item, len(items), "slot item")
+    if kernels.find_repeated(slot_ptr, slot_item, len(items))[0] >= 0:
+        raise InputError("An instance lists a candidate twice: each candidate is one slot.")
+    slots = find_slots(parts)
+    is_stranger = slots.of_entry < 0 if slots.of_entry is not None else np.zeros(0, bool)
+    if is_stranger.any():
+        label = shorten(items[parts["item"][int(np.argmax(is_stranger))]])
+        raise InputError(f"{label!r} is ranked in an instance where it is no candidate: add it to the candidates.")
+    parts["slots"] = slots

@@ -1,0 +1,171 @@
+"""Equal ballots: finding them to merge, and comparing whole preferences by content; items on few ballots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from concordant import kernels
+from concordant.ballots.build import number_teams
+from concordant.ballots.segments import segment_index, sum_by
+from concordant.ballots.vocabulary import Vocabulary
+from concordant.errors import InputError
+from concordant.types import AnyArray, Bools, Int64s
+
+if TYPE_CHECKING:
+    from concordant.preferences import Preferences
+
+MOST_COLUMNS = 12  # up to which numbering columns one after the other is faster than sorting rows
+
+
+def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s]:
+    """Group equal ballots: (first ballot of each group in input order, group of every ballot).
+
+    Equal means the same instance, agent (if kept), openness, items, tiers, values, shown order, teams and covariates.
+    Ballots of one length are compared as rows of integers: short ones column by column, long ones by one sort.
+    """
+    sizes = np.diff(prefs.indptr)
+    order = _canonical_order(prefs)
+    columns = [prefs.item[order].astype(np.int64), dense_tiers(prefs)[order].astype(np.int64)]
+    if prefs.value is not None:
+        columns.append((prefs.value[order] + 0.0).view(np.int64))
+    more = [_in_order(prefs, name, order) for name in ("shown", "team")]
+    columns += [part.astype(np.int64) for part in more if part is not None]
+    if prefs.covariate is not None:
+        columns += list((prefs.covariate[order] + 0.0).T.copy().view(np.int64))
+    heads = [prefs.instance_of_ballot.astype(np.int64)]
+    if keep_agents and prefs.agent is not None:
+        heads.append(prefs.agent.astype(np.int64))
+    if prefs.open is not None:
+        heads.append(prefs.open.astype(np.int64))
+    representative = np.empty(prefs.n_ballots, np.int64)
+    for size in np.flatnonzero(np.bincount(sizes)).tolist():
+        ballots = np.flatnonzero(sizes == size)
+        entries = prefs.indptr[ballots][:, None] + np.arange(size)
+        key = np.concatenate(
+            [np.stack([head[ballots] for head in heads], 1), *(column[entries] for column in columns)], 1
+        )
+        group, first = _grouped(key)
+        representative[ballots] = ballots[first][group]
+    is_kept = np.zeros(prefs.n_ballots, bool)
+    is_kept[representative] = True
+    return np.flatnonzero(is_kept), (np.cumsum(is_kept) - 1)[representative]
+
+
+def _grouped(rows: Int64s) -> tuple[Int64s, Int64s]:
+    """Number equal rows from 0 up: (group of every row, first row of every group)."""
+    if rows.shape[1] > MOST_COLUMNS:
+        _, first, group = np.unique(rows_as_scalars(rows), return_index=True, return_inverse=True)
+        return group.reshape(-1), first
+    codes, first = kernels.encode_ints(np.ascontiguousarray(rows[:, 0]))
+    for column in rows.T[1:]:
+        code, distinct = kernels.encode_ints(np.ascontiguousarray(column))
+        codes, first = kernels.encode_ints(codes.astype(np.int64) * len(distinct) + code)
+    return codes.astype(np.int64), first
+
+
+def same_content(a: Preferences, b: Preferences) -> bool:
+    """Whether two preferences say the same, ballot by ballot, whatever the numbering of their labels."""
+    if (a.n_ballots, len(a.item), a.scale, a.form) != (b.n_ballots, len(b.item), b.scale, b.form):
+        return False
+    if (a.covariates, a.is_dated, a.time is None) != (b.covariates, b.is_dated, b.time is None):
+        return False
+    if a.time is not None and not np.array_equal(a.time, b.time):  # type: ignore[arg-type]
+        return False
+    if not np.array_equal(np.diff(a.indptr), np.diff(b.indptr)) or not np.array_equal(a.weight, b.weight):
+        return False
+    items = _translate(b.items, a.items)
+    instances, agents = _translate(b.instances, a.instances), _translate(b.agents, a.agents)
+    if items is None or (instances is None) != (a.instances is None) or (agents is None) != (a.agents is None):
+        return False
+    for mine, theirs, table in ((a.instance, b.instance, instances), (a.agent, b.agent, agents)):
+        if mine is not None and (theirs is None or table is None or not np.array_equal(mine, table[theirs])):
+            return False
+    if not np.array_equal(_is_open(a), _is_open(b)):
+        return False
+    order_a, order_b = _canonical_order(a), _canonical_order(b, items)
+    if not np.array_equal(a.item[order_a], items[b.item[order_b]]):
+        return False
+    if not np.array_equal(dense_tiers(a)[order_a], dense_tiers(b)[order_b]):
+        return False
+    for name in ("value", "shown", "team", "covariate"):
+        mine, theirs = _in_order(a, name, order_a), _in_order(b, name, order_b)
+        if (mine is None) != (theirs is None):
+            return False
+        if mine is not None and not np.array_equal(mine, theirs):  # type: ignore[arg-type]
+            return False
+    # candidates, also those on no ballot
+    slots_a = set(zip(segment_index(a.slot_ptr).tolist(), a.slot_item.tolist(), strict=True))
+    owner_b = segment_index(b.slot_ptr)
+    owner_b = owner_b if instances is None else instances[owner_b]
+    return slots_a == set(zip(owner_b.tolist(), items[b.slot_item].tolist(), strict=True))
+
+
+def dense_tiers(prefs: Preferences) -> Int64s:
+    """Return tiers renumbered 0, 1, 2, … inside each ballot; gaps say nothing."""
+    tier, indptr = prefs.tier, prefs.indptr
+    rises = np.zeros(len(tier), np.int64)
+    rises[1:] = tier[1:] != tier[:-1]
+    starts = indptr[:-1][np.diff(indptr) > 0]
+    rises[starts] = 0
+    level = np.cumsum(rises)
+    base = np.zeros(prefs.n_ballots, np.int64)
+    base[np.diff(indptr) > 0] = level[starts]
+    return level - np.repeat(base, np.diff(indptr))
+
+
+def _canonical_order(prefs: Preferences, translate: AnyArray | None = None) -> Int64s:
+    item = prefs.item if translate is None else translate[prefs.item]
+    falls = np.flatnonzero((item[1:] < item[:-1]) & (prefs.tier[1:] == prefs.tier[:-1])) + 1
+    is_start = np.zeros(len(item) + 1, bool)
+    is_start[prefs.indptr] = True
+    if is_start[falls].all():  # tiers rise inside a ballot, and so do the items of every tier
+        return np.arange(len(item))
+    return np.lexsort((item, prefs.tier, segment_index(prefs.indptr)))
+
+
+def _in_order(prefs: Preferences, name: str, order: Int64s) -> AnyArray | None:
+    """Return a column of the entries in another order, teams numbered as they appear in it."""
+    column: AnyArray | None = getattr(prefs, name)
+    if column is None:
+        return None
+    return number_teams(prefs.indptr, column[order]) if name == "team" else column[order]
+
+
+def _is_open(prefs: Preferences) -> AnyArray:
+    return np.zeros(prefs.n_ballots, bool) if prefs.open is None else prefs.open
+
+
+def rows_as_scalars(key: AnyArray) -> AnyArray:
+    """View rows of integers as single comparable scalars, folding to one integer where the ranges allow."""
+    low = key.min(axis=0)
+    spans = [int(s) + 1 for s in (key.max(axis=0) - low).tolist()]
+    total = 1
+    for span in spans:
+        total *= span
+    if 0 < total < 2**62:
+        folded = np.zeros(len(key), np.int64)
+        for column, span in enumerate(spans):
+            folded = folded * span + (key[:, column] - low[column])
+        return folded
+    return np.ascontiguousarray(key).view(np.dtype((np.void, key.shape[1] * 8))).reshape(-1)
+
+
+def _translate(source: Vocabulary | None, target: Vocabulary | None) -> AnyArray | None:
+    """Return the target's code of each source code, None unless both hold the same labels."""
+    if source is None or target is None or len(source) != len(target):
+        return None
+    if source is target:
+        return np.arange(len(source), dtype=np.int32)
+    codes = target.codes(source)
+    return None if len(codes) and codes.min() < 0 else codes
+
+
+def often_named(prefs: Preferences, n: float) -> Bools:
+    """Say of every slot whether at least ``n`` ballots (by weight) name it; refuse where none is left."""
+    named = sum_by(prefs.entry_slot, np.repeat(prefs.weight, np.diff(prefs.indptr)), prefs.n_slots)
+    if not (named >= n).any():
+        most = f"{named.max(initial=0.0):g}"
+        raise InputError(f"No item is on {n:g} ballots: the most any item is on is {most}, so ask for fewer.")
+    return np.asarray(named >= n)

@@ -1,0 +1,66 @@
+"""Arrays cut into segments: with a pointer ``ptr``, segment q owns the entries ptr[q]:ptr[q + 1]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.types import AnyArray, Bools, Floats, Int64s
+
+
+def pointer(sizes: AnyArray) -> Int64s:
+    """Return where segments of these sizes start, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def first_of(ptr: Int64s) -> Int64s:
+    """Return the first entry of the segment of every entry."""
+    return np.repeat(ptr[:-1], np.diff(ptr))
+
+
+def number_inside(ptr: Int64s) -> Int64s:
+    """Return the number of every entry inside its segment, from 0."""
+    return np.arange(int(ptr[-1])) - first_of(ptr)
+
+
+def places(ptr: Int64s, order: Int64s) -> Int64s:
+    """Turn rows of entries, best first in each segment, into the place of every entry inside its segment, from 0."""
+    place = np.empty(order.shape, np.int64)
+    np.put_along_axis(place, order, np.broadcast_to(number_inside(ptr), order.shape), axis=-1)
+    return place
+
+
+def is_new(*columns: AnyArray) -> Bools:
+    """Say of every row whether it differs, in any column, from the row before it."""
+    differs = np.ones(len(columns[0]), bool)
+    differs[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return differs
+
+
+def max_by(index: AnyArray, values: AnyArray, n: int, least: float = 0.0) -> Floats:
+    """Return the largest of the values that go to each of ``n`` places, but at least ``least``."""
+    largest = np.full(n, least)
+    np.maximum.at(largest, index, values)
+    return largest
+
+
+def spans(first: AnyArray, last: AnyArray) -> Int64s:
+    """Return the entries first[k]:last[k] of all k, one after the other."""
+    sizes = last - first
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(first - np.cumsum(sizes) + sizes, sizes))
+
+
+def deviation_within(scores: Floats, query: AnyArray) -> float:
+    """Return the standard deviation of scores within queries; 1 where all are equal."""
+    mean = np.bincount(query, weights=scores) / np.maximum(np.bincount(query), 1)
+    return float(np.sqrt(np.mean((scores - mean[query]) ** 2))) or 1.0
+
+
+def sum_by(index: AnyArray, weights: AnyArray, n: int) -> Floats:
+    """Return the sum of the weights that go to each of ``n`` places."""
+    # Over nothing at all, bincount forgets the weights and counts in integers.
+    return np.bincount(index, weights=weights, minlength=n).astype(np.float64, copy=False)
+
+
+def segment_index(indptr: AnyArray) -> Int64s:
+    """Return the number of the segment every entry belongs to."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))

@@ -1,0 +1,79 @@
+"""Parts of preferences: some of the ballots, some of the candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from concordant.ballots.build import compact
+from concordant.ballots.segments import pointer, segment_index, spans
+from concordant.ballots.vocabulary import Vocabulary
+from concordant.errors import InputError
+from concordant.types import AnyArray, Bools, Int64s
+
+if TYPE_CHECKING:
+    from concordant.preferences import Preferences
+
+
+def chosen_ballots(n_ballots: int, chosen: AnyArray | slice | Sequence[int]) -> Int64s:
+    """Return the ballots that a mask, a slice or indices choose, in their order and as often as they are named."""
+    try:
+        found = np.atleast_1d(np.arange(n_ballots)[chosen])
+    except IndexError as problem:
+        raise InputError(f"The ballots cannot be taken ({problem}): give a mask, indices or a slice.") from None
+    if found.ndim > 1:
+        raise InputError(f"The ballots have {found.ndim} dimensions: give a mask, indices or a slice.")
+    return found
+
+
+def parts_of_subset(prefs: Preferences, ballots: Bools | Int64s, slots: Bools) -> dict[str, Any]:
+    """Return the constructor's arguments that keep these ballots and slots; vocabularies shrink to what remains.
+
+    Ballots are a mask or indices, which may repeat. A ballot that loses its items is dropped.
+    """
+    chosen = chosen_ballots(prefs.n_ballots, ballots)
+    first, last = prefs.indptr[chosen], prefs.indptr[chosen + 1]
+    entries, owner = spans(first, last), np.repeat(np.arange(len(chosen)), last - first)
+    keep = slots[prefs.entry_slot[entries]]
+    sizes = np.bincount(owner[keep], minlength=len(chosen))
+    instance_of_slot = segment_index(prefs.slot_ptr)[slots]
+    has_candidates = np.bincount(instance_of_slot, minlength=prefs.n_instances) > 0
+    was_empty = (first == last) & has_candidates[prefs.instance_of_ballot[chosen]]
+    is_kept = (sizes > (1 if prefs.said_form == "pairs" else 0)) | was_empty  # half a duel says nothing
+    entries, chosen = entries[keep & is_kept[owner]], chosen[is_kept]
+    used_items, item_code = compact(prefs.slot_item[slots], len(prefs.items))
+    parts: dict[str, Any] = {
+        "items": Vocabulary(prefs.items.take(used_items)),
+        "indptr": pointer(sizes[is_kept]),
+        "item": item_code[prefs.item[entries]],
+        "tier": prefs.tier[entries],
+        **{name: _some(getattr(prefs, name), entries) for name in ("value", "shown", "team", "covariate")},
+        "covariates": prefs.covariates,
+        "scale": prefs.scale,
+        "weight": prefs.weight[chosen],
+        **{name: _some(getattr(prefs, name), chosen) for name in ("open", "time")},
+        "is_dated": prefs.is_dated,
+        "slot_item": item_code[prefs.slot_item[slots]],
+        "form": prefs.said_form,
+        "is_merged": prefs.is_merged,
+        "meta": prefs.meta,
+    }
+    if prefs.instances is not None:
+        used, code = compact(instance_of_slot, len(prefs.instances))
+        parts.update(
+            instances=Vocabulary(prefs.instances.take(used)),
+            instance=code[prefs.instance_of_ballot[chosen]],
+        )
+        parts["slot_ptr"] = np.searchsorted(code[instance_of_slot], np.arange(len(used) + 1))
+    else:
+        parts["slot_ptr"] = np.array([0, len(instance_of_slot)])
+    if prefs.agents is not None and prefs.agent is not None:
+        used, code = compact(prefs.agent[chosen], len(prefs.agents))
+        parts.update(agents=Vocabulary(prefs.agents.take(used)), agent=code[prefs.agent[chosen]])
+    return parts
+
+
+def _some(array: AnyArray | None, chosen: Int64s) -> AnyArray | None:
+    return None if array is None else array[chosen]

@@ -1,0 +1,143 @@
+"""Jester: one line per user, first how many jokes the user rated, then the rating of every joke; 99 is "not rated".
+
+The set is published as Excel workbooks (.xls) in zip archives. They are read where python-calamine is installed (the
+extra ``sheets``); saved as csv they are read without it. Users and jokes are named by their position, from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from concordant.ballots import build
+from concordant.ballots.vocabulary import Vocabulary
+from concordant.errors import InputError
+from concordant.io._csv import Dialect
+from concordant.io._duckdb import CsvTable
+from concordant.io._formats import Format, declare
+from concordant.io._source import OLE, Source
+from concordant.preferences import Preferences
+from concordant.support.limits import NUMBERS, bad_numbers
+from concordant.tables.bad_rows import Screen
+from concordant.tables.options import PREFERENCES, Options
+from concordant.types import Bools, Floats
+
+NOT_RATED = 99.0
+FEWEST_JOKES = 20  # fewer columns could be anybody's table
+
+
+def _looks_like(head: bytes) -> bool:
+    """Whether the first lines count their own ratings."""
+    lines = head.split(b"\n")[:4]
+    return all(_counts_itself(line) for line in (lines[:-1] or lines))
+
+
+def _counts_itself(line: bytes) -> bool:
+    try:
+        return _is_counted([float(cell) for cell in line.split(_delimiter(line))])
+    except ValueError:
+        return False
+
+
+def _is_counted(numbers: Sequence[float]) -> bool:
+    rated = sum(number != NOT_RATED for number in numbers[1:])
+    return len(numbers) > FEWEST_JOKES and numbers[0] == rated
+
+
+def is_jester(source: Source) -> bool:
+    """Whether the first rows of a workbook count their own ratings."""
+    from concordant.io._sheets import sheets_of
+
+    first = sheets_of(source)[0].cells[:3]
+    return (
+        bool(first)
+        and all(isinstance(cell, (int, float)) for row in first for cell in row)
+        and all(map(_is_counted, first))
+    )
+
+
+def _delimiter(line: bytes) -> bytes:
+    return max((b",", b";", b"\t"), key=line.count)
+
+
+declare(
+    Format(
+        "jester",
+        (),
+        "Jester ratings: a count, then one rating per joke, 99 = none",
+        (PREFERENCES,),
+        module=__name__,
+        sniff=_looks_like,
+        borrows=(".csv",),
+    )
+)
+
+
+def read(sources: Sequence[Source], options: Options) -> Preferences:
+    """Read the ratings of one file."""
+    options.refuse_roles("Jester files")
+    if len(sources) > 1:
+        raise sources[1].error("users are named by their position in one file: read one file at a time.")
+    source = sources[0]
+    is_workbook = source.head.startswith(OLE)
+    rows: Any = _Workbook(source) if is_workbook else _table(source, options)
+    matrix = rows.matrix if is_workbook else _matrix(rows)
+    screen = Screen(rows, len(matrix), options)
+    odd: Bools = np.any(bad_numbers(matrix), axis=1)
+    screen.refuse(odd, f"a rating is not {NUMBERS}")
+    rated = matrix[:, 1:] != NOT_RATED
+    count = rated.sum(axis=1)
+    screen.refuse(
+        matrix[:, 0] != count,
+        "the first column does not count the ratings",
+        lambda row: f"the first column counts {matrix[row, 0]:g} ratings, the row has {count[row]}",
+    )
+    user, joke = np.nonzero(rated & screen.good[:, None])
+    agents = Vocabulary([str(k) for k in range(1, len(matrix) + 1)])
+    parts = build.gather_rows(
+        (joke, Vocabulary([str(k) for k in range(1, matrix.shape[1])])),
+        matrix[:, 1:][user, joke],
+        scale="rating",
+        agent=(user, agents),
+    )
+    note = f"{source.name}: {len(user):,} ratings of {matrix.shape[1] - 1} jokes by {screen.count:,} users (Jester)"
+    return Preferences(**parts, notes=[note, *screen.notes()])
+
+
+def _table(source: Source, options: Options) -> Any:
+    first = source.head.split(b"\n", 1)[0]
+    delimiter = _delimiter(first)
+    names = tuple(f"column {k}" for k in range(1, first.count(delimiter) + 2))
+    return CsvTable(source, Dialect(delimiter.decode(), False, names), options)
+
+
+def _matrix(table: Any) -> Floats:
+    columns = table.fetch([], table.columns)[1]
+    return np.stack([columns[name] for name in table.columns], axis=1)
+
+
+class _Workbook:
+    """The first sheet of an Excel workbook."""
+
+    def __init__(self, source: Source) -> None:
+        from concordant.io._sheets import sheets_of
+
+        self.source = source
+        try:
+            self.matrix: Floats = np.array(sheets_of(source)[0].cells, np.float64)
+        except ValueError as problem:
+            if isinstance(problem, InputError):
+                raise
+            raise source.error(f"the workbook holds no table of numbers ({problem}): save it as csv.") from None
+        if self.matrix.ndim != 2 or self.matrix.shape[1] < 2:
+            raise source.error("the workbook is no Jester table (a count, then one rating per joke): save it as csv.")
+
+    def error(self, row: int, message: str) -> Any:
+        """Make the error that names a row."""
+        return self.source.error(message if row < 0 else f"row {row + 1}: {message}")
+
+    def place(self, row: int) -> str:
+        """Say where a row stands."""
+        return f"row {row + 1}"

@@ -1,0 +1,427 @@
+"""PrefLib files: soc, soi, toc, toi (orders), cat (categories), wmd (weighted matching data).
+
+A file is one election: ``# KEY: value`` lines, then one line ``count: 3,{1,2},4`` per distinct order. The header names
+the alternatives; all of them are candidates, ranked by somebody or not. Its other fields are kept in ``meta`` under
+their names in lower case. Several files read at once are several instances, named by file.
+
+soc, soi, toc, toi
+    orders without or with ties (in braces), complete or incomplete.
+cat
+    one category after the other; a category is a tier (an empty one leaves a gap), ``meta["categories"]`` names them,
+    best first. They count as listed best first, unless the first says no and the last says yes; ``categories=``
+    settles it, and leaves out the categories it does not name.
+wmd
+    one line ``vertex, vertex, weight`` per edge: the first vertex is an agent who rates the second.
+
+Orders that nobody cast (a count of zero) are kept in ``meta["never cast"]``. The layout before 2022 (``n``, lines
+``number,name``, totals, lines ``count,1,2,3``) is read as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from concordant import kernels
+from concordant.ballots import build
+from concordant.ballots.segments import segment_index
+from concordant.ballots.vocabulary import Vocabulary, encode, encode_together, shorten
+from concordant.errors import FormatError
+from concordant.io._compose import lists_of_tiers
+from concordant.io._formats import Format, Writing, declare
+from concordant.io._source import Source
+from concordant.preferences import Preferences
+from concordant.support.limits import bad_numbers
+from concordant.tables.bad_rows import Screen, refuse_lines
+from concordant.tables.options import PREFERENCES, Options
+from concordant.types import Bytes, Int32s, Int64s
+
+TYPES = ("soc", "soi", "toc", "toi", "cat", "wmd")
+COUNTS = {
+    *("number alternatives", "number voters", "number unique orders", "number unique preferences"),
+    *("number categories", "number edges"),
+}
+MOST_VOTERS = 2**63 - 1  # where the kernel's sum of counts stops
+MOST_UNNAMED = 1_000_000  # alternatives a header may count without naming them all
+NUMBERS, NEVER_CAST = "alternative numbers", "never cast"
+CATEGORIES, AS_LISTED, COUNTED_FROM = "categories", "categories as listed", "categories counted from"
+_TROUBLES = {
+    1: "the line does not begin with a whole number of voters and a colon",
+    2: "the order is not made of alternative numbers, commas and braces",
+}
+_OLD = re.compile(rb"\s*\d{1,9}[ \t]*\r?\n[ \t]*\d+[ \t]*,[^\n]*\n")
+_CATEGORY = re.compile(r"category name (\d+)")
+_YES = {"yes", "approved", "approve", "for", "agree", "like", "good", "accept", "vote", "selected"}
+_NO = {"no", "disapproved", "disapprove", "not approved", "against", "disagree", "dislike", "bad", "reject"}
+
+
+declare(
+    Format(
+        "preflib",
+        tuple(f".{kind}" for kind in TYPES),
+        "PrefLib elections: orders, categories, weighted matching data",
+        (PREFERENCES,),
+        True,
+        __name__,
+        sniff=lambda head: head.startswith((b"# FILE NAME", b"# TITLE", b"# DATA TYPE")),
+    )
+)
+
+
+def read(sources: Sequence[Source], options: Options) -> Preferences:
+    """Read elections; where there are several files, each is one instance."""
+    options.refuse_roles("PrefLib files")
+    files = [_File(source, options) for source in sources]
+    if len(files) == 1:
+        return _edges(files[0]) if files[0].type == "wmd" else files[0].preferences()
+    return Preferences(**_joined(files))
+
+
+def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
+    """Return the content of a file, and what it leaves behind."""
+    from concordant.io import _compose_preflib
+
+    return _compose_preflib.write(data, how)
+
+
+class _Summary(NamedTuple):
+    """What the kernel found out about all orders."""
+
+    is_numbered: bool
+    is_named: bool
+    has_repeats: bool
+    is_strict: bool
+    is_all_cast: bool
+    voters: int
+    shortest: int
+    most_tiers: int
+    lowest: int
+    highest: int
+
+
+class _Places:
+    """Where orders stand in their file."""
+
+    def __init__(self, source: Source, line: Int64s, shift: int) -> None:
+        self.source, self.line, self.shift = source, line, shift
+
+    def error(self, row: int, message: str) -> FormatError:
+        """Make the error that names an order's line."""
+        return self.source.error(message, None if row < 0 else int(self.line[row]) - self.shift)
+
+    def place(self, row: int) -> str:
+        """Say where an order stands."""
+        return f"line {int(self.line[row]) - self.shift}"
+
+
+class _File(Screen):
+    """One file: its header fields, its alternatives, its orders."""
+
+    def __init__(self, source: Source, options: Options) -> None:
+        self.source, self.options = source, options
+        content = source.read_text_bytes()
+        self.header: dict[str, str] = {}
+        self._shift, separator = 0, ":"
+        if not content.startswith(b"#") and _OLD.match(content):
+            content, separator = self._as_new_layout(content), ","
+        self.data = np.frombuffer(content, np.uint8)
+        found = kernels.parse_orders(self.data, ord(separator))
+        self.ptr, self.item, self.tier = found.ptr, found.item, found.tier
+        for a, b in found.heads.tolist():
+            key, _, value = content[a:b].decode("utf-8").partition(":")
+            self.header[key.strip().lower()] = value.strip()
+        self.number, self._spans = found.names[:, 0], found.names[:, 1:]
+        self.count_of_order, self.tiers, self.line = found.orders.T
+        self.summary = _Summary(*found.summary.tolist())
+        places = _Places(source, self.line, self._shift)  # apart: a cycle would keep the arrays alive
+        super().__init__(places, len(self.line), options)
+        self.type = self.header.get("data type", source.ending.removeprefix(".")).strip().lower()
+        if self.type not in TYPES:
+            raise source.error(_refusal(self.type))
+        self.said: list[str] = []
+        if self.type != "wmd":
+            self._report(*found.bad.T)
+
+    def _as_new_layout(self, content: bytes) -> bytes:
+        """Rewrite the head of the layout before 2022, line by line; its orders stay as they are."""
+        lines = content.split(b"\n")
+        n = int(lines[0])
+        head = [b"# NUMBER ALTERNATIVES: %d" % n]
+        for k, line in enumerate(lines[1 : n + 1], 2):
+            number, comma, name = line.partition(b",")
+            if not comma or not number.strip().isdigit():
+                raise self.source.error("the line does not name an alternative as 'number,name': correct it.", k)
+            head.append(b"# ALTERNATIVE NAME %s: %s" % (number.strip(), name.strip()))
+        if self.source.ending.removeprefix(".") not in TYPES:
+            head.append(b"# DATA TYPE: toi")
+            self._shift = 1
+        return b"\n".join([*head, b"#", *lines[n + 2 :]])
+
+    def _report(self, line: Int64s, kind: Int64s) -> None:
+        """Stop at the first line that could not be parsed, or count such lines by reason."""
+        if len(line):
+            bad = {_TROUBLES[k]: (line[kind == k] - self._shift).tolist() for k in np.unique(kind).tolist()}
+            self.said += refuse_lines(bad, self.source.error, self.options)
+        if not len(self.line):
+            raise self.source.error("there are no orders in it: check that this is the right file.")
+
+    # ---- alternatives ----
+    def alternatives(self) -> Vocabulary:
+        """Return the names of the alternatives; their numbers are then in ``number``, in the same order."""
+        declared = self._declared("number alternatives")
+        if declared is not None and declared > len(self.number):
+            return self._with_unnamed(declared)
+        if not self.summary.is_numbered and len(np.unique(self.number)) != len(self.number):
+            raise self.source.error("the header gives one number to two alternatives: correct it.")
+        if self.summary.is_named:
+            return Vocabulary.lazy(len(self.number), partial(_spelled, self.data, self._spans))
+        return self._distinct(_spelled(self.data, self._spans))
+
+    def _with_unnamed(self, declared: int) -> Vocabulary:
+        """Call alternatives that are counted but not named by their number."""
+        if declared > MOST_UNNAMED:
+            raise self.source.error(
+                f"the header counts {declared:,} alternatives and names {len(self.number):,}: name them, or correct it."
+            )
+        names = _spelled(self.data, self._spans)
+        taken = set(self.number.tolist())
+        start = 0 if 0 in taken or 0 in self.item else 1
+        free = [k for k in range(start, start + declared) if k not in taken][: declared - len(names)]
+        self.number = np.append(self.number, free).astype(np.int64)
+        return self._distinct(names + [""] * len(free))
+
+    def _distinct(self, names: Sequence[str]) -> Vocabulary:
+        labels: dict[str, None] = {}
+        for number, name in zip(self.number.tolist(), names, strict=True):
+            label = name or str(number)
+            while label in labels:
+                label = f"{label} ({number})"
+            labels[label] = None
+        unnamed = sum(not name for name in names)
+        shared = sum(label != name for label, name in zip(labels, names, strict=True)) - unnamed
+        if unnamed:
+            self.said.append(f"{unnamed:,} alternatives have no name: they are called by their number")
+        if shared:
+            self.said.append(f"{shared:,} alternatives have the name of another: their number was added")
+        return Vocabulary(labels)
+
+    def _declared(self, key: str) -> int | None:
+        text = self.header.get(key, "")
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 1000 else None
+
+    # ---- orders ----
+    def codes(self, n: int) -> Int32s:
+        """Return the code of every alternative named in an order, unknown and repeated ones refused."""
+        least, most = self.summary.lowest, self.summary.highest
+        if self._is_numbered(n):
+            code: Int32s = self.item - np.int32(1)
+            known = least >= 1 and most <= n
+        else:
+            order = np.argsort(self.number)  # numbers may be anywhere below 2^31: no table of them
+            at = np.searchsorted(self.number, self.item, sorter=order)
+            found = np.append(order, -1)[at]
+            code = np.where(np.append(self.number, -1)[found] == self.item, found, -1).astype(np.int32)
+            known = bool((code >= 0).all())
+        if len(code) and not known:
+            self._refuse_entries(
+                (code < 0) | (code >= n),
+                "an alternative is not in the header",
+                "the alternative {} is not among those of the header",
+            )
+            code = np.clip(code, 0, n - 1)
+        if self.summary.has_repeats:
+            order = np.lexsort((self.item, row := segment_index(self.ptr)))
+            again = np.zeros(len(order), bool)
+            again[order[1:]] = (np.diff(self.item[order]) == 0) & (np.diff(row[order]) == 0)
+            self._refuse_entries(
+                again, "an alternative stands twice in the order", "the alternative {} stands twice in the order"
+            )
+        return code
+
+    def _is_numbered(self, n: int) -> bool:
+        """Whether the alternatives are numbered 1 … n in this order."""
+        return self.summary.is_numbered and len(self._spans) == n
+
+    def _refuse_entries(self, bad: Any, reason: str, text: str) -> None:
+        row = segment_index(self.ptr)
+        rows = np.zeros(len(self.line), bool)
+        rows[row[bad]] = True
+        self.refuse(rows, reason, lambda at: text.format(self.item[bad & (row == at)][0]))
+
+    def preferences(self) -> Preferences:
+        """Return the election; what the kernel and ``codes`` have checked is not checked again."""
+        parts = self.parts()
+        if self._reasons or self.type == "cat" or not self.summary.is_all_cast:
+            return Preferences(**parts)
+        parts |= {"weight": parts["weight"].astype(np.float64), "notes": tuple(parts["notes"])}
+        return Preferences.unchecked(**parts | {"meta": MappingProxyType(parts["meta"])})
+
+    def parts(self) -> build.Parts:
+        """Return the keyword arguments of ``Preferences``."""
+        if self.type == "wmd":
+            raise self.source.error("weighted matching data are read one file at a time: name a single file.")
+        items = self.alternatives()
+        code = self.codes(len(items))
+        self._expect(len(items))
+        parts: build.Parts = {"items": items, "indptr": self.ptr, "item": code, "tier": self.tier}
+        parts["weight"] = self.count_of_order
+        voters = self.summary.voters
+        if voters == MOST_VOTERS:
+            raise self.source.error("the orders count more than 2^63 voters: mend the numbers before the colons.")
+        if self._reasons:
+            keep = np.repeat(self.good, np.diff(self.ptr))
+            ptr = np.concatenate([[0], np.cumsum(np.diff(self.ptr)[self.good])])
+            parts |= {"indptr": ptr, "item": code[keep], "tier": self.tier[keep], "weight": parts["weight"][self.good]}
+            voters = int(parts["weight"].sum())
+        declared = self._declared("number voters")
+        if declared is not None and declared != voters:
+            self._disagree(f"the header counts {declared:,} voters, the orders {voters:,}")
+        meta = self._meta(items)
+        if self.type == "cat":
+            self._name_categories(parts, meta)
+        if not self.summary.is_all_cast:
+            orders = lists_of_tiers(items.take(parts["item"]), parts["tier"].tolist(), parts["indptr"].tolist())
+            meta[NEVER_CAST] = [order for order, count in zip(orders, parts["weight"], strict=True) if not count]
+        what = f"{self.source.name}: {len(parts['weight']):,} orders ({self.type}) of {voters:,} voters"
+        notes = [f"{what} over {len(items):,} alternatives", *self.said, *self.notes()]
+        return parts | {"meta": meta, "notes": notes}
+
+    def _expect(self, n: int) -> None:
+        if self.type in ("soc", "toc") and self.summary.shortest < n:
+            self.tolerate(np.diff(self.ptr) < n, f"an order that leaves alternatives out, in a {self.type} file")
+        if self.type in ("soc", "soi") and not self.summary.is_strict:
+            self.tolerate(self.tiers != np.diff(self.ptr), f"an order with ties, in a {self.type} file")
+
+    def _disagree(self, what: str) -> None:
+        if self.strict:
+            raise self.source.error(f"{what}, which strict does not allow: correct it, or read without strict.")
+        self.said.append(what)
+
+    def _meta(self, items: Vocabulary) -> dict[str, object]:
+        meta: dict[str, object] = {
+            key: value
+            for key, value in self.header.items()
+            if key and key not in COUNTS and not key.startswith("category name")
+        }
+        meta["data type"] = self.type
+        if not self._is_numbered(len(items)) and self.number.tolist() != list(range(1, len(items) + 1)):
+            meta[NUMBERS] = dict(zip(items.labels, self.number.tolist(), strict=True))
+        return meta
+
+    # ---- categories ----
+    def _name_categories(self, parts: build.Parts, meta: dict[str, object]) -> None:
+        """Order the tiers as the categories are meant, best first."""
+        listed = self._listed_categories()
+        best_first, how = _meant(listed, self.options.categories, self.source)
+        position = np.array([best_first.index(name) if name in best_first else -1 for name in listed], np.int32)
+        tier = position[parts["tier"]] if len(parts["tier"]) else parts["tier"]
+        keep = tier >= 0
+        if not keep.all():
+            ends = np.concatenate([[0], np.cumsum(keep)])[parts["indptr"]]
+            parts |= {"indptr": ends, "item": parts["item"][keep]}
+            tier = tier[keep]
+        parts["tier"] = tier
+        meta[CATEGORIES] = tuple(best_first)
+        if "category name 0" in self.header:
+            meta[COUNTED_FROM] = 0
+        if best_first != listed:
+            meta[AS_LISTED] = tuple(listed)
+        self.said.append(f"categories, best first{how}: {', '.join(map(shorten, best_first))}")
+
+    def _listed_categories(self) -> list[str]:
+        named = {int(m[1]): value for key, value in self.header.items() if (m := _CATEGORY.fullmatch(key))}
+        listed = [named[k] for k in sorted(named)]
+        listed += [f"category {k}" for k in range(len(listed) + 1, self.summary.most_tiers + 1)]
+        if len(set(listed)) != len(listed):
+            raise self.source.error("two categories have one name: correct the header.")
+        return listed
+
+
+def _spelled(data: Bytes, spans: Int64s) -> list[str]:
+    content = data.tobytes()
+    return [content[a:b].decode("utf-8") for a, b in spans.tolist()]
+
+
+def _meant(listed: list[str], asked: Sequence[str] | None, source: Source) -> tuple[list[str], str]:
+    """Return the categories best first, and how that was decided."""
+    if asked is not None:
+        plain = {name.strip().lower(): name for name in listed}
+        unknown = [name for name in asked if name.strip().lower() not in plain]
+        if unknown or len(set(asked)) != len(asked) or not asked:
+            raise source.error(
+                f"categories= must name some of the file's categories once, best first: {', '.join(listed)}."
+            )
+        return [plain[name.strip().lower()] for name in asked], ", as asked"
+    if len(listed) > 1 and listed[0].strip().lower() in _NO and listed[-1].strip().lower() in _YES:
+        return listed[::-1], " (listed the other way round)"
+    return listed, " as listed (categories= says otherwise)"
+
+
+def _refusal(kind: str) -> str:
+    if kind in ("dat", "csv"):
+        return (
+            f"PrefLib's {kind} files hold data as they were collected, in no fixed layout (ballots that name a "
+            "candidate twice, tables): read the soi, toi or cat file made from it."
+        )
+    what = f"the data type {kind!r} is" if kind else "the header names no data type; it should be"
+    return f"{what} none of {', '.join(TYPES)}: correct '# DATA TYPE'."
+
+
+# ---- several files ----
+def _joined(files: Sequence[_File]) -> build.Parts:
+    """Join elections as instances: each keeps its own candidates, items of one name are one item."""
+    parts = [file.parts() for file in files]
+    names = [file.source.stem for file in files]
+    names = names if len(set(names)) == len(names) else [file.source.name for file in files]
+    codes, items = encode_together([(np.arange(len(part["items"])), part["items"]) for part in parts])
+    sizes = np.concatenate([np.diff(part["indptr"]) for part in parts])
+    return {
+        "items": items,
+        "indptr": np.concatenate([[0], np.cumsum(sizes)]),
+        "item": np.concatenate([code[part["item"]] for code, part in zip(codes, parts, strict=True)]),
+        "tier": np.concatenate([part["tier"] for part in parts]),
+        "weight": np.concatenate([part["weight"] for part in parts]),
+        "instances": Vocabulary(names),
+        "instance": np.repeat(np.arange(len(parts)), [len(part["weight"]) for part in parts]),
+        "slot_ptr": np.cumsum([0, *(len(code) for code in codes)]),
+        "slot_item": np.concatenate(codes),
+        "notes": [note for part in parts for note in part["notes"]],
+        "meta": {"titles": [part["meta"].get("title", "") for part in parts]},
+    }
+
+
+# ---- weighted matching data ----
+def _edges(file: _File) -> Preferences:
+    """Read every edge as a rating: its first vertex is the agent, the second the item."""
+    items = file.alternatives()
+    code_of = {number: code for code, number in enumerate(file.number.tolist())}
+    rows: list[tuple[int, int, float]] = []
+    lines: list[int] = []
+    for line, text in enumerate(file.data.tobytes().split(b"\n"), 1):
+        if not text.strip() or text.startswith(b"#"):
+            continue
+        fields = [field.strip() for field in text.split(b",")]
+        try:
+            first, second, weight = int(fields[0]), int(fields[1]), float(fields[2])
+        except (ValueError, IndexError):
+            raise file.source.error("the line is not 'vertex, vertex, weight': correct it.", line) from None
+        if first not in code_of or second not in code_of or len(fields) != 3 or bad_numbers(weight):
+            raise file.source.error("the edge has a vertex the header does not name, or a weight out of range.", line)
+        rows.append((code_of[first], code_of[second], weight))
+        lines.append(line)
+    if not rows:
+        raise file.source.error("there are no edges in it: check that this is the right file.")
+    seen: dict[tuple[int, int], int] = {}
+    for (first, second, _), line in zip(rows, lines, strict=True):
+        if seen.setdefault((first, second), line) != line:
+            raise file.source.error(f"the edge stands already in line {seen[first, second]}: keep one of them.", line)
+    start, end, weight_of = (np.array(column) for column in zip(*rows, strict=True))
+    agent, agents = encode(items.take(start), "agent")
+    parts = build.gather_rows((end, items), weight_of, scale="rating", agent=(agent, agents))
+    note = f"{file.source.name}: {len(rows):,} edges (wmd), read as ratings of {len(agents):,} agents"
+    return Preferences(**parts, meta=file._meta(items), notes=[note, *file.said])

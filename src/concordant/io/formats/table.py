@@ -1,0 +1,221 @@
+"""Tables in files (csv, tsv, json, jsonl, parquet, Arrow, workbooks) of preferences, labels or features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from concordant.errors import InputError
+from concordant.io._compose import Columns, columns
+from concordant.io._csv import Dialect, sniff
+from concordant.io._duckdb import DuckTable, JsonTable, ParquetTable, parquet_of
+from concordant.io._formats import WORKBOOKS, Format, Writing, declare
+from concordant.io._joined import JoinedTable
+from concordant.io._plain_csv import open_csv
+from concordant.io._source import OLE, Source
+from concordant.io.formats.features import Features, features_of_table
+from concordant.labels import Labels
+from concordant.preferences import Preferences
+from concordant.tables.build import labels_of_table, parts_of_table, turned_if_named
+from concordant.tables.frames import FrameTable
+from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options
+from concordant.tables.plans import beyond_counts
+from concordant.tables.roles import plan_columns
+from concordant.tables.rows import Table
+
+_HOLDS = (PREFERENCES, LABELS, FEATURES)
+declare(
+    Format("csv", (".csv",), "a table of text with commas (or ; | tab)", _HOLDS, True, __name__),
+    Format("tsv", (".tsv", ".tab"), "a table of text with tabs", _HOLDS, True, __name__),
+    Format(
+        *("jsonl", (".jsonl", ".ndjson"), "a table, one JSON object per line", _HOLDS, True, __name__),
+        sniff=lambda head: head.lstrip()[:1] == b"{",
+        borrows=(".json",),
+    ),
+    Format(
+        *("json", (".json",), "a table, one JSON list of objects", _HOLDS, True, __name__),
+        sniff=lambda head: head.lstrip()[:1] == b"[",
+        borrows=(".jsonl", ".ndjson"),
+    ),
+    Format("parquet", (".parquet", ".pq"), "a table in columns", _HOLDS, True, __name__, b"PAR1"),
+    Format(
+        *("arrow", (".arrow", ".feather", ".ipc"), "a table in Arrow memory layout (needs pyarrow)", _HOLDS, False),
+        module=__name__,
+        magic=b"ARROW1",
+    ),
+    Format("xlsx", (".xlsx", ".xlsm"), "a sheet of an Excel workbook", _HOLDS, False, __name__),
+    Format("xlsb", (".xlsb",), "a sheet of a binary Excel workbook", _HOLDS, False, __name__),
+    Format("xls", (".xls",), "a sheet of an old Excel workbook", _HOLDS, False, __name__, OLE),
+    Format("ods", (".ods",), "a sheet of an OpenDocument workbook (LibreOffice)", _HOLDS, False, __name__),
+)
+
+
+def read(sources: Sequence[Source], options: Options) -> Preferences:
+    """Read a table as preferences; several are read as one."""
+    if options.format == "xls":
+        from concordant.io.formats import jester
+
+        if jester.is_jester(sources[0]):
+            return jester.read(sources, options)
+    table = _open_all(sources, options)
+    return _read_merged(table, options) if options.merge else Preferences.of_parts(parts_of_table(table, options))
+
+
+def _read_merged(table: Table, options: Options) -> Preferences:
+    """Read a table and join equal ballots; pairs are counted by DuckDB before anything else is made of them."""
+    from concordant.io._many import counted_pairs, preferences_of
+
+    plan = plan_columns(table, options)
+    if "time" in plan.column:
+        raise InputError("merge forgets the order of events: leave out time=, or merge.")
+    if plan.layout == "pairs" and isinstance(table, DuckTable) and not beyond_counts(plan, options):
+        return preferences_of(counted_pairs(table, plan, options))
+    prefs = Preferences.of_parts(parts_of_table(table, options, plan))
+    return prefs.merge(agents=True).noted(*prefs.notes)
+
+
+def read_as(sources: Sequence[Source], options: Options, dialect: Dialect, roles: Mapping[str, object]) -> Preferences:
+    """Read a csv file whose layout is known: its columns have these roles where the user names no others."""
+    said = {role: column for role, column in options.roles.items() if column is not None}
+    options = replace(options, roles={**roles, **said}, strict=False)
+    return Preferences.of_parts(parts_of_table(open_csv(_only(sources), dialect, options), options))
+
+
+def read_labels(sources: Sequence[Source], options: Options) -> Labels:
+    """Read a table as labels; several are read as one."""
+    return Labels(*labels_of_table(_open_all(sources, options, LABELS), options))
+
+
+def read_features(sources: Sequence[Source], options: Options) -> Features:
+    """Read one table as feature rows."""
+    return features_of_table(open_table(_only(sources), options, FEATURES), options)
+
+
+def _only(sources: Sequence[Source]) -> Source:
+    if len(sources) > 1:
+        raise sources[1].error("tables of features are read one at a time: join them first.")
+    return sources[0]
+
+
+def _open_all(sources: Sequence[Source], options: Options, layout: str | None = None) -> Table:
+    tables = [open_table(source, options, layout) for source in sources]
+    return tables[0] if len(tables) == 1 else JoinedTable(tables)
+
+
+def open_table(source: Source, options: Options, layout: str | None = None) -> Table:
+    """Open one table in the format the options name, with rows and columns swapped where they say so.
+
+    ``layout`` is that of labels and features. What is no such thing, and has no named columns when it is swapped, stays
+    as it is: the rows of a matrix are agents then.
+    """
+    if not options.transpose:
+        return _open(source, options)
+    # The names of columns become cells, which may be equal or empty: they are read as cells from the start.
+    raw = _open(source, replace(options, header=False, roles={}))
+    return turned_if_named(raw, options, layout) or _open(source, options)
+
+
+def _open(source: Source, options: Options) -> Table:
+    if not source.head.strip():
+        raise source.error("the file is empty: there is nothing to read.")
+    if options.format == "arrow":
+        return _arrow(source)
+    if options.format in WORKBOOKS:
+        from concordant.io._sheets import open_sheet
+
+        return open_sheet(source, options)
+    if options.format in ("csv", "tsv"):
+        return open_csv(source, sniff(source, options), options)
+    return (ParquetTable if options.format == "parquet" else JsonTable)(source, options)
+
+
+def _arrow(source: Source) -> Table:
+    """Open an Arrow file with pyarrow, which checks every offset and code; DuckDB would have to download a reader.
+
+    polars reads Arrow files too, but a damaged one can end the process.
+    """
+    from importlib.util import find_spec
+
+    if not find_spec("pyarrow"):
+        raise source.error("Arrow files need pyarrow: pip install pyarrow, or give the DataFrame you read it into.")
+    import pyarrow as pa
+
+    content = source.read_bytes()  # no memory map: a file that changes under one ends the process
+    try:
+        opened: Any = pa.ipc.open_file(content) if content.startswith(b"ARROW1") else pa.ipc.open_stream(content)
+        frame = opened.read_all()
+        frame.validate(full=True)
+        return FrameTable(frame, source.name)
+    except Exception as problem:
+        why = (str(problem).splitlines() or [type(problem).__name__])[0][:100]
+        raise source.error(f"the Arrow data cannot be read ({why}): check the file.") from None
+
+
+# ---- writing ----
+def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
+    """Return the content of a table, and what it leaves behind."""
+    table, notes = (dict(data), []) if isinstance(data, Mapping) else columns(data, how.layout)
+    if how.spreadsheet:
+        table = {_text_cell(name): list(map(_text_cell, _cells(column))) for name, column in table.items()}
+    return _ENCODERS[how.kind.name](table), notes
+
+
+def _text_cell(cell: Any) -> Any:
+    """Return a cell that a spreadsheet takes for text, not for a formula to run: with an apostrophe before it."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+
+
+def _csv(columns: Columns, delimiter: str = ",") -> bytes:
+    import csv
+    import io
+
+    cells = [_cells(column) for column in columns.values()]
+    # The csv module leaves a lone carriage return unquoted, which readers take for the end of a line.
+    has_return = any(isinstance(cell, str) and "\r" in cell for column in cells for cell in column)
+    text = io.StringIO(newline="")
+    writer = csv.writer(
+        text,
+        delimiter=delimiter,
+        lineterminator="\n",
+        quoting=csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL,
+    )
+    writer.writerow(columns)
+    writer.writerows(zip(*cells, strict=True))
+    return text.getvalue().encode("utf-8")
+
+
+def _tsv(columns: Columns) -> bytes:
+    return _csv(columns, "\t")
+
+
+def _json_objects(columns: Columns) -> list[str]:
+    import json
+
+    names = list(columns)
+    rows = zip(*map(_cells, columns.values()), strict=True)
+    return [json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows]
+
+
+def _jsonl(columns: Columns) -> bytes:
+    return "".join(line + "\n" for line in _json_objects(columns)).encode("utf-8")
+
+
+def _json(columns: Columns) -> bytes:
+    return ("[\n" + ",\n".join(_json_objects(columns)) + "\n]\n").encode("utf-8")
+
+
+_ENCODERS = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "json": _json, "parquet": parquet_of}
+
+
+def _cells(column: Any) -> list[Any]:
+    """Return plain Python values, whole numbers without a point."""
+    values = column.tolist() if hasattr(column, "tolist") else column
+    if values and isinstance(values[0], float):
+        # Cells kept from being formulas come here a second time, and some are whole numbers by then.
+        return [int(value) if _is_whole(value) else value for value in values]
+    return values  # type: ignore[no-any-return]
+
+
+def _is_whole(value: float | None) -> bool:
+    return value is not None and float(value).is_integer() and abs(value) < 2**53

@@ -1,0 +1,248 @@
+"""TREC runs (``topic Q0 document rank score tag``) and qrels (``topic 0 document relevance``).
+
+Fields stand between white space. A run is one agent, named by its tag; where the same tag stands in several files,
+agents are named by file. The rank column orders the documents (it may start at 0, equal ranks tie), the score is
+kept as value. Where every score is minus the rank, as written for preferences without scores, the rank is the value.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from concordant import kernels
+from concordant.ballots import build
+from concordant.ballots.segments import segment_index
+from concordant.ballots.vocabulary import Coded, Vocabulary, shorten
+from concordant.errors import InputError
+from concordant.io._compose import are_told_apart, ballot_columns, has_open, label_columns, left_behind
+from concordant.io._formats import Format, Writing, declare
+from concordant.io._lines import Lines
+from concordant.io._source import Source
+from concordant.labels import Labels
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.registry import METHODS
+from concordant.support.limits import NUMBERS, bad_numbers
+from concordant.tables.bad_rows import Screen
+from concordant.tables.options import LABELS, PREFERENCES, Options
+from concordant.types import AnyArray, Floats, Int64s
+from concordant.views import competition_ranks
+
+RUN = "topic Q0 document rank score tag"
+QRELS = "topic 0 document relevance"
+
+
+def _looks_like(width: int, numeric: Sequence[int], head: bytes) -> bool:
+    fields = head.lstrip().split(b"\n", 1)[0].split()
+    return (
+        len(fields) == width
+        and fields[1] in (b"Q0", b"q0", b"0")
+        and all(re.fullmatch(rb"[-+]?[\d.]+(?:[eE][-+]?\d+)?", fields[k]) for k in numeric)
+    )
+
+
+declare(
+    Format(
+        *("trec", (".run", ".trec"), f"TREC runs: {RUN}", (PREFERENCES,), True, __name__),
+        sniff=partial(_looks_like, 6, (3, 4)),
+    ),
+    Format(
+        *("qrels", (".qrels", ".qrel"), f"TREC judgements: {QRELS}", (LABELS,), True, __name__),
+        sniff=partial(_looks_like, 4, (3,)),
+    ),
+)
+
+
+def read(sources: Sequence[Source], options: Options) -> Preferences:
+    """Read runs as preferences: instances are topics, agents are runs."""
+    options.refuse_roles("TREC runs")
+    rows = _Fields(sources, 6, RUN, options)
+    rank, score = rows.number(3), rows.number(4)
+    rows.refuse_not_finite(rank, 3, "rank")
+    rows.refuse_not_finite(score, 4, "score")
+    topic, document, agent = rows.text(0), rows.text(2), _agents(rows)
+    parts = _gather(rows, topic, document, agent, rank, score)
+    if kernels.find_repeated(parts["indptr"], parts["item"], len(parts["items"]))[0] >= 0:
+        rows.lines.refuse_repeats(rows, (topic, agent, document), "stands twice in one topic of a run")
+        parts = _gather(rows, topic, document, agent, rank, score)
+    count = f"{rows.lines.name}: {rows.count:,} lines of TREC runs, {len(parts['agents'])} agents"
+    prefs = Preferences(**parts, notes=[count, *rows.notes()])
+    return prefs.noted(*_lost_ranks(prefs, rank[rows.good]))
+
+
+def _lost_ranks(prefs: Preferences, rank: Floats) -> list[str]:
+    """Say where the rank column holds more than the order of the documents, which is all that is kept of it."""
+    places, given = np.sort(competition_ranks(prefs)), np.sort(rank)
+    if prefs.scale == "rank" or np.array_equal(given, places) or np.array_equal(given, places - 1):
+        return []
+    return ["the rank column does not count 1, 2, 3, …: it orders the documents, and its numbers are not kept"]
+
+
+def read_labels(sources: Sequence[Source], options: Options) -> Labels:
+    """Read qrels as labels."""
+    options.refuse_roles("qrels")
+    rows = _Fields(sources, 4, QRELS, options)
+    relevance = rows.number(3)
+    rows.refuse_not_finite(relevance, 3, "relevance")
+    topic, document = rows.text(0), rows.text(2)
+    rows.lines.refuse_repeats(rows, (topic, document), "is judged twice for one topic")
+    return Labels(rows.kept(topic), rows.kept(document), relevance[rows.good])
+
+
+def _gather(rows: _Fields, topic: Coded, document: Coded, agent: Coded, rank: Any, score: Any) -> build.Parts:
+    topic, document, agent = map(rows.kept, (topic, document, agent))
+    good = slice(None) if rows.good.all() else rows.good
+    rank, score = rank[good], score[good]
+    if np.array_equal(score, -rank):  # what is written of ranks without scores: the scores say no more
+        return build.gather_rows(document, rank, scale="rank", agent=agent, instance=topic)
+    return build.gather_rows(document, score, scale="rating", agent=agent, instance=topic, level=rank)
+
+
+class _Fields(Screen):
+    """Lines of a fixed number of fields."""
+
+    def __init__(self, sources: Sequence[Source], width: int, layout: str, options: Options) -> None:
+        self.lines = Lines(sources)
+        start, end, line, count = kernels.split_fields(self.lines.data, width)
+        self.lines.line = line
+        self._start: Int64s = start.reshape(-1, width)
+        self._end: Int64s = end.reshape(-1, width)
+        super().__init__(self.lines, len(line), options)
+        self.refuse(
+            count != width,
+            f"the line does not have the {width} fields of {layout!r}",
+            lambda row: f"the line has {count[row]} fields where {layout!r} has {width}",
+        )
+        if not self.good.any():
+            raise self.lines.error(-1, "no line could be read: check that this is the right file.")
+
+    def text(self, field: int) -> Coded:
+        return self.lines.text(self._start[:, field], self._end[:, field])
+
+    def number(self, field: int) -> Any:
+        return self.lines.numbers(self._start[:, field], self._end[:, field])
+
+    def refuse_not_finite(self, values: Any, field: int, what: str) -> None:
+        def explain(row: int) -> str:
+            cell = self.lines.cell(int(self._start[row, field]), int(self._end[row, field]))
+            return f"the {what} is {shorten(cell)!r}, not {NUMBERS}"
+
+        self.refuse(bad_numbers(values), f"the {what} is not a number", explain)
+
+
+def _agents(rows: _Fields) -> Coded:
+    """Name agents by tag, or by file where the same tag stands in several files."""
+    tag, tags = rows.text(5)
+    if len(rows.lines.sources) == 1:
+        return tag, tags
+    file = rows.lines.file_of_rows()
+    pair, first = kernels.encode_ints(np.ascontiguousarray(file * len(tags) + tag))
+    file_of, tag_of = file[first].tolist(), tag[first].tolist()
+    if len(set(tag_of)) == len(tag_of):
+        return tag, tags
+    names = _file_names(rows.lines.sources)
+    labels = [
+        names[f] if file_of.count(f) == 1 else f"{names[f]} {tags[t]}" for f, t in zip(file_of, tag_of, strict=True)
+    ]
+    return pair, Vocabulary(labels)
+
+
+def _file_names(sources: Sequence[Source]) -> list[str]:
+    stems = [source.stem for source in sources]
+    if len(set(stems)) == len(stems):
+        return stems
+    names = [source.name for source in sources]
+    if len(set(names)) != len(names):
+        raise InputError(f"The file {names[0]} is given twice: name each run once.")
+    shared = os.path.commonpath([os.path.dirname(os.path.abspath(name)) for name in names])
+    return [os.path.relpath(name, shared) for name in names]
+
+
+# ---- writing ----
+def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
+    """Return the content of qrels, or of runs: one of a ranking, or one per agent of preferences."""
+    if how.kind.name == "qrels":
+        lines, notes = _qrels_lines(data)
+    elif isinstance(data, Ranking):
+        lines, notes = _lines_of_ranking(data, how.tag)
+    elif isinstance(data, Preferences):
+        lines, notes = _lines_of_preferences(data, how.tag)
+    else:
+        raise InputError(f"A {type(data).__name__} cannot be written as a run: give a ranking or preferences.")
+    return "".join(lines).encode("utf-8"), notes
+
+
+def _topics(made: Mapping[str, Any], n: int) -> tuple[list[str], list[str]]:
+    """Return the topic of every row, and a note where there is none to tell."""
+    if "instance" in made:
+        return made["instance"], []
+    return ["1"] * n, ["the only instance has no name, its topic is written as 1"]
+
+
+def _qrels_lines(data: object) -> tuple[list[str], list[str]]:
+    """Return the lines of a qrels file."""
+    if not isinstance(data, Labels):
+        raise InputError(f"Only labels can be written as qrels, not a {type(data).__name__}: choose another format.")
+    made = label_columns(data)
+    topics, notes = _topics(made, len(data))
+    _refuse_spaces({"topic": topics, "document": made["item"]})
+    if (data.label != np.floor(data.label)).any():
+        raise InputError("A label is no whole number, which qrels need: write a table instead (csv, jsonl, parquet).")
+    rows = zip(topics, made["item"], data.label.astype(np.int64).tolist(), strict=True)
+    return [f"{topic} 0 {document} {label}\n" for topic, document, label in rows], notes
+
+
+def _lines_of_ranking(ranking: Ranking, tag: str | None) -> tuple[list[str], list[str]]:
+    made = ranking.columns()
+    topics, notes = _topics(made, len(made["item"]))
+    name = tag or re.sub(r"\s+", "-", METHODS.spelled(ranking.method, ranking.params)) or "concordant"
+    return _run(topics, made["item"], made["rank"], made["score"], [name] * len(topics)), notes
+
+
+def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str], list[str]]:
+    if has_open(prefs):
+        raise InputError("Open ballots cannot be written as a run: say format='csv' instead.")
+    owner, notes = segment_index(prefs.indptr), left_behind(prefs, "run")
+    if not are_told_apart(prefs):
+        raise InputError("A run holds one ballot per agent and instance, here are more: name the agents, or write csv.")
+    if (prefs.weight != 1).any():
+        raise InputError("A run has no weights, these ballots have: write a table instead (csv, jsonl, parquet).")
+    rank: AnyArray = competition_ranks(prefs)
+    score: AnyArray | None = prefs.value
+    if score is None or prefs.scale == "rank":
+        rank = rank if score is None else score
+        score = -rank
+        notes.append("a run needs scores: minus the rank is written")
+    made = ballot_columns(prefs, owner)
+    topics, unnamed = _topics(made, len(owner))
+    tags = made.get("agent", [tag or "concordant"] * len(owner))
+    return _run(topics, prefs.items.take(prefs.item), rank, score, tags), [*notes, *unnamed]
+
+
+def _run(
+    topics: Sequence[str], documents: Sequence[str], rank: AnyArray, score: AnyArray, tags: Sequence[str]
+) -> list[str]:
+    _refuse_spaces({"topic": topics, "document": documents, "tag": tags})
+    rows = zip(topics, documents, rank.tolist(), score.tolist(), tags, strict=True)
+    return [f"{topic} Q0 {document} {_written(r)} {s!r} {tag}\n" for topic, document, r, s, tag in rows]
+
+
+def _written(rank: float) -> str:
+    """Write a rank; whole numbers without a point."""
+    return repr(int(rank) if float(rank).is_integer() else rank)
+
+
+def _refuse_spaces(fields: Mapping[str, Sequence[str]]) -> None:
+    for what, labels in fields.items():
+        for label in set(labels):
+            if label == "" or re.search(r"\s|\0|[\ud800-\udfff]", label):
+                raise InputError(
+                    f"The {what} {shorten(label)!r} is empty or holds white space, which this format cannot carry: "
+                    "rename it, or write a table (csv, jsonl, parquet)."
+                )

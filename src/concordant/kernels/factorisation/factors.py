@@ -1,0 +1,86 @@
+"""Leading singular pairs of pairwise preference matrices by power iteration over running sums (of factors.cpp)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.kernels.bundles import PairLists
+from concordant.kernels.layouts import segment_of
+from concordant.types import Bools, Floats, Int64s
+
+__all__ = ["pair_factors"]
+
+
+def pair_factors(lists: PairLists, is_binary: bool, tolerance: float, most: int) -> tuple[Floats, Floats, Floats]:
+    """Return the non-negative leading singular vectors by slot, left and right, and the singular value by group.
+
+    The matrix of a group is the weighted sum of those of its ballots: Y(i, j) = level_j - level_i, or 1 with
+    ``is_binary``, wherever j stands behind i. Iterations end when no entry moves by more than ``tolerance``.
+    """
+    matrix = _Matrices(lists, is_binary)
+    group, n = segment_of(lists.slot_ptr), len(lists.slot_ptr) - 1
+    left = np.ones(len(group))
+    right, _ = _normalised(matrix.transposed(left), group, n)
+    strength, is_open = np.zeros(n), np.ones(n, bool)
+    for _ in range(most):
+        u, length = _normalised(matrix.times(right), group, n)
+        v, value = _normalised(matrix.transposed(u), group, n)
+        change = np.zeros(n)
+        np.maximum.at(change, group, np.abs(v - right))
+        moves = is_open[group]
+        left, right = np.where(moves, u, left), np.where(moves, v, right)
+        strength = np.where(is_open, value, strength)
+        is_open &= (length > 0) & (change > tolerance)
+        if not is_open.any():
+            break
+    is_there = strength[group] > 0
+    return np.where(is_there, left, 0.0), np.where(is_there, right, 0.0), strength
+
+
+class _Matrices:
+    """The matrices of all groups, as products with vectors over all slots."""
+
+    def __init__(self, lists: PairLists, is_binary: bool) -> None:
+        self.slot, self.n_slots = lists.slot, int(lists.slot_ptr[-1])
+        ballot = segment_of(lists.indptr)
+        self.weight = lists.weight[ballot]
+        self.first, self.end = lists.indptr[:-1][ballot], lists.indptr[1:][ballot]
+        step = np.where(np.arange(len(ballot)) > self.first, np.diff(lists.level, prepend=0.0), 0.0)
+        self.step = step
+        self.is_binary = is_binary
+        self.tier_first, self.tier_end = _tiers(self.first, step)
+
+    def times(self, x: Floats) -> Floats:
+        """Return Y x by slot."""
+        running = np.concatenate([[0.0], np.cumsum(x[self.slot])])
+        if self.is_binary:
+            return self._gathered(running[self.end] - running[self.tier_end])
+        # What stands at an entry or behind it, times the step to the entry before: summed over all entries behind.
+        risen = np.concatenate([[0.0], np.cumsum(self.step * (running[self.end] - running[:-1]))])
+        return self._gathered(risen[self.end] - risen[1:])
+
+    def transposed(self, x: Floats) -> Floats:
+        """Return Y' x by slot."""
+        running = np.concatenate([[0.0], np.cumsum(x[self.slot])])
+        if self.is_binary:
+            return self._gathered(running[self.tier_first] - running[self.first])
+        risen = np.concatenate([[0.0], np.cumsum(self.step * (running[:-1] - running[self.first]))])
+        return self._gathered(risen[1:] - risen[self.first])
+
+    def _gathered(self, by_entry: Floats) -> Floats:
+        return np.bincount(self.slot, self.weight * by_entry, minlength=self.n_slots).astype(np.float64, copy=False)
+
+
+def _tiers(first: Int64s, step: Floats) -> tuple[Int64s, Int64s]:
+    """Return where the tier of every entry begins and where it ends."""
+    entry = np.arange(len(step))
+    begins: Bools = (entry == first) | (step > 0)
+    start = np.flatnonzero(begins)
+    tier = np.cumsum(begins) - 1
+    return start[tier], np.append(start[1:], len(step))[tier]
+
+
+def _normalised(x: Floats, group: Int64s, n: int) -> tuple[Floats, Floats]:
+    """Divide the part of every group by its length; return the lengths, too."""
+    length = np.sqrt(np.bincount(group, x * x, minlength=n))
+    return np.divide(x, length[group], out=np.zeros(len(x)), where=length[group] > 0), length

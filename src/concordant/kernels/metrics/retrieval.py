@@ -1,0 +1,162 @@
+"""Retrieval metrics in NumPy (twin of retrieval.cpp): lists reduced to their positives, then sums per query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant.kernels.codes import Measure
+from concordant.kernels.layouts import by_appearance, find_rows, pointers, segment_of
+from concordant.types import Floats, Int32s, Int64s
+
+__all__ = ["evaluate_lists", "evaluate_scores", "group_keys", "join_labels"]
+
+
+def evaluate_lists(
+    ranked_label: Floats,
+    ptr: Int64s,
+    judged_label: Floats,
+    judged_ptr: Int64s,
+    table: Floats,
+    skip_unjudged: bool,
+) -> Floats:
+    """Return the values (queries x metrics) of lists given best first; NaN is unjudged."""
+    n = len(ptr) - 1
+    query = segment_of(ptr)
+    counted = ~np.isnan(ranked_label) if skip_unjudged else np.ones(len(ranked_label), bool)
+    counted_before = np.concatenate([[0], np.cumsum(counted)])
+    position = counted_before[1:] - counted_before[ptr[:-1]][query]
+    positive = ranked_label > 0
+    found = _Positives(n, query[positive], position[positive], ranked_label[positive])
+    length = counted_before[ptr[1:]] - counted_before[ptr[:-1]]
+
+    judge = segment_of(judged_ptr)
+    judged = judged_label > 0
+    judge, label = judge[judged], judged_label[judged]
+    order = np.lexsort((-label, judge))
+    judge, label = judge[order], label[order]
+    ideal = _Positives(n, judge, _count_within(judge) + 1, label)
+    is_known = np.concatenate([[0], np.cumsum(~np.isnan(judged_label))])
+    documents = is_known[judged_ptr[1:]] - is_known[judged_ptr[:-1]]
+    if not skip_unjudged:
+        documents += np.bincount(query[np.isnan(ranked_label)], minlength=n)
+    columns = [_values(row, found, ideal, length, documents) for row in table]
+    return np.stack(columns, axis=1) if columns else np.empty((n, 0))
+
+
+def evaluate_scores(score: Floats, label: Floats, ptr: Int64s, table: Floats, skip_unjudged: bool) -> Floats:
+    """Return the values (queries x metrics) from scores and labels in input order, grouped by ``ptr``."""
+    query = segment_of(ptr)
+    order = np.lexsort((-score, query))
+    return evaluate_lists(label[order], ptr, label, ptr, table, skip_unjudged)
+
+
+def join_labels(
+    rank_ptr: Int64s,
+    ranked_item: Int32s,
+    label_ptr: Int64s,
+    label_item: Int32s,
+    label_value: Floats,
+    n_items: int,
+) -> Floats:
+    """Return the label of every ranked entry, NaN where unjudged; group q is judged by label group q."""
+    row = find_rows(segment_of(label_ptr) * n_items + label_item, segment_of(rank_ptr) * n_items + ranked_item)
+    return np.append(label_value, np.nan)[row]  # row -1 is the last
+
+
+def group_keys(keys: Int64s) -> tuple[Int64s, Int64s]:
+    """Return (place, ptr): where rows go so that equal keys come together, groups by first appearance.
+
+    Rows of a group stay in input order. The places are empty when the rows already stand that way.
+    """
+    group, _ = by_appearance(keys)
+    ptr, order = pointers(np.bincount(group)), np.argsort(group, kind="stable")
+    in_order = np.arange(len(order), dtype=np.int64)
+    if np.array_equal(order, in_order):
+        return np.empty(0, np.int64), ptr
+    place = np.empty(len(order), np.int64)
+    place[order] = in_order
+    return place, ptr
+
+
+@dataclass(frozen=True)
+class _Positives:
+    """Where positive labels stand: one entry each, by query and position."""
+
+    n: int
+    query: Int64s
+    position: Int64s
+    label: Floats
+
+    def keep(self, chosen: np.ndarray) -> _Positives:
+        return _Positives(self.n, self.query[chosen], self.position[chosen], self.label[chosen])
+
+    def sum(self, amount: Floats) -> Floats:
+        return np.bincount(self.query, amount, self.n).astype(np.float64, copy=False)
+
+    def count(self) -> Floats:
+        return np.bincount(self.query, minlength=self.n).astype(np.float64)
+
+
+def _values(row: Floats, found: _Positives, ideal: _Positives, length: Int64s, documents: Int64s) -> Floats:
+    measure, cutoff, empty, first, second = Measure(int(row[0])), int(row[1]), row[2], row[3], row[4]
+    graded = measure in (Measure.NDCG, Measure.EXPECTED_RECIPROCAL_RANK)
+    if not graded:
+        found, ideal = found.keep(found.label >= first), ideal.keep(ideal.label >= first)
+    relevant = ideal.count()
+    if cutoff:
+        found, ideal = found.keep(found.position <= cutoff), ideal.keep(ideal.position <= cutoff)
+    if measure is Measure.NDCG:
+        value = found.sum(_gain(found, first, second)) / _not_zero(ideal.sum(_gain(ideal, first, second)))
+        if first:  # LETOR's script gives no value to places a query has no document for
+            value = np.where(cutoff > documents, 0.0, value)
+    elif measure is Measure.EXPECTED_RECIPROCAL_RANK:
+        stop = (np.exp2(found.label) - 1) / np.exp2(first)
+        value = found.sum(_product_before(found.query, 1 - stop) * stop / found.position)
+    else:
+        value = _binary(measure, found, relevant, cutoff if cutoff else length)
+    return np.where(relevant > 0, value, empty)
+
+
+def _binary(measure: Measure, found: _Positives, relevant: Floats, places: int | Int64s) -> Floats:
+    nth = _count_within(found.query) + 1
+    if measure is Measure.AVERAGE_PRECISION:
+        return found.sum(nth / found.position) / _not_zero(relevant)
+    if measure is Measure.RECIPROCAL_RANK:
+        return found.sum(np.where(nth == 1, 1 / found.position, 0.0))
+    if measure is Measure.HIT:
+        return np.minimum(found.count(), 1.0)
+    if measure is Measure.PRECISION:
+        return found.count() / np.maximum(places, 1)
+    if measure is Measure.R_PRECISION:
+        found = found.keep(found.position <= relevant[found.query])
+    return found.count() / _not_zero(relevant)
+
+
+def _gain(entries: _Positives, letor: float, linear: float) -> Floats:
+    gain = entries.label if linear else np.exp2(entries.label) - 1
+    discount = np.log2(np.maximum(entries.position, 2)) if letor else np.log2(entries.position + 1.0)
+    return gain / discount
+
+
+def _count_within(group: Int64s) -> Int64s:
+    """Number the entries of each run of equal groups 0, 1, 2, …"""
+    starts = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]])) if len(group) else group
+    return np.arange(len(group)) - np.repeat(starts, np.diff(np.append(starts, len(group))))
+
+
+def _product_before(group: Int64s, factor: Floats) -> Floats:
+    """Multiply the factors that precede each entry in its run, in log2(longest run) doubling steps."""
+    index = _count_within(group)
+    product = np.where(index > 0, np.concatenate([[1.0], factor[:-1]]) if len(factor) else factor, 1.0)
+    reach = 1
+    while reach <= index.max(initial=0):
+        earlier = np.concatenate([np.ones(reach), product[:-reach]])
+        product = np.where(index >= reach, product * earlier, product)
+        reach *= 2
+    return product
+
+
+def _not_zero(values: Floats) -> Floats:
+    return np.where(values > 0, values, 1.0)

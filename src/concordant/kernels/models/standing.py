@@ -1,0 +1,72 @@
+"""Which items can be compared, and how sure a rank is, in NumPy (twin of standing.cpp)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.kernels.layouts import blocks_of, by_appearance
+from concordant.types import Floats, Int32s, Int64s
+
+__all__ = ["best_chances", "duel_groups", "rank_bounds"]
+
+
+def duel_groups(
+    first: Int32s, second: Int32s, won: Floats, lost: Floats, tied: Floats, n_slots: int
+) -> tuple[Int32s, Int32s]:
+    """Return (group by comparisons, group by wins both ways) of every slot; a tie is a win both ways."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    up, down = (won > 0) | (tied > 0), (lost > 0) | (tied > 0)
+    head, tail = np.concatenate([first[up], second[down]]), np.concatenate([second[up], first[down]])
+    groups = []
+    for connection in ("weak", "strong"):
+        a, b = (first, second) if connection == "weak" else (head, tail)
+        graph = coo_array((np.ones(len(a)), (a, b)), shape=(n_slots, n_slots)).tocsr()
+        _, found = connected_components(graph, directed=True, connection=connection)
+        groups.append(by_appearance(found)[0].astype(np.int32))
+    return groups[0], groups[1]
+
+
+def rank_bounds(slot_ptr: Int64s, score: Floats, covariance: Floats, critical: Floats) -> tuple[Int32s, Int32s]:
+    """Return (rank_low, rank_high) from the differences that exceed ``critical`` standard errors."""
+    low, high = np.empty(len(score), np.int32), np.empty(len(score), np.int32)
+    for q, (span, (block,)) in enumerate(blocks_of(slot_ptr, covariance)):
+        own, variance = score[span], np.diag(block)
+        gap = own[None, :] - own[:, None]
+        apart = np.maximum(variance[:, None] + variance[None, :] - 2 * block, 0.0)
+        differs = gap**2 > critical[q] ** 2 * apart + 1e-18
+        low[span] = 1 + (differs & (gap > 0)).sum(axis=1)
+        high[span] = len(own) - (differs & (gap < 0)).sum(axis=1)
+    return low, high
+
+
+def best_chances(slot_ptr: Int64s, score: Floats, covariance: Floats, draws: Floats, reach: float) -> Floats:
+    """Return how often each item is the best over normal draws, among those within ``reach`` of the first."""
+    chance = np.zeros(len(score))
+    for span, (block,) in blocks_of(slot_ptr, covariance):
+        own = score[span]
+        if not len(own):
+            continue
+        top = int(np.argmax(own))
+        apart = np.diag(block) + block[top, top] - 2 * block[top]
+        is_rival = (own[top] - own) ** 2 <= reach**2 * np.maximum(apart, 0.0)
+        is_rival[top] = True
+        rival = np.flatnonzero(is_rival)[: draws.shape[1]]
+        factor = _factor(block[np.ix_(rival, rival)])
+        drawn = own[rival] + draws[:, : len(rival)] @ factor.T
+        chance[span.start + rival] = np.bincount(drawn.argmax(axis=1), minlength=len(rival)) / len(draws)
+    return chance
+
+
+def _factor(matrix: Floats) -> Floats:
+    """Cholesky factor of a matrix that may lack full rank: a pivot of nothing is skipped."""
+    k = len(matrix)
+    factor = np.zeros((k, k))
+    for i in range(k):
+        for j in range(i):
+            rest = matrix[i, j] - factor[i, :j] @ factor[j, :j]
+            factor[i, j] = rest / factor[j, j] if factor[j, j] > 0 else 0.0
+        rest = matrix[i, i] - factor[i, :i] @ factor[i, :i]
+        factor[i, i] = np.sqrt(rest) if rest > 1e-10 * matrix[i, i] else 0.0
+    return factor

@@ -1,0 +1,218 @@
+"""Searching for consensus orders in NumPy (twin of search.cpp).
+
+Problem q owns items ptr[q]:ptr[q + 1] and a square block of the flat matrices: ``before`` at (i, j) is what putting i
+before j costs, ``tied`` what tying them costs. Costs are whole numbers held in floats, so sums are exact. An empty
+``tied`` means that ties are not allowed. Items inside a problem are numbered from 0, except in ``split_blocks``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.kernels.layouts import blocks_of, insertion_order
+from concordant.types import Bools, Floats, Int32s, Int64s
+
+__all__ = [
+    "best_orders",
+    "best_weak_orders",
+    "bucket_orders",
+    "insertion_orders",
+    "pivot_orders",
+    "split_blocks",
+    "violated_triangles",
+]
+
+
+def split_blocks(ptr: Int64s, before: Floats, tied: Floats, start: Int64s) -> tuple[Int64s, Int64s]:
+    """Split every problem into blocks that can be ordered on their own: (items in order, where blocks start).
+
+    An item leads to another unless putting the other first costs least; blocks are the strongly connected components,
+    in an order that follows the leads and, where that leaves a choice, ``start``. Items are numbered through.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    order, ends = [], [0]
+    for span, (cost, tie) in blocks_of(ptr, before, tied):
+        own = start[span] - span.start
+        cost = cost[np.ix_(own, own)]
+        best = np.minimum(cost, tie[np.ix_(own, own)]) if len(tied) else cost
+        leads = best < cost.T
+        np.fill_diagonal(leads, False)
+        if not len(own):
+            continue
+        n, component = connected_components(leads, directed=True, connection="strong")
+        between = np.zeros((n, n), bool)
+        np.logical_or.at(between, (component[:, None], component[None, :]), leads)
+        np.fill_diagonal(between, False)
+        first = np.array([np.flatnonzero(component == c)[0] for c in range(n)])
+        left = set(range(n))
+        while left:
+            free = [c for c in left if not any(between[other, c] for other in left)]
+            chosen = min(free, key=first.__getitem__)
+            left.remove(chosen)
+            order.append(own[component == chosen] + span.start)
+            ends.append(ends[-1] + len(order[-1]))
+    return np.concatenate([np.zeros(0, np.int64), *order]), np.array(ends, np.int64)
+
+
+def best_orders(ptr: Int64s, before: Floats) -> tuple[Int64s, Floats, Floats]:
+    """Order every problem at least cost, by dynamic programming over sets: (orders, costs, how many cost that)."""
+    order, totals, ways = [], [], []
+    for span, (cost,) in blocks_of(ptr, before):
+        m = span.stop - span.start
+        sets = np.arange(1 << m)
+        member = (sets[:, None] >> np.arange(m)) & 1
+        ahead = member.astype(np.float64) @ cost  # cost of the set before each item
+        best, count = np.zeros(1 << m), np.ones(1 << m)
+        by_size = np.argsort(member.sum(axis=1), kind="stable")
+        sizes = np.searchsorted(member.sum(axis=1)[by_size], np.arange(m + 2))
+        for size in range(1, m + 1):
+            own = by_size[sizes[size] : sizes[size + 1]]
+            others = own[:, None] & ~(1 << np.arange(m))
+            value = best[others] + ahead[others, np.arange(m)]
+            value[member[own] == 0] = np.inf
+            best[own] = value.min(axis=1)
+            count[own] = np.where(value == best[own][:, None], count[others], 0).sum(axis=1)
+        places, rest = np.zeros(m, np.int64), (1 << m) - 1
+        for place in range(m - 1, -1, -1):
+            others = rest & ~(1 << np.arange(m))
+            value = np.where(others != rest, best[others] + ahead[others, np.arange(m)], np.inf)
+            places[place] = np.flatnonzero(value == best[rest])[-1]
+            rest = int(others[places[place]])
+        order.append(places)
+        totals.append(best[-1])
+        ways.append(count[-1])
+    return np.concatenate([np.zeros(0, np.int64), *order]), np.array(totals), np.array(ways)
+
+
+def best_weak_orders(ptr: Int64s, before: Floats, tied: Floats) -> tuple[Int64s, Floats, Floats]:
+    """Order every problem at least cost with ties, by dynamic programming: (tiers, costs, how many cost that)."""
+    tiers, totals, ways = [], [], []
+    for span, (cost, tie) in blocks_of(ptr, before, tied):
+        m = span.stop - span.start
+        sets = np.arange(1 << m)
+        member = ((sets[:, None] >> np.arange(m)) & 1).astype(np.float64)
+        inner = ((member @ (tie - np.diag(np.diag(tie)))) * member).sum(axis=1) / 2
+        best, count = np.full(1 << m, np.inf), np.zeros(1 << m)
+        last = np.zeros(1 << m, np.int64)
+        best[0], count[0] = 0, 1
+        for head in range((1 << m) - 1):
+            group = sets[(sets & head == 0) & (sets > 0)]
+            value = best[head] + member[group] @ (member[head] @ cost) + inner[group]
+            target = head | group
+            better = value < best[target]
+            best[target[better]], count[target[better]], last[target[better]] = value[better], 0, group[better]
+            count[target[value == best[target]]] += count[head]
+        found, rest = [], (1 << m) - 1
+        while rest:
+            found.append(int(last[rest]))
+            rest &= ~found[-1]
+        tier = np.zeros(m, np.int64)
+        for level, group_set in enumerate(reversed(found)):
+            tier[(group_set >> np.arange(m)) & 1 == 1] = level
+        tiers.append(tier)
+        totals.append(best[-1])
+        ways.append(count[-1])
+    return np.concatenate([np.zeros(0, np.int64), *tiers]), np.array(totals), np.array(ways)
+
+
+def pivot_orders(ptr: Int64s, chance: Floats, priority: Floats, draw: Floats) -> Int64s:
+    """Sort around pivots, the item of least priority first; one order per row of priorities.
+
+    An item goes left of the pivot if its chance to be before it exceeds the number drawn for the pair. Without draws
+    (no columns) it goes left above one half, and at one half if it is numbered first.
+    """
+    orders = np.zeros(priority.shape, np.int64)
+    at = 0
+    for span, (block,) in blocks_of(ptr, chance):
+        m = span.stop - span.start
+        for r in range(len(priority)):
+            if draw.shape[1]:
+                left = draw[r, at : at + m * m].reshape(m, m) < block
+            else:
+                number = np.arange(m)
+                left = (block > 0.5) | ((block == 0.5) & (number[:, None] < number))
+            orders[r, span] = _pivot(np.arange(m), priority[r, span], left)
+        at += m * m
+    return orders
+
+
+def _pivot(items: Int64s, priority: Floats, left: Bools) -> Int64s:
+    if len(items) < 2:
+        return items
+    pivot = items[np.argmin(priority[items])]
+    others = items[items != pivot]
+    goes_left = left[others, pivot]
+    parts = (_pivot(others[goes_left], priority, left), [pivot], _pivot(others[~goes_left], priority, left))
+    return np.concatenate(parts).astype(np.int64)
+
+
+def insertion_orders(ptr: Int64s, before: Floats, sequence: Int64s) -> Int64s:
+    """Insert items in each sequence at the end and let each rise while the majority prefers it to the one above."""
+    orders = np.zeros(sequence.shape, np.int64)
+    for span, (cost,) in blocks_of(ptr, before):
+        for r in range(len(sequence)):
+            orders[r, span] = insertion_order(sequence[r, span].tolist(), cost < cost.T)
+    return orders
+
+
+def bucket_orders(ptr: Int64s, before: Floats, tied: Floats, order: Int64s, is_greedy: bool) -> Int64s:
+    """Join neighbours of each order into tiers so that it costs least, exactly or greedily from the top."""
+    tier = np.zeros(len(order), np.int64)
+    for span, (cost, tie) in blocks_of(ptr, before, tied):
+        own = order[span]
+        m = len(own)
+        gain = (tie - cost)[np.ix_(own, own)]
+        start = np.arange(m)
+        if is_greedy:
+            for b in range(1, m):
+                first = start[b - 1]
+                start[b] = first if gain[first:b, b].sum() < 0 else b
+            level = np.cumsum(start == np.arange(m)) - 1
+        else:
+            best, inner, level = np.zeros(m + 1), np.zeros(m), np.zeros(m, np.int64)
+            for b in range(m):
+                inner[:b] += np.cumsum(gain[:b, b][::-1])[::-1]
+                value = (best[: b + 1] + inner[: b + 1])[::-1]
+                start[b] = b - np.argmin(value)
+                best[b + 1] = value.min()
+            end = m
+            while end:
+                end = int(start[end - 1])
+                level[end] += 1
+            level = np.cumsum(level) - 1
+        tier[span][own] = level
+    return tier
+
+
+def violated_triangles(
+    x: Floats, tolerance: float, per_pair: int, is_cyclic: bool, begin: int, end: int
+) -> tuple[Int32s, Int32s, Int32s]:
+    """Find triples with x(i, j) + x(j, k) - x(i, k) > 1 + tolerance: (i, j, k), the most violated first.
+
+    Each pair stands in at most ``per_pair`` of them. With x(i, j) + x(j, i) = 1 (``is_cyclic``) the three turns of a
+    cycle are one: only the turn that starts with the least item is listed. i runs from ``begin`` to before ``end``.
+    """
+    n = len(x)
+    found: list[tuple[float, int, int, int]] = []
+    item = np.arange(n)
+    for i in range(begin, min(end, n)):
+        first = x[i] - 1 - tolerance
+        excess = (first[:, None] + x) - x[i]
+        allowed = (excess > 0) & (first > -1)[:, None] & (item[:, None] != item)
+        allowed[i, :] = allowed[:, i] = False
+        if is_cyclic:
+            allowed[:i, :] = allowed[:, :i] = False
+        j, k = np.nonzero(allowed)
+        found.extend(zip(excess[j, k].tolist(), [i] * len(j), j.tolist(), k.tolist(), strict=True))
+    found.sort(key=lambda cut: -cut[0])
+    used = np.zeros((n, n), np.int64)
+    chosen = []
+    for _, one, two, three in found:
+        pairs = [(min(a, b), max(a, b)) for a, b in ((one, two), (two, three), (one, three))]
+        if all(used[pair] < per_pair for pair in pairs):
+            for pair in pairs:
+                used[pair] += 1
+            chosen.append((one, two, three))
+    first, second, third = np.ascontiguousarray(np.array(chosen, np.int32).reshape(-1, 3).T)
+    return first, second, third

@@ -1,0 +1,424 @@
+"""Likelihoods of one instance: value, gradient and second derivatives in the scores, by the kernels.
+
+Both are what ``kernels.newton`` climbs, with a row of parameters (scores, then the advantage of the item shown first,
+then the tie parameter), and can also multiply by their second derivatives without building them. What that costs is
+estimated in seconds, so that a way to fit can be chosen.
+
+A new model of comparisons is a formula in ``kernels/links.py`` and its struct in ``duels.hpp``; a new kind of
+observation is a pair of classes like those here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Protocol, Self
+
+import numpy as np
+
+from concordant import kernels
+from concordant.ballots.segments import sum_by
+from concordant.kernels import links, newton
+from concordant.kernels.bundles import Begin, Belief, DuelTerms, Fitted, StageRows
+from concordant.models.observations.duels import Duels
+from concordant.models.observations.stages import GOES_ON, REST, Stages, worths
+from concordant.types import Floats, Int64s
+
+RECENT = 3  # points whose terms are kept
+ENOUGH = 200_000  # entries of ballots that show where to start
+ROW, ENTRY, CELL = 2e-9, 2.5e-9, 2.2e-9  # seconds per duel, per entry of a ballot and per pair of its entries
+FULL, MOST_FULL = 1 / 8, 2_000  # duels per cell from which, and items up to which, products take a dense matrix
+IN_MATRIX = 1.2e-10  # seconds per cell of a product with it
+AT_ONCE, MOST_PROBES = 400_000, 32  # entries times random vectors that take about as long as the call itself
+STEP_OF_GRID, FALL = 0.23, 5e-4  # of the logarithm of strengths, and of the evidence per item that may be noise
+SPREAD = 500.0  # of scores whose exponentials can be added
+
+
+# ---- of many instances ----
+class Observed(ABC):
+    """The observations of many instances under a model: what is fitted."""
+
+    gamma_kind: ClassVar[str]
+    """How the constant of a Gamma prior on worths is taken (see ``evidence.log_constant``)."""
+    in_batches: ClassVar[bool] = True
+    """Whether many small instances can be fitted in one kernel call."""
+
+    @property
+    def plain(self) -> Observed:
+        """The observations themselves, where these are a function of something behind them."""
+        return self
+
+    @property
+    @abstractmethod
+    def slot_ptr(self) -> Int64s:
+        """The slots of every instance."""
+
+    @property
+    @abstractmethod
+    def total(self) -> Floats:
+        """The weight of the observations of every instance."""
+
+    @property
+    def n_extra(self) -> int:
+        """How many parameters there are besides the scores."""
+        return 0
+
+    @property
+    @abstractmethod
+    def probes(self) -> tuple[int, int]:
+        """How many random vectors, and how many products with each at most, estimate a log-determinant."""
+
+    @property
+    @abstractmethod
+    def costs(self) -> tuple[Floats, Floats]:
+        """About how many seconds the second derivatives of every instance take, and a product with them."""
+
+    @abstractmethod
+    def restrict(self, instances: Int64s) -> tuple[Self, Int64s]:
+        """Return those of some instances with slots renumbered, and their slots here."""
+
+    @abstractmethod
+    def batch(self, belief: Belief, begin: Begin, small_step: float, with_errors: bool) -> Fitted:
+        """Fit all instances in one kernel call."""
+
+    @abstractmethod
+    def alone(self) -> LargeLikelihood:
+        """Return the likelihood of the only instance."""
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedDuels(Observed):
+    """Duels under one of the links."""
+
+    duels: Duels
+    link: int
+    gamma_kind: ClassVar[str] = "gamma"
+
+    @property
+    def n_extra(self) -> int:
+        """How many parameters there are besides the scores: an advantage, one of ties."""
+        return int(len(self.duels.order) > 0) + int(links.has_tie_parameter(self.link))
+
+    @property
+    def slot_ptr(self) -> Int64s:
+        """The slots of every instance."""
+        return self.duels.slot_ptr
+
+    @property
+    def total(self) -> Floats:
+        """How much was counted in every instance."""
+        return self.duels.totals[0]
+
+    @cached_property
+    def probes(self) -> tuple[int, int]:
+        """How many random vectors, and how many products with each at most, estimate a log-determinant.
+
+        Under another strength the same vectors err in nearly the same way. They disagree by what a prior of strength 1
+        has of the diagonal, times a step of the grid, times at most the root of twice the items; that is held against
+        the parabola of the evidence, which falls by so much per item beside its top.
+        """
+        met = self.duels.met
+        m = max(len(met), 1)
+        share = float((1 / (1 + met / 4)).mean()) if len(met) else 1.0
+        wanted = np.ceil(2 * m * (STEP_OF_GRID * share) ** 2 / (FALL * m) ** 2)
+        return int(np.clip(wanted, 2, affordable_probes(len(self.duels.first), 12))), 30
+
+    @cached_property
+    def costs(self) -> tuple[Floats, Floats]:
+        """About how many seconds the second derivatives of every instance take, and a product with them."""
+        rows, size = np.diff(self.duels.ptr).astype(np.float64), np.diff(self.duels.slot_ptr).astype(np.float64)
+        product = np.where(is_full(rows, size), IN_MATRIX * size**2 + ROW * rows / 3, ROW * rows)
+        return 2 * ROW * rows, product
+
+    def restrict(self, instances: Int64s) -> tuple[Self, Int64s]:
+        """Return those of some instances with slots renumbered, and their slots here."""
+        duels, slots = self.duels.restrict(instances)
+        return replace(self, duels=duels), slots
+
+    def batch(self, belief: Belief, begin: Begin, small_step: float, with_errors: bool) -> Fitted:
+        """Fit all instances in one kernel call."""
+        d = self.duels
+        return kernels.fit_duels(d.slot_ptr, d.ptr, d.rows, self.link, belief, begin, small_step, with_errors)
+
+    def alone(self) -> DuelLikelihood:
+        """Return the likelihood of the only instance."""
+        return DuelLikelihood(self)
+
+    @cached_property
+    def recent(self) -> dict[bytes, DuelTerms]:
+        """The terms at the points last evaluated: fits under other priors begin where one ended."""
+        return {}
+
+    @cached_property
+    def matrix(self) -> dict[str, Floats]:
+        """The matrix of second derivatives last multiplied by (``whole``), and the curves it was made of."""
+        return {}
+
+
+def affordable_probes(entries: int, least: int) -> int:
+    """Return how many random vectors may be multiplied at once: of few observations more, as they cost hardly more."""
+    return int(np.clip(AT_ONCE // max(entries, 1), least, MOST_PROBES))
+
+
+def is_full(rows: Floats, size: Floats) -> Floats:
+    """Say whether so many duels of so many items nearly fill their matrix, so that products had better take it."""
+    return np.asarray((rows > FULL * size**2) & (size <= MOST_FULL))
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedStages(Observed):
+    """Stages, of which each chooses in proportion to worth."""
+
+    stages: Stages
+    gamma_kind: ClassVar[str] = "dirichlet"
+
+    @property
+    def slot_ptr(self) -> Int64s:
+        """The slots of every instance."""
+        return self.stages.slot_ptr
+
+    @property
+    def total(self) -> Floats:
+        """The weight of the choices of every instance."""
+        return self.stages.total
+
+    @property
+    def probes(self) -> tuple[int, int]:
+        """How many random vectors, and how many products with each at most, estimate a log-determinant."""
+        return affordable_probes(len(self.stages.slot), 4), 20
+
+    @cached_property
+    def costs(self) -> tuple[Floats, Floats]:
+        """About how many seconds the second derivatives of every instance take, and a product with them."""
+        length = np.diff(self.stages.indptr).astype(np.float64)
+        by_ballot = np.concatenate(
+            [np.zeros((1, 2)), np.cumsum(np.stack([CELL * length**2, ENTRY * length], 1), axis=0)]
+        )
+        pairs, entries = np.diff(by_ballot[self.stages.ballot_ptr], axis=0).T
+        return pairs, entries
+
+    def restrict(self, instances: Int64s) -> tuple[Self, Int64s]:
+        """Return those of some instances with slots renumbered, and their slots here."""
+        stages, slots = self.stages.restrict(instances)
+        return replace(self, stages=stages), slots
+
+    def batch(self, belief: Belief, begin: Begin, small_step: float, with_errors: bool) -> Fitted:
+        """Fit all instances in one kernel call."""
+        s = self.stages
+        return kernels.fit_stages(s.slot_ptr, s.ballot_ptr, s.rows, belief, begin, small_step, with_errors)
+
+    def alone(self) -> StageLikelihood:
+        """Return the likelihood of the only instance."""
+        return StageLikelihood(self.stages)
+
+
+# ---- of one instance ----
+
+
+class LargeLikelihood(newton.Likelihood, Protocol):
+    """A likelihood of one instance that can also do without a matrix."""
+
+    probes: tuple[int, int]
+    n_coefficients: int
+    """How many parameters at the end are coefficients of covariates."""
+
+    def diagonal(self) -> Floats:
+        """Return the diagonal of minus the second derivatives in the scores."""
+
+    def product(self, x: Floats, is_exact: bool = True) -> Floats:
+        """Return minus the second derivatives in the scores times columns; or of a bound that is never indefinite."""
+
+    def border(self, is_exact: bool) -> tuple[Floats, Floats]:
+        """Return those between scores and the other parameters, and among the others."""
+
+    def sample(self) -> tuple[LargeLikelihood, int] | None:
+        """Return that of one in so many observations, and that number, where a search had better begin with it."""
+
+
+class DuelLikelihood:
+    """The likelihood of the duels of one instance under one of the links."""
+
+    n_coefficients = 0
+
+    def __init__(self, observed: ObservedDuels) -> None:
+        duels, link = observed.duels, observed.link
+        self.probes = observed.probes
+        self.duels, self.link, self.m, self.recent = duels, link, duels.n_slots, observed.recent
+        self.matrix = observed.matrix
+        self.has_order, self.has_tie = len(duels.order) > 0, links.has_tie_parameter(link)
+        self.size = self.m + self.has_order + self.has_tie
+        self.total = observed.total
+        self.is_concave = link != links.RAO_KUPPER
+        self.is_full = bool(is_full(np.array(len(duels.first)), np.array(self.m)))
+
+    def extras(self) -> dict[str, int]:
+        """Return where the further parameters (advantage, tie) stand."""
+        places = {"advantage": self.m if self.has_order else -1, "tie": self.size - 1 if self.has_tie else -1}
+        return {name: at for name, at in places.items() if at >= 0}
+
+    def start(self) -> Floats:
+        """Return log odds of winning, a good way to the optimum already.
+
+        Those against opponents who differ are less than those against an average one, by a factor known for normal
+        scores (MacKay's of a logistic function averaged over a normal variable).
+        """
+        d, m = self.duels, self.m
+        won, lost = d.met / 2 + d.balance, d.met / 2 - d.balance
+        point = np.zeros((1, self.size))
+        odds = np.log((won + 1) / (lost + 1))
+        spread = min(float(odds.var()), 1.5) * np.pi / 8
+        odds *= (0.6 if self.link == links.THURSTONE else 1.0) / np.sqrt(1 - spread)
+        point[0, :m] = odds - odds.mean()
+        if self.has_tie:
+            share = np.clip(d.tied.sum() / max(d.total.sum(), 1e-300), 1e-3, 1 - 1e-3)
+            point[0, -1] = np.clip(np.log(2 * share / (1 - share)), -5, 5)
+        return point
+
+    def sample(self) -> None:
+        """Return nothing: counted duels are few enough."""
+
+    def evaluate(self, point: Floats) -> Floats:
+        """Return the log-likelihood; what the derivatives need is kept."""
+        key = point.tobytes()
+        terms = self.recent.pop(key, None)
+        if terms is None:
+            terms = self._terms(point[0])
+        self.terms = self.recent[key] = terms
+        for old in list(self.recent)[:-RECENT]:
+            self.recent.pop(old, None)
+        return np.array([terms.value])
+
+    def _terms(self, point: Floats) -> DuelTerms:
+        d, score, at = self.duels, np.ascontiguousarray(point[: self.m]), self.extras()
+        if self.link == links.BRADLEY_TERRY and not self.has_order and self.m and np.ptp(score) < SPREAD:
+            return kernels.worth_terms(d.first, d.second, d.total, d.balance, score)
+        advantage, tie = (float(point[at[name]]) if name in at else 0.0 for name in ("advantage", "tie"))
+        return kernels.duel_terms(d.rows, score, advantage, tie, self.link)
+
+    def gradient(self) -> Floats:
+        """Return the gradient at the point last evaluated."""
+        others = [float(self.duels.order @ self.terms.slope)] if self.has_order else []
+        others += [self.terms.slope_x] * self.has_tie
+        return np.concatenate([self.terms.gradient, others])[None]
+
+    def hessian(self, is_exact: bool) -> Floats:
+        """Return minus the second derivatives there."""
+        m = self.m
+        own = kernels.laplacian(self.duels.first, self.duels.second, self.terms.curve, m)
+        if self.size == m:
+            return own[None]
+        whole = np.empty((1, self.size, self.size))
+        whole[0, :m, :m] = own
+        whole[0, :m, m:], whole[0, m:, m:] = self.border(is_exact)
+        whole[0, m:, :m] = whole[0, :m, m:].T
+        return whole
+
+    def border(self, is_exact: bool) -> tuple[Floats, Floats]:
+        """Return those between scores and the other parameters, and among the others."""
+        order, terms, at = self.duels.order, self.terms, self.extras()
+        side, corner = np.zeros((self.m, len(at))), np.zeros((len(at), len(at)))
+        if self.has_order:
+            side[:, 0], corner[0, 0] = self._by_slot(order * terms.curve), order**2 @ terms.curve
+        if self.has_tie:
+            side[:, -1] = terms.side
+            corner[-1, -1] = terms.curve_x + (terms.bend if is_exact else max(terms.bend, 0.0))
+        if self.has_order and self.has_tie:
+            corner[0, 1] = corner[1, 0] = order @ terms.cross
+        return side, corner
+
+    def diagonal(self) -> Floats:
+        """Return the diagonal of minus the second derivatives in the scores."""
+        return self.terms.diagonal
+
+    def product(self, x: Floats, is_exact: bool = True) -> Floats:
+        """Return minus the second derivatives in the scores times columns: they are never indefinite."""
+        d, curve = self.duels, self.terms.curve
+        if not self.is_full:
+            return kernels.laplacian_product(d.first, d.second, curve, x)
+        if self.matrix.get("curve") is not curve:
+            self.matrix.update(curve=curve, whole=kernels.laplacian(d.first, d.second, curve, self.m))
+        return kernels.matrix_product(self.matrix["whole"], np.ascontiguousarray(x))
+
+    @property
+    def curve(self) -> Floats:
+        """Minus the second derivative of every row in its lead."""
+        return self.terms.curve
+
+    def with_curve(self, curve: Floats) -> DuelLikelihood:
+        """Return the likelihood at the same point with other curves of the rows, for its second derivatives alone."""
+        d, made = self.duels, copy(self)
+        diagonal = sum_by(d.first, curve, self.m) + sum_by(d.second, curve, self.m)
+        made.terms = self.terms._replace(curve=curve, diagonal=diagonal)
+        return made
+
+    def noise(self, rng: np.random.Generator) -> Floats:
+        """Draw 64 columns whose covariance is minus the second derivatives in the scores: every row pushes or pulls."""
+        d = self.duels
+        bits = rng.integers(0, 2**64, len(d.first), dtype=np.uint64)
+        return kernels.sign_sums(d.first, d.second, np.sqrt(self.terms.curve), bits, self.m)
+
+    def _by_slot(self, by_row: Floats) -> Floats:
+        d = self.duels
+        return np.asarray(np.bincount(d.first, by_row, self.m) - np.bincount(d.second, by_row, self.m))
+
+
+class StageLikelihood:
+    """The likelihood of the stages of one instance."""
+
+    n_coefficients = 0
+
+    def __init__(self, stages: Stages) -> None:
+        self.stages, self.probes = stages, ObservedStages(stages).probes
+        self.m = self.size = stages.n_slots
+        self.total, self.is_concave = stages.total, not stages.has_ties
+
+    def extras(self) -> dict[str, int]:
+        """Return where the further parameters stand: there are none."""
+        return {}
+
+    def start(self) -> Floats:
+        """Return equal scores."""
+        return np.zeros((1, self.m))
+
+    def sample(self) -> tuple[StageLikelihood, int] | None:
+        """Return every so manieth of very many ballots, and that number: they show where to start."""
+        step = len(self.stages.slot) // max(ENOUGH, 20 * self.m)
+        if step < 4:
+            return None
+        return StageLikelihood(self.stages.take(np.arange(0, len(self.stages.weight), step))), step
+
+    def evaluate(self, point: Floats) -> Floats:
+        """Return the log-likelihood; what the derivatives need is kept."""
+        self.worth = worths(point[0])
+        value, self.gain, self.rate = kernels.stage_sums(self.stages.rows, self.worth)
+        return np.array([value + float(self.stages.wins @ (point[0] - point[0].max(initial=-np.inf)))])
+
+    def gradient(self) -> Floats:
+        """Return the gradient at the point last evaluated."""
+        return np.asarray(self.stages.wins + self.worth * (self.gain - self.rate))[None]
+
+    def hessian(self, is_exact: bool) -> Floats:
+        """Return minus the second derivatives there; a bound leaves those of tiers of several items out."""
+        return kernels.stage_hessian(self.stages.rows if is_exact else self._bound, self.worth)[None]
+
+    @cached_property
+    def _bound(self) -> StageRows:
+        """The stages without what tiers of several items add, which may curve upwards."""
+        rows = self.stages.rows
+        return rows._replace(mark=np.where(rows.mark == GOES_ON, REST, rows.mark).astype(np.uint8))
+
+    def border(self, is_exact: bool) -> tuple[Floats, Floats]:
+        """Return nothing: there are no other parameters."""
+        return np.zeros((self.m, 0)), np.zeros((0, 0))
+
+    def diagonal(self) -> Floats:
+        """Return a bound of the diagonal of minus the second derivatives: that of the minorising function."""
+        return np.asarray(self.worth * self.rate)
+
+    def product(self, x: Floats, is_exact: bool = True) -> Floats:
+        """Return minus the second derivatives times columns; or of a bound, as in ``hessian``."""
+        if is_exact:
+            return kernels.stage_product(self.stages.rows, self.worth, self.rate - self.gain, x)
+        return kernels.stage_product(self._bound, self.worth, self.rate, x)

@@ -1,0 +1,182 @@
+"""What is believed of scores before the data: nothing, that they are normal or worths Gamma, or that properties tell.
+
+A prior keeps scores finite where the data alone do not, and draws those of items rarely seen to the middle. It is given
+by its strength: the precision of normal scores, or for worths how many times each item is chosen from all beforehand.
+The strength is given or chosen by the data (see ``evidence``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from concordant.ballots.vocabulary import shorten
+from concordant.errors import InputError
+from concordant.kernels import newton
+from concordant.kernels.bundles import Belief
+from concordant.preferences import Preferences
+from concordant.types import Floats, Int64s
+
+FREE = 0.01  # precision, relative to the scores' prior, of what covariates explain
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The prior of many instances: its strength on scores and on the other parameters, by instance, and its kind.
+
+    ``basis`` (orthonormal columns per slot) spans what covariates explain: no penalty there, or but a ``shrink`` of it.
+    ``on_coefficients`` is the precision of the coefficients of what was shown, in standard units.
+    """
+
+    ridge: Floats
+    ridge_extra: Floats
+    is_gamma: bool = False
+    basis: Floats | None = None
+    shrink: Floats | None = None
+    on_coefficients: float = 0.0
+
+    @property
+    def belief(self) -> Belief:
+        """What the kernels take."""
+        return Belief(self.ridge, self.ridge_extra, self.is_gamma)
+
+    def of(self, instances: Int64s, slots: Int64s) -> Prior:
+        """Return the prior of some instances."""
+        basis = None if self.basis is None else self.basis[slots]
+        return replace(self, ridge=self.ridge[instances], ridge_extra=self.ridge_extra[instances], basis=basis)
+
+    def alone(self, m: int, n_extra: int = 1, n_coefficients: int = 0) -> LargePrior:
+        """Return the prior of the only instance, with products; of so many other parameters, the coefficients last."""
+        return LargePrior(self, m, n_extra, n_coefficients)
+
+    def pull(self, score: Floats, slot_ptr: Int64s) -> Floats:
+        """Return the prior's curvature on its diagonal, by slot."""
+        size = np.diff(slot_ptr)
+        owner = np.repeat(np.arange(len(size)), size)
+        if self.is_gamma:
+            return np.asarray(self.ridge[owner] * np.exp(relative(score, owner, size)))
+        free = 0.0 if self.basis is None or self.shrink is None else (self.basis**2 * self.shrink).sum(axis=1)
+        return np.asarray(self.ridge[owner] * (1 - free))
+
+    def slope(self, score: Floats, slot_ptr: Int64s) -> Floats:
+        """Return the derivative of the log-prior, by slot."""
+        size = np.diff(slot_ptr)
+        owner = np.repeat(np.arange(len(size)), size)
+        if self.is_gamma:
+            return np.asarray(self.ridge[owner] * (1 - np.exp(relative(score, owner, size))))
+        if self.basis is None:
+            return np.asarray(-self.ridge[owner] * score)
+        return -self.alone(len(score)).product(score[None], score[:, None])[:, 0]
+
+
+def relative(score: Floats, owner: Int64s, size: Int64s) -> Floats:
+    """Return scores relative to the logarithm of the mean worth of their instance."""
+    worth = np.bincount(owner, np.exp(np.clip(score, -300.0, 300.0)), len(size)) / np.maximum(size, 1)
+    return np.asarray(score - np.log(worth[owner]))
+
+
+class LargePrior(newton.Prior):
+    """The prior of one instance: also products with its second derivatives, and covariates."""
+
+    def __init__(self, prior: Prior, m: int, n_extra: int = 1, n_coefficients: int = 0) -> None:
+        super().__init__(prior.belief, m)
+        self.whole = prior
+        if n_coefficients:
+            self.extra = np.repeat(self.extra, n_extra, axis=1)
+            self.extra[:, -n_coefficients:] = prior.on_coefficients
+        self.basis, self.shrink = prior.basis, prior.shrink
+
+    def value(self, point: Floats) -> Floats:
+        """Return the logarithm of the prior's density, up to its constant."""
+        value = super().value(point)
+        if self.basis is not None and self.shrink is not None:
+            value = value + 0.5 * self.strength[:, 0] * float(self.shrink @ (self.basis.T @ point[0, : self.m]) ** 2)
+        return value
+
+    def gradient(self, point: Floats) -> Floats:
+        """Return its gradient."""
+        gradient = super().gradient(point)
+        if self.basis is not None:
+            gradient[0, : self.m] = -self.product(point, point[0, : self.m, None])[:, 0]
+        return gradient
+
+    def add_hessian(self, point: Floats, hessian: Floats) -> None:
+        """Add minus its second derivatives."""
+        super().add_hessian(point, hessian)
+        if self.basis is not None and self.shrink is not None:
+            hessian[0, : self.m, : self.m] -= self.strength[0] * (self.basis * self.shrink) @ self.basis.T
+
+    def among_others(self, n: int) -> Floats:
+        """Return minus its second derivatives among the other parameters, of which there are n."""
+        return np.diag(np.broadcast_to(self.extra[0], n))
+
+    def product(self, point: Floats, x: Floats) -> Floats:
+        """Return minus its second derivatives in the scores times columns."""
+        if self.is_gamma:
+            pull = self.diagonal(point)
+            return np.asarray(pull[:, None] * (x - (pull @ x) / max(float(pull.sum()), 1e-300)))
+        if self.basis is not None and self.shrink is not None:
+            x = x - self.basis @ (self.shrink[:, None] * (self.basis.T @ x))
+        return np.asarray(self.strength[0] * x)
+
+    def diagonal(self, point: Floats) -> Floats:
+        """Return a bound of the diagonal of minus its second derivatives in the scores."""
+        if self.is_gamma:
+            return np.asarray(self.strength[0] * np.exp(self.relative(point[:, : self.m]))[0])
+        return np.full(self.m, self.strength[0, 0])
+
+    def noise(self, point: Floats, rng: np.random.Generator, n: int) -> Floats:
+        """Draw columns whose covariance is minus its second derivatives in the scores."""
+        root = np.sqrt(self.diagonal(point))[:, None]
+        drawn = root * rng.standard_normal((self.m, n))
+        if self.is_gamma:
+            drawn -= root**2 * drawn.sum(axis=0) / max(float((root**2).sum()), 1e-300)
+        return drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Covariates:
+    """Properties of the items that explain their scores: standardised columns, and what they span."""
+
+    names: list[str]
+    standard: Floats
+    spread: Floats
+
+    @classmethod
+    def of(cls, prefs: Preferences, table: Mapping[str, Mapping[str, float]]) -> Covariates:
+        """Look up the properties of the candidates of the only instance."""
+        if prefs.n_instances > 1:
+            raise InputError("Covariates are for a single instance: rank the instances one by one.")
+        names, labels = list(next(iter(table.values()))), prefs.items.take(prefs.slot_item)
+        lacking = next((label for label in labels if label not in table), None)
+        if lacking is not None:
+            raise InputError(f"The item {shorten(lacking)!r} has no covariates: give a row for every item.")
+        x = np.array([[table[label][name] for name in names] for label in labels])
+        x -= x.mean(axis=0)
+        spread = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
+        return cls(names, x / spread, spread)
+
+    @cached_property
+    def _svd(self) -> tuple[Floats, Floats]:
+        basis, lengths, _ = np.linalg.svd(self.standard, full_matrices=False)
+        kept = lengths > 1e-9 * max(lengths.max(initial=0.0), 1e-300)
+        return basis[:, kept], lengths[kept] ** 2
+
+    @property
+    def basis(self) -> Floats:
+        """Orthonormal columns that span what the properties explain."""
+        return self._svd[0]
+
+    @property
+    def shrink(self) -> Floats:
+        """How free of the prior each of these columns is, 1 being entirely free."""
+        return np.asarray(self._svd[1] / (self._svd[1] + FREE))
+
+    def coefficients(self, score: Floats) -> dict[str, float]:
+        """Return what a unit of each property is worth."""
+        x = self.standard
+        worth = np.linalg.solve(x.T @ x + FREE * np.eye(len(self.names)), x.T @ score) / self.spread
+        return dict(zip(self.names, worth.tolist(), strict=True))

@@ -1,0 +1,57 @@
+"""Ballots completed by the candidates they do not mention."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from concordant.preferences import Preferences
+from concordant.support import memory
+
+
+def with_missing(prefs: Preferences, missing: str) -> Preferences:
+    """Return the same ballots, each with the candidates it does not mention.
+
+    ``last-free`` puts them into an open last tier, not compared with each other, ``last`` ties them in the last place;
+    ``ignore`` leaves them out. They join the last tier of an open ballot.
+    """
+    if missing == "ignore":
+        return prefs
+    size = np.diff(prefs.indptr)
+    candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
+    memory.require(
+        48 * float(candidates.sum()),
+        f"Keeping {int(candidates.max(initial=0)):,} candidates in the denominators of {prefs.n_ballots:,} ballots",
+        "use missing='ignore'",
+    )
+    is_open = np.zeros(prefs.n_ballots, bool) if prefs.open is None else prefs.open
+    if (size == candidates).all():
+        return prefs
+    indptr = np.concatenate([[0], np.cumsum(candidates)])
+    ballot = np.repeat(np.arange(prefs.n_ballots), candidates)
+    first = prefs.slot_ptr[prefs.instance_of_ballot]
+    local = prefs.entry_slot - np.repeat(first, size)
+    place = np.full(int(indptr[-1]), np.iinfo(np.int64).max)
+    place[np.repeat(indptr[:-1], size) + local] = np.arange(len(prefs.item))
+    order = np.lexsort((place, ballot))
+    named = place[order]
+    is_named = named < np.iinfo(np.int64).max
+    slot = np.arange(int(indptr[-1])) - np.repeat(indptr[:-1] - first, candidates)
+    last = np.zeros(prefs.n_ballots, np.int64)
+    last[size > 0] = prefs.tier[prefs.indptr[1:][size > 0] - 1]
+    # An open ballot's own last tier is already the rest: the unmentioned join it.
+    rest = np.where(is_open & (size > 0), last, last + 1)[ballot]
+    tier = np.where(is_named, np.append(prefs.tier, 0)[np.where(is_named, named, -1)], rest)
+    return Preferences(
+        prefs.items,
+        indptr,
+        prefs.slot_item[slot[order]],
+        tier,
+        weight=prefs.weight,
+        agents=prefs.agents,
+        agent=prefs.agent,
+        instances=prefs.instances,
+        instance=prefs.instance,
+        open=is_open | ((size < candidates) & (missing == "last-free")),
+        slot_ptr=prefs.slot_ptr,
+        slot_item=prefs.slot_item,
+    )

@@ -1,0 +1,282 @@
+"""Who meets whom, where that is more than an item: a team of items, or an item with properties of what was shown.
+
+The strength of a contestant is linear in what is estimated,
+
+    strength = sum (or mean) of the scores of its items + covariates · coefficients,
+
+so every model of comparisons or choices takes teams and covariates in the same way: it is fitted to contestants, and
+``Design`` carries their strengths to the parameters and derivatives back. The contestants of a ballot stand in
+preferences of their own, whose items they are; counting duels and cutting stages goes on there as always.
+
+Only differences inside a ballot count. Covariates are measured from the mean of their ballot, in units of their
+standard deviation inside ballots (n - 1 in the denominator, so that of two answers it is that of their difference over
+the square root of two). "All scores up by the same" must say nothing, as everywhere: where teams of different size meet
+and scores are summed, the strength of an average item is a coefficient of its own, ``team size``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from concordant.ballots.merging import equal_ballots
+from concordant.ballots.segments import is_new, pointer, segment_index, spans, sum_by
+from concordant.ballots.vocabulary import Vocabulary
+from concordant.errors import InputError
+from concordant.preferences import Preferences
+from concordant.types import AnyArray, Bools, Floats, Int64s
+
+TEAM_STRENGTHS = ("sum", "mean")
+TEAM_SIZE = "team size"
+HASHES = 2  # random numbers per contestant whose sums tell players apart
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The linear map from scores (by slot) and coefficients to the strengths of contestants.
+
+    Contestants of instance q are ptr[q]:ptr[q + 1]; contestant c has the members member_ptr[c]:member_ptr[c + 1], each
+    counted ``share`` times, and the row ``x[c]`` of covariates in standard units.
+    """
+
+    slot_ptr: Int64s
+    ptr: Int64s
+    member_ptr: Int64s
+    member: Int64s
+    share: Floats
+    x: Floats
+    names: tuple[str, ...] = ()
+    spread: Floats = field(default_factory=lambda: np.empty(0))
+    """What one standard unit of every covariate is in the unit it was given in; 0 where it never differs."""
+
+    @property
+    def n_slots(self) -> int:
+        """How many candidates there are in all instances."""
+        return int(self.slot_ptr[-1])
+
+    @property
+    def n_coefficients(self) -> int:
+        """How many covariates there are."""
+        return len(self.names)
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether every contestant is one item."""
+        return len(self.member) == len(self.member_ptr) - 1
+
+    @property
+    def is_level(self) -> bool:
+        """Whether "all scores up by the same" says nothing; else ``team size`` says it, and scores must not."""
+        return TEAM_SIZE not in self.names
+
+    @cached_property
+    def _contestant(self) -> Int64s:
+        """The contestant of every member."""
+        return segment_index(self.member_ptr)
+
+    def up(self, scores: Floats) -> Floats:
+        """Return the part of the strengths that comes from scores, a vector or columns."""
+        if self.is_single:
+            return np.asarray(scores[self.member])
+        by_member = scores[self.member] * (self.share if scores.ndim == 1 else self.share[:, None])
+        return np.asarray(np.add.reduceat(by_member, self.member_ptr[:-1], axis=0)) if len(by_member) else by_member
+
+    def down(self, values: Floats) -> Floats:
+        """Return by slot the sum over the contestants it is a member of (the transposed map), a vector or columns."""
+        if values.ndim == 2:
+            columns = [self.down(column) for column in values.T]
+            return np.stack(columns, 1) if columns else np.zeros((self.n_slots, 0))
+        if self.is_single:
+            return sum_by(self.member, values, self.n_slots)
+        return sum_by(self.member, values[self._contestant] * self.share, self.n_slots)
+
+    def down_squared(self, values: Floats) -> Floats:
+        """Return by slot the sum over its contestants, each share squared."""
+        if self.is_single:
+            return self.down(values)
+        return sum_by(self.member, values[self._contestant] * self.share**2, self.n_slots)
+
+    def columns(self, first: int, last: int) -> Floats:
+        """Return some columns of the map from scores, filled with zeros."""
+        out = np.zeros((len(self.member_ptr) - 1, last - first))
+        own = (self.member >= first) & (self.member < last)
+        out[self._contestant[own], self.member[own] - first] = self.share[own]
+        return out
+
+    def strengths(self, scores: Floats, coefficients: Floats) -> Floats:
+        """Return the strength of every contestant; coefficients are in standard units, a row per instance or one."""
+        if coefficients.ndim == 1:
+            return np.asarray(self.up(scores) + self.x @ coefficients)
+        return np.asarray(self.up(scores) + (self.x * coefficients[segment_index(self.ptr)]).sum(axis=1))
+
+    def members(self, contestants: AnyArray) -> tuple[Int64s, Int64s, Floats]:
+        """Return the slots of the members of some contestants, the place among these of each, and its share."""
+        first, last = self.member_ptr[contestants], self.member_ptr[np.asarray(contestants) + 1]
+        own = spans(first, last)
+        return self.member[own], np.repeat(np.arange(len(first)), last - first), self.share[own]
+
+    def restrict(self, instances: Int64s) -> Self:
+        """Return the map of some instances, slots and contestants renumbered."""
+        slot_ptr, ptr = (pointer(np.diff(whole)[instances]) for whole in (self.slot_ptr, self.ptr))
+        own = spans(self.ptr[instances], self.ptr[instances + 1])
+        member_ptr = pointer(np.diff(self.member_ptr)[own])
+        members = spans(self.member_ptr[own], self.member_ptr[own + 1])
+        instance = np.repeat(np.arange(len(instances)), np.diff(ptr))[segment_index(member_ptr)]
+        lower = (self.slot_ptr[instances] - slot_ptr[:-1])[instance]
+        return replace(
+            self,
+            slot_ptr=slot_ptr,
+            ptr=ptr,
+            member_ptr=member_ptr,
+            member=self.member[members] - lower,
+            share=self.share[members],
+            x=self.x[own],
+        )
+
+    @cached_property
+    def inseparable(self) -> Bools:
+        """By slot: whether another item was in the same teams every time, so that nothing tells the two apart."""
+        if self.is_single:
+            return np.zeros(self.n_slots, bool)
+        number = np.random.default_rng(0).integers(1, 2**52, (len(self.member_ptr) - 1, HASHES))
+        sums = np.zeros((self.n_slots, HASHES), np.int64)
+        np.add.at(sums, self.member, number[self._contestant])
+        _, group = np.unique(sums, axis=0, return_inverse=True)
+        return np.asarray((np.bincount(group.reshape(-1))[group.reshape(-1)] > 1) & sums.any(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Preferences whose items are contestants, and how their strengths come about."""
+
+    prefs: Preferences
+    design: Design
+
+
+def contest_of(prefs: Preferences, team_strength: str = "sum", style_control: bool = True) -> Contest | None:
+    """Return the contestants of preferences with teams or covariates; None where every contestant is just an item."""
+    has_covariates = style_control and prefs.covariate is not None and len(prefs.covariates) > 0
+    has_teams = prefs.team is not None and _has_teams(prefs)
+    if not (has_covariates or has_teams):
+        return None
+    units = _units(prefs) if has_teams else _single_units(prefs)
+    share = np.ones(len(units.member))
+    size = np.diff(units.member_ptr)
+    if has_teams and team_strength == "mean":
+        share = np.repeat(1 / size, size)
+    columns, names = [], prefs.covariates if has_covariates else ()
+    if has_covariates:
+        assert prefs.covariate is not None
+        given = prefs.covariate[units.entry]
+        columns.append(given if not has_teams else np.add.reduceat(given * share[:, None], units.member_ptr[:-1]))
+    if has_teams and team_strength == "sum" and _differs_inside(size, units.indptr):
+        if TEAM_SIZE in names:
+            raise InputError(f"A covariate is called {TEAM_SIZE!r}, which summed teams have of themselves: rename it.")
+        columns.append(size[:, None].astype(np.float64))
+        names = (*names, TEAM_SIZE)
+    x = np.concatenate(columns, axis=1) if columns else np.zeros((len(size), 0))
+    x, spread = _standardised(x, units.indptr, prefs.weight)
+    kept = code = np.arange(len(size))
+    if not names:  # equal teams are one contestant, so that their games are counted together
+        kept, code = equal_ballots(_as_ballots(prefs, units), False)
+    over = _over(prefs, units, code, len(kept), has_teams)
+    chosen = kept[over.slot_item]
+    members = spans(units.member_ptr[chosen], units.member_ptr[chosen + 1])
+    design = Design(
+        prefs.slot_ptr,
+        over.slot_ptr,
+        pointer(size[chosen]),
+        units.member[members],
+        share[members],
+        np.ascontiguousarray(x[chosen]),
+        names,
+        spread,
+    )
+    return Contest(over, design)
+
+
+# ---- the units of ballots ----
+@dataclass(frozen=True)
+class _Units:
+    """What stands in ballots: units of ballot b are indptr[b]:indptr[b + 1], the first entry of each, its members."""
+
+    indptr: Int64s
+    first: Int64s
+    member_ptr: Int64s
+    entry: Int64s
+    member: Int64s
+
+
+def _has_teams(prefs: Preferences) -> bool:
+    """Say whether some team has more than one member."""
+    assert prefs.team is not None
+    ballot = segment_index(prefs.indptr)
+    order = np.lexsort((prefs.team, ballot))
+    return not is_new(ballot[order], prefs.team[order]).all()
+
+
+def _single_units(prefs: Preferences) -> _Units:
+    entry = np.arange(len(prefs.item))
+    return _Units(prefs.indptr, entry, np.arange(len(entry) + 1), entry, prefs.entry_slot)
+
+
+def _units(prefs: Preferences) -> _Units:
+    assert prefs.team is not None
+    ballot = segment_index(prefs.indptr)
+    entry = np.lexsort((prefs.entry_slot, prefs.team, prefs.tier, ballot))
+    starts = np.flatnonzero(is_new(ballot[entry], prefs.team[entry]))
+    indptr = pointer(np.bincount(ballot[entry][starts], minlength=prefs.n_ballots))
+    return _Units(indptr, entry[starts], np.append(starts, len(entry)), entry, prefs.entry_slot[entry])
+
+
+def _differs_inside(size: Int64s, indptr: Int64s) -> bool:
+    """Say whether some ballot holds values that differ."""
+    starts = is_new(segment_index(indptr))
+    return bool((is_new(size) & ~starts).any())
+
+
+def _standardised(x: Floats, indptr: Int64s, weight: Floats) -> tuple[Floats, Floats]:
+    """Return columns measured from the mean of their ballot in standard units, and what such a unit is."""
+    size = np.diff(indptr)
+    ballot = segment_index(indptr)
+    inside = x.copy()
+    for column in inside.T:
+        column -= (sum_by(ballot, column, len(size)) / np.maximum(size, 1))[ballot]
+    squares = weight[ballot] @ inside**2
+    spread = np.sqrt(squares / max(float(weight @ np.maximum(size - 1, 0)), 1e-300))
+    spread[spread <= 1e-12 * np.abs(x).max(axis=0, initial=0.0)] = 0.0  # rounding of means
+    return np.where(spread > 0, inside / np.where(spread > 0, spread, 1.0), 0.0), spread
+
+
+def _as_ballots(prefs: Preferences, units: _Units) -> Preferences:
+    """Return a ballot per unit that names its members, to find equal ones by."""
+    instance = None if prefs.instance is None else prefs.instance[segment_index(units.indptr)]
+    item = prefs.item[units.entry]
+    return Preferences.unchecked(
+        prefs.items, units.member_ptr, item, np.zeros(len(item), np.int32), instance=instance, instances=prefs.instances
+    )
+
+
+def _over(prefs: Preferences, units: _Units, code: Int64s, n: int, has_teams: bool) -> Preferences:
+    """Return the ballots over contestants."""
+    # Members of a team may have values of their own, which say nothing of the team.
+    value, scale = (None, None) if has_teams else (prefs.value, prefs.scale)
+    return Preferences(
+        Vocabulary.lazy(n, lambda: [str(k) for k in range(n)]),
+        units.indptr,
+        code,
+        prefs.tier[units.first],
+        weight=None if prefs.has_unit_weights else prefs.weight,
+        agents=prefs.agents,
+        agent=prefs.agent,
+        instances=prefs.instances,
+        instance=prefs.instance,
+        open=prefs.open,
+        shown=None if prefs.shown is None else prefs.shown[units.first],
+        form="pairs" if (np.diff(units.indptr) == 2).all() else None,
+        value=value,
+        scale=scale,
+    )

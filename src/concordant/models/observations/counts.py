@@ -1,0 +1,191 @@
+"""Counts of preferences for the multinomial models, reduced as far as the likelihood allows.
+
+With equal variances the likelihood needs only each ballot's net wins per item and its total count, both linear in
+the ballot's length; pairs are added up only where variances differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from concordant import kernels, views
+from concordant.ballots.segments import sum_by
+from concordant.errors import InputError
+from concordant.preferences import Preferences
+from concordant.support import memory
+from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
+
+COUNTS = ("difference", "scaled-difference", "binary", "log")
+
+
+def levels(prefs: Preferences, counts: str) -> Floats:
+    """Return the level of every entry, higher is better: by how much two differ is how strongly one is preferred.
+
+    ``difference`` takes ratings or ranks as they are, ``log`` the logarithm of ranks; that and ``scaled-difference``
+    divide by the largest difference of the ballot. Of ``binary`` only the order of levels matters.
+    """
+    if counts == "log":
+        rank = prefs.value if prefs.value is not None and prefs.scale == "rank" else views.positions(prefs)
+        if len(rank) and rank.min() <= 0:
+            raise InputError(
+                f"A rank is {rank.min():g}, which has no logarithm: ranks start at 1, or use counts='difference'."
+            )
+        level = -np.log(rank)
+        return level / np.repeat(_largest(prefs, level), np.diff(prefs.indptr))
+    if prefs.value is None:
+        level = -views.positions(prefs)
+    else:
+        level = prefs.value if prefs.scale == "rating" else -prefs.value
+    if counts == "scaled-difference":
+        return level / np.repeat(_largest(prefs, level), np.diff(prefs.indptr))
+    return level
+
+
+def _divisible(level: Floats) -> Floats:
+    """Return the levels in a unit in which totals can be divided by: only their ratios count."""
+    largest = float(np.abs(level).max(initial=0.0))
+    return level if not 0 < largest < 1e-100 else level / largest
+
+
+def _largest(prefs: Preferences, level: Floats) -> Floats:
+    """Return the largest size of a level in each ballot, 1 where all are 0."""
+    sizes = np.diff(prefs.indptr)
+    largest = np.ones(len(sizes))
+    if len(level):
+        largest[sizes > 0] = np.maximum.reduceat(np.abs(level), prefs.indptr[:-1][sizes > 0])
+    return np.where(largest > 0, largest, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The distinct adherences of every instance: instance q owns groups ptr[q]:ptr[q + 1]."""
+
+    ptr: Int64s
+    theta: Floats
+    share: Floats
+    """The part of the instance's total count that falls to the group."""
+    of_ballot: Int64s
+    """The group of each ballot, -1 for a ballot that prefers nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Preferences with their counts: net wins per entry, total per ballot, who wins and loses somewhere."""
+
+    prefs: Preferences
+    level: Floats
+    is_binary: bool
+    net: Floats
+    total: Floats
+    role: Bytes
+
+    @cached_property
+    def weighted_total(self) -> Floats:
+        """The total count of every ballot, times its weight."""
+        return self.prefs.weight * self.total
+
+    @cached_property
+    def total_by_instance(self) -> Floats:
+        """The total count of every instance, 0 where nothing is preferred."""
+        return sum_by(self.prefs.instance_of_ballot, self.weighted_total, self.prefs.n_instances)
+
+    @cached_property
+    def divisor(self) -> Floats:
+        """The same, with 1 where it is 0."""
+        return np.where(self.total_by_instance > 0, self.total_by_instance, 1.0)
+
+    @cached_property
+    def instance_of_slot(self) -> Int64s:
+        """The instance of every slot."""
+        return views.instance_of_slot(self.prefs)
+
+    def net_wins(self, theta: Floats) -> Floats:
+        """Return the net wins of every slot per unit of its instance's count; ``theta`` is per ballot."""
+        prefs = self.prefs
+        factor = prefs.weight * theta / self.divisor[prefs.instance_of_ballot]
+        by_entry = self.net * np.repeat(factor, np.diff(prefs.indptr))
+        return sum_by(prefs.entry_slot, by_entry, prefs.n_slots)
+
+    def net_pairs(self, theta: Floats) -> tuple[Int64s, Floats]:
+        """Return the net preference of every pair of slots per unit count: (ptr by instance, net by pair)."""
+        prefs = self.prefs
+        size = np.diff(prefs.slot_ptr).astype(np.float64)
+        needed = float((size * (size - 1) / 2).sum())
+        memory.require(
+            32 * needed,
+            f"Learning the variances of {int(size.max()):,} items from {needed:,.0f} pairs",
+            "use variances='equal', or select fewer items",
+        )
+        factor = prefs.weight * theta / self.divisor[prefs.instance_of_ballot]
+        return kernels.net_pairs(views.ballots(prefs)._replace(weight=factor), self.level, self.is_binary)
+
+    def gains(self, score: Floats, variance: Floats | None) -> Floats:
+        """Return, per ballot, the sum of count * x over its preferences (ballot weight and adherence left out)."""
+        prefs = self.prefs
+        if variance is None:
+            return sum_by(views.ballot_of_entry(prefs), self.net * score[prefs.entry_slot], prefs.n_ballots)
+        return kernels.ballot_gains(prefs.indptr, prefs.entry_slot, self.level, score, variance, self.is_binary)
+
+    def groups(self, theta: Floats) -> Groups:
+        """Join the ballots of an instance that have the same adherence."""
+        instance = self.prefs.instance_of_ballot
+        speaks = np.flatnonzero(self.weighted_total > 0)
+        values, code = np.unique(theta[speaks], return_inverse=True)
+        key, of_speaking = np.unique(instance[speaks] * np.int64(len(values)) + code, return_inverse=True)
+        of_ballot = np.full(len(instance), -1, np.int64)
+        of_ballot[speaks] = of_speaking
+        owner = key // max(len(values), 1)
+        share = sum_by(of_speaking, self.weighted_total[speaks], len(key)) / self.divisor[owner]
+        ptr = np.searchsorted(owner, np.arange(self.prefs.n_instances + 1)).astype(np.int64)
+        return Groups(ptr, values[key % max(len(values), 1)], share, of_ballot)
+
+    @cached_property
+    def is_compared(self) -> Bools:
+        """Whether anybody prefers the slot to another or another to it."""
+        return self._plays(3)
+
+    @cached_property
+    def is_separated(self) -> Bools:
+        """Whether, in an instance, nothing both wins and loses: then the likelihood has no finite maximum.
+
+        Along a direction u the log-likelihood grows without bound unless some preference falls short of the full
+        range of u. So there is trouble exactly if all preferences lead from one set of items into another.
+        """
+        mixed = np.bincount(self.instance_of_slot[self._plays(1) & self._plays(2)], minlength=self.prefs.n_instances)
+        return np.asarray((mixed == 0) & (self.total_by_instance > 0))
+
+    def _plays(self, roles: int) -> Bools:
+        found = np.zeros(self.prefs.n_slots, bool)
+        found[self.prefs.entry_slot[(self.role & roles) > 0]] = True
+        return found
+
+    @cached_property
+    def component(self) -> Int64s:
+        """The least slot that each slot is linked with by common ballots."""
+        return kernels.link_slots(self.prefs.indptr, self.prefs.entry_slot, self.prefs.n_slots)
+
+    @cached_property
+    def is_divided(self) -> Bools:
+        """Whether the compared slots of an instance fall into groups that no ballot links."""
+        roots = np.unique(self.component[self.is_compared])
+        return np.asarray(np.bincount(self.instance_of_slot[roots], minlength=self.prefs.n_instances) > 1)
+
+
+def count(prefs: Preferences, counts: str) -> Corpus:
+    """Count the preferences of every ballot.
+
+    Equal ratings or places prefer nothing, however many items share them. A drawn comparison of two items says more:
+    it is half a win each way.
+    """
+    level = _divisible(levels(prefs, counts))
+    draws = prefs.form == "pairs" and prefs.value is None and (prefs.open is None or not prefs.open.any())
+    net, total, role = kernels.preference_counts(prefs.indptr, level, draws, counts == "binary")
+    return Corpus(prefs, level, counts == "binary", net, total, role)
+
+
+def agent_of_ballot(prefs: Preferences) -> Int32s:
+    """Return the agent of every ballot; each ballot is its own agent where they are not known."""
+    return np.arange(prefs.n_ballots, dtype=np.int32) if prefs.agent is None else prefs.agent

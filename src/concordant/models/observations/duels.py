@@ -1,0 +1,245 @@
+"""From ballots to duels: one row per pair of candidates that met, with how much each won and how much they tied.
+
+A model of comparisons sees nothing else of the data, so 10^7 votes over 1,000 items become at most half a million
+rows. Votes and short ballots are dealt out by the first item of every pair and added up there, long ballots counted in
+dense matrices. With an order effect a row also says who was shown first: ``first`` is then that item and ``order`` is 1
+(0 where nobody was first).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from concordant import kernels, views
+from concordant.ballots.segments import pointer, segment_index, spans
+from concordant.ballots.vocabulary import shorten
+from concordant.errors import InputError, ParameterError
+from concordant.kernels.bundles import DuelRows
+from concordant.preferences import Preferences
+from concordant.support import memory
+from concordant.support.limits import WEIGHTS, bad_weights
+from concordant.types import Floats, Int32s, Int64s
+
+COUNTS = ("binary", "difference", "log")
+LARGEST_DENSE = 40_000_000  # cells of all matrices together: 0.3 GB
+MOST_EMPTY = 8  # cells per pair above which pairs are listed rather than counted in matrices
+SHORT = 8  # items of a ballot up to which its pairs are listed all the same, if there are at most
+MOST_LISTED = 16  # of them per cell
+BYTES_OF_VOTE = 44  # while plain votes are listed
+BYTES_OF_PAIR = 60  # while pairs are listed one by one
+
+
+@dataclass(frozen=True)
+class Duels:
+    """Duels of instance q are rows ptr[q]:ptr[q + 1]; ``first`` and ``second`` are slots."""
+
+    slot_ptr: Int64s
+    ptr: Int64s
+    first: Int32s
+    second: Int32s
+    won: Floats
+    lost: Floats
+    tied: Floats
+    order: Floats
+
+    @property
+    def n_slots(self) -> int:
+        """How many candidates there are in all instances."""
+        return int(self.slot_ptr[-1])
+
+    @property
+    def rows(self) -> DuelRows:
+        """What the kernels take."""
+        return DuelRows(self.first, self.second, self.won, self.lost, self.tied, self.order)
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats, Floats]:
+        return kernels.duel_sums(self.first, self.second, self.won, self.lost, self.tied, self.n_slots)
+
+    @property
+    def total(self) -> Floats:
+        """How much was counted in every row."""
+        return self._sums[0]
+
+    @property
+    def met(self) -> Floats:
+        """How much was counted of every slot."""
+        return self._sums[1]
+
+    @property
+    def balance(self) -> Floats:
+        """How much every slot won more than half of what was counted."""
+        return self._sums[2]
+
+    @cached_property
+    def totals(self) -> tuple[Floats, Floats]:
+        """How much was counted in every instance, and of that how much was tied."""
+        return self.by_instance(self.total), self.by_instance(self.tied)
+
+    def by_instance(self, values: Floats) -> Floats:
+        """Add up values of rows by instance."""
+        if len(self.ptr) == 2:
+            return np.array([values.sum()])
+        return np.asarray(np.diff(np.concatenate([[0.0], np.cumsum(values)])[self.ptr]))
+
+    def every(self, step: int) -> DuelRows:
+        """Return one in so many rows."""
+        return DuelRows._make(np.ascontiguousarray(column[::step]) for column in self.rows)
+
+    def restrict(self, instances: Int64s) -> tuple[Duels, Int64s]:
+        """Return the duels of some instances with slots renumbered, and their slots here."""
+        slots, rows = (spans(ptr[instances], ptr[instances + 1]) for ptr in (self.slot_ptr, self.ptr))
+        slot_ptr, ptr = (pointer(np.diff(whole)[instances]) for whole in (self.slot_ptr, self.ptr))
+        lower = np.repeat(self.slot_ptr[instances] - slot_ptr[:-1], np.diff(ptr)).astype(np.int32)
+        own = DuelRows._make(column[rows] if len(column) else column for column in self.rows)
+        return Duels(slot_ptr, ptr, *own._replace(first=own.first - lower, second=own.second - lower)), slots
+
+
+def order_of_sides(prefs: Preferences, what: str) -> Int32s:
+    """Return the place at which every entry was shown; refuse what needs it where the preferences do not say it."""
+    if prefs.shown is None:
+        raise InputError(
+            f"{what} needs to know which item was shown first (or played at home), and these preferences have no first "
+            "side: columns of winners and losers do not say it. Read the sides with left=, right= and outcome= "
+            "(in Python also from_pairs with winner_first), or leave it out."
+        )
+    return prefs.shown
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How ballots become duels."""
+
+    counts: str = "binary"
+    normalise: bool = False
+    missing: str = "ignore"
+    order_effect: bool = False
+    trust: Mapping[str, float] | None = None
+
+    def duels(self, prefs: Preferences) -> Duels:
+        """Count the duels of preferences."""
+        if self.counts != "binary" and self.missing != "ignore":
+            raise ParameterError(f"counts={self.counts!r} knows no missing={self.missing!r}: use missing='ignore'.")
+        if self.order_effect:
+            order_of_sides(prefs, "An order effect")
+        if self.trust is not None:
+            prefs = trusted(prefs, self.trust)
+        cells = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
+        pairs, longest = _pairs_and_longest(prefs)
+        is_small = cells <= min(LARGEST_DENSE, MOST_EMPTY * max(pairs, 10_000.0)) and memory.fits(8 * 4 * cells)
+        is_dense = is_small or self.missing != "ignore"
+        if self.order_effect or (self.counts != "binary" and not is_dense):
+            return self._listed(prefs)
+        is_short = longest <= SHORT and pairs <= MOST_LISTED * cells and self.missing == "ignore"
+        if self.counts == "binary" and (is_short or not is_dense):
+            return self._counted(prefs, pairs)
+        if self.counts == "binary":
+            matrices = views.win_matrices(prefs, self.missing)
+            wins, ties = matrices.wins, matrices.ties
+        else:
+            wins = kernels.level_counts(views.ballots(prefs), self.levels(prefs))
+            ties = np.zeros(len(wins))
+        ptr, rows = kernels.matrix_duels(prefs.slot_ptr, wins, ties)
+        return Duels(prefs.slot_ptr, ptr, *rows)
+
+    def _counted(self, prefs: Preferences, n_pairs: float) -> Duels:
+        """Add up the pairs of all ballots, dealt out by their first item."""
+        _require(BYTES_OF_VOTE, n_pairs)
+        if prefs.said_form == "pairs" and prefs.are_slots_items and prefs.open is None:
+            weight = np.empty(0) if prefs.has_unit_weights else prefs.weight
+            ptr, rows = kernels.count_votes(prefs.item.reshape(-1, 2), prefs.tier.reshape(-1, 2), weight, prefs.n_items)
+        else:
+            ptr, rows = kernels.count_duels(views.ballots(prefs))
+        return Duels(prefs.slot_ptr, ptr, *rows)
+
+    def _listed(self, prefs: Preferences) -> Duels:
+        """List all pairs of all ballots, then add up equal ones."""
+        _require(BYTES_OF_PAIR, _pairs_and_longest(prefs)[0])
+        ahead, behind, is_tie = next(views.pairs_of_entries(prefs, at_once=np.inf))
+        better, worse = prefs.entry_slot[ahead], prefs.entry_slot[behind]
+        weight = views.weight_of_entry(prefs)[ahead]
+        if self.counts == "binary":
+            up, even = weight * ~is_tie, weight * is_tie
+        else:
+            level = self.levels(prefs)
+            up, even = weight * np.abs(level[ahead] - level[behind]), np.zeros(len(weight))
+        flip, order = better > worse, None
+        if self.order_effect:
+            shown = order_of_sides(prefs, "An order effect")
+            lead = np.sign(shown[behind] - shown[ahead])
+            flip, order = np.where(lead == 0, flip, lead < 0), lead != 0
+        first, second = np.where(flip, worse, better), np.where(flip, better, worse)
+        won, lost = np.where(flip, 0.0, up), np.where(flip, up, 0.0)
+        n = prefs.n_slots
+        if order is None:
+            rows = kernels.group_duels(first, second, won, lost, even, n)
+        else:  # rows with and without somebody first are kept apart by numbering slots twice
+            rows = kernels.group_duels(first + n * ~order, second, won, lost, even, 2 * n)
+            rows = rows._replace(order=(rows.first < n).astype(np.float64))
+            sorted_rows = np.argsort(rows.first % n, kind="stable")
+            rows = DuelRows._make(column[sorted_rows] for column in rows)
+            rows = rows._replace(first=rows.first % n)
+        ptr = np.searchsorted(rows.first, prefs.slot_ptr).astype(np.int64)
+        return Duels(prefs.slot_ptr, ptr, *rows)
+
+    def levels(self, prefs: Preferences) -> Floats:
+        """Return a number per entry whose differences are the counts of a pair; higher is better."""
+        sizes = np.diff(prefs.indptr)
+        if self.counts == "difference" and prefs.scale == "rating":
+            assert prefs.value is not None
+            top, bottom = (_over_ballots(how, prefs.value, prefs.indptr) for how in (np.maximum, np.minimum))
+            span = np.repeat(top - bottom, sizes)
+            return prefs.value / np.where(span > 0, span, 1.0) if self.normalise else prefs.value
+        ranks = views.competition_ranks(prefs)
+        if (
+            prefs.scale == "rank"
+            and prefs.value is not None
+            and (self.counts == "difference" or prefs.value.min() >= 1)
+        ):
+            ranks = prefs.value
+        if self.counts == "log":
+            ranks = np.log(ranks)
+        largest = np.repeat(_over_ballots(np.maximum, ranks, prefs.indptr), sizes)
+        divide = self.normalise or self.counts == "log"
+        return -ranks / np.where(largest > 0, largest, 1.0) if divide else -ranks
+
+
+def _pairs_and_longest(prefs: Preferences) -> tuple[float, int]:
+    """Return how many pairs of items the ballots hold, and the length of the longest ballot."""
+    length = np.diff(prefs.indptr)
+    return float(length @ length - length.sum()) / 2, int(length.max(initial=0))
+
+
+def _require(bytes_of_pair: int, n_pairs: float) -> None:
+    memory.require(
+        bytes_of_pair * n_pairs, f"Listing the {n_pairs:,.0f} pairs of these ballots", "select fewer items or ballots"
+    )
+
+
+def trusted(prefs: Preferences, trust: Mapping[str, float]) -> Preferences:
+    """Return the preferences with every ballot's weight multiplied by the weight of its agent (1 if not named)."""
+    if prefs.agents is None or prefs.agent is None:
+        raise InputError("Weights of agents need agents: build the preferences with agent=.")
+    by_agent = np.ones(len(prefs.agents))
+    for agent, weight in trust.items():
+        if bad_weights(weight):
+            raise ParameterError(f"The weight of agent {shorten(str(agent))!r} is {weight}: give {WEIGHTS}.")
+        by_agent[prefs.agents.code(agent, "agent")] = weight
+    return prefs.replace(weight=prefs.weight * by_agent[prefs.agent])
+
+
+def _over_ballots(how: np.ufunc, values: Floats, indptr: Int64s) -> Floats:
+    out = np.zeros(len(indptr) - 1)
+    filled = np.diff(indptr) > 0
+    if filled.any():
+        out[filled] = how.reduceat(values, indptr[:-1][filled])
+    return out
+
+
+def slot_instances(duels: Duels) -> Int64s:
+    """Return the instance every slot belongs to."""
+    return segment_index(duels.slot_ptr)

@@ -1,0 +1,176 @@
+"""From ballots to stages: a stage chooses a tier from all that remain.
+
+A model of choices sees the ballots as they are, sorted by instance; whether candidates a ballot does not mention remain
+too, and what becomes of ties, is a matter of ``Staging``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from concordant import views
+from concordant.ballots.segments import pointer, segment_index, spans, sum_by
+from concordant.kernels.bundles import StageRows
+from concordant.models.observations.completed import with_missing
+from concordant.preferences import Preferences
+from concordant.types import AnyArray, Bytes, Floats, Int32s, Int64s
+
+LEAST_LOG_WORTH = -320.0
+GOES_ON, CHOSEN, REST = 0, 1, 2
+PRIOR_DOC = "strength of the prior that keeps scores finite; auto chooses it by evidence, 0 is plain likelihood"
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Ballots sorted by instance; ``mark`` says what starts at an entry: a chosen tier, the rest, or nothing."""
+
+    slot_ptr: Int64s
+    ballot_ptr: Int64s
+    indptr: Int64s
+    slot: Int32s
+    mark: Bytes
+    weight: Floats
+
+    @property
+    def n_slots(self) -> int:
+        """How many candidates there are in all instances."""
+        return int(self.slot_ptr[-1])
+
+    @property
+    def rows(self) -> StageRows:
+        """What the kernels take."""
+        return StageRows(self.indptr, self.slot, self.mark, self.weight)
+
+    @cached_property
+    def total(self) -> Floats:
+        """The weight of the choices of every instance."""
+        chosen = np.concatenate([[0], np.cumsum(self.mark == CHOSEN)])[self.indptr]
+        by_ballot = np.concatenate([[0.0], np.cumsum(self.weight * np.diff(chosen))])
+        return np.asarray(np.diff(by_ballot[self.ballot_ptr]))
+
+    @cached_property
+    def ballot(self) -> Int64s:
+        """The ballot of every entry."""
+        return segment_index(self.indptr)
+
+    @cached_property
+    def has_ties(self) -> bool:
+        """Whether some chosen tier holds several items."""
+        return bool((self.mark[np.flatnonzero(self.mark == GOES_ON) - 1] == CHOSEN).any())
+
+    @cached_property
+    def wins(self) -> Floats:
+        """How often each slot is chosen alone."""
+        is_alone = self.mark == CHOSEN
+        if self.has_ties:
+            is_alone[:-1] &= self.mark[1:] != GOES_ON
+        chosen = np.flatnonzero(is_alone)
+        if (self.weight == 1).all():
+            return np.bincount(self.slot[chosen], minlength=int(self.slot_ptr[-1])).astype(np.float64)
+        return sum_by(self.slot[chosen], self.weight[self.ballot[chosen]], int(self.slot_ptr[-1]))
+
+    def take(self, ballots: Int64s) -> Stages:
+        """Return some of the ballots of the only instance."""
+        entries = spans(self.indptr[ballots], self.indptr[ballots + 1])
+        indptr, counts = pointer(np.diff(self.indptr)[ballots]), np.array([0, len(ballots)])
+        return Stages(self.slot_ptr, counts, indptr, self.slot[entries], self.mark[entries], self.weight[ballots])
+
+    def restrict(self, instances: Int64s) -> tuple[Stages, Int64s]:
+        """Return the stages of some instances with slots renumbered, and their slots here."""
+        ballots = spans(self.ballot_ptr[instances], self.ballot_ptr[instances + 1])
+        entries = spans(self.indptr[ballots], self.indptr[ballots + 1])
+        slots = spans(self.slot_ptr[instances], self.slot_ptr[instances + 1])
+        slot_ptr, ballot_ptr = (pointer(np.diff(ptr)[instances]) for ptr in (self.slot_ptr, self.ballot_ptr))
+        lengths = np.diff(self.indptr)[ballots]
+        shift = np.repeat(np.repeat(self.slot_ptr[instances] - slot_ptr[:-1], np.diff(ballot_ptr)), lengths)
+        local = (self.slot[entries] - shift).astype(np.int32)
+        return Stages(slot_ptr, ballot_ptr, pointer(lengths), local, self.mark[entries], self.weight[ballots]), slots
+
+
+@dataclass(frozen=True)
+class Staging:
+    """How ballots become stages: whether candidates they do not mention stay in denominators, and what ties mean."""
+
+    missing: str = "ignore"
+    ties: str = "partition"
+    seed: int = 0
+
+    def stages(self, prefs: Preferences) -> Stages:
+        """Return the stages of all ballots."""
+        return stages_of(with_missing(prefs, self.missing), self.ties, self.seed)
+
+
+def stages_of(prefs: Preferences, ties: str, seed: int = 0) -> Stages:
+    """Return the stages of all ballots; ``ties`` keeps tied items together, or orders them by chance or as given."""
+    slot = prefs.entry_slot.astype(np.int32)
+    starts = np.ones(len(slot), bool)
+    starts[1:] = prefs.tier[1:] != prefs.tier[:-1]
+    filled = np.diff(prefs.indptr) > 0
+    starts[prefs.indptr[:-1][filled]] = True
+    if prefs.open is None and starts.all():  # strict orders: all but the last entry are chosen
+        mark = np.full(len(slot), CHOSEN, np.uint8)
+        mark[prefs.indptr[1:][filled] - 1] = REST
+    else:
+        groups = views.tiers(prefs)
+        if ties == "shuffle":
+            slot = slot[_shuffled(prefs, groups, seed)]
+        mark = _marks(prefs, groups, keep_ties=ties == "partition")
+    return _sorted_by_instance(prefs, slot, mark)
+
+
+def _marks(prefs: Preferences, groups: views.Tiers, keep_ties: bool) -> Bytes:
+    last = groups.ptr[1:] == prefs.indptr[groups.ballot + 1]
+    mark = np.zeros(len(prefs.item), np.uint8)
+    if keep_ties:
+        mark[groups.ptr[:-1]] = np.where(last, REST, CHOSEN)
+        return mark
+    mark[~groups.is_open[groups.of_entry]] = CHOSEN
+    mark[groups.ptr[:-1][groups.is_open]] = REST
+    mark[(groups.ptr[1:] - 1)[last & ~groups.is_open]] = REST
+    return mark
+
+
+def _shuffled(prefs: Preferences, groups: views.Tiers, seed: int) -> Int64s:
+    """Return an order of the entries that is random inside tiers.
+
+    The chance numbers depend on the seed, the number of the ballot in its instance and the number of the candidate
+    there, so that an instance comes out the same whatever others it stands among.
+    """
+    first = np.concatenate([[0], np.cumsum(np.bincount(prefs.instance_of_ballot, minlength=prefs.n_instances))])
+    by_instance = np.argsort(prefs.instance_of_ballot, kind="stable")
+    number = np.empty(prefs.n_ballots, np.int64)
+    number[by_instance] = np.arange(prefs.n_ballots) - first[prefs.instance_of_ballot[by_instance]]
+    ballot = views.ballot_of_entry(prefs)
+    local = prefs.entry_slot - prefs.slot_ptr[prefs.instance_of_ballot[ballot]]
+    chance = np.full(len(ballot), seed, np.uint64)
+    for part in (number[ballot], local):
+        chance = _mix(chance ^ part.astype(np.uint64))
+    return np.lexsort((chance, groups.of_entry))
+
+
+def _mix(x: AnyArray) -> AnyArray:
+    """Scramble 64-bit numbers (the finaliser of splitmix64)."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def _sorted_by_instance(prefs: Preferences, slot: Int32s, mark: Bytes) -> Stages:
+    instance = prefs.instance_of_ballot
+    ballot_ptr = np.concatenate([[0], np.cumsum(np.bincount(instance, minlength=prefs.n_instances))])
+    indptr, weight = prefs.indptr, prefs.weight
+    if prefs.n_instances > 1 and (np.diff(instance) < 0).any():
+        order = np.argsort(instance, kind="stable")
+        entries = spans(indptr[order], indptr[order + 1])
+        slot, mark, weight = slot[entries], mark[entries], weight[order]
+        indptr = np.concatenate([[0], np.cumsum(np.diff(indptr)[order])])
+    return Stages(prefs.slot_ptr, ballot_ptr, indptr, slot, mark, weight)
+
+
+def worths(score: Floats) -> Floats:
+    """Return exp(score) relative to the best."""
+    return np.asarray(np.exp(np.maximum(score - score.max(initial=-np.inf), LEAST_LOG_WORTH)))

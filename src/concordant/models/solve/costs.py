@@ -1,0 +1,85 @@
+"""What fitting an instance would cost in each way, estimated in seconds, so that the cheapest is chosen.
+
+The constants were measured on one machine; what matters are their ratios, and that neighbouring sizes cost alike where
+the way changes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from concordant.models.likelihoods.observed import Observed
+from concordant.models.likelihoods.priors import Prior
+from concordant.support import memory
+from concordant.types import Floats, Int64s
+
+WAYS = ("batch", "matrix", "products")
+MATRICES = 9  # held at once by the way of matrices
+N_DRAWS = 64  # as many as a word has bits
+
+# Seconds, measured: a multiplication of the two Cholesky factorisations, and a call from Python.
+IN_BATCH, IN_LAPACK, CALL = 1.2e-10, 2.5e-11, 6e-5
+STEPS, PRODUCTS = 3, 6  # Newton steps of a fit that begins near its end, and products in each
+SOLVED = 40  # products of a solution to many digits, twice over: exact errors are worth something
+LANCZOS = 12  # steps of a log-determinant, as a rule
+
+
+class Costs(NamedTuple):
+    """About how many seconds every instance takes: a fit in three ways, log-determinants and errors in two."""
+
+    batch: Floats
+    matrix: Floats
+    products: Floats
+    factor: Floats
+    lanczos: Floats
+    inverse: Floats
+    draws: Floats
+
+
+def costs_of(observed: Observed) -> Costs:
+    """Estimate what every instance costs."""
+    m = np.diff(observed.slot_ptr).astype(np.float64)
+    hessian, product = observed.costs
+    probes, length = observed.probes
+    factor = IN_LAPACK * m**3 + hessian
+    if not memory.fits(8 * MATRICES * float(m.max(initial=0)) ** 2):
+        factor = np.where([memory.fits(8 * MATRICES * one) for one in (m**2).tolist()], factor, np.inf)
+    return Costs(
+        batch=STEPS * (IN_BATCH * m**3 + hessian),
+        matrix=STEPS * (factor + CALL),
+        products=STEPS * PRODUCTS * (product + CALL),
+        factor=factor,
+        lanczos=min(length, LANCZOS) * (probes * product / 3 + CALL),
+        inverse=3 * factor,
+        draws=SOLVED * (N_DRAWS * product / 3 + CALL),
+    )
+
+
+class Ways(NamedTuple):
+    """The cheapest ways, as numbers in ``WAYS``, to fit every instance, to find the log-determinant and the errors."""
+
+    fit: Int64s
+    log_det: Int64s
+    errors: Int64s
+
+    def of(self, instance: int) -> tuple[str, str, str]:
+        """Return the names of those of an instance."""
+        return WAYS[self.fit[instance]], WAYS[self.log_det[instance]], WAYS[self.errors[instance]]
+
+
+def ways_of(observed: Observed, prior: Prior, with_log_det: bool) -> Ways:
+    """Return the cheapest ways to fit every instance, to find the log-determinant there, and its errors."""
+    cost = costs_of(observed)
+    log_det = np.minimum(cost.factor, cost.lanczos) if with_log_det else 0.0
+    is_alone = prior.basis is not None or not observed.in_batches
+    batch = np.full_like(cost.batch, np.inf) if is_alone else cost.batch
+    fit = np.argmin(np.stack([batch, cost.matrix + log_det, cost.products + log_det]), axis=0)
+    others = (np.where(a <= b, 1, 2) for a, b in ((cost.factor, cost.lanczos), (cost.inverse, cost.draws)))
+    return Ways(fit, *(np.where(fit == 0, 0, other) for other in others))
+
+
+def same_way(way: str, n: int) -> Ways:
+    """Return the same way for everything."""
+    return Ways(*(np.full(n, WAYS.index(way)),) * 3)

@@ -1,0 +1,283 @@
+"""Fitting multinomial preference models over many instances at once.
+
+Objective of an instance: minus the log-likelihood per unit of its total count, plus prior / 2 times the squares of
+the scores and of the log-variances around log(1/2).
+
+Only products of adherence and scores matter to the likelihood. A prior on the scores alone would therefore be evaded
+by large adherences, up to their bound of 1 for everybody; so adherences are learnt with their mean square (by count)
+held at 1, and only reported with a largest value of 1. They are learnt on the profile of the objective: the best
+scores for given adherences change nothing to first order, so a quasi-Newton method on one number per agent is enough.
+The profile has several minima (agents may fall into camps), so the search starts from equal adherences, from each
+agent's agreement with the others, and from the agreement with single agents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from concordant import kernels
+from concordant.ballots.segments import sum_by
+from concordant.kernels.bundles import Adherences, MPMBegin, MPMFit
+from concordant.models.observations.counts import Corpus, Groups
+from concordant.types import Floats, Int32s, Int64s
+
+TOLERANCE = 1e-10
+HALF = float(np.log(0.5))
+LEAST_PRIOR = 1e-3  # where the likelihood alone has no maximum
+ROUGH = 1e-7  # how exactly scores are fitted while adherences are learnt
+FIRST_STEPS = 10  # evaluations for every start, of which the best one goes on
+SEEDS = 8  # agents whose likes are tried as a start, those who say most
+LEAST_STEPS = 40
+MOST_WORK = 2e8  # about as many slots x adherences are gone through while adherences are learnt
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Scores and variances of every slot, and how well they explain the counts."""
+
+    score: Floats
+    variance: Floats | None
+    """None where all variances are 1/2."""
+    theta: Floats
+    """The adherence of every ballot."""
+    groups: Groups
+    log_z: Floats
+    slope: Floats
+    gradient: Floats
+    iterations: Int64s
+
+    def log_likelihood(self, corpus: Corpus) -> float:
+        """Return the log-likelihood of all counts, without the multinomial coefficients."""
+        return float((self.gains(corpus) - self.losses(corpus, self.log_z)).sum())
+
+    def gains(self, corpus: Corpus) -> Floats:
+        """Return, per ballot, weight * theta * sum of count * x."""
+        return np.asarray(corpus.prefs.weight * self.theta * corpus.gains(self.score, self.variance))
+
+    def losses(self, corpus: Corpus, by_group: Floats) -> Floats:
+        """Return, per ballot, its weighted total count times a value of its group."""
+        return np.asarray(corpus.weighted_total * np.append(by_group, 0.0)[self.groups.of_ballot])
+
+
+@dataclass
+class Solver:
+    """Fit one corpus repeatedly, each time starting from the last answer."""
+
+    corpus: Corpus
+    prior: float
+    variances: str
+    given: Floats | None = None
+    """Variances by slot that are given, not learnt."""
+    log_variance: Floats | None = field(default=None, init=False)
+    score: Floats | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        least = np.where(self.corpus.is_separated, max(self.prior, LEAST_PRIOR), self.prior)
+        self.prior_by_instance = np.ascontiguousarray(least, np.float64)
+
+    def solve(self, theta: Floats, tolerance: float = TOLERANCE) -> Solution:
+        """Fit scores (and variances) for these adherences, one per ballot."""
+        prefs = self.corpus.prefs
+        net, groups = self.corpus.net_wins(theta), self.corpus.groups(theta)
+        if self.score is None:
+            self.score = self._start(net, groups)
+        adherences, prior = Adherences(groups.ptr, groups.theta, groups.share), self.prior_by_instance
+        if self.variances == "equal" and self.given is None:
+            found = kernels.fit_mpm_scores(prefs.slot_ptr, net, adherences, prior, self.score, tolerance)
+            self.score = found.score
+            return self._solution(found, found.score, None, theta, groups)
+        if self.log_variance is None:
+            self.log_variance = np.full(len(net), HALF) if self.given is None else np.log(self.given)
+            self.score = kernels.fit_mpm_scores(prefs.slot_ptr, net, adherences, prior, self.score, 1e-2).score
+        pair_ptr, pairs = self.corpus.net_pairs(theta)
+        is_learning = self.variances == "learnt" and self.given is None
+        begin = MPMBegin(self.score, self.log_variance)
+        found = kernels.fit_mpm_variances(
+            prefs.slot_ptr, pair_ptr, pairs, adherences, prior, begin, is_learning, tolerance
+        )
+        self.score, self.log_variance = score, log_variance = found.score, found.log_variance
+        if is_learning and self.prior == 0:
+            score, log_variance = self._rescaled(score, log_variance)
+        variance = np.exp(log_variance) if self.given is None else self.given
+        return self._solution(found, score, variance, theta, groups)
+
+    def _solution(
+        self, found: MPMFit, score: Floats, variance: Floats | None, theta: Floats, groups: Groups
+    ) -> Solution:
+        ends = (found.log_z, found.slope, found.gradient, found.iterations)
+        return Solution(self._centred(score), variance, theta, groups, *ends)
+
+    def _start(self, net: Floats, groups: Groups) -> Floats:
+        """Return the Newton step from equal scores, at most 3 in size."""
+        size = np.diff(self.corpus.prefs.slot_ptr)
+        owner = np.repeat(np.arange(len(size)), np.diff(groups.ptr))
+        bend = sum_by(owner, groups.share * groups.theta**2, len(size)) * 2 / np.maximum(size - 1, 1)
+        step = net / np.maximum(bend + self.prior_by_instance, 1e-12)[self.corpus.instance_of_slot]
+        largest = np.zeros(len(size))
+        np.maximum.at(largest, self.corpus.instance_of_slot, np.abs(step))
+        return np.asarray(step / np.maximum(largest / 3, 1.0)[self.corpus.instance_of_slot])
+
+    def _mean(self, values: Floats) -> Floats:
+        owner, size = self.corpus.instance_of_slot, np.diff(self.corpus.prefs.slot_ptr)
+        return np.asarray((sum_by(owner, values, len(size)) / np.maximum(size, 1))[owner])
+
+    def _centred(self, score: Floats) -> Floats:
+        return np.asarray(score - self._mean(score))
+
+    def _rescaled(self, score: Floats, log_variance: Floats) -> tuple[Floats, Floats]:
+        """Use the free scale of scores and variances to make the geometric mean of the variances 1/2."""
+        excess = self._mean(log_variance) - HALF
+        return np.asarray(score * np.exp(-excess)), np.asarray(log_variance - excess)
+
+    def objective(self, solution: Solution) -> float:
+        """Return what is minimised, summed over instances in proportion to their counts."""
+        corpus = self.corpus
+        squares = solution.score**2
+        if self.variances == "learnt" and self.given is None and solution.variance is not None:
+            squares = squares + (np.log(solution.variance) - HALF) ** 2
+        weight = (self.prior_by_instance * corpus.total_by_instance)[corpus.instance_of_slot]
+        return (float((weight * squares).sum()) / 2 - solution.log_likelihood(corpus)) / self._scale()
+
+    def _scale(self) -> float:
+        return max(float(self.corpus.total_by_instance.sum()), 1e-300)
+
+    def slopes(self, solution: Solution, agent: Int32s, n_agents: int) -> Floats:
+        """Return the gradient of the profiled objective in the agents' adherences."""
+        corpus = self.corpus
+        gain = corpus.prefs.weight * corpus.gains(solution.score, solution.variance)
+        return -sum_by(agent, gain - solution.losses(corpus, solution.slope), n_agents) / self._scale()
+
+    def learn_adherence(self, agent: Int32s, known: Floats) -> tuple[Floats, Solution, bool]:
+        """Learn the adherence of every agent, the largest being 1: (theta by agent, solution, whether it converged).
+
+        ``known`` are adherences to begin with, besides the agreement of the agents with each other.
+        """
+        part = Part(self, agent, len(known))
+        theta, has_converged = learn_adherence(part.answers, known)
+        return theta / largest_of(theta), part.solution(theta), has_converged
+
+
+@dataclass(eq=False)
+class Part:
+    """Some instances of the data from which adherences are learnt; what it answers adds up over the parts.
+
+    ``agent`` is that of every ballot, numbered alike in all parts.
+    """
+
+    solver: Solver
+    agent: Int32s
+    n_agents: int
+
+    def answers(self, question: str, *args: Any) -> list[Any]:
+        """Return the answer of this part, where it is the only one."""
+        return [getattr(self, question)(*args)]
+
+    def totals(self) -> Floats:
+        """Return the total count of every agent."""
+        return sum_by(self.agent, self.solver.corpus.weighted_total, self.n_agents)
+
+    def profile(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the objective at its best for these adherences, and its slopes, in proportion to the counts."""
+        solution = self.solver.solve(theta[self.agent], ROUGH)
+        scale = self.solver._scale()
+        value, slope = self.solver.objective(solution), self.solver.slopes(solution, self.agent, self.n_agents)
+        return value * scale, slope * scale
+
+    def solution(self, theta: Floats) -> Solution:
+        """Return the fit for these adherences, which are then shown with a largest value of 1."""
+        found, largest = self.solver.solve(theta[self.agent]), largest_of(theta)
+        groups = replace(found.groups, theta=found.groups.theta / largest)
+        return replace(found, score=found.score * largest, theta=found.theta / largest, groups=groups)
+
+    def cost(self) -> Floats:
+        """Return how many adherences, slots and instances there are to go through."""
+        prefs = self.solver.corpus.prefs
+        n_groups = len(self.solver.corpus.groups(self.agent.astype(np.float64)).theta)
+        return np.array([n_groups, prefs.n_slots, prefs.n_instances], np.float64)
+
+    def largest_net(self) -> float:
+        """Return the largest net win of an entry, by weight."""
+        return float(np.abs(self._own).max(initial=0.0))
+
+    def alike(self, unit: float, single: int | None) -> Floats:
+        """Return, by agent, the products of their net wins with those of others (or of a single agent), and squares."""
+        own, slot = self._own / unit, self.solver.corpus.prefs.entry_slot
+        of_entry = self.agent[self._ballot]
+        which = np.ones(len(own), bool) if single is None else of_entry == single
+        others = sum_by(slot, np.where(which, own, 0.0), self.solver.corpus.prefs.n_slots)[slot]
+        others = others - own if single is None else others
+        pairs = ((own, others), (own, own), (others, others))
+        return np.stack([sum_by(of_entry, x * y, self.n_agents) for x, y in pairs])
+
+    @property
+    def _ballot(self) -> Int64s:
+        prefs = self.solver.corpus.prefs
+        return np.repeat(np.arange(prefs.n_ballots), np.diff(prefs.indptr))
+
+    @property
+    def _own(self) -> Floats:
+        return self.solver.corpus.net * self.solver.corpus.prefs.weight[self._ballot]
+
+
+Ask = Callable[..., list[Any]]
+"""Put a question (the name of a function of ``Part``) with its arguments to all parts; return their answers."""
+
+
+def learn_adherence(ask: Ask, known: Floats) -> tuple[Floats, bool]:
+    """Learn the adherence of every agent from all parts: (theta by agent of mean square 1, whether it converged)."""
+    from scipy.optimize import minimize
+
+    totals = np.sum(ask("totals"), axis=0)
+    scale = max(float(totals.sum()), 1e-300)
+    share = totals / scale
+
+    def profile(theta: Floats) -> tuple[float, Floats]:
+        size = _size(theta, share)
+        answers = ask("profile", theta / size)
+        slope = np.sum([slope for _, slope in answers], axis=0) / scale
+        return sum(value for value, _ in answers) / scale, (slope - (slope @ theta) / size**2 * share * theta) / size
+
+    def descend(start: Floats, steps: int) -> Any:
+        options = {"maxfun": steps, "maxiter": steps, "ftol": 1e-13, "gtol": 1e-9}
+        bounds = [(0.0, None)] * len(start)
+        return minimize(profile, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+
+    steps = _affordable_steps(np.sum(ask("cost"), axis=0))
+    starts = [known, *_agreements(ask, share, SEEDS if steps > 2 * LEAST_STEPS else 0)]
+    tried = [descend(start, FIRST_STEPS) for start in starts if share @ start > 0] or [descend(known + 1.0, 1)]
+    best = descend(min(tried, key=lambda result: round(float(result.fun), 9)).x, steps)
+    return best.x / _size(best.x, share), bool(best.nfev < steps)
+
+
+def _affordable_steps(cost: Floats) -> int:
+    """Return how many evaluations the search for adherences may take, by what one costs."""
+    n_groups, n_slots, n_instances = cost.tolist()
+    return int(np.clip(MOST_WORK / max(n_groups * n_slots / max(n_instances, 1.0), 1.0), LEAST_STEPS, 400))
+
+
+def largest_of(theta: Floats) -> float:
+    """Return the largest adherence."""
+    return max(float(theta.max(initial=0.0)), 1e-300)
+
+
+def _size(theta: Floats, share: Floats) -> float:
+    """Return the root of the mean square of the adherences, by count."""
+    return max(float(np.sqrt(share @ theta**2)), 1e-12)
+
+
+def _agreements(ask: Ask, share: Floats, seeds: int) -> list[Floats]:
+    """Return how well the agents' net wins go with those of all others, and with those of single agents who say most.
+
+    Each from 0 to 1, one value per agent.
+    """
+    unit = max(*ask("largest_net"), 1e-300)
+
+    def cosine(single: int | None) -> Floats:
+        together, own_square, other_square = np.sum(ask("alike", unit, single), axis=0)
+        return np.asarray(np.maximum(together, 0.0) / np.sqrt(np.maximum(own_square * other_square, 1e-300)))
+
+    return [cosine(None), *(cosine(single) for single in np.argsort(-share, kind="stable")[:seeds].tolist())]

@@ -1,0 +1,151 @@
+"""Forecasts of wandering scores: every comparison predicted from those before it, for all of a long history.
+
+All that happened before is fitted anew at the beginning of every stretch of time, from where the last fit ended. Within
+a stretch the beliefs about two items move with every comparison between them: their scores are normal around what was
+fitted, their variance grows with the time they did not play, and the new ones are the mode of the two given the result,
+with the curvature there. Cost: a fit per stretch, some three Newton steps each, and a constant per ballot.
+"""
+
+from __future__ import annotations
+
+from math import exp, isnan, pi, sqrt
+
+import numpy as np
+
+from concordant.errors import ParameterError
+from concordant.models.time.courses import Compared, nodes_of, unit_of
+from concordant.models.time.walks import ROUGH_STEP, Nodes, Walk, fitted
+from concordant.preferences import Preferences
+from concordant.support.dates import periods
+from concordant.types import Bools, Floats, Int64s
+
+STRETCHES = 20  # where times are numbers and nothing was said
+MODE_STEPS = 4
+
+
+def rolling(
+    prefs: Preferences,
+    period: str | float,
+    drift: float | None,
+    prior: float | None,
+    since: float,
+    every: str | float | None,
+) -> Floats:
+    """Return the chance that the first item of every ballot wins, as seen from those before; NaN where unknown."""
+    assert prefs.time is not None
+    out = np.full(prefs.n_ballots, np.nan)
+    order = np.argsort(prefs.time, kind="stable")
+    ahead = order[np.searchsorted(prefs.time[order], since) :]
+    if not len(ahead):
+        return out
+    if every is None:
+        every = "quarter" if prefs.is_dated else max(float(np.ptp(prefs.time[ahead])) / STRETCHES, 1e-9)
+    compared = Compared.of(prefs)
+    nodes, end = nodes_of(prefs, compared, period)
+    stretch = periods(prefs.time[ahead], prefs.is_dated, every)[0]
+    moment = prefs.time / unit_of(prefs)
+    score, was = np.zeros(len(nodes)), np.zeros(len(nodes), bool)
+    begins = moment_of_nodes(nodes, compared, moment, end)
+    for ballots in np.split(ahead, np.flatnonzero(np.diff(stretch)) + 1):
+        past = begins < moment[ballots[0]]
+        own = some_nodes(nodes, past)
+        _carry(score, past & ~was, nodes.is_first)
+        was = past
+        if drift is None or prior is None:
+            if not len(own):
+                raise ParameterError("Nothing happened before since=, so drift and prior cannot be chosen: give them.")
+            walk = fitted(own, drift, prior, score[past])
+            drift, prior = walk.drift, walk.prior
+        else:
+            walk = Walk(own, drift, prior).climb(score[past], ROUGH_STEP)
+        score[past] = walk.score
+        out[ballots] = _followed(prefs, Beliefs(walk, prefs.n_slots), ballots, np.maximum(end, moment))
+    return out
+
+
+def moment_of_nodes(nodes: Nodes, compared: Compared, moment: Floats, end: Floats) -> Floats:
+    """Return the latest moment of a comparison of every node, by which it is in the past or not."""
+    # A period of comparisons ends at the time of its nodes: the latest moment in it is the same for all of them.
+    ends = np.unique(end)
+    latest = np.full(len(ends), -np.inf)
+    np.maximum.at(latest, np.searchsorted(ends, end[compared.ballot]), moment[compared.ballot])
+    return latest[np.searchsorted(ends, nodes.time)]
+
+
+def some_nodes(nodes: Nodes, keep: Bools) -> Nodes:
+    """Return the nodes of some periods, the first of every candidate among them, with their comparisons."""
+    number = (np.cumsum(keep) - 1).astype(np.int32)
+    rows = keep[nodes.first]
+    first, second = number[nodes.first[rows]], number[nodes.second[rows]]
+    return Nodes(nodes.slot[keep], nodes.time[keep], nodes.gap[keep], first, second, nodes.won[rows], nodes.total[rows])
+
+
+def _carry(score: Floats, new: Bools, is_first: Bools) -> None:
+    """Let nodes that are new begin where their candidate was before."""
+    source = np.where(new & ~is_first, 0, np.arange(len(score)))
+    score[:] = score[np.maximum.accumulate(source)]
+
+
+class Beliefs:
+    """What is believed of every slot: mean, variance, and when it last played (NaN: never)."""
+
+    def __init__(self, walk: Walk, n_slots: int) -> None:
+        nodes, last = walk.nodes, walk.nodes.is_last
+        mean, variance, seen = np.zeros(n_slots), np.full(n_slots, 1 / walk.prior), np.full(n_slots, np.nan)
+        mean[nodes.slot[last]], seen[nodes.slot[last]] = walk.score[last], nodes.time[last]
+        variance[nodes.slot[last]] = walk.own_variances()[0][last]
+        self.mean, self.variance, self.seen = mean.tolist(), variance.tolist(), seen.tolist()
+        self.rate = walk.drift**2
+
+    def is_known(self, slot: int) -> bool:
+        """Say whether a slot was compared before."""
+        return not isnan(self.seen[slot])
+
+    def age(self, slot: int, now: float) -> None:
+        """Let the variance grow until now."""
+        if self.is_known(slot):
+            self.variance[slot] += self.rate * max(now - self.seen[slot], 0.0)
+        self.seen[slot] = now
+
+    def chance(self, a: int, b: int) -> float:
+        """Return the chance that one slot beats another."""
+        lead = self.mean[a] - self.mean[b]
+        return _logistic(lead / sqrt(1 + pi / 8 * (self.variance[a] + self.variance[b])))
+
+    def learn(self, a: int, b: int, result: float, weight: float) -> None:
+        """Move to the mode of the two scores given a result (1, 1/2, 0)."""
+        lead, total = self.mean[a] - self.mean[b], self.variance[a] + self.variance[b]
+        there = lead
+        for _ in range(MODE_STEPS):
+            p = _logistic(there)
+            there -= (there - lead - total * weight * (result - p)) / (1 + total * weight * p * (1 - p))
+        p = _logistic(there)
+        curve = weight * p * (1 - p)
+        gain, less = (there - lead) / total, curve / (1 + total * curve)
+        self.mean[a] += self.variance[a] * gain
+        self.mean[b] -= self.variance[b] * gain
+        self.variance[a] -= self.variance[a] ** 2 * less
+        self.variance[b] -= self.variance[b] ** 2 * less
+
+
+def _followed(prefs: Preferences, beliefs: Beliefs, ballots: Int64s, now: Floats) -> list[float]:
+    """Go through some ballots in order, predicting each before learning from it."""
+    out, start, size = [], prefs.indptr[:-1], np.diff(prefs.indptr)
+    slot, tier = prefs.entry_slot, prefs.tier
+    for k in ballots.tolist():
+        chance = float("nan")
+        if size[k] == 2:
+            entry = int(start[k])
+            a, b = int(slot[entry]), int(slot[entry + 1])
+            known = beliefs.is_known(a) and beliefs.is_known(b)
+            beliefs.age(a, float(now[k]))
+            beliefs.age(b, float(now[k]))
+            if known:
+                chance = beliefs.chance(a, b)
+            beliefs.learn(a, b, 0.5 if tier[entry] == tier[entry + 1] else 1.0, float(prefs.weight[k]))
+        out.append(chance)
+    return out
+
+
+def _logistic(x: float) -> float:
+    return 1 / (1 + exp(-x)) if x >= 0 else exp(x) / (1 + exp(x))

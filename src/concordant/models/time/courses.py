@@ -1,0 +1,424 @@
+"""Where wandering scores are at any moment, how sure that is, and what follows for the next comparison.
+
+Between two nodes a random walk is a Brownian bridge, before the first and after the last its variance grows with time
+while its mean stays. The chance of a win integrates over that doubt: for a lead of mean m and variance v,
+E[1 / (1 + e^-lead)] is about 1 / (1 + e^-(m / sqrt(1 + pi v / 8))). The variance of a lead is that of the difference in
+the joint posterior: two candidates that met often are known relative to each other even if neither is known relative to
+the rest. "All scores up by the same" is no doubt: scores are relative to the mean of all first scores. The intervals of
+a ranking at the end also leave out how far all have moved together since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from concordant import views
+from concordant.ballots.segments import max_by, pointer, segment_index
+from concordant.errors import InputError
+from concordant.models.fitted import ComparisonModel, decided_pairs
+from concordant.models.time.walks import LARGEST_DENSE, Nodes, Walk
+from concordant.models.uncertainty import simultaneous
+from concordant.preferences import Preferences
+from concordant.ranking import Uncertainty
+from concordant.results.histories import History
+from concordant.support.dates import as_times, periods
+from concordant.types import Bools, Floats, Int64s
+
+YEAR = 365.25  # days: the unit of time where there are dates
+MOST_NODES = 400_000  # above which time is cut more coarsely
+COARSER = ("day", "week", "month", "quarter", "year")
+FEWER = (1_000, 300, 100, 30, 10, 3, 1)  # periods, where times are numbers
+LEAST_SOLVED, SOLVED = 8, 20_000_000  # moments of candidates solved for exactly, and the cells this may fill
+SOLVED_TO = 1e-9  # accuracy of such a solution
+LEAD_DRAWS = 32  # of the posterior, from which the variances of more leads than that are estimated
+AT_ONCE = 4_000_000  # cells of leads times draws
+
+
+# ---- from ballots to nodes ----
+@dataclass(frozen=True)
+class Compared:
+    """All pairs that ballots compare, with when: slots of the two, ties, weights, and the period of each."""
+
+    ahead: Int64s
+    behind: Int64s
+    is_tie: Bools
+    weight: Floats
+    ballot: Int64s
+
+    @classmethod
+    def of(cls, prefs: Preferences) -> Compared:
+        """List the pairs of all ballots."""
+        first, second, is_tie = next(views.pairs_of_entries(prefs, at_once=np.inf))
+        ballot = views.ballot_of_entry(prefs)[first]
+        return cls(prefs.entry_slot[first], prefs.entry_slot[second], is_tie, prefs.weight[ballot], ballot)
+
+
+def end_of_slots(prefs: Preferences, end: Floats) -> Floats:
+    """Return by slot when the data of its instance end, from when the period of every ballot ends."""
+    last = max_by(prefs.instance_of_ballot, end, prefs.n_instances, -np.inf)
+    return np.asarray(np.where(np.isfinite(last), last, end.max(initial=0.0))[views.instance_of_slot(prefs)])
+
+
+def unit_of(prefs: Preferences) -> float:
+    """Return how long the unit of time is: a year where there are dates."""
+    return YEAR if prefs.is_dated else 1.0
+
+
+def nodes_of(prefs: Preferences, compared: Compared, period: str | float) -> tuple[Nodes, Floats]:
+    """Gather who met whom in which period; also return the end of every ballot's period.
+
+    "auto" takes every moment, of dates every day, or where that makes too many nodes longer periods; "all" is a single
+    period.
+    """
+    assert prefs.time is not None
+    for choice in _choices(prefs, period):
+        if choice == "all":
+            end, number = prefs.time.max(initial=-np.inf)[None][: prefs.n_ballots], np.zeros(prefs.n_ballots, np.int64)
+        elif choice is None:
+            end, number = np.unique(prefs.time, return_inverse=True)
+        else:
+            number, end = periods(prefs.time, prefs.is_dated, choice)
+        own, unit = number[compared.ballot], unit_of(prefs)
+        both = np.concatenate([compared.ahead, compared.behind]) * max(len(end), 1) + np.tile(own, 2)
+        if period != "auto" or len(both) <= MOST_NODES or len(np.unique(both)) <= MOST_NODES:
+            break
+    nodes = Nodes.of(compared.ahead, compared.behind, compared.is_tie, compared.weight, own, end / unit)
+    return nodes, end[number] / unit
+
+
+def _choices(prefs: Preferences, period: str | float) -> list[str | float | None]:
+    """Return the periods to try, the finest first; None is every moment."""
+    if period != "auto":
+        return [period]
+    if prefs.is_dated:
+        return list(COARSER)
+    assert prefs.time is not None
+    span = float(np.ptp(prefs.time)) if len(prefs.time) else 0.0
+    return [None, *(span / n for n in FEWER if span > 0)]
+
+
+# ---- at any moment ----
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Moments of candidates between nodes: (1 - share) left + share right, and a variance of their own.
+
+    Candidates without nodes are not ``known``, and have no left, right and share.
+    """
+
+    known: Bools
+    left: Int64s
+    right: Int64s
+    share: Floats
+    own: Floats
+
+    def mixed(self, by_node: Floats, which: Int64s) -> Floats:
+        """Return the rows of some moments, mixed from those of the nodes around each; zeros where there are none."""
+        out = np.zeros((len(which), by_node.shape[1]))
+        known = self.known[which]
+        at = (np.cumsum(self.known) - 1)[which[known]]
+        share = self.share[at, None]
+        out[known] = (1 - share) * by_node[self.left[at]] + share * by_node[self.right[at]]
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Courses:
+    """The scores of all candidates over time, in units of time (years, or what was given).
+
+    ``end`` is by slot: when the data of its instance end.
+    """
+
+    walk: Walk
+    slot_ptr: Int64s
+    end: Floats
+    level: float
+
+    @cached_property
+    def node_ptr(self) -> Int64s:
+        """The nodes of every slot."""
+        return pointer(np.bincount(self.walk.nodes.slot, minlength=int(self.slot_ptr[-1])))
+
+    @cached_property
+    def _shift(self) -> Floats:
+        """The variance, by slot, of all scores of its instance moving together."""
+        size = np.diff(self.slot_ptr)
+        return np.repeat(1 / (np.maximum(size, 1) * self.walk.prior), size)
+
+    @cached_property
+    def variances(self) -> tuple[Floats, Floats]:
+        """The variance of every node, and the covariance with the node before it."""
+        variance, before = self.walk.variances()
+        shift = self._shift[self.walk.nodes.slot]
+        return np.maximum(variance - shift, 0.0), np.where(self.walk.nodes.is_first, 0.0, before - shift)
+
+    def at(self, slot: Int64s, time: Floats | float) -> tuple[Floats, Floats]:
+        """Return the mean and the variance of the scores of some slots, each at a moment."""
+        placed = self._placed(slot, time)
+        known, left, right, share, doubt = placed.known, placed.left, placed.right, placed.share, placed.own
+        doubt[~known] -= self._shift[slot[~known]]
+        if known.any():
+            variance, before = self.variances
+            between = np.where(right > left, before[right], 0.0)
+            doubt[known] += (1 - share) ** 2 * variance[left] + share**2 * variance[right]
+            doubt[known] += 2 * share * (1 - share) * between
+        return placed.mixed(self.walk.score[:, None], np.arange(len(slot)))[:, 0], doubt
+
+    def means(self, slot: Int64s, time: Floats | float) -> Floats:
+        """Return the mean of the scores of some slots, each at a moment."""
+        return self._placed(slot, time).mixed(self.walk.score[:, None], np.arange(len(slot)))[:, 0]
+
+    def _placed(self, slot: Int64s, time: Floats | float) -> Placed:
+        """Find the nodes around each moment of a slot."""
+        nodes = self.walk.nodes
+        time = np.broadcast_to(np.asarray(time, np.float64), slot.shape)
+        own = np.full(len(slot), 1 / self.walk.prior)
+        first, last = self.node_ptr[slot], self.node_ptr[slot + 1] - 1
+        is_known = last >= first
+        time, first, last = time[is_known], first[is_known], last[is_known]
+        ends = np.unique(nodes.time)
+        key = nodes.slot * (len(ends) + 1) + np.searchsorted(ends, nodes.time, side="right")
+        wanted = slot[is_known] * (len(ends) + 1) + np.searchsorted(ends, time, side="right")
+        left = np.maximum(np.searchsorted(key, wanted, side="right") - 1, first)
+        right = np.maximum(left, np.minimum(left + 1, last))
+        gap = np.where(right > left, nodes.gap[right], 1.0)
+        share = np.where(right > left, np.clip((time - nodes.time[left]) / gap, 0.0, 1.0), 0.0)
+        outside = np.maximum(np.maximum(nodes.time[left] - time, time - nodes.time[right]), 0.0)
+        bridge = np.where(right > left, share * (1 - share) * gap, 0.0)
+        own[is_known] = self.walk.drift**2 * (bridge + outside)
+        return Placed(is_known, left, right, share, own)
+
+    def lead_variances(self, first: Int64s, second: Int64s, time: Floats | float, solved: int = SOLVED) -> Floats:
+        """Return the variance of the lead of one slot over another of its instance, each pair at a moment.
+
+        Exact for few moments of candidates (``solved`` cells) and for few nodes; beyond that estimated from draws of
+        the posterior.
+        """
+        times, when = np.unique(np.broadcast_to(np.asarray(time, np.float64), first.shape), return_inverse=True)
+        keys, place = np.unique(np.concatenate([first, second]) * len(times) + np.tile(when, 2), return_inverse=True)
+        one, other = place.reshape(2, -1)
+        placed = self._placed(keys // max(len(times), 1), times[keys % max(len(times), 1)])
+        own = placed.own[one] + placed.own[other]
+        nodes = len(self.walk.nodes)
+        if nodes > LARGEST_DENSE and len(keys) <= max(LEAST_SOLVED, solved // nodes):
+            joint = self._joint(placed)
+            return np.asarray(own + np.maximum(joint[one, one] + joint[other, other] - 2 * joint[one, other], 0.0))
+        root = self._root
+        step = max(AT_ONCE // max(root.shape[1], 1), 1)
+        for start in range(0, len(one), step):
+            some = slice(start, start + step)
+            own[some] += ((placed.mixed(root, one[some]) - placed.mixed(root, other[some])) ** 2).sum(axis=1)
+        return np.asarray(own)
+
+    def _joint(self, placed: Placed) -> Floats:
+        """Return the joint covariance of moments of candidates, by one solution each, less what each has of its own."""
+        joint = np.zeros((len(placed.own), len(placed.own)))
+        for row, left, right, share in zip(
+            np.flatnonzero(placed.known).tolist(), placed.left, placed.right, placed.share, strict=True
+        ):
+            wanted = np.zeros(len(self.walk.nodes))
+            wanted[left] += 1 - share
+            wanted[right] += share
+            joint[row] = placed.mixed(self.walk.solve(wanted, SOLVED_TO)[:, None], np.arange(len(joint)))[:, 0]
+        return (joint + joint.T) / 2
+
+    @cached_property
+    def _root(self) -> Floats:
+        """A row per node whose products are the covariance of the nodes: exact of few, else from draws."""
+        if len(self.walk.nodes) <= LARGEST_DENSE:
+            return self.walk.root()
+        return np.asarray(self.walk.conditional_means(LEAD_DRAWS)[0].T / np.sqrt(LEAD_DRAWS))
+
+    def last_played(self) -> Floats:
+        """Return when every slot last played; NaN for those that never did."""
+        out = np.full(int(self.slot_ptr[-1]), np.nan)
+        is_last = self.walk.nodes.is_last
+        out[self.walk.nodes.slot[is_last]] = self.walk.nodes.time[is_last]
+        return out
+
+    def at_end(self) -> Floats:
+        """Return the score of every slot at the end: the last that is known, 0 for those that never played."""
+        out, nodes = np.zeros(int(self.slot_ptr[-1])), self.walk.nodes
+        out[nodes.slot[nodes.is_last]] = self.walk.score[nodes.is_last]
+        return out
+
+    def peaks(self) -> tuple[Floats, Floats]:
+        """Return the highest score of every slot, and its variance."""
+        nodes, score = self.walk.nodes, self.walk.score
+        order = np.lexsort((score, nodes.slot))
+        best = order[nodes.is_last]  # the nodes of a slot stay together, so its last place holds its highest score
+        peak, doubt = self.at(np.arange(len(self.end)), self.end)
+        peak[nodes.slot[best]], doubt[nodes.slot[best]] = score[best], self.variances[0][best]
+        return peak, doubt
+
+    def standing(self) -> tuple[Floats, Floats]:
+        """Return the score of every slot at the end, and its variance given the mean score of its instance then.
+
+        How far all of them have moved together since the beginning is in doubt, but says nothing of who is ahead.
+        """
+        slots = np.arange(len(self.end))
+        mean, variance = self.at(slots, self.end)
+        variance += self._shift
+        nodes, walk = self.walk.nodes, self.walk
+        instance = segment_index(self.slot_ptr)
+        share = 1 / np.maximum(np.diff(self.slot_ptr), 1)[instance]
+        last = np.flatnonzero(nodes.is_last)
+        right = np.zeros(len(nodes))
+        right[last] = share[nodes.slot[last]]
+        with_mean = share / walk.prior  # the covariance with the mean: of those who never played, and of the others
+        own = walk.drift**2 * (self.end[nodes.slot[last]] - nodes.time[last])
+        with_mean[nodes.slot[last]] = share[nodes.slot[last]] * own
+        if len(last):
+            with_mean[nodes.slot[last]] += walk.solve(right, 1e-6)[last]
+        of_mean = np.bincount(instance, share * with_mean, len(self.slot_ptr) - 1)
+        return mean, np.maximum(variance - with_mean**2 / of_mean[instance], 0.0)
+
+    def difference(self, one: int, other: int) -> tuple[float, float]:
+        """Return how far one slot is ahead of another at the end, and the standard error of that, exactly."""
+        first, second = np.array([one]), np.array([other])
+        lead = self.at_end()[one] - self.at_end()[other]
+        return float(lead), float(np.sqrt(self.lead_variances(first, second, self.end[first])[0]))
+
+    def errors_of_differences(self, slot: int) -> Floats:
+        """Return the standard errors at the end of the differences between a slot and all candidates of its instance.
+
+        Exact for the candidates with the closest scores; of many nodes the others are estimated from draws.
+        """
+        q = int(np.searchsorted(self.slot_ptr, slot, side="right")) - 1
+        slots = np.arange(self.slot_ptr[q], self.slot_ptr[q + 1])
+        variance = self.lead_variances(np.full(len(slots), slot), slots, self.end[slot], solved=0)
+        score = self.at_end()
+        near = np.argsort(np.abs(score[slots] - score[slot]), kind="stable")
+        near = near[slots[near] != slot][: LEAST_SOLVED - 1]
+        variance[near] = self.lead_variances(np.full(len(near), slot), slots[near], self.end[slot])
+        variance[slots == slot] = 0.0
+        return np.sqrt(variance)
+
+    def history(self, prefs: Preferences) -> History:
+        """Return the score of every candidate at the end of every period it played in, with intervals."""
+        nodes = self.walk.nodes
+        order = np.lexsort((nodes.slot, nodes.time))
+        slot, score = nodes.slot[order], self.walk.score[order]
+        half = simultaneous(self.level) * np.sqrt(self.variances[0][order])
+        instance = None if prefs.instances is None else views.instance_of_slot(prefs)[slot].astype(np.int32)
+        return History(
+            prefs.items,
+            prefs.slot_item[slot],
+            nodes.time[order] * unit_of(prefs),
+            score,
+            score - half,
+            score + half,
+            prefs.is_dated,
+            prefs.instances,
+            instance,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CourseErrors:
+    """The intervals of the scores that are ranked, found when first asked for."""
+
+    courses: Courses
+    kind: str
+
+    def known(self) -> Uncertainty:
+        """Return intervals and standard errors."""
+        return self._known
+
+    @cached_property
+    def _known(self) -> Uncertainty:
+        courses = self.courses
+        mean, variance = courses.peaks() if self.kind == "peak" else courses.standing()
+        error = np.sqrt(variance)
+        half = simultaneous(courses.level) * error
+        apart = None if self.kind == "peak" else courses.errors_of_differences
+        return Uncertainty(mean - half, mean + half, {"stderr": error}, apart=apart)
+
+
+# ---- questions ----
+@dataclass(frozen=True, eq=False)
+class CourseModel(ComparisonModel):
+    """Scores that wander, ready for questions about any moment; without a moment, about the end of the data."""
+
+    courses: Courses
+    is_dated: bool
+    unit: float = field(default=1.0)
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether a comparison can be tied: no, a tie is half a win each way."""
+        return False
+
+    def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that the first slot of each pair wins, loses and ties at the end of the data."""
+        return self.chances_at(first, second, self.courses.end[first])
+
+    def chances_at(self, first: Int64s, second: Int64s, time: Floats | float) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that the first slot of each pair wins, loses and ties at moments in units of time."""
+        one, other = (self.courses.means(slot, time) for slot in (first, second))
+        up = expected_chance(one - other, self.courses.lead_variances(first, second, time))
+        return up, 1 - up, np.zeros(len(up))
+
+    def p_beats(self, a: object, b: object, instance: object = None, *, time: object = None) -> float:
+        """Return the chance that ``a`` beats ``b``, at a moment or at the end of the data."""
+        first, second = self._pair(a, b, instance)
+        when = self.courses.end[first] if time is None else self._moment(time)
+        return float(self.chances_at(first, second, when)[0][0])
+
+    def score_at(self, item: object, time: object, instance: object = None) -> tuple[float, float]:
+        """Return the score of an item at a moment, and its standard error."""
+        mean, doubt = self.courses.at(np.array([self.slot(item, instance)]), self._moment(time))
+        return float(mean[0]), float(np.sqrt(doubt[0]))
+
+    def difference(self, a: object, b: object, instance: object = None) -> tuple[float, float]:
+        """Return how far ``a`` scores above ``b`` at the end of the data, and the standard error of that."""
+        return self.courses.difference(self.slot(a, instance), self.slot(b, instance))
+
+    def log_likelihood(self, prefs: Preferences) -> float:
+        """Return the log-likelihood of other preferences, each comparison at its time (or at the end of the data).
+
+        Each is predicted on its own, the doubt about the scores averaged out; a tie counts as half a win each way, and
+        candidates this model does not know are left out.
+        """
+        (up, down, _), is_tie, weight = self._foretold(prefs)
+        tiny = np.finfo(float).tiny
+        up, down = np.log(np.maximum(up, tiny)), np.log(np.maximum(down, tiny))
+        return float((weight * np.where(is_tie, (up + down) / 2, up)).sum())
+
+    def pair_log_likelihood(self, prefs: Preferences) -> tuple[float, float]:
+        """Return the log-probability of the strict pairs of other preferences, each at its time, and their weight."""
+        chances, is_tie, weight = self._foretold(prefs)
+        return decided_pairs(chances, weight * ~is_tie, np.zeros(len(weight)))
+
+    def _foretold(self, prefs: Preferences) -> tuple[tuple[Floats, Floats, Floats], Bools, Floats]:
+        """Return the chances of all pairs of known candidates, the one ahead first, at their times; ties; weights."""
+        compared, slot = Compared.of(prefs), self.slots_of(prefs)
+        first, second = slot[compared.ahead], slot[compared.behind]
+        known = (first >= 0) & (second >= 0)
+        when = self.courses.end[first[known]]
+        if prefs.time is not None:
+            self._check(prefs.is_dated)
+            when = prefs.time[compared.ballot[known]] / self.unit
+        chances = self.chances_at(first[known], second[known], when)
+        return chances, compared.is_tie[known], compared.weight[known]
+
+    def _moment(self, asked: object) -> float:
+        time, is_dated = as_times([asked])
+        if np.isnan(time[0]):
+            raise InputError(f"time={asked!r} is no moment: give a date written year first, or a number.")
+        self._check(is_dated)
+        return float(time[0]) / self.unit
+
+    def _check(self, is_dated: bool) -> None:
+        if is_dated != self.is_dated:
+            was, given = ("dates", "numbers") if self.is_dated else ("numbers", "dates")
+            raise InputError(f"This model was fitted to times that are {was}: ask it about {was}, not {given}.")
+
+
+def expected_chance(lead: Floats, variance: Floats) -> Floats:
+    """Return the chance of a win for leads that are known with some variance."""
+    scaled = lead / np.sqrt(1 + np.pi / 8 * variance)
+    small = np.exp(-np.abs(scaled))
+    return np.asarray(np.where(scaled >= 0, 1.0, small) / (1 + small))

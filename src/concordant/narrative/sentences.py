@@ -1,0 +1,232 @@
+"""What explanations share: names and numbers in sentences, votes between two items, who leads and by how much.
+
+An explanation is of one instance. Its places, slots and names are those of ``Scene``; ``first_places`` is what can be
+said of any ranking, whatever the method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from concordant import views
+from concordant.ballots.vocabulary import shorten
+from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
+from concordant.support.text import number_format
+from concordant.types import AnyArray, Floats, Int64s
+
+SHOWN = 5  # places that an explanation speaks of
+WIDTH = 30  # signs of a label in a sentence
+NAMED = 4  # items that a sentence names
+_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
+
+
+def number(value: float) -> str:
+    """Write a number inside a sentence."""
+    return f"{value + 0.0:,.6g}"
+
+
+def listed(names: Sequence[str], most: int = NAMED) -> str:
+    """Write names as a sentence has them: a, b and c; a, b, c, d and 7 more."""
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def ordinal(rank: int) -> str:
+    """Write a rank: 1st, 2nd, 3rd, 11th."""
+    ending = "th" if rank % 100 in (11, 12, 13) else _ORDINALS.get(int(rank) % 10, "th")
+    return f"{rank:,}{ending}"
+
+
+def counted(count: float, noun: str) -> str:
+    """Write a number of things: 1 ballot, 2 ballots, 2.5 ballots."""
+    return f"{number(count)} {noun}{'s' * (count != 1)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """One instance and its ranking, ready to be told of; slots are those of the preferences, some may not be ranked."""
+
+    prefs: Preferences
+    ranking: Ranking
+    missing: str = "auto"
+    """What a ballot says of candidates it does not mention, in direct comparisons."""
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of all slots, as sentences have them."""
+        return [shorten(label, WIDTH) for label in self.prefs.items.take(self.prefs.slot_item)]
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The slots that are ranked, best first."""
+        return [int(slot) for slot in views.order_of(self.prefs, self.ranking)[: len(self.ranking.score)]]
+
+    def by_slot(self, values: AnyArray) -> AnyArray:
+        """Return values of the ranking by slot of the preferences, 0 where a slot is not ranked."""
+        if len(values) == self.prefs.n_slots:
+            return values
+        found = np.zeros(self.prefs.n_slots, values.dtype)
+        found[self.order] = values[self.ranking.order]
+        return found
+
+    @cached_property
+    def rank(self) -> list[int]:
+        """The rank of every slot, 0 where it is not ranked."""
+        return [int(rank) for rank in self.by_slot(self.ranking.rank_by_slot)]
+
+    @cached_property
+    def ends(self) -> tuple[Floats, Floats] | None:
+        """The ends of the intervals of every slot, where the method has them."""
+        low, high = self.ranking.slot_low, self.ranking.slot_high
+        return None if low is None or high is None else (self.by_slot(low), self.by_slot(high))
+
+    @cached_property
+    def value(self) -> Floats:
+        """What every slot is sorted by: its score, or an end of its interval."""
+        if self.sorted_by != "score" and self.ends is not None:
+            return self.ends[self.sorted_by == "high"]
+        return self.by_slot(self.ranking.score)
+
+    @property
+    def sorted_by(self) -> str:
+        """What the ranking is sorted by: "score", "low" or "high"."""
+        return self.ranking.sorted_by
+
+    @property
+    def value_name(self) -> str:
+        """What that is called in a sentence."""
+        return "score" if self.sorted_by == "score" else f"{self.sorted_by} end of the interval"
+
+    @property
+    def top(self) -> list[int]:
+        """The slots of the first places."""
+        return self.order[:SHOWN]
+
+    @property
+    def neighbours(self) -> list[tuple[int, int]]:
+        """The slots of the first places and of the one behind, two by two."""
+        return list(pairwise(self.order[: SHOWN + 1]))
+
+    @property
+    def noun(self) -> str:
+        """What a vote is called here."""
+        return "comparison" if self.prefs.form == "pairs" else "ballot"
+
+    @cached_property
+    def _convention(self) -> str:
+        return views.resolve_missing(self.prefs, self.missing)
+
+    def votes(self, one: int, two: int) -> tuple[float, float, float]:
+        """Return the weight of the ballots that put slot one before two, behind it, and on the same place."""
+        here, there = self._tier_by_ballot(one), self._tier_by_ballot(two)
+        left_out = np.iinfo(np.int64).max
+        is_counted = np.ones(len(here), bool)
+        if self._convention == "ignore":
+            is_counted = (here != left_out) & (there != left_out)
+        is_level = is_counted & (here == there) & (here != self._last_open)
+        if self._convention == "last-free":
+            is_level &= here != left_out
+        weight = self.prefs.weight
+        ahead, behind = is_counted & (here < there), is_counted & (here > there)
+        return float(weight[ahead].sum()), float(weight[behind].sum()), float(weight[is_level].sum())
+
+    def _tier_by_ballot(self, slot: int) -> Int64s:
+        entry = np.flatnonzero(self.prefs.entry_slot == slot)
+        tier = np.full(self.prefs.n_ballots, np.iinfo(np.int64).max)
+        tier[self._ballot[entry]] = self.prefs.tier[entry]
+        return tier
+
+    @cached_property
+    def _ballot(self) -> Int64s:
+        return views.ballot_of_entry(self.prefs)
+
+    @cached_property
+    def _last_open(self) -> Int64s:
+        """The last tier of every open ballot, where nothing is compared; -1 for others."""
+        last = np.full(self.prefs.n_ballots, -1, np.int64)
+        if self.prefs.open is not None and len(self.prefs.tier):
+            is_open = self.prefs.open & (np.diff(self.prefs.indptr) > 0)
+            last[is_open] = self.prefs.tier[self.prefs.indptr[1:][is_open] - 1]
+        return last
+
+
+def first_places(scene: Scene, summary: str) -> list[Reason]:
+    """Say what counts, who leads by how much, who is tied, and what the ballots say of neighbours directly."""
+    names = scene.names
+    if len(scene.order) == 1:
+        only = f"{names[scene.order[0]]} is the only candidate."
+        return [Reason("The first place", [f"What counts: {summary}", only])]
+    said = [f"What counts: {summary}", *_lead(scene)]
+    shown = scene.order[: SHOWN + 1]
+    score = {slot: float(scene.value[slot]) for slot in shown}
+    write = number_format([*score.values(), *(score[a] - score[b] for a, b in pairwise(shown))])
+    votes = {pair: scene.votes(*pair) for pair in scene.neighbours}
+    if votes:
+        said += _direct(scene, votes)
+    rows = []
+    for place, slot in enumerate(shown[:SHOWN]):
+        row = [str(scene.rank[slot]), names[slot], write(score[slot])]
+        if place + 1 < len(shown):
+            ahead, behind, _ = votes[slot, shown[place + 1]]
+            duel = f"{number(ahead)} to {number(behind)}" if ahead + behind else "-"
+            row += [write(score[slot] - score[shown[place + 1]]), duel]
+        else:
+            row += ["", ""]
+        rows.append(row)
+    header = ["rank", "item", scene.value_name, "lead on the next", f"{scene.noun}s for it against the next"]
+    return [Reason("The first places", said, header, rows, frozenset({0, 2, 3, 4}))]
+
+
+def _lead(scene: Scene) -> list[str]:
+    """Say who is first, and by how much."""
+    names, value = scene.names, scene.value
+    n, score = len(scene.order), float(value[scene.order[0]])
+    first = [slot for slot in scene.order if scene.rank[slot] == 1]
+    tied = [names[slot] for slot in first]
+    if len(first) == n:
+        return [f"All {n:,} candidates are tied with a {scene.value_name} of {number(score)}: {listed(tied)}."]
+    behind = scene.order[len(first)]
+    lead = f"{number(score - float(value[behind]))} ahead of {names[behind]}"
+    if len(first) > 1:
+        return [f"{listed(tied)} share the first place of {n:,} with a {scene.value_name} of {number(score)}, {lead}."]
+    return [
+        f"{tied[0]} is first of {n:,} with a {scene.value_name} of {number(score)}, {lead}.",
+        *_certainty(scene),
+    ]
+
+
+def _certainty(scene: Scene) -> list[str]:
+    """Say whether the lead is significant, where the method has standard errors; votes are told of anyway."""
+    found = scene.ranking.certainty
+    return [found.test(), *filter(None, [found.others(), found.outlook()])] if found.basis == "model" else []
+
+
+def _direct(scene: Scene, votes: dict[tuple[int, int], tuple[float, float, float]]) -> list[str]:
+    """Say what the ballots say of the first two, and where neighbours stand against the majority."""
+    (one, two), (ahead, behind, level) = next(iter(votes.items()))
+    names = scene.names
+    if not ahead + behind + level:
+        said = [f"No {scene.noun} compares {names[one]} and {names[two]} directly: their order rests on the others."]
+    else:
+        ties = f", {number(level)} put them level" if level else ""
+        verb = "prefers" if ahead == 1 else "prefer"
+        said = [
+            f"In direct comparison {counted(ahead, scene.noun)} {verb} {names[one]} to {names[two]}, "
+            f"{number(behind)} the other way{ties}."
+        ]
+    against = [
+        f"{names[b]} to {names[a]} ({number(lost)} to {number(won)})"
+        for (a, b), (won, lost, _) in votes.items()
+        if lost > won and scene.rank[a] < scene.rank[b]
+    ]
+    if against:
+        said.append(f"Most {scene.noun}s prefer {listed(against)}, which the ranking does not follow.")
+    return said

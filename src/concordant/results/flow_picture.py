@@ -1,0 +1,159 @@
+"""A picture of quantities that flow from round to round, as the text of an SVG file.
+
+Every round is a column of boxes, one per row (a candidate), as high as what the row holds; bands join them, as wide as
+what goes from one to the other. Text takes the colour of the page it stands on, so dark pages have light letters; the
+boxes are readable on both. Labels are escaped here, whatever they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from concordant.support.text import plain_number, visible
+
+HEIGHT = 340.0  # of a column of boxes, gaps aside
+GAP = 9.0
+WIDTH = 12.0  # of a box
+STEP = 124.0  # from column to column
+LETTER = 6.6
+LONGEST = 24  # letters of a label
+COLOURS = ("#3b78b8", "#d97a2b", "#4f9d54", "#b8484e", "#8064ad", "#8d6a52", "#c76fae", "#6f7780")
+GREY = "#8a8f98"
+
+
+@dataclass(frozen=True)
+class Node:
+    """What a row holds in a round, and what becomes of it: elected, out, or nothing."""
+
+    amount: float
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What goes from a row of one round to a row of the next."""
+
+    source: int
+    target: int
+    amount: float
+
+
+def draw_flows(
+    title: str,
+    rows: Sequence[str],
+    names: Sequence[str],
+    columns: Sequence[Sequence[Node]],
+    flows: Sequence[Sequence[Flow]],
+) -> str:
+    """Draw the rounds of these names side by side; the last row, of what counts for nobody, is grey."""
+    total = max((sum(node.amount for node in column) for column in columns), default=0.0) or 1.0
+    unit = HEIGHT / total
+    labels = [_shown(label) for label in rows]
+    left = 14 + LETTER * max(map(len, labels), default=0)
+    x = [left + STEP * k for k in range(len(columns))]
+    top = [_tops(column, unit) for column in columns]
+    parts = [f'<text x="8" y="18" class="title">{_text(title)}</text>']
+    parts += [
+        f'<text x="{x[k] + WIDTH / 2:.0f}" y="40" class="mid">{_text(name)}</text>' for k, name in enumerate(names)
+    ]
+    for k, moves in enumerate(flows):
+        parts += _bands(moves, rows, (x[k] + WIDTH, x[k + 1]), (top[k], top[k + 1]), unit)
+    for k, column in enumerate(columns):
+        parts += _boxes(column, rows, labels, x[k], top[k], unit, ends=(k == 0, k == len(columns) - 1))
+    width = x[-1] + WIDTH + 40 + LETTER * max(8, len(labels[-1]) + 6) if x else left
+    height = 60 + HEIGHT + GAP * len(rows)
+    style = (
+        ".flow text{font:12px system-ui,sans-serif;fill:currentColor}.flow .title{font-weight:600;font-size:13px}"
+        ".flow .end{text-anchor:end}.flow .mid{text-anchor:middle}"
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="flow" viewBox="0 0 {width:.0f} {height:.0f}" '
+        f'width="{width:.0f}" height="{height:.0f}" role="img" aria-label="{_text(title)}"><style>{style}</style>'
+        + "".join(parts)
+        + "</svg>"
+    )
+
+
+def _tops(column: Sequence[Node], unit: float) -> list[float]:
+    """Return where the box of every row begins; rows that hold nothing take no room."""
+    found, y = [], 52.0
+    for node in column:
+        found.append(y)
+        if node.amount > 0:
+            y += node.amount * unit + GAP
+    return found
+
+
+def _boxes(
+    column: Sequence[Node],
+    rows: Sequence[str],
+    labels: Sequence[str],
+    x: float,
+    top: Sequence[float],
+    unit: float,
+    ends: tuple[bool, bool],
+) -> list[str]:
+    """Draw the boxes of a column; the first column has the labels, the last that of what counts for nobody."""
+    parts = []
+    for k, node in enumerate(column):
+        if node.amount <= 0:
+            continue
+        height = max(node.amount * unit, 1.0)
+        said = f"{rows[k]}: {plain_number(node.amount, 2)}" + (f", {node.mark}" if node.mark else "")
+        parts.append(
+            f'<rect x="{x:.1f}" y="{top[k]:.1f}" width="{WIDTH:.0f}" height="{height:.1f}" rx="2" '
+            f'fill="{_colour(k, len(rows))}"><title>{_text(said)}</title></rect>'
+        )
+        middle = top[k] + height / 2 + 4
+        if ends[0]:
+            parts.append(f'<text x="{x - 8:.1f}" y="{middle:.1f}" class="end">{_text(labels[k])}</text>')
+        sign = {"elected": " ✓", "out": " ✗"}.get(node.mark, "")
+        number = plain_number(node.amount, 1)
+        more = f" {_text(labels[k])}" if ends[1] and k == len(rows) - 1 else ""
+        parts.append(f'<text x="{x + WIDTH + 4:.1f}" y="{middle:.1f}">{number}{sign}{more}</text>')
+    return parts
+
+
+def _bands(
+    moves: Sequence[Flow],
+    rows: Sequence[str],
+    x: tuple[float, float],
+    top: tuple[Sequence[float], Sequence[float]],
+    unit: float,
+) -> list[str]:
+    """Draw the bands between two columns; those of a box lie below each other in the order of where they end."""
+    middle = (x[0] + x[1]) / 2
+    begin, end = list(top[0]), list(top[1])
+    parts = []
+    for move in sorted(moves, key=lambda one: (one.source, one.target)):
+        if move.amount <= 0:
+            continue
+        width = move.amount * unit
+        a, b = begin[move.source], end[move.target]
+        begin[move.source] += width
+        end[move.target] += width
+        said = f"{rows[move.source]} to {rows[move.target]}: {plain_number(move.amount, 2)}"
+        opacity = 0.28 if move.source == move.target else 0.5
+        parts.append(
+            f'<path d="M{x[0]:.1f} {a:.1f}C{middle:.1f} {a:.1f} {middle:.1f} {b:.1f} {x[1]:.1f} {b:.1f}'
+            f'v{width:.1f}C{middle:.1f} {b + width:.1f} {middle:.1f} {a + width:.1f} {x[0]:.1f} {a + width:.1f}z" '
+            f'fill="{_colour(move.source, len(rows))}" fill-opacity="{opacity}"><title>{_text(said)}</title></path>'
+        )
+    return parts
+
+
+def _colour(row: int, n_rows: int) -> str:
+    return GREY if row == n_rows - 1 or row >= len(COLOURS) else COLOURS[row]
+
+
+def _shown(label: str) -> str:
+    text = visible(label, colours=False)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _text(text: str) -> str:
+    """Return text that SVG shows as it is written."""
+    shown = visible(text, colours=False).encode("utf-8", "backslashreplace").decode("utf-8")
+    return escape(shown, quote=True)

@@ -1,0 +1,253 @@
+"""How scores moved over time: one row per item and moment at which its score was known anew.
+
+Between two of its rows an item stands where the earlier one left it. Questions: ``of(item)``, ``at(time)``, ``peaks()``
+and ``best("year")``; with several instances ``history["q7"]`` is the history of one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from concordant.ballots.segments import is_new, max_by, number_inside, pointer, sum_by
+from concordant.ballots.vocabulary import Vocabulary, shorten
+from concordant.errors import ConcordantError, InputError
+from concordant.support.dates import as_moment, periods, shown_time
+from concordant.support.frozen import FrozenParts
+from concordant.support.text import align, number_format
+from concordant.types import AnyArray, Floats, Int32s, Int64s
+
+if TYPE_CHECKING:
+    from concordant.ranking import Ranking
+
+SHOWN = 20  # rows of a table on the screen
+BY = ("score", "low", "high")
+WITHIN = ("end", "mean", "peak")
+
+
+@dataclass(frozen=True, eq=False)
+class History(FrozenParts):
+    """Scores over time, rows sorted by time: after every game, or at the end of every period.
+
+    ``time`` is in days since 1970 where ``is_dated``, else in the numbers that were given (or the number of the ballot,
+    from 1, where there were no times). ``low`` and ``high`` are known where the method knows how sure it was.
+    """
+
+    items: Vocabulary
+    item: Int32s
+    time: Floats
+    score: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+    is_dated: bool = False
+    instances: Vocabulary | None = None
+    instance: Int32s | None = None
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    # ---- parts ----
+    def take(self, rows: AnyArray) -> History:
+        """Keep only these rows (a mask or indices in the order of time)."""
+        low, high = (None if ends is None else ends[rows] for ends in (self.low, self.high))
+        instance = None if self.instance is None else self.instance[rows]
+        item, time, score = self.item[rows], self.time[rows], self.score[rows]
+        return replace(self, item=item, time=time, score=score, low=low, high=high, instance=instance)
+
+    def of(self, *items: object) -> History:
+        """Return the history of one item or some."""
+        codes = [self.items.code(item, "item") for item in items]
+        return self.take(np.isin(self.item, codes))
+
+    def __getitem__(self, instance: object) -> History:
+        """Return the history of one instance."""
+        if self.instances is None or self.instance is None:
+            raise ConcordantError("This history has a single, unnamed instance: ask it directly.")
+        code = self.instances.code(instance, "instance")
+        part = self.take(self.instance == code)
+        return replace(part, instances=Vocabulary([self.instances[code]]), instance=np.zeros(len(part), np.int32))
+
+    # ---- questions ----
+    def at(self, time: object) -> Ranking:
+        """Return the ranking at a moment (a date, or a number as in ``time``): all items that had been rated by then.
+
+        Items stand where their last game left them, however long ago; the whole of a day that is named has passed.
+        """
+        from concordant.ranking import Ranking, Uncertainty
+
+        moment = as_moment(time, self.is_dated)
+        past = np.flatnonzero(self.time < moment + 1 if self.is_dated else self.time <= moment)
+        if not len(past):
+            first = f": the first time is {shown_time(self.time[0], self.is_dated)}" if len(self) else ""
+            raise InputError(f"Nothing was rated by {shown_time(moment, self.is_dated)}{first}.")
+        last = past[::-1][np.unique(self._key[past[::-1]], return_index=True)[1]]  # sorted by instance and item
+        low, high = (None if ends is None else ends[last] for ends in (self.low, self.high))
+        n = 1 if self.instances is None else len(self.instances)
+        return Ranking(
+            vocabulary=self.items,
+            slot_ptr=pointer(np.bincount(self._instance[last], minlength=n)),
+            slot_item=self.item[last],
+            score=self.score[last],
+            instances=self.instances,
+            method=f"ratings of {shown_time(moment, self.is_dated)}",
+            uncertainty=Uncertainty(low, high),
+        )
+
+    def peaks(self, by: str = "score") -> Table:
+        """Return the best score every item ever had and when it first had it, best first.
+
+        Where a method knows how sure it was, ``by="low"`` takes the moment at which the low end of the interval was
+        best: newcomers stand high by chance, and low by that.
+        """
+        values = self._values(by)
+        order = np.lexsort((-values, self._key))
+        rows = order[is_new(self._key[order])]
+        return Table(self._columns(rows[np.lexsort((rows, -values[rows], self._instance[rows]))]))
+
+    def best(self, period: str | float = "year", *, by: str = "end", top: int = 1, least: int = 1) -> Table:
+        """Return who led in every period, of the items that were rated in it at least so many times: ``top`` of them.
+
+        ``by`` is what they are compared by: the score at the ``end`` of the period, the ``mean`` of their scores in it,
+        or the best of these (``peak``). Items that were not rated in a period do not lead it, as they did not play.
+        """
+        if by not in WITHIN:
+            raise InputError(f"by={by!r} is not a choice: use one of {', '.join(WITHIN)}.")
+        if isinstance(period, str) and not self.is_dated:
+            raise InputError(
+                f"There are no dates, so nobody knows what a {period} is: name the column of dates when reading "
+                "(time=), or give the length of a period as a number."
+            )
+        number, ends = periods(self.time, self.is_dated, period)
+        place = self._instance.astype(np.int64) * len(ends) + number
+        keys, key = np.unique(place * len(self.items) + self.item, return_inverse=True)
+        last = np.zeros(len(keys), np.int64)
+        last[key] = np.arange(len(self))
+        if by == "end":
+            values = self.score[last]
+        elif by == "mean":
+            values = sum_by(key, self.score, len(keys)) / np.bincount(key, minlength=len(keys))
+        else:
+            values = max_by(key, self.score, len(keys), -np.inf)
+        order = np.lexsort((last, -values, place[last]))
+        order = order[np.bincount(key, minlength=len(keys))[order] >= least]
+        chosen = order[number_inside(pointer(np.unique(place[last[order]], return_counts=True)[1])) < top]
+        columns = self._columns(last[chosen], by == "end") | {"score": values[chosen]}
+        columns["time"] = [_named(end, period, self.is_dated) for end in ends[number[last[chosen]]].tolist()]
+        called = period if isinstance(period, str) else "until"
+        return Table({called if name == "time" else name: column for name, column in columns.items()})
+
+    # ---- export ----
+    def columns(self) -> dict[str, Any]:
+        """Return the whole history as columns: instance, time, item, score, low, high (absent ones left out)."""
+        return self._columns(np.arange(len(self)))
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a DataFrame, one row per item and moment; ``backend`` is pandas, polars or pyarrow."""
+        from concordant.tables.frames import frame_of
+
+        return frame_of(self.columns(), backend)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "History without rows"
+        begin, end = (shown_time(float(moment), self.is_dated) for moment in (self.time[0], self.time[-1]))
+        return f"History of {len(np.unique(self.item)):,} items, {len(self):,} rows from {begin} to {end}"
+
+    # ---- rows ----
+    @property
+    def _instance(self) -> Int32s:
+        return np.zeros(len(self), np.int32) if self.instance is None else self.instance
+
+    @cached_property
+    def _key(self) -> Int64s:
+        """What tells items of different instances apart."""
+        return self._instance.astype(np.int64) * len(self.items) + self.item
+
+    def _values(self, by: str) -> Floats:
+        if by not in BY:
+            raise InputError(f"by={by!r} is not a choice: use one of {', '.join(BY)}.")
+        values: Floats | None = getattr(self, by)
+        if values is None:
+            raise InputError(f"This method does not know how sure it was, so there is no by={by!r}: use by='score'.")
+        return values
+
+    def _columns(self, rows: Int64s, with_ends: bool = True) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        if self.instances is not None and self.instance is not None:
+            out["instance"] = self.instances.take(self.instance[rows])
+        moments, moment = np.unique(self.time[rows], return_inverse=True)
+        written = np.array([shown_time(one, self.is_dated) for one in moments.tolist()], object)
+        out["time"] = written[moment].tolist()
+        out["item"] = self.items.take(self.item[rows])
+        out["score"] = self.score[rows]
+        ends = (("low", self.low), ("high", self.high)) if with_ends else ()
+        return out | {name: values[rows] for name, values in ends if values is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Answers of a history as columns of equal length, ready to print and to export."""
+
+    columns: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.columns["item"])
+
+    def __getitem__(self, column: str) -> Any:
+        if column not in self.columns:
+            raise ConcordantError(f"There is no column {column!r} (there are: {', '.join(self.columns)}).")
+        return self.columns[column]
+
+    def head(self, n: int) -> Table:
+        """Keep only the first ``n`` rows."""
+        return Table({name: column[:n] for name, column in self.columns.items()})
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a DataFrame; ``backend`` is pandas, polars or pyarrow."""
+        from concordant.tables.frames import frame_of
+
+        return frame_of(self.columns, backend)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return plain data, ready for JSON: a row each."""
+        plain = (column.tolist() if hasattr(column, "tolist") else column for column in self.columns.values())
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*plain, strict=True)]
+
+    def written(self, n: int | None = None) -> tuple[list[str], list[list[str]], set[int]]:
+        """Return header and the first rows as text, and which columns hold numbers."""
+        cells, right = [], set()
+        numbers = [column[:n].tolist() for column in self.columns.values() if hasattr(column, "tolist")]
+        write = number_format([value for column in numbers for value in column])
+        for c, column in enumerate(self.columns.values()):
+            if hasattr(column, "tolist"):
+                right.add(c)
+                cells.append([write(value) for value in column[:n].tolist()])
+            else:
+                cells.append([shorten(text) for text in column[:n]])
+        return list(self.columns), [list(row) for row in zip(*cells, strict=True)], right
+
+    def to_text(self, limit: int | None = None) -> str:
+        """Return aligned plain text, at most ``limit`` rows."""
+        header, rows, right = self.written(limit)
+        lines = align([header, *rows], right)
+        if limit is not None and limit < len(self):
+            lines.append(f"… {len(self) - limit:,} more")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.to_text(SHOWN)
+
+
+def _named(end: float, period: str | float, is_dated: bool) -> str:
+    """Name a period by its end: its year, quarter or month where it is one, else the last moment of it."""
+    shown = shown_time(end, is_dated)
+    if period == "year":
+        return shown[:4]
+    if period == "month":
+        return shown[:7]
+    if period == "quarter":
+        return f"{shown[:4]} Q{(int(shown[5:7]) + 2) // 3}"
+    return shown

@@ -1,0 +1,96 @@
+"""Bad rows: an error at the first one, or left out and counted, as the user wishes; never dropped silently."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from concordant.ballots.vocabulary import Coded, renumber
+from concordant.errors import InputError
+from concordant.tables.options import Options
+from concordant.types import AnyArray, Bools
+
+SKIP_HINT = "correct the row, or use --skip-bad-rows (skip_bad_rows=True) to leave such rows out"
+
+
+class Placed(Protocol):
+    """Something whose rows stand somewhere a user can look at."""
+
+    def error(self, row: int, message: str) -> InputError:
+        """Make the error that names this row's place; row -1 is the whole."""
+
+    def place(self, row: int) -> str:
+        """Say where a row stands: ``line 17``."""
+
+
+class Screen:
+    """Which rows are still good, and why the others are not."""
+
+    def __init__(self, rows: Placed, count: int, options: Options) -> None:
+        self.rows, self.strict, self.skip = rows, options.strict, options.skip_bad_rows
+        self.good: Bools = np.ones(count, bool)
+        self._reasons: dict[str, tuple[int, int]] = {}
+        self._notes: list[str] = []
+
+    @property
+    def count(self) -> int:
+        """How many rows are good."""
+        return int(self.good.sum())
+
+    def kept(self, column: Coded) -> Coded:
+        """Return a text column of the good rows; where some were left out, only labels still in use, renumbered."""
+        return column if self.good.all() else renumber(column[0][self.good], column[1])
+
+    def refuse(self, bad: Bools, reason: str, explain: Callable[[int], str] | None = None) -> None:
+        """Stop at the first bad row, or leave all of them out under this reason; ``explain(row)`` may say more."""
+        rows = np.flatnonzero(bad & self.good)
+        if not len(rows):
+            return
+        first = int(rows[0])
+        if not self.skip:
+            what = reason if explain is None else explain(first)
+            raise self.rows.error(first, f"{what}: {SKIP_HINT}.")
+        count = self.rows.rows_in(rows) if hasattr(self.rows, "rows_in") else len(rows)  # a row may stand for many
+        self._reasons[reason] = (count, first)
+        self.good = self.good & ~bad
+
+    def refuse_repeats(self, key: AnyArray, reason: str, explain: Callable[[int, int], str]) -> None:
+        """Refuse good rows whose key an earlier one has; ``explain(row, earlier row)`` says more."""
+        rows = np.flatnonzero(self.good)
+        _, first, inverse = np.unique(key[rows], return_index=True, return_inverse=True)
+        earlier = rows[first[inverse.reshape(-1)]]
+        bad = np.zeros(len(self.good), bool)
+        bad[rows] = earlier != rows
+        self.refuse(bad, reason, lambda row: explain(row, int(earlier[np.searchsorted(rows, row)])))
+
+    def tolerate(self, odd: Bools, what: str) -> None:
+        """Accept something odd with a note, unless strict."""
+        count, first = int(odd.sum()), int(np.argmax(odd)) if len(odd) else 0
+        if count and self.strict:
+            raise self.rows.error(first, f"{what}, which strict does not allow: correct it, or read without strict.")
+        if count:
+            self._notes.append(f"{count:,} row{'s' * (count > 1)}: {what} (first: {self.rows.place(first)})")
+
+    def notes(self) -> list[str]:
+        """Say what was left out or tolerated, with counts and the first place."""
+        return [
+            *(left_out(reason, count, self.rows.place(first)) for reason, (count, first) in self._reasons.items()),
+            *self._notes,
+        ]
+
+
+def left_out(reason: str, count: int, first: str) -> str:
+    """Say how many rows were left out, why, and where the first of them stands."""
+    return f"left out {count:,} row{'s' * (count > 1)}: {reason} (first: {first})"
+
+
+def refuse_lines(
+    bad: Mapping[str, Sequence[int]], error: Callable[[str, int], InputError], options: Options
+) -> list[str]:
+    """Stop at the first line that could not even be parsed, or say of each reason how many such lines there are."""
+    if bad and not options.skip_bad_rows:
+        reason = min(bad, key=lambda one: min(bad[one]))
+        raise error(f"{reason}: {SKIP_HINT}.", min(bad[reason]))
+    return [left_out(reason, len(lines), f"line {min(lines)}") for reason, lines in bad.items()]

@@ -1,0 +1,372 @@
+"""From a table with known column roles to the arrays of the container, with every bad row accounted for.
+
+A table is anything that can hand out columns of text or numbers and can say where a row stands (a line of a file,
+a row of a DataFrame). The first row that cannot be used is an error with its place; with ``skip_bad_rows`` such
+rows are left out, counted by reason and reported in the notes. ``strict`` refuses also what is normally tolerated
+with a note: columns that are not read, a role with a second candidate column, empty ballots, skipped places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from concordant import kernels
+from concordant.ballots import build
+from concordant.ballots.build import Parts
+from concordant.ballots.vocabulary import Coded, Vocabulary, join_rows, renumber, shorten
+from concordant.errors import InputError
+from concordant.support.dates import read_times
+from concordant.support.frozen import freeze
+from concordant.tables.cells import CellTable, turned
+from concordant.tables.options import LABELS, MATRICES, Options
+from concordant.tables.outcomes import decide_outcomes, read_flags
+from concordant.tables.plans import Names, Plan
+from concordant.tables.ranking_text import parse_rankings
+from concordant.tables.roles import plan_columns
+from concordant.tables.rows import Rows, Table
+from concordant.tables.teams import Sides, shown_side, split_teams
+from concordant.types import Bools, Floats, Int32s, Int64s
+
+RATED = ("ratings", "rating-matrix")  # layouts with words for ratings, perhaps
+_NO_WORDS = "categories= is for PrefLib's cat files and for ratings in words, and these are"
+
+
+def parts_of_table(table: Table, options: Options, plan: Plan | None = None) -> Parts:
+    """Read a table as preferences: keyword arguments for ``Preferences``, with notes on what was understood."""
+    rows = Rows(table, plan or plan_columns(table, options), options)
+    rows.drop_identifier()
+    plan = rows.plan
+    if options.categories is not None and plan.layout not in RATED:
+        raise table.error(-1, f"{_NO_WORDS} {plan.layout}: leave it out.")
+    parts = _BUILDERS[plan.layout](rows)
+    if rows.has_sides:
+        parts = split_teams(parts, options.team_separator)
+    by_item = plan.layout in MATRICES and "item" in plan.column
+    unit = "items" if by_item else "ballots" if plan.layout in ("places", "rankings", *MATRICES) else plan.layout
+    count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
+    read = f"{table.name}: {count}; {plan.describe()}"
+    unread = [f"not read: {', '.join(shorten(name) for name in plan.unread[:12])}"] if plan.unread else []
+    if plan.is_grouped:
+        parts["meta"] = {"by": plan.column["instance"]}
+    parts["notes"] = ["; ".join([read, *plan.notes, *unread]), *table.notes, *rows.notes()]
+    return parts
+
+
+def labels_of_table(table: Table, options: Options) -> tuple[Coded | None, Coded, Floats]:
+    """Read a table of known relevance: (instance, item, label) columns for ``Labels``."""
+    rows = Rows(table, plan_columns(table, options, LABELS), options)
+    rows.refuse_missing("item", "instance")
+    rows.refuse_not_finite("label")
+    rows.refuse_repeated_items(["instance", "item"], "labelled twice{where}", "keep one label")
+    return rows.coded("instance") if rows.has("instance") else None, rows.coded("item"), rows.number("label")
+
+
+def turned_if_named(table: Table, options: Options, layout: str | None = None) -> CellTable | None:
+    """Return a table with rows and columns swapped; None where it has no roles then, so that a matrix is meant."""
+    swapped = turned(table, options.header is not False)
+    if layout is None:
+        if options.layout is not None and options.layout.strip().lower().replace("_", "-") in MATRICES:
+            return None
+        try:
+            names = Names(swapped.name, swapped.columns, swapped.has_header)
+            plan_columns(names, replace(options, transpose=False))
+        except InputError:
+            return None
+    return swapped
+
+
+# ---- one builder per layout ----
+def _pairs(rows: Rows) -> Parts:
+    first, second = ("left", "right") if rows.has("left") else ("winner", "loser")
+    rows.refuse_missing(first, second, "outcome")
+    both, vocabulary = join_rows([rows.raw(first), rows.raw(second)])
+    if first == "winner":
+        return _compared(rows, both, vocabulary, rows.flags("tie") if rows.has("tie") else None)
+    side = _side_by_flags(rows) if rows.has("left_won") else _side_by_words(rows)
+    # Items are numbered as they appear, the winner of a row before its loser.
+    both = both.reshape(-1, 2)
+    both = np.where((side < 0)[:, None], both[:, ::-1], both).reshape(-1)
+    return _compared(rows, both, vocabulary, side == 0, is_swapped=side < 0)
+
+
+def _side_by_flags(rows: Rows) -> Floats:
+    """Return 1, -1 or 0 from a column per outcome; without a column of ties, neither side winning is one."""
+    left, right = rows.flags("left_won"), rows.flags("right_won")
+    tie = rows.flags("tie") if rows.has("tie") else ~(left | right)
+    said = left.astype(int) + right.astype(int) + tie.astype(int)
+    rows.refuse(
+        said != 1, "the row does not say one outcome", lambda row: f"{int(said[row])} outcomes are true, not one"
+    )
+    return left.astype(np.float64) - right
+
+
+def _side_by_words(rows: Rows) -> Floats:
+    names = rows.plan.column["left"], rows.plan.column["right"]
+    side = decide_outcomes(rows.raw("outcome"), rows.raw("left"), rows.raw("right"), names)
+    rows.refuse(
+        np.isnan(side),
+        "the outcome names neither side nor a tie",
+        rows.explain("outcome", f"which is neither {names[0]} nor {names[1]} nor a tie"),
+    )
+    return side
+
+
+def _compared(
+    rows: Rows, both: Int32s, vocabulary: Vocabulary, tie: Bools | None, is_swapped: Bools | None = None
+) -> Parts:
+    """Make pairs of the codes of winner and loser, row by row; where they are swapped, the right side won.
+
+    The left side was first (shown first, or at home); a winner and a loser say nothing of that.
+    """
+    _refuse_themselves(rows, both, vocabulary)
+    covariates = rows.covariates()
+    time, is_dated = _times(rows)
+    shared = rows.shared()
+    parts: Parts = {}
+    order = np.arange(len(rows.good))
+    if is_swapped is not None or time is not None or not rows.good.all():
+        order = np.flatnonzero(rows.good)
+        if time is not None:
+            by_time = np.argsort(time[order], kind="stable")
+            order = order[by_time]
+            shared = {role: _reordered(column, by_time) for role, column in shared.items()}
+            parts = {"time": time[order], "is_dated": is_dated}
+        both, vocabulary = renumber(both.reshape(-1, 2)[order].reshape(-1), vocabulary)
+        tie = None if tie is None else tie[order]
+    if is_swapped is not None:
+        shared["winner_first"] = ~is_swapped[order]
+    if covariates is not None:
+        if is_swapped is not None:
+            covariates = np.where(is_swapped[:, None, None], covariates[:, ::-1], covariates)
+        parts |= _covariate_parts(rows, covariates[order].reshape(2 * len(order), -1))
+    return build.pairs_of_codes(both, vocabulary, tie=tie, **shared) | parts
+
+
+def _refuse_themselves(rows: Rows, both: Int32s, vocabulary: Vocabulary) -> None:
+    """Refuse rows that compare an item with itself, or name a player twice."""
+
+    def label(row: int, side: int = 0) -> str:
+        return shown_side(vocabulary[int(both[2 * row + side])])
+
+    rows.refuse(
+        both[0::2] == both[1::2], "an item is compared with itself", lambda row: f"{label(row)} is compared with itself"
+    )
+    if not rows.has_sides:
+        return
+    sides = Sides(vocabulary, rows.separator)
+    nameless = sides.is_nameless[both]
+    for bad, what in (
+        (nameless[0::2] | nameless[1::2], "a player has no name"),
+        (sides.meet_themselves(both), "a player stands twice in a match"),
+    ):
+        rows.refuse(bad, what, lambda row, what=what: f"{what}: {label(row)} against {label(row, 1)}")  # type: ignore[misc]
+
+
+def _covariate_parts(rows: Rows, covariate: Floats) -> Parts:
+    covariate = np.ascontiguousarray(covariate)
+    freeze(covariate)
+    return {"covariate": covariate, "covariates": tuple(one.name for one in rows.plan.covariates)}
+
+
+def _times(rows: Rows) -> tuple[Floats | None, bool]:
+    """Return when every row happened, None where nobody asked for an order, and whether these are dates."""
+    if not rows.has("time"):
+        return None, False
+    codes, words = rows.raw("time")
+    known, is_dated = read_times(words.labels)
+    moment = np.append(known, np.nan)[codes]
+    rows.refuse(
+        np.isnan(moment),
+        "the time is neither a number nor a date",
+        rows.explain("time", "neither a number nor a date like 2024-05-31"),
+    )
+    return moment, is_dated
+
+
+def _reordered(column: Any, order: Int64s) -> object:
+    return renumber(column[0][order], column[1]) if isinstance(column, tuple) else column[order]
+
+
+def _long(rows: Rows) -> Parts:
+    """Read one row per agent and item, with a rank or a rating; without either, an item is only a candidate."""
+    candidates = rows.candidates()
+    parts = _long_ballots(rows)
+    return parts if candidates is None else build.with_candidates(parts, *candidates)
+
+
+def _long_ballots(rows: Rows) -> Parts:
+    rows.refuse_missing("item", "ballot")
+    rows.refuse_not_finite("rank", "rating")
+    rows.shared()
+    whole = ["instance", "ballot" if rows.has("ballot") else "agent"]
+    if rows.has("weight"):
+        rows.refuse_differing("weight", rows.values("weight"), rows.key(whole), "ballot")
+    if rows.has("team"):
+        level = "rank" if rows.has("rank") else "rating"
+        team = rows.key(whole) * (len(rows.good) + len(rows.raw("team")[1])) + _team_numbers(rows)
+        rows.tolerate(rows.raw("team")[0] < 0, "no team is named: the player is alone")
+        unknown = "" if rows.has("ballot") else " (no column of matches is known: ballot= names it)"
+        rows.refuse_differing(level, rows.values(level), team, f"team{unknown}")
+    covariates, (time, is_dated) = rows.covariates(), _times(rows)
+    if time is not None:
+        rows.refuse_differing("time", time, rows.key(whole), "ballot")
+    parts, row = _gather_long(rows)
+    if kernels.find_repeated(parts["indptr"], parts["item"], len(parts["items"]))[0] >= 0:
+        advice = "keep one of them"
+        if not rows.has("agent") and not rows.has("ballot"):
+            advice += " or name the column of agents with agent=, or that of matches or races with ballot="
+        rows.refuse_repeated_items([*whole, "item"], "given twice{where}", advice)
+        parts, row = _gather_long(rows)
+    row = np.flatnonzero(rows.good)[row]
+    if rows.has("team"):
+        parts["team"] = _team_numbers(rows)[row]
+        if parts["scale"] == "rank":  # the place of a team says no more than the order
+            parts |= {"value": None, "scale": None}
+    if covariates is not None:
+        parts |= _covariate_parts(rows, covariates[row, 0])
+    if time is None:
+        return parts
+    return build.in_order_of_time(parts | {"time": time[row[parts["indptr"][:-1]]], "is_dated": is_dated})
+
+
+def _team_numbers(rows: Rows) -> Int32s:
+    """Return the team of every row; one that names none has a number of its own."""
+    codes, labels = rows.raw("team")
+    return np.where(codes < 0, len(labels) + np.arange(len(codes)), codes).astype(np.int32)
+
+
+def _gather_long(rows: Rows) -> tuple[Parts, Int64s]:
+    """Return the ballots, and which of the good rows every entry is."""
+    columns = rows.shared()
+    agent = columns.pop("agent", None)
+    has_values = rows.has("rating")
+    parts, row = build.gather_numbered_rows(
+        rows.coded("item"),
+        rows.number("rating" if has_values else "rank"),
+        scale="rating" if has_values else "rank",
+        agent=rows.coded("ballot") if rows.has("ballot") else agent,
+        level=rows.number("rank") if has_values and rows.plan.layout == "ranks" else None,
+        **columns,
+    )
+    return (_agents_of_ballots(rows, parts, agent) if rows.has("ballot") else parts), row
+
+
+def _agents_of_ballots(rows: Rows, parts: Parts, agent: Any) -> Parts:
+    """Replace ballot names by the agent of each ballot; a ballot has one agent."""
+    ballot = parts.pop("agent")
+    parts.pop("agents")
+    if agent is None:
+        return parts
+    codes, vocabulary = agent
+    of_row = rows.coded("ballot")[0]
+    owner = np.zeros(int(of_row.max()) + 1, np.int32)
+    owner[of_row[::-1]] = codes[::-1]
+    wrong = np.flatnonzero(owner[of_row] != codes)
+    if len(wrong):
+        row = int(np.flatnonzero(rows.good)[wrong[0]])
+        raise rows.table.error(row, "the agent differs from the other rows of its ballot: a ballot has one agent.")
+    parts["agent"], parts["agents"] = owner[ballot], vocabulary
+    return parts
+
+
+def _places(rows: Rows) -> Parts:
+    columns = rows.place_codes()
+    code, vocabulary = join_rows(columns)
+    code = code.reshape(-1, len(columns))
+    filled = code >= 0
+    empty: Bools = np.logical_not(filled.any(axis=1))
+    rows.tolerate(empty, "an empty ballot, left out")
+    gap: Bools = np.any(~filled[:, :-1] & filled[:, 1:], axis=1)
+    rows.tolerate(gap, "a place left empty before a filled one")
+
+    def explain(row: int) -> str:
+        named = code[row][filled[row]].tolist()
+        twice = next(item for k, item in enumerate(named) if item in named[:k])
+        return f"the item {shorten(vocabulary[twice])!r} stands twice in the ballot"
+
+    rows.refuse(_repeated_ballots(code, filled, len(vocabulary)), "an item stands twice in the ballot", explain)
+    rows.shared()
+    rows.good = rows.good & ~empty
+    keep = filled & rows.good[:, None]
+    item, labels = renumber(code[keep], vocabulary)
+    indptr = np.concatenate([[0], np.cumsum(keep.sum(1)[rows.good])]).astype(np.int64)
+    parts: Parts = {"items": labels, "indptr": indptr, "item": item, "tier": np.nonzero(keep)[1].astype(np.int32)}
+    return parts | build.ballot_columns(rows.count, **rows.shared())
+
+
+def _repeated_ballots(code: Int32s, filled: Bools, n_items: int) -> Bools:
+    """Return which ballots name an item twice."""
+    indptr = np.concatenate([[0], np.cumsum(filled.sum(1))]).astype(np.int64)
+    if kernels.find_repeated(indptr, code[filled], n_items)[0] < 0:
+        return np.zeros(len(code), bool)
+    ordered = np.sort(code, axis=1)
+    found: Bools = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
+    return found
+
+
+def _rankings(rows: Rows) -> Parts:
+    code, texts = rows.raw("ranking")
+    parsed = parse_rankings(texts.labels, rows.plan.separator)
+    problem = np.array([*(text is not None for text in parsed.problem), False])
+    rows.refuse(problem[code], "the ranking cannot be understood", lambda row: str(parsed.problem[int(code[row])]))
+    size = np.append(np.diff(parsed.ptr), 0)  # the last one stands for a missing text, code -1
+    empty = size[code] == 0
+    rows.tolerate(empty, "an empty ballot, left out")
+    flags = None
+    if rows.has("open"):
+        flags, unknown = read_flags(*rows.raw("open"))
+        rows.refuse(unknown, "open is neither true nor false")
+    rows.shared()
+    rows.good = rows.good & ~empty
+    of_row = code[rows.good]
+    indptr = np.concatenate([[0], np.cumsum(size[of_row])]).astype(np.int64)
+    entry = np.arange(indptr[-1]) + np.repeat(parsed.ptr[of_row] - indptr[:-1], size[of_row])
+    item, vocabulary = renumber(parsed.item[entry], parsed.items)
+    parts: Parts = {"items": vocabulary, "indptr": indptr, "item": item, "tier": parsed.tier[entry]}
+    if flags is not None:
+        parts["open"] = flags[rows.good]
+    return parts | build.ballot_columns(rows.count, **rows.shared())
+
+
+def _matrix(rows: Rows) -> Parts:
+    matrix, plan = rows.matrix(), rows.plan
+    scale = plan.layout.removesuffix("-matrix")
+    if "item" in plan.column:
+        if plan.is_grouped:
+            advice = "say transpose=True if rows are agents, or leave out by="
+            raise rows.table.error(-1, f"every row is an item, and groups are of agents: {advice}.")
+        rows.refuse_missing("item")
+        rows.refuse_repeated_items(["item"], "listed twice{where}", "name each item once")
+        item = rows.coded("item")
+        return build.gather_matrix(matrix[rows.good], items=item, agents=list(plan.places), scale=scale)
+    empty: Bools = np.logical_not(np.isfinite(matrix).any(axis=1))
+    rows.tolerate(empty, "an empty ballot, left out")
+    columns = rows.shared()
+    labels = _labels_of_columns(rows)
+    if not plan.questions:
+        by_item = matrix[rows.good].T
+        return build.gather_matrix(by_item, items=labels, agents=columns.pop("agent", None), scale=scale, **columns)
+    return build.gather_questions(matrix[rows.good], labels, plan.questions, scale=scale, **columns)
+
+
+def _labels_of_columns(rows: Rows) -> list[str]:
+    """Return the item of every column; two columns of a question may not stand for the same."""
+    plan = rows.plan
+    labels = list(plan.labels or plan.places)
+    named = list(zip(plan.questions or [""] * len(labels), labels, strict=True))
+    if twice := next((label for k, (_, label) in enumerate(named) if named[k] in named[:k]), None):
+        raise rows.table.error(-1, f"two columns stand for the item {shorten(twice)!r}: rename or remove one.")
+    return labels
+
+
+_BUILDERS = {
+    "pairs": _pairs,
+    "ranks": _long,
+    "ratings": _long,
+    "places": _places,
+    "rankings": _rankings,
+    **dict.fromkeys(MATRICES, _matrix),
+}

@@ -1,0 +1,116 @@
+"""A table whose cells are all at hand as text: a sheet of a workbook, or any other table with rows and columns swapped.
+
+Numbers are made of the text when somebody asks for them, as of a csv file; an empty cell is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from concordant.ballots.vocabulary import Coded, encode
+from concordant.errors import FormatError, InputError
+from concordant.types import Floats
+
+Cells = Sequence[str | None]
+
+
+class CellTable:
+    """Rows of text; ``place`` says where a row stands in words of what it came from."""
+
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[str],
+        rows: Sequence[Cells],
+        place: Callable[[int], str],
+        *,
+        has_header: bool = True,
+        decimal_comma: bool = False,
+        is_turned: bool = False,
+    ) -> None:
+        self.name, self.columns, self.has_header, self.place = name, distinct(columns), has_header, place
+        self.decimal_comma, self.is_turned = decimal_comma, is_turned
+        self.notes: list[str] = []
+        width = len(self.columns)
+        self._columns = [[row[k] if k < len(row) else None for row in rows] for k in range(width)]
+
+    def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
+        """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
+        return {name: self._coded(name) for name in texts}, {name: self._numbers(name) for name in numbers}
+
+    def _column(self, name: str) -> list[str | None]:
+        return self._columns[self.columns.index(name)]
+
+    def _coded(self, name: str) -> Coded:
+        column = self._column(name)
+        codes = np.full(len(column), -1, np.int32)
+        filled = [k for k, cell in enumerate(column) if cell]
+        codes[filled], vocabulary = encode([column[k] for k in filled], name)
+        return codes, vocabulary
+
+    def _numbers(self, name: str) -> Floats:
+        found = (number_in(cell, self.decimal_comma) for cell in self._column(name))
+        return np.array([np.nan if value is None else value for value in found], np.float64)
+
+    def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
+        """Return what stands in a column at a few rows, None where nothing does."""
+        found = self._column(column)
+        return [found[row] or None for row in rows]
+
+    def first(self, count: int) -> list[list[str | None]]:
+        """Return the first cells of every column."""
+        return [column[:count] for column in self._columns]
+
+    def error(self, row: int, message: str) -> InputError:
+        """Make the error that names this row's place."""
+        return FormatError(message if row < 0 else f"{self.place(row)}: {message}", path=self.name)
+
+
+def number_in(cell: str | None, decimal_comma: bool = False) -> float | None:
+    """Return the number a cell holds, None where it holds none."""
+    text = (cell or "").strip()
+    if decimal_comma:
+        text = text.replace(",", ".")
+    try:
+        return float(text) if text.isascii() and "_" not in text else None
+    except ValueError:
+        return None
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Return names of columns that differ: unnamed ones by position, repeated ones numbered."""
+    seen: dict[str, int] = {}
+    out = []
+    for position, name in enumerate(names, 1):
+        label = name or f"column {position}"
+        seen[label] = seen.get(label, 0) + 1
+        out.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+    return out
+
+
+def turned(table: Any, header: bool = True) -> CellTable:
+    """Return a table with rows and columns swapped; its first column then names the columns, unless told otherwise."""
+    columns: list[list[str | None]] = [list(column) for column in _all_cells(table)]
+    if table.has_header:
+        columns = [[name, *column] for name, column in zip(table.columns, columns, strict=True)]
+    names: Cells = columns[0] if header and columns else [None] * max(map(len, columns), default=0)
+    made = CellTable(
+        table.name,
+        [(name or "").strip() for name in names],
+        columns[1:] if header else columns,
+        lambda row: f"column {row + 1 + header}",
+        has_header=header,
+        decimal_comma=getattr(getattr(table, "dialect", None), "delimiter", "") == ";",
+        is_turned=True,
+    )
+    made.notes = table.notes
+    return made
+
+
+def _all_cells(table: Any) -> list[list[str | None]]:
+    coded, _ = table.fetch(table.columns, [])
+    texts = ((codes.tolist(), [*labels.labels, None]) for codes, labels in coded.values())
+    return [[labels[code] for code in codes] for codes, labels in texts]

@@ -1,0 +1,124 @@
+"""What the names of the columns of a spreadsheet or a form say: who the rows are, what is asked, what is beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from concordant.tables.options import PREFERENCES, columns_of, normalise
+
+_ROLES = columns_of(PREFERENCES)
+_AGENTS = {*_ROLES["agent"].synonyms, "person", "participant", "student", "member", "employee", "guest", "colleague"}
+_AGENTS |= {"player", "username"}
+_ITEMS = {*_ROLES["item"].synonyms, "restaurant", "dish", "food", "drink", "meal", "wine", "beer", "game", "song"}
+_ITEMS |= {"project", "proposal", "idea", "topic", "city", "country", "hotel", "venue", "place", "destination", "logo"}
+_ITEMS |= {"feature", "brand", "applicant", "paper", "design", "activity", "colour", "color", "slogan"}
+_ITEMS -= {"name", "player"}
+_OF_PEOPLE = {"your", "my", "full", "first", "last", "what", "is", "the", "please", "enter", "s", "nick"}
+TIMES = {"timestamp", "start time", "completion time", "last modified time", "submitted at", "date", "time"}
+ASIDE = {*TIMES, "id", "response id", "ip address", "language", "age", "total", "sum", "average", "mean", "avg"}
+
+_OPPONENTS = (
+    *(("white", "black"), ("home", "away"), ("home", "visitor"), ("home", "visiting"), ("host", "guest")),
+    ("red", "blue"),
+)
+_SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
+_ITEM_STEMS = {"", *_ROLES["item"].synonyms}
+_SAID_STEMS = {"response", "answer", "choice"}
+_COMPETITORS = {*_ITEM_STEMS, "id", "club", "side", "username", "fighter", "boxer", "competitor", "contestant"}
+
+_BRACKETS = re.compile(r"(.*?)\s*\[(.+)\]\s*")
+_PREFIX = re.compile(r"(\S+\s.*?)(?:[.:?]\s*| [-–] )(\S.*)")  # a question of two words or more
+_SAYS_RANKS = re.compile(r"\brank", re.IGNORECASE)
+_SAYS_RATINGS = re.compile(r"\b(rat(e|ing)|scor|stars?\b|grad|how (much|good|well|likely|satisfied))", re.IGNORECASE)
+
+
+def side_of(name: str) -> str | None:
+    """Say whether a column of this name lists people ("agent") or items ("item"), None where it does not tell."""
+    words = normalise(name).split()
+    if "mail" in words or "email" in words:
+        return "agent"
+    if len(words) > 4 or not words:
+        return None
+    kept = [word for word in words if word not in ("name", "names", "id", "title", "label", "number")]
+    if not kept:
+        return {"name": "agent", "names": "agent", "title": "item"}.get(words[-1])
+    last = kept[-1].removesuffix("s")
+    if last in _AGENTS or last in _ITEMS:
+        return "agent" if last in _AGENTS else "item"
+    return "agent" if len(kept) < len(words) and set(kept) <= _OF_PEOPLE else None
+
+
+def are_numbered_people(labels: Sequence[str]) -> bool:
+    """Whether labels are like ``voter 1``, ``voter 2``: a word for people, and what tells them apart."""
+    plain = [normalise(label).split() for label in labels]
+    return bool(plain) and all(len(words) == 2 and words[0] in _AGENTS for words in plain)
+
+
+def bracketed(columns: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return (column, item) by question, of columns like ``Rank the places [Sushi Bar]``."""
+    return _grouped(columns, _BRACKETS)
+
+
+def prefixed(columns: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return the same of columns like ``Rank the places.Sushi Bar``; nothing unless all columns are."""
+    groups = _grouped(columns, _PREFIX)
+    return groups if sum(map(len, groups.values())) == len(columns) else {}
+
+
+def _grouped(columns: Sequence[str], pattern: re.Pattern[str]) -> dict[str, list[tuple[str, str]]]:
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name in columns:
+        if found := pattern.fullmatch(name):
+            groups.setdefault(found[1].strip(), []).append((name, found[2].strip()))
+    return {text: pairs for text, pairs in groups.items() if len(pairs) > 1}
+
+
+def asks_for(question: str) -> str | None:
+    """Say whether a question asks for ranks ("rank") or ratings ("rating"), None where its words do not tell."""
+    ranks, ratings = bool(_SAYS_RANKS.search(question)), bool(_SAYS_RATINGS.search(question))
+    return None if ranks == ratings else "rank" if ranks else "rating"
+
+
+# ---- two sides of a comparison ----
+def stems(plain: str) -> set[str]:
+    """Return the name itself and the name without an ending that only says "identifier"."""
+    found = {plain}
+    for ending in (" id", " name", " label", "id"):
+        if plain.endswith(ending) and len(plain) > len(ending):
+            found.add(plain[: -len(ending)].strip())
+    return found
+
+
+def side_columns(plain: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the columns that name the two sides of a comparison: home and away, model_a and model_b; by plain name."""
+    for stems_known, words in ((_COMPETITORS, _OPPONENTS), (_ITEM_STEMS, _SIDES), (_SAID_STEMS, _SIDES)):
+        for one, two in words:  # model_a rather than what it said, response_a
+            pairs = [pair for pair in _pairs(plain, one, two) if _beside(plain[pair[0]], one) & stems_known]
+            if pairs:
+                return min(pairs, key=lambda pair: plain[pair[0]].endswith("id"))  # a name rather than an identifier
+    return None
+
+
+def are_sides_by_name(columns: Sequence[str], first: str, second: str) -> bool:
+    """Whether other columns are paired as these two are: home_score and away_score beside home_team and away_team."""
+    plain = {name: normalise(name) for name in columns}
+    others = {name: text for name, text in plain.items() if name not in (first, second)}
+    own = {first: plain[first], second: plain[second]}
+    known = (*_OPPONENTS, *(pair for pair in _SIDES if pair[0] != plain[first]))  # a and b may be items of a matrix
+    return any(_pairs(own, one, two) and _pairs(others, one, two) for one, two in known)
+
+
+def _pairs(plain: Mapping[str, str], one: str, two: str) -> list[tuple[str, str]]:
+    """Return the columns whose names differ by one word, at the beginning or at the end."""
+    by_plain = {text: name for name, text in plain.items()}
+    found = []
+    for text, name in by_plain.items():
+        turned = [text[: -len(one)] + two] * text.endswith(one) + [two + text[len(one) :]] * text.startswith(one)
+        found += [(name, by_plain[other]) for other in turned if other in by_plain]
+    return found
+
+
+def _beside(text: str, word: str) -> set[str]:
+    """Return what stands in a name beside a word, also without what only says "identifier"."""
+    return {stem for rest in (text.removeprefix(word), text.removesuffix(word)) for stem in stems(rest.strip())}

@@ -1,0 +1,85 @@
+"""Words people write for the outcome of a comparison and for yes and no, understood once per distinct word."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from concordant.ballots.vocabulary import Coded, Vocabulary, codes_in
+from concordant.tables.options import normalise
+from concordant.types import Bools, Floats, Int32s
+
+YES = {"true", "t", "yes", "y", "1", "1.0", "tie", "tied", "draw", "d"}
+NO = {"false", "f", "no", "n", "0", "0.0", ""}
+
+LEFT = {"left", "l", "a", "first", "win", "won", "w", ">", "1-0", "model_a", "model a"}
+RIGHT = {"right", "r", "b", "second", "loss", "lost", "lose", "<", "0-1", "model_b", "model b"}
+TIE = {"tie", "tied", "draw", "drawn", "d", "equal", "even", "both", "=", "1/2-1/2", "½-½", "both bad", "bothbad"}
+_SCORE = re.compile(r"(\d{1,4})\s*[-–:]\s*(\d{1,4})")
+
+
+def read_flags(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
+    """Return (flags, unknown) of a yes/no column; a missing cell means no."""
+    plain = [word.strip().lower() for word in words.labels]
+    yes = np.array([*(word in YES for word in plain), False])
+    known = np.array([*(word in YES or word in NO for word in plain), True])
+    return yes[codes], ~known[codes]
+
+
+def decide_outcomes(outcome: Coded, left: Coded, right: Coded, names: tuple[str, str]) -> Floats:
+    """Return 1 where the left item won, -1 where the right one did, 0 for a tie, NaN where nothing is understood.
+
+    The outcome may be the label of one of the two items, the name of its column, a word, or a number. Numbers are
+    read from the left's view: 1 / 0 / 0.5; or 1 / -1 / 0 when a -1 occurs; or 1 / 2 / 0 when a 2 occurs. A score
+    like 3-1 says itself who won; H, A and D are understood where the columns are called home and away.
+    """
+    codes, words = outcome
+    number_means = _numbers([word.strip() for word in words.labels])
+    sides = _words_of_sides(names)
+    side_of_word = np.array([*(_side(word, names, sides, number_means) for word in words.labels), np.nan])
+    side = side_of_word[codes]
+    for (item, items), means in ((right, -1.0), (left, 1.0)):
+        side[np.append(codes_in(items, words), np.int32(-1))[codes] == item] = means
+    return side
+
+
+def _words_of_sides(names: tuple[str, str]) -> tuple[set[str], set[str]]:
+    """Return what says which side won: the name of its column, or a word of it alone, ``home`` of ``home_team``."""
+    exact = [name.strip().lower() for name in names]
+    words = [{name.strip().lower(), *normalise(name).split()} for name in names]
+    return (words[0] - words[1]) | {exact[0]}, (words[1] - words[0]) | {exact[1]}
+
+
+def _side(
+    word: str, names: tuple[str, str], sides: tuple[set[str], set[str]], number_means: dict[float, float]
+) -> float:
+    plain = word.strip().lower()
+    if plain in ("h", "a") and [name.strip().lower()[:4] for name in names] == ["home", "away"]:
+        return 1.0 if plain == "h" else -1.0
+    if plain in sides[0] or plain in LEFT:
+        return 1.0
+    if plain in sides[1] or plain in RIGHT:
+        return -1.0
+    if plain in TIE or plain.startswith("tie "):  # "tie (bothbad)" in model comparison files
+        return 0.0
+    if score := _SCORE.fullmatch(plain):
+        return float(np.sign(int(score[1]) - int(score[2])))
+    try:
+        return number_means.get(float(plain), np.nan)
+    except ValueError:
+        return float("nan")
+
+
+def _numbers(words: list[str]) -> dict[float, float]:
+    seen = set()
+    for word in words:
+        try:
+            seen.add(float(word))
+        except ValueError:
+            continue
+    if -1.0 in seen:
+        return {1.0: 1.0, -1.0: -1.0, 0.0: 0.0}
+    if 2.0 in seen:
+        return {1.0: 1.0, 2.0: -1.0, 0.0: 0.0}
+    return {1.0: 1.0, 0.0: -1.0, 0.5: 0.0}

@@ -1,0 +1,96 @@
+"""How a table is read: its layout, and which column plays which role; what ``roles`` decides and ``tables`` follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from concordant.errors import InputError
+from concordant.tables.covariates import Covariate
+from concordant.tables.options import FEATURES, MATRICES, Options
+
+
+class Headed(Protocol):
+    """Something with named columns."""
+
+    name: str
+    columns: list[str]
+    has_header: bool
+
+    def error(self, row: int, message: str) -> InputError:
+        """Make the error that names it; row -1 is the whole."""
+
+
+@dataclass
+class Names:
+    """The names of the columns of a table that is not at hand."""
+
+    name: str
+    columns: list[str]
+    has_header: bool = True
+
+    def error(self, row: int, message: str) -> InputError:
+        """Make the error that names the table."""
+        return InputError(f"{self.name}: {message}")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a table is read: its layout, the column of every role, and what was left unread."""
+
+    layout: str
+    column: Mapping[str, str]
+    places: tuple[str, ...] = ()
+    """The columns of places, of one agent or one item each, or of features."""
+    unread: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    guessed: frozenset[str] = frozenset()
+    players: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns of all players of a side, where it has several; ``column`` names the first."""
+    covariates: tuple[Covariate, ...] = ()
+    is_grouped: bool = False
+    """Whether the instances are groups to compare."""
+    labels: tuple[str, ...] = ()
+    """Of a matrix whose columns have longer names than what they stand for: the item of each."""
+    questions: tuple[str, ...] = ()
+    """Of a form with several: the question each of the columns belongs to."""
+    separator: str = ""
+    """What stands between the items of a ranking in one cell, where that is known."""
+
+    @property
+    def one_of_many(self) -> str:
+        """What one of many columns is."""
+        if self.layout in MATRICES:
+            return "agent" if "item" in self.column else "item"
+        return "feature" if self.layout == FEATURES else "place"
+
+    def describe(self) -> str:
+        """Say which column was taken for what."""
+        one, places = self.one_of_many, tuple(dict.fromkeys(self.labels)) or self.places
+        called = {"instance": "by"} if self.is_grouped else {}
+        shown = {role: " + ".join(self.players.get(role, [name])) for role, name in self.column.items()}
+        parts = [f"{called.get(role, role)} = {names}" for role, names in shown.items()]
+        parts += [covariate.describe() for covariate in self.covariates]
+        if len(places) == 1:
+            parts.append(f"{one} = {places[0]}")
+        elif places:
+            parts.append(f"{len(places)} {one}s = {places[0]} … {places[-1]}")
+        return ", ".join(parts)
+
+    def without(self, role: str, note: str | None = None) -> Plan:
+        """Return the plan that leaves one role out, and says why."""
+        column = {own: name for own, name in self.column.items() if own != role}
+        said = () if note is None else (note,)
+        return replace(self, column=column, unread=(*self.unread, self.column[role]), notes=(*self.notes, *said))
+
+
+def beyond_counts(plan: Plan, options: Options) -> str | None:
+    """Name the role or option whose meaning is lost where equal pairs are counted; None where counts say everything."""
+    if plan.covariates:
+        return "covariate"
+    if plan.players:
+        return next(iter(plan.players))
+    if options.team_separator is not None:
+        return "team_separator"
+    return next((role for role in ("team", "time") if role in plan.column), None)

@@ -1,0 +1,443 @@
+"""Which column of a table means what: winner, item, rank, agent, … guessed from names or said by the user.
+
+A table becomes preferences in one of seven layouts, or labels, or rows of features:
+
+========== ============================================== ===========================================
+layout     columns it needs                               may also have
+========== ============================================== ===========================================
+pairs      winner, loser; or left, right and outcome      tie, agent, instance, by, weight, time
+           or, for an outcome, left_won and right_won
+ranks      item, rank                                     rating, agent, ballot, team, instance, by, weight, time
+ratings    item, rating                                   agent, ballot, team, instance, by, weight, time
+places     first, second, third, … (rank1, rank2, …)      agent, instance, by, weight
+rankings   ranking (text like ``a > b = c > d``)          agent, instance, by, weight, open
+matrices   the first column names items, others agents;   weight
+           or agent, and a column per item
+labels     item, label                                    instance
+features   label, columns of numbers                      query, item, weight
+========== ============================================== ===========================================
+
+``reading`` declares the roles and the names that are taken for them. A column named exactly like its role wins over one
+named by a synonym, and names over identifiers of the same thing (``winner_name`` over ``winner_id``); two synonyms for
+one role are else an error that says which option settles it. Names are compared without case and punctuation
+(``userId`` is ``user id``). A role said to be ``None`` (or the word ``none``) is switched off. Pairs are split into
+instances only where somebody asks for it. Groups to compare (``by``) are read as instances; a table has one or the
+other. Pairs, ranks and ratings may have covariates, and a side of a pair may be several columns, the players of a team.
+The two matrices hold ranks (``rank-matrix``) or ratings (``rating-matrix``); where no names say what a table is,
+``matrices`` looks whether it is one of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
+
+from concordant.errors import InputError, UnknownColumnError, UnknownNameError, suggest
+from concordant.tables.covariates import Covariate, covariates_said
+from concordant.tables.grades import ORDINALS
+from concordant.tables.headings import side_columns, stems
+from concordant.tables.options import (
+    FEATURES,
+    LABELS,
+    LAYOUTS,
+    MATRICES,
+    PREFERENCES,
+    Options,
+    columns_of,
+    is_optional,
+    listed,
+    normalise,
+)
+from concordant.tables.plans import Headed, Plan
+
+COMMON = ("agent", "instance", "by", "weight")
+NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
+    "pairs": (("winner", "loser"), ("left", "right", "outcome"), ("left", "right", "left_won", "right_won")),
+    "rankings": (("ranking",),),
+    "places": (("places",),),
+    "ranks": (("item", "rank"),),
+    "ratings": (("item", "rating"),),
+    **dict.fromkeys(MATRICES, ((),)),
+    LABELS: (("item", "label"),),
+    FEATURES: (("label",),),
+}
+OPTIONAL: dict[str, tuple[str, ...]] = {
+    "pairs": ("tie", "time", *COMMON),
+    "rankings": ("open", *COMMON),
+    "places": COMMON,
+    "ranks": ("rating", "ballot", "team", "time", *COMMON),
+    "ratings": ("ballot", "team", "time", *COMMON),
+    **dict.fromkeys(MATRICES, ("item", "agent", "by", "weight")),
+    LABELS: ("instance",),
+    FEATURES: ("query", "item", "weight"),
+}
+WIDE = {"places": "places", **dict.fromkeys(MATRICES, "places"), FEATURES: "features"}  # roles that many columns play
+
+SIDES = ("winner", "loser", "left", "right")  # roles that several columns may play, the players of a team
+COVARIATES = {"pairs": 2, "ranks": 1, "ratings": 1}  # how many columns one may have
+
+_UNCLEAR = (
+    "do not say what the preferences are: name them, for example winner=… and loser=…, or item=… with rank=… or "
+    "rating=…, or ranking=…; of a column per agent say layout='rank-matrix' or layout='rating-matrix', of a row per "
+    "agent transpose=True, too."
+)
+_PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d{1,9})(?:st|nd|rd|th)?")
+_KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms}
+
+
+def plan_columns(table: Headed, options: Options, layout: str | None = None) -> Plan:
+    """Decide the layout of a table, unless it is labels or features, and the role of every column."""
+    return _Planner(table, options, layout).plan()
+
+
+def is_known_name(name: str) -> bool:
+    """Whether a cell looks like a column name of this vocabulary and not like data."""
+    plain = normalise(name)
+    if plain.isdigit() or len(plain) < 2:
+        return False
+    first = plain.split(" ")[0]
+    return first in ORDINALS or _PLACE.fullmatch(plain) is not None or not stems(plain).isdisjoint(_KNOWN_WORDS)
+
+
+class _Planner:
+    """What is known of a table while its columns are given their roles."""
+
+    def __init__(self, table: Headed, options: Options, layout: str | None) -> None:
+        self.table, self.columns, self.strict, self.options = table, table.columns, options.strict, options
+        self.roles = columns_of(layout or PREFERENCES)
+        self.layout = layout or _known_layout(options.layout)
+        self.said: dict[str, str] = {}
+        self.places: tuple[str, ...] = ()
+        self.off: set[str] = set()
+        self.players: dict[str, tuple[str, ...]] = {}
+        self.covariates: tuple[Covariate, ...] = ()
+        self.dispensable = {role for role, value in options.roles.items() if is_optional(value)}
+        for role, value in options.roles.items():
+            self._take(role, value)
+        self.says_places = bool(self.places)
+
+    def plan(self) -> Plan:
+        """Return the roles of all columns."""
+        has_names = self.table.has_header
+        if not has_names and self.layout != FEATURES:
+            self._assume_by_position()
+        more = {name for names in self.players.values() for name in names}
+        more |= {name for covariate in self.covariates for name in covariate.columns}
+        settled = {*self.said.values(), *self.places, *more}
+        free = [name for name in self.columns if name not in settled]
+        guesses = self._guess(free) if has_names else {}
+        if self._is_matrix_by_agents():
+            return self._recognised(guesses)
+        if has_names and not self.places and self.layout in (None, "places") and "places" not in self.off:
+            self.places = _place_columns(free)
+        layout = self.layout or self._choose_layout(guesses)
+        if layout is None:
+            return self._recognised(guesses)
+        if self.options.question is not None:
+            self._refuse(f"question= is for forms with a column per answer, and these are {layout}: leave it out.")
+        column = self._fill(layout, {} if layout in MATRICES else guesses)
+        if layout in MATRICES:
+            if strange := [role for role in self.said if role != "item"]:
+                self._refuse(f"{strange[0]}= has no meaning for a {layout} whose rows are items: leave it out.")
+            column = {"item": self.said.get("item", self.columns[0])}
+        # A second column that could be the label or the query is not a feature, either.
+        rivals = {name for names in guesses.values() for name in names} if layout == FEATURES else set()
+        places = self._wide_columns(layout, {*column.values(), *rivals})
+        self._check_covariates(layout)
+        read = {*column.values(), *places, *more}
+        unread = tuple(name for name in self.columns if name not in read)
+        if self.strict and has_names and layout != FEATURES:  # which features can be read is known later
+            refuse_unread(self.table, unread)
+        guessed = frozenset(role for role, name in column.items() if role not in self.said and normalise(name) != role)
+        is_grouped = "by" in column
+        column = {"instance" if role == "by" else role: name for role, name in column.items()}
+        notes = () if has_names or layout in (*MATRICES, FEATURES) else ("there is no header line",)
+        return Plan(layout, column, places, unread, notes, guessed, self.players, self.covariates, is_grouped)
+
+    # ---- what the user said ----
+    def _take(self, role: str, value: object) -> None:
+        """Note what was said of a role: a name, a position from 1, "?name" where it is there, or that it is off."""
+        text = str(value).strip()
+        if value is None or value is False or (text.lower() == "none" and text not in self.columns):
+            self.off.add(role)
+        elif is_optional(value) and text not in self.columns:
+            if text[1:] in self.columns:
+                self.said[role] = text[1:]
+        elif role == "covariate":
+            self.covariates = covariates_said(value, self.columns, self._find, normalise)
+        elif role in SIDES and text not in self.columns and len(several := _wanted(role, value)) > 1:
+            self.players[role] = tuple(self._find(one, role) for one in several)
+            self.said[role] = self.players[role][0]
+        elif role in WIDE.values():
+            self.places = tuple(self._find(one, role.removesuffix("s")) for one in _wanted(role, value))
+        else:
+            self.said[role] = self._find(value, role)
+
+    def _find(self, value: object, role: str) -> str:
+        text = str(value).strip()
+        if text in self.columns:
+            return text
+        alike = [name for name in self.columns if normalise(name) == normalise(text)]
+        if len(alike) == 1:
+            return alike[0]
+        if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(self.columns):
+            return self.columns[int(text) - 1]
+        called = "group" if role == "by" else role
+        raise UnknownColumnError(
+            f"{self.table.name} has no column {text!r} to be the {called}.{suggest(text, self.columns)} "
+            f"Its columns are {listed(self.columns)}."
+        )
+
+    def _assume_by_position(self) -> None:
+        """Of a table without a header, take two columns for winner and loser, one for rankings."""
+        if self.layout == "places" and not self.places:
+            self.places = tuple(name for name in self.columns if name not in self.said.values())
+        if self.said or self.places or self.layout in MATRICES:
+            return
+        if self.layout in (None, "pairs") and len(self.columns) == 2:
+            self.said = {"winner": self.columns[0], "loser": self.columns[1]}
+        elif self.layout in (None, "rankings") and len(self.columns) == 1:
+            self.said = {"ranking": self.columns[0]}
+        else:
+            raise InputError(
+                f"{self.table.name} has no header line and {len(self.columns)} columns: say which is which by "
+                "position, for example winner=1 and loser=2, or layout='places' for one ballot per row, best first."
+            )
+
+    # ---- what the names say ----
+    def _guess(self, free: Sequence[str]) -> dict[str, list[str]]:
+        """Return the columns that could play each role that is not settled, the likeliest first."""
+        plain = {name: normalise(name) for name in free}
+        words_of = {name: {text} if self.layout == FEATURES else stems(text) for name, text in plain.items()}
+        settled = {*self.said, *self.off}
+        guesses: dict[str, list[str]] = {}
+        for role, declared in self.roles.items():
+            found = [name for name in free if not words_of[name].isdisjoint(declared.synonyms)]
+            if found and role not in settled:
+                surest = declared.synonyms[: declared.sure]
+                place = {name: surest.index(plain[name]) if plain[name] in surest else len(surest) for name in found}
+                guesses[role] = sorted(found, key=place.__getitem__)
+        if "left" in self.roles:
+            self._guess_sides(guesses, plain, settled)
+        # Only beside a ballot and an item, as teams are written; else a team is an item, or where a player is from.
+        teams = [name for name, text in plain.items() if text == "team"]
+        if teams and "team" not in settled and {"ballot", "item"} <= set(plain.values()):
+            guesses["team"] = teams
+        return guesses
+
+    def _guess_sides(self, guesses: dict[str, list[str]], plain: Mapping[str, str], settled: set[str]) -> None:
+        """Find the columns of two items, as in files of model comparisons: model_a, model_b, ``winner`` says which."""
+        sides = side_columns(plain)
+        if sides and not {"left", "right"} & {*settled, *guesses}:
+            guesses["left"], guesses["right"] = [sides[0]], [sides[1]]
+        if {"left", "right"} <= {*guesses, *settled} and not {"loser"} & {*guesses, *settled}:
+            outcome = guesses.pop("winner", [])
+            if "outcome" not in settled and outcome:
+                guesses["outcome"] = outcome
+            if sides and not {"outcome"} & {*guesses, *settled}:
+                guesses |= _outcome_flags(plain, sides, settled)
+
+    def _is_matrix_by_agents(self) -> bool:
+        """Whether a matrix is asked for in which every row is an agent."""
+        if self.layout in MATRICES and "item" not in self.said:
+            from concordant.tables.headings import bracketed
+
+            return self.options.transpose or "agent" in self.said or bool(bracketed(self.columns))
+        # Rows and columns are to be swapped, and were not, because only a matrix can be meant.
+        return self.layout is None and self.options.transpose and not getattr(self.table, "is_turned", False)
+
+    def _recognised(self, guesses: Mapping[str, Sequence[str]]) -> Plan:
+        """Return the plan of a matrix, or of a form, that its content is recognised by."""
+        from concordant.tables.wide import Said, recognise
+
+        unclear = self.table.error(-1, f"the columns {listed(self.columns)} {_UNCLEAR}")
+        if any(role not in OPTIONAL[MATRICES[0]] for role in self.said):
+            raise unclear
+        column = dict(self.said)
+        if guesses.get("weight") and normalise(guesses["weight"][0]) in ("weight", "count"):
+            column.setdefault("weight", guesses["weight"][0])
+        said = Said(column, self.places if self.says_places else (), self.layout)
+        grid = recognise(self.table, self.options, said, unclear)
+        column = dict(grid.column) | ({"instance": self.said["by"]} if "by" in self.said else {})
+        if "by" in self.said and grid.questions:
+            self._refuse("groups are compared within one question: say which with question=TEXT.")
+        read = {*column.values(), *grid.columns}
+        unread = tuple(name for name in self.columns if name not in read)
+        if self.strict:
+            refuse_unread(self.table, unread)
+        labels = () if grid.labels == grid.columns else grid.labels
+        return Plan(
+            *(grid.layout, column, grid.columns, unread, grid.notes),
+            labels=labels, questions=grid.questions, separator=grid.separator, is_grouped="by" in self.said,
+        )  # fmt: skip
+
+    def _choose_layout(self, guesses: Mapping[str, Sequence[str]]) -> str | None:
+        """Return the layout that the names of columns speak of, None where they do not speak of any."""
+        have = {*self.said, *guesses, *(("places",) if self.places else ())}
+        stated = {*self.said, *(("places",) if self.says_places else ())}
+        fits = [
+            layout
+            for layout in LAYOUTS
+            if layout not in MATRICES
+            and any(set(needed) <= have for needed in NEEDED[layout])
+            and all(role in _roles_of(layout) for role in stated)
+        ]
+        if "ranks" in fits and "ratings" in fits:
+            fits.remove("ratings")  # ranks order the items, ratings stay as their values
+        if "places" in fits and not self.says_places:
+            fits = [layout for layout in fits if layout == "places" or any(role in stated for role in _core(layout))]
+        if "pairs" in fits and len(fits) > 1:  # winner and loser say more than a `name` and a `score` beside them
+            exact = {role for role, names in guesses.items() if normalise(names[0]) == role} | stated
+            fits = [
+                layout for layout in fits if layout == "pairs" or any(set(needed) <= exact for needed in NEEDED[layout])
+            ]
+        fits = [layout for layout in fits if any(set(needed) <= stated for needed in NEEDED[layout])] or fits
+        if len(fits) == 1:
+            return fits[0]
+        if not fits:
+            return None
+        advice = f"can be read as {' or as '.join(fits)}: say layout={fits[0]!r} or another of them."
+        raise self.table.error(-1, f"the columns {listed(self.columns)} {advice}")
+
+    # ---- the plan ----
+    def _fill(self, layout: str, guesses: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """Give every role of the layout its column, or say what is missing or ambiguous."""
+        strange = [role for role in self.said if role not in _roles_of(layout)]
+        if strange:
+            self._refuse(f"{strange[0]}= has no meaning for {layout}: leave it out, or name another layout=.")
+        dispensable = {"places", *self.dispensable, *(self.off if layout == FEATURES else ())}
+        have = {*self.said, *guesses, *dispensable}
+        needed = next((roles for roles in NEEDED[layout] if have.issuperset(roles)), None)
+        if needed is None:
+            self._refuse_lacking(
+                layout, min(([r for r in roles if r not in have] for roles in NEEDED[layout]), key=len)
+            )
+        column: dict[str, str] = {}
+        for role in (*needed, *OPTIONAL[layout]):
+            if role in self.said:
+                column[role] = self.said[role]
+                continue
+            found = [name for name in guesses.get(role, ()) if name not in column.values()]
+            # Pairs give one ranking of all, and an agent one ballot, unless a column asks for several by name.
+            has_agent = "agent" in self.said or bool(guesses.get("agent"))
+            if (layout, role) == ("pairs", "instance") or (role == "ballot" and (layout != "ranks" or has_agent)):
+                found = [name for name in found if normalise(name) == role]
+            found = found if self.strict else _named(found)
+            surest = self.roles[role].synonyms[: self.roles[role].sure] if found else ()
+            is_sure = bool(found) and normalise(found[0]) in surest and (not self.strict or layout == FEATURES)
+            if len(found) > 1 and not is_sure:
+                self._refuse(f"{listed(found)} could each be the {role}: say which with {role}={found[0]!r}.")
+            if found:
+                column[role] = found[0]
+        if "by" in column and "instance" in column:
+            self._refuse(
+                f"{column['instance']} is the instance, and groups are compared within one: say instance='none' to put "
+                "all instances together, or leave out by=."
+            )
+        missing = [role for role in needed if role not in column and role not in dispensable]
+        if missing:
+            self._refuse(f"no column is left to be the {missing[0]}: say {missing[0]}=COLUMN.")
+        return column
+
+    def _check_covariates(self, layout: str) -> None:
+        most = COVARIATES.get(layout, 0)
+        for one in self.covariates:
+            if len(one.columns) > most:
+                advice = "name one column" if most else "leave it out, or name another layout="
+                self._refuse(f"covariate={','.join(one.columns)!r} has no meaning for {layout}: {advice}.")
+
+    def _refuse_lacking(self, layout: str, lacking: Sequence[str]) -> NoReturn:
+        what = f"no column was recognised as the {' or the '.join(lacking)}"
+        if layout == FEATURES:
+            self._refuse(
+                f"{what} (columns: {listed(self.columns)}): say {lacking[0]}=COLUMN, or {lacking[0]}=False for rows "
+                "without labels."
+            )
+        self._refuse(f"{what}, which {layout} need: say {lacking[0]}=COLUMN.")
+
+    def _wide_columns(self, layout: str, taken: set[str]) -> tuple[str, ...]:
+        """Return the columns that together hold places, ranks or features: those named, or all that are left."""
+        if layout in MATRICES or (layout == FEATURES and not self.says_places):
+            self.places = tuple(name for name in self.columns if name not in taken)
+        if layout == "places" and not self.places:
+            self._refuse("no columns are named first, second, …: say places='COLUMN,COLUMN', best first.")
+        if layout in MATRICES and not self.places:
+            what = layout.removesuffix("-matrix")
+            self._refuse(f"there is no column of {what}s beside the items: a {what} matrix has one per agent.")
+        return self.places if layout in WIDE else ()
+
+    def _refuse(self, message: str) -> NoReturn:
+        raise self.table.error(-1, message)
+
+
+def refuse_unread(table: Headed, unread: Sequence[str]) -> None:
+    """Refuse columns that would not be read, where the user wants all to be."""
+    if unread:
+        raise table.error(
+            -1,
+            f"the column{'s' * (len(unread) > 1)} {listed(unread)} would not be read: remove what is not needed, "
+            "or read without strict.",
+        )
+
+
+def _known_layout(layout: str | None) -> str | None:
+    if layout is None:
+        return None
+    plain = layout.strip().lower().replace("_", "-")
+    plain = plain if plain in LAYOUTS else plain + "s" if plain + "s" in LAYOUTS else plain
+    if plain not in LAYOUTS:
+        raise UnknownNameError(
+            f"There is no layout {layout!r}.{suggest(plain, list(LAYOUTS))} Layouts are {listed(LAYOUTS)}."
+        )
+    return plain
+
+
+def _wanted(role: str, columns: object) -> Sequence[object]:
+    if isinstance(columns, str):
+        return columns.split(",")
+    if isinstance(columns, int) and not isinstance(columns, bool):
+        return [columns]
+    if isinstance(columns, Iterable) and (wanted := list(columns)):
+        return wanted
+    raise InputError(f"{role}={columns!r} names no columns: give their names or positions, best first.")
+
+
+def _outcome_flags(plain: Mapping[str, str], sides: tuple[str, str], settled: set[str]) -> dict[str, list[str]]:
+    """Find one column of 0 and 1 per outcome: ``winner_model_a``, ``winner_model_b`` and perhaps ``winner_tie``."""
+    by_plain = {text: name for name, text in plain.items()}
+    wanted = {"left_won": plain[sides[0]], "right_won": plain[sides[1]], "tie": "tie"}
+    found = {role: by_plain.get(f"winner {text}") for role, text in wanted.items() if role not in settled}
+    return {role: [name] for role, name in found.items() if name is not None}
+
+
+def _place_columns(free: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns named first, second, … or rank1, rank2, … in order, if they start at one."""
+    by_place: dict[int, str] = {}
+    for name in free:
+        plain = normalise(name)
+        word = plain.removesuffix(" choice").removesuffix(" place")
+        if word in ORDINALS:
+            by_place.setdefault(ORDINALS.index(word) + 1, name)
+        elif match := _PLACE.fullmatch(plain):
+            by_place.setdefault(int(match[1]), name)
+    numbers = sorted(by_place)
+    if len(numbers) < 2 or numbers[0] not in (0, 1) or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        return ()
+    return tuple(by_place[number] for number in numbers)
+
+
+def _core(layout: str) -> set[str]:
+    return {role for needed in NEEDED[layout] for role in needed}
+
+
+def _roles_of(layout: str) -> set[str]:
+    return _core(layout) | set(OPTIONAL[layout])
+
+
+def _named(found: list[str]) -> list[str]:
+    """Of an identifier and a name of the same thing keep the name."""
+    by_plain = {normalise(name): name for name in found}
+    kinds = {plain.rpartition(" ")[2]: plain.rpartition(" ")[0] for plain in by_plain}
+    is_one_thing = len(found) == 2 and kinds.keys() == {"id", "name"} and kinds["id"] == kinds["name"]
+    return [by_plain[f"{kinds['name']} name"]] if is_one_thing else found

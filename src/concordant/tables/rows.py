@@ -1,0 +1,263 @@
+"""The rows of a table by role: columns fetched once, checked, with every bad row accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from concordant.ballots.vocabulary import Coded, Vocabulary, renumber, shorten
+from concordant.errors import InputError
+from concordant.support.limits import NUMBERS, WEIGHTS, bad_numbers, bad_weights
+from concordant.tables.bad_rows import Screen
+from concordant.tables.grades import means_missing, place_in, rate
+from concordant.tables.options import FEATURES, MATRICES, UNGROUPED, Options
+from concordant.tables.outcomes import read_flags
+from concordant.tables.plans import Plan
+from concordant.tables.teams import join_players
+from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
+
+NUMBER_ROLES = ("rank", "rating", "weight", "label")
+Candidates = tuple[Coded, Coded | None]  # items, and the instances they are candidates of
+FEWEST_ROWS = 2.0  # rows of the average instance: a column with fewer per value is an identifier, not an instance
+
+
+class Table(Protocol):
+    """Columns with names, fetched once, and rows that know their place."""
+
+    name: str
+    columns: list[str]
+    has_header: bool
+    notes: list[str]
+
+    def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
+        """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
+
+    def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
+        """Return what stands in a column at a few rows, None where nothing does; for messages."""
+
+    def error(self, row: int, message: str) -> InputError:
+        """Make the error that names this row's place."""
+
+    def place(self, row: int) -> str:
+        """Say where a row stands: ``line 17``."""
+
+
+class Rows(Screen):
+    """The fetched columns of a plan by role, and which rows are still good."""
+
+    def __init__(self, table: Table, plan: Plan, options: Options, count: int = 0) -> None:
+        self.table, self.plan = table, plan
+        self.separator, self.has_sides = options.team_separator, bool(plan.players or options.team_separator)
+        self.categories: Sequence[str] | None = options.categories
+        self._rated: dict[str, Floats] = {}
+        texts = [name for role, name in plan.column.items() if role not in NUMBER_ROLES]
+        texts += [name for names in plan.players.values() for name in names[1:]]
+        numbers = [name for role, name in plan.column.items() if role in NUMBER_ROLES]
+        numbers += [name for covariate in plan.covariates for name in covariate.columns]
+        if plan.layout in MATRICES:
+            numbers += plan.places
+        elif plan.layout != FEATURES:  # which are fetched some at a time
+            texts += plan.places
+        self._texts, self._numbers = table.fetch(texts, numbers) if texts or numbers else ({}, {})
+        for names in plan.players.values():
+            self._texts[names[0]] = join_players([self._texts[name] for name in names])
+        if plan.is_grouped:
+            self._name_ungrouped(plan.column["instance"])
+        columns: list[AnyArray] = [*(codes for codes, _ in self._texts.values()), *self._numbers.values()]
+        super().__init__(table, len(columns[0]) if columns else count, options)
+        if not len(self.good):
+            raise table.error(-1, "there are no rows of data: check that this is the right file.")
+
+    def _name_ungrouped(self, column: str) -> None:
+        """Put rows that name no group into one of their own."""
+        codes, vocabulary = self._texts[column]
+        if (codes < 0).any():
+            labels = [*vocabulary.labels, *([] if UNGROUPED in vocabulary.labels else [UNGROUPED])]
+            self._texts[column] = (
+                np.where(codes < 0, labels.index(UNGROUPED), codes).astype(np.int32),
+                Vocabulary(labels),
+            )
+
+    def drop_identifier(self) -> None:
+        """Leave out a guessed instance whose values hardly repeat: it numbers the rows."""
+        if "instance" not in self.plan.guessed or not self.has("instance"):
+            return
+        codes, vocabulary = self.raw("instance")
+        if len(codes) >= FEWEST_ROWS * len(vocabulary):
+            return
+        name = self.plan.column["instance"]
+        note = f"{shorten(name)} numbers the rows, so it is not the instance (instance={name!r} says it is)"
+        if self.strict:
+            raise self.table.error(-1, f"{note}: say instance={name!r} or instance='none'.")
+        self.plan = self.plan.without("instance", note)
+
+    # ---- columns, good rows only ----
+    def has(self, role: str) -> bool:
+        """Say whether a column plays this role."""
+        return role in self.plan.column
+
+    def coded(self, role: str) -> Coded:
+        """Return a text column; when rows were left out, only labels still in use, in order of appearance."""
+        return self.kept(self.raw(role))
+
+    def raw(self, role: str) -> Coded:
+        """Return a text column of all rows."""
+        return self._texts[self.plan.column[role]]
+
+    def flags(self, role: str) -> Bools:
+        """Return a column of yes and no, refusing rows that say neither."""
+        yes, unknown = read_flags(*self.raw(role))
+        self.refuse(unknown, f"the {role} is neither true nor false", self.explain(role, "neither true nor false"))
+        return yes
+
+    def place_codes(self) -> list[Coded]:
+        """Return the columns of places."""
+        return [self._texts[name] for name in self.plan.places]
+
+    def key(self, roles: Sequence[str]) -> Int64s:
+        """Return one integer per row that is equal where all these roles are."""
+        key = np.zeros(len(self.good), np.int64)
+        for role in filter(self.has, roles):
+            codes, vocabulary = self.raw(role)
+            key = key * (len(vocabulary) + 1) + codes
+        return key
+
+    def values(self, role: str) -> Floats:
+        """Return a column of numbers of all rows; ratings in words as the user's categories say."""
+        name = self.plan.column[role]
+        if role == "rating" and self.categories is not None and name not in self._rated:
+            (codes, words), value = self.table.fetch([name], [])[0][name], {}
+            value = rate(words.labels, self.categories)
+            self._rated[name] = np.array([*(value.get(word, np.nan) for word in words.labels), np.nan])[codes]
+        return self._rated.get(name, self._numbers[name]) if role == "rating" else self._numbers[name]
+
+    def number(self, role: str) -> Floats:
+        """Return a column of numbers."""
+        return self.values(role)[self.good]
+
+    def matrix(self) -> Floats:
+        """Return the columns of ranks or ratings side by side, words as the numbers they mean; refuse other words."""
+        places, what = self.plan.places, self.plan.layout.removesuffix("-matrix")
+        matrix = np.stack([self._numbers[name] for name in places], 1)
+        is_number: Bools = np.isfinite(matrix) & (self.categories is None)
+        odd = [k for k in range(len(places)) if not is_number[:, k].all()]
+        coded = self.table.fetch([places[k] for k in odd], [])[0] if odd else {}
+        questions = self.plan.questions or ("",) * len(places)
+        for question in dict.fromkeys(questions[k] for k in odd):  # whose answers are on one scale
+            columns = {k: coded[places[k]] for k in odd if questions[k] == question}
+            words = {word for _, labels in columns.values() for word in labels.labels if not means_missing(word)}
+            is_mixed = any(is_number[:, k].any() for k in range(len(places)) if questions[k] == question)
+            value = self._meaning(words, is_mixed)
+            for k, (codes, labels) in columns.items():
+                meant = np.array([*(value.get(word, np.nan) for word in labels.labels), np.nan])[codes]
+                told = np.array([*(word in words for word in labels.labels), False])[codes]
+                matrix[:, k] = np.where(is_number[:, k], matrix[:, k], meant)
+                reason = f"the {what} in column {places[k]!r} is not a number"
+                self.refuse(told & ~np.isfinite(matrix[:, k]), reason, self._strange(reason, codes, labels))
+        return matrix
+
+    def _meaning(self, words: set[str], is_mixed: bool) -> dict[str, float]:
+        """Return the numbers that words stand for: places, or grades of one scale, which numbers do not stand among."""
+        if self.plan.layout == "rank-matrix":
+            return {word: place for word in words if (place := place_in(word)) is not None}
+        return {} if is_mixed and self.categories is None else rate(words, self.categories)
+
+    def _strange(self, reason: str, codes: Int32s, labels: Vocabulary) -> Callable[[int], str]:
+        """Return the function that says which word stands where a number should, and how words can be ordered."""
+        advice = "" if self.plan.layout == "rank-matrix" else " (categories= orders words, best first)"
+        return lambda row: f"{reason}, but {shorten(labels[int(codes[row])])!r}{advice}"
+
+    def shared(self) -> dict[str, Any]:
+        """Return the columns every layout may have, checked."""
+        self.refuse_missing("agent", "instance")
+        if self.has("weight"):
+            values = self.values("weight")
+            said = self.explain("weight", f"not {WEIGHTS}")
+            self.refuse(bad_weights(values), "the weight is out of range", said)
+        columns: dict[str, Any] = {role: self.coded(role) for role in ("agent", "instance") if self.has(role)}
+        return columns | ({"weight": self.number("weight")} if self.has("weight") else {})
+
+    def candidates(self) -> Candidates | None:
+        """Take out rows that only name a candidate, with an empty rank or rating and no agent; None where none does."""
+        levels = [role for role in ("rank", "rating") if self.has(role)]
+        silent: Bools = np.logical_and.reduce([np.isnan(self.values(role)) for role in levels])
+        if not silent.any():
+            return None
+        names = [self.plan.column[role] for role in levels]
+        empty = [codes < 0 for codes, _ in self.table.fetch(names, [])[0].values()]
+        empty += [self.raw(role)[0] < 0 for role in ("agent", "ballot") if self.has(role)]
+        named = [self.raw(role)[0] >= 0 for role in ("item", "instance") if self.has(role)]
+        silent = np.logical_and.reduce([silent & self.good, *empty, *named])
+        if not silent.any():
+            return None
+        count = int(silent.sum())
+        self._notes.append(f"{count:,} row{'s' * (count > 1)} without a {levels[0]}: candidates that nobody ranked")
+        self.good = self.good & ~silent
+        item, *instance = (
+            renumber(self.raw(role)[0][silent], self.raw(role)[1]) for role in ("item", "instance") if self.has(role)
+        )
+        return item, instance[0] if instance else None
+
+    # ---- bad rows ----
+    def refuse_missing(self, *roles: str) -> None:
+        """Refuse rows that say nothing where they should."""
+        for role in filter(self.has, roles):
+            self.refuse(self.raw(role)[0] < 0, f"the {role} is missing")
+
+    def refuse_not_finite(self, *roles: str) -> None:
+        """Refuse rows without a number where one should stand."""
+        for role in filter(self.has, roles):
+            bad = bad_numbers(self.values(role))
+            self.refuse(bad, f"the {role} is not a number", self.explain(role, f"not {NUMBERS}"))
+
+    def explain(self, role: str, trouble: str, column: str | None = None) -> Callable[[int], str]:
+        """Return the function that says what stands in a row where something else should."""
+
+        def explain(row: int) -> str:
+            cell = self.table.cells(column or self.plan.column[role], [row])[0]
+            return f"the {role} is missing" if cell is None else f"the {role} is {shorten(cell)!r}, {trouble}"
+
+        return explain
+
+    def covariates(self) -> Floats | None:
+        """Return the covariates of all rows (rows x columns of each x covariates), refusing what is no number.
+
+        Of differences between the sides of pairs all is said of the first.
+        """
+        if not self.plan.covariates:
+            return None
+        table = np.zeros((len(self.good), 2 if self.plan.layout == "pairs" else 1, len(self.plan.covariates)))
+        for k, covariate in enumerate(self.plan.covariates):
+            for side, name in enumerate(covariate.columns):
+                table[:, side, k] = values = self._numbers[name]
+                what = f"covariate {shorten(name)}"
+                said = self.explain(what, f"not {NUMBERS}", name)
+                self.refuse(bad_numbers(values), f"the {what} is not a number", said)
+        return table
+
+    def refuse_differing(self, role: str, values: AnyArray, key: Int64s, of: str) -> None:
+        """Refuse rows that say something else than the first row with the same key."""
+        if not self.count:
+            return
+        _, first, inverse = np.unique(key[self.good], return_index=True, return_inverse=True)
+        own = values[self.good]
+        bad = np.zeros(len(self.good), bool)
+        bad[self.good] = own != own[first][inverse.reshape(-1)]
+        self.refuse(bad, f"the {role} differs from the other rows of its {of}")
+
+    def refuse_repeated_items(self, roles: Sequence[str], what: str, advice: str) -> None:
+        """Refuse rows that say again what an earlier row said: the same codes in all these roles."""
+
+        def label(role: str, row: int) -> str:
+            codes, vocabulary = self.raw(role)
+            return f"{role} {shorten(vocabulary[int(codes[row])])!r}"
+
+        def explain(row: int, earlier: int) -> str:
+            said = [label(role, row) for role in roles if role != "item" and self.has(role)]
+            where = f" for {', '.join(said)}" if said else ""
+            first = f"(first in {self.table.place(earlier)})"
+            return f"the {label('item', row)} is {what.format(where=where)} {first}, {advice}"
+
+        self.refuse_repeats(self.key(roles), "the item stands twice in one ballot", explain)

@@ -1,0 +1,164 @@
+"""Teams: items that win and lose as one, read from lists, from several columns of a side, or from names like ``a + b``.
+
+In the container a ballot names the players, and numbers the team of each. A side that is written in one cell is first
+read as if it were an item, and taken apart when all else is known: ``split_teams``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from concordant import kernels
+from concordant.ballots.build import Parts, ballot_columns, sorted_by_time
+from concordant.ballots.segments import number_inside, pointer, spans
+from concordant.ballots.vocabulary import Coded, Vocabulary, encode, renumber, shorten
+from concordant.errors import InputError
+from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
+
+PART = "\x1f"  # between the players of a side that several columns name
+
+
+def gather_teams(
+    matches: Iterable[Sequence[object]], rank: Sequence[Any] | None = None, time: object = None, **columns: object
+) -> Parts:
+    """Return matches as parts: each a list of teams, best first or in the order of their ranks (equal is a draw)."""
+    matches = list(matches)
+    if rank is not None and len(rank) != len(matches):
+        raise InputError(f"There are {len(rank)} ranks for {len(matches)} matches: give a list, or None, for each.")
+    flat: list[object] = []
+    tier: list[int] = []
+    team: list[int] = []
+    indptr = np.zeros(len(matches) + 1, np.int64)
+    for row, match in enumerate(matches):
+        teams = _teams_of(match, row)
+        places = _places(None if rank is None else rank[row], len(teams), row)
+        for number, (players, place) in enumerate(zip(teams, places, strict=True)):
+            flat += players
+            tier += [place] * len(players)
+            team += [number] * len(players)
+        indptr[row + 1] = len(flat)
+    item, vocabulary = encode(flat, "player")
+    parts: Parts = {"items": vocabulary, "indptr": indptr, "item": item, "tier": np.array(tier, np.int32)}
+    parts |= {"team": np.array(team, np.int32)}
+    parts |= ballot_columns(len(matches), **columns)
+    return parts if time is None else sorted_by_time(parts, time, len(matches))
+
+
+def _teams_of(match: Any, row: int) -> list[list[object]]:
+    """Return the players of every team of a match; a player alone is a team of one."""
+    shown = f"Match {row + 1} is {shorten(repr(match))}"
+    if isinstance(match, (str, bytes)) or not isinstance(match, Iterable):
+        raise InputError(f'{shown}, not a list of teams: write it best first, like [["a", "b"], ["c", "d"]].')
+    teams = []
+    for given in match:
+        is_player = isinstance(given, (str, bytes)) or not isinstance(given, Iterable)
+        players = (
+            [given] if is_player else sorted(given, key=str) if isinstance(given, (set, frozenset)) else list(given)
+        )
+        if not players or any(isinstance(player, (list, tuple, set, frozenset, dict)) for player in players):
+            raise InputError(
+                f"{shown}: a team is a list of the names of its players, at least one; ties are said with rank=."
+            )
+        teams.append(players)
+    return teams
+
+
+def _places(given: Any, n: int, row: int) -> list[int]:
+    if given is None:
+        return list(range(n))
+    try:
+        ranks = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        ranks = np.full(0, np.nan)
+    if ranks.shape != (n,) or not np.isfinite(ranks).all():
+        raise InputError(
+            f"The ranks of match {row + 1} are {shorten(repr(given))}: give a number for each of its {n} teams, 1 best."
+        )
+    return np.unique(ranks, return_inverse=True)[1].reshape(-1).tolist()
+
+
+# ---- sides in cells ----
+def join_players(columns: Sequence[Coded]) -> Coded:
+    """Return sides from columns of one player each: an empty cell is nobody, a row without any player is missing."""
+    code, labels = columns[0][0] + 1, ["", *columns[0][1].labels]  # 0 is nobody
+    for more, players in columns[1:]:
+        names = ["", *players.labels]
+        key = code.astype(np.int64) * len(names) + (more + 1)
+        code, first = kernels.encode_ints(key)
+        pairs = zip((key[first] // len(names)).tolist(), (key[first] % len(names)).tolist(), strict=True)
+        labels = [PART.join(filter(None, (labels[a], names[b]))) for a, b in pairs]
+    distinct = dict.fromkeys(label for label in labels if label)  # the same player may stand in either column
+    number = {label: k for k, label in enumerate(distinct)} | {"": -1}
+    return np.array([number[label] for label in labels], np.int32)[code], Vocabulary(list(distinct))
+
+
+def shown_side(label: str) -> str:
+    """Write a side for a message."""
+    return repr(shorten(label.replace(PART, " + ")))
+
+
+class Sides:
+    """Labels of sides taken apart: side s has the players player[ptr[s]:ptr[s + 1]]."""
+
+    def __init__(self, labels: Vocabulary, separator: str | None) -> None:
+        split = [
+            [name.strip() for name in (label if separator is None else label.replace(separator, PART)).split(PART)]
+            for label in labels
+        ]
+        self.ptr: Int64s = pointer(np.array([len(names) for names in split], np.int64))
+        self.player: Int32s
+        self.player, self.players = encode([name for names in split for name in names], "player")
+        self.is_nameless: Bools = np.array([not all(names) for names in split], bool)
+
+    @property
+    def are_all_single(self) -> bool:
+        """Whether no side has more than one player."""
+        return len(self.player) == len(self.ptr) - 1
+
+    def of(self, sides: AnyArray) -> tuple[Int64s, Int32s]:
+        """Return the players of some sides, one side after the other: (size of each, players)."""
+        first, last = self.ptr[sides], self.ptr[sides + 1]
+        return last - first, self.player[spans(first, last)]
+
+    def meet_themselves(self, both: Int32s) -> Bools:
+        """Say of every pair of sides, one after the other, whether a player stands in it twice."""
+        size, player = self.of(both)
+        row = np.repeat(np.arange(len(both)) // 2, size)
+        key = np.sort(row * len(self.players) + player)
+        bad = np.zeros(len(both) // 2, bool)
+        bad[key[1:][key[1:] == key[:-1]] // len(self.players)] = True
+        return bad
+
+
+def split_teams(parts: Parts, separator: str | None) -> Parts:
+    """Return ballots over players from ballots over sides, whose names hold those of their players."""
+    sides = Sides(parts["items"], separator)
+    if sides.is_nameless.any():
+        label = parts["items"][int(np.argmax(sides.is_nameless))]
+        raise InputError(f"The side {shown_side(label)} has a player without a name: correct it, or the separator.")
+    if sides.are_all_single:
+        raise InputError(f"No name holds team_separator={separator!r}: check it, or leave it out.")
+    n_entries = len(parts["item"])
+    indptr = parts.get("indptr")
+    if indptr is None:  # pairs
+        indptr = np.arange(0, n_entries + 1, 2, dtype=np.int64)
+    size, player = sides.of(parts["item"])
+    entry = np.repeat(np.arange(n_entries), size)
+    item, vocabulary = renumber(player, sides.players)
+    made = {name: part for name, part in parts.items() if name not in ("items", "item", "indptr", "form")}
+    made |= {name: parts[name][entry] for name in ("tier", "value", "shown") if parts.get(name) is not None}
+    if parts.get("covariate") is not None:
+        made["covariate"] = _of_first(parts["covariate"], size)
+    team = number_inside(indptr)[entry].astype(np.int32)
+    bounds = np.concatenate([[0], np.cumsum(size)])[indptr]
+    return made | {"items": vocabulary, "item": item, "indptr": bounds, "team": team}
+
+
+def _of_first(covariate: Floats, size: Int64s) -> Floats:
+    """Give what was said of a whole side to its first player: models add up what is said of the members."""
+    table = np.zeros((int(size.sum()), covariate.shape[1]))
+    table[np.cumsum(size) - size] = covariate
+    return table

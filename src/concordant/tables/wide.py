@@ -1,0 +1,470 @@
+"""Tables with people on one side and items on the other, as spreadsheets and forms have them, recognised by content.
+
+What is asked, in this order:
+
+1. Is it a form? ``Rank the places [Sushi Bar]`` is an item of a question (Google), so is ``Rank the places.Sushi Bar``
+   (Microsoft); a cell ``Sushi Bar;Pho;Diner;`` is a whole ranking if every row names the same items; where the brackets
+   hold places (``[1st choice]``), the cells hold items. A row of a form is always a person.
+2. Else: which columns hold numbers, places in words, or grades in words? The others name the rows, or are not read.
+3. Are the rows people or items? The name of a column says it (*voter*, *e-mail*, *restaurant*), or the numbers do: the
+   ranks 1, 2, 3, … run along what one person said.
+4. Ranks or ratings? Ranks, if what a person said is 1, 2, …, k; ratings, if it hardly ever is.
+
+What cannot be told for sure is an error that names the options which settle it; nothing is decided by the odds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from concordant.ballots.vocabulary import Coded, shorten
+from concordant.errors import InputError
+from concordant.support.dates import read_times
+from concordant.tables.cells import number_in
+from concordant.tables.grades import is_grade, means_missing, place_in, rate
+from concordant.tables.headings import (
+    ASIDE,
+    TIMES,
+    are_numbered_people,
+    are_sides_by_name,
+    asks_for,
+    bracketed,
+    prefixed,
+    side_columns,
+    side_of,
+)
+from concordant.tables.options import MATRICES, Options, listed, normalise
+from concordant.types import Bools, Floats, Int64s
+
+RANKS, RATINGS = MATRICES
+ANSWERS = ("numbers", "places", "grades")  # what a cell of a matrix holds
+SHARED = 0.5  # of the labels of a column stand in another one as well: they name the same competitors
+SAMPLE = 100  # rows that have to look like a matrix before the rest is read
+MOST_WORDS = 12  # grades of a scale
+HIGHEST = 10.0  # ratings from 0 to this are taken for what they are
+MOST_ARE, FEW_ARE = 0.5, 0.2  # shares of people whose numbers are exactly 1, 2, …, k
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How a matrix is to be read: its columns, what each stands for, and who the rows are."""
+
+    layout: str
+    columns: tuple[str, ...]
+    column: Mapping[str, str]
+    labels: tuple[str, ...] = ()
+    """The item, or the agent, every column stands for."""
+    questions: tuple[str, ...] = ()
+    """The question every column belongs to, where there are several."""
+    notes: tuple[str, ...] = ()
+    separator: str = ""
+    """What stands between the items where a cell holds a whole ranking."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the user said of the table: the columns of roles, those of the matrix, the layout."""
+
+    column: Mapping[str, str]
+    places: Sequence[str] = ()
+    layout: str | None = None
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Columns that belong together, the item of each, and what all their cells are."""
+
+    text: str
+    columns: tuple[str, ...]
+    labels: tuple[str, ...]
+    kind: str  # one of ANSWERS; "lists"; or "items", where columns are places
+
+
+def recognise(table: Any, options: Options, said: Said, unclear: InputError) -> Grid:
+    """Say how a table is a matrix of ranks or ratings, or raise ``unclear`` if it looks like none."""
+    if not hasattr(table, "first"):
+        raise unclear
+    has_commas = _has_decimal_commas(table)
+    kinds = [_kind(_told(column, has_commas), options) for column in table.first(SAMPLE)]
+    is_form = bool(bracketed(table.columns))
+    if said.layout is None and not is_form:
+        _refuse_named_competitors(table, dict(zip(table.columns, kinds, strict=True)))
+    if sum(kind in ANSWERS for kind in kinds) < 2 and "lists" not in kinds and not is_form:
+        raise unclear
+    return _Look(table, options, said, unclear).grid()
+
+
+def _refuse_named_competitors(table: Any, kinds: Mapping[str, str]) -> None:
+    """Refuse a table of results: two columns are named like the sides of a comparison, and not items of a matrix."""
+    sides = side_columns({name: normalise(name) for name in table.columns})
+    if sides is None:
+        return
+    are_names = not {kinds[name] for name in sides} & {*ANSWERS, "empty"}
+    if are_names or are_sides_by_name(table.columns, *sides):
+        raise competitors_error(table, *sides)
+
+
+def competitors_error(table: Any, first: str, second: str) -> InputError:
+    """Make the error for a table of results in which no column says how they ended."""
+    error: InputError = table.error(
+        -1,
+        f"{shorten(first)} and {shorten(second)} name two competitors, and no column was recognised as the result: say "
+        f"left={first!r}, right={second!r} and outcome=COLUMN. That column names the winner or holds the result (home, "
+        "away or draw; 3-1); add it where the table has only scores. If the table is a matrix of ranks or ratings, say "
+        f"layout={RANKS!r} or layout={RATINGS!r}.",
+    )
+    return error
+
+
+def _has_decimal_commas(table: Any) -> bool:
+    return getattr(getattr(table, "dialect", None), "delimiter", "") == ";"
+
+
+def _told(cells: Sequence[str | None], has_commas: bool) -> list[str]:
+    """Return the cells with something in them, numbers with a decimal point."""
+    return [cell.replace(",", ".") if has_commas else cell for cell in cells if cell]
+
+
+def _kind(labels: Sequence[str], options: Options) -> str:
+    """Say what all cells of a column are: numbers, places, grades, lists, text, or nothing at all ("empty")."""
+    told = [label for label in dict.fromkeys(labels) if not means_missing(label)]
+    if not told:
+        return "empty"
+    if options.categories is None:
+        if all(number_in(label) is not None for label in told):
+            return "numbers"
+        if all(place_in(label) is not None for label in told):
+            return "places"
+    if len(told) <= MOST_WORDS and all(is_grade(label, options.categories) for label in told):
+        return "grades"
+    return "lists" if _are_lists(told) else "text"
+
+
+def _are_lists(cells: Sequence[str]) -> bool:
+    """Whether every cell lists the same items with semicolons between, and not all in the same order."""
+    named = [sorted(name.strip() for name in cell.split(";") if name.strip()) for cell in cells]
+    return len(cells) > 1 and len(set(named[0])) == len(named[0]) > 1 and all(names == named[0] for names in named)
+
+
+class _Look:
+    """What is known of a table while it is recognised."""
+
+    def __init__(self, table: Any, options: Options, said: Said, unclear: InputError) -> None:
+        self.table, self.options, self.said, self.unclear = table, options, said, unclear
+        self.coded: dict[str, Coded] = table.fetch(table.columns, [])[0]
+        self.has_commas = _has_decimal_commas(table)
+        self.kinds = {name: _kind(self._labels(name), options) for name in table.columns}
+        self.notes: list[str] = []
+
+    def _labels(self, name: str) -> list[str]:
+        """Return the different cells of a column."""
+        return _told(self.coded[name][1].labels, self.has_commas)
+
+    def _error(self, message: str) -> InputError:
+        error: InputError = self.table.error(-1, message)
+        return error
+
+    def grid(self) -> Grid:
+        """Return how the table is to be read."""
+        questions = [] if self.said.places else self._questions()
+        is_form = bool(questions)
+        if self.said.layout is None and not is_form:
+            self._refuse_competitors()
+        questions = self._asked(questions or self._bare())
+        if questions[0].kind in ("items", "lists"):
+            return self._whole_rankings(questions[0])
+        columns = tuple(name for one in questions for name in one.columns)
+        if len(columns) < 2:
+            raise self.unclear
+        matrices = [self._matrix(one) for one in questions]
+        layout, side = self._decide(questions, matrices, self._side(questions, is_form), is_form)
+        labels = tuple(label for one in questions for label in one.labels)
+        rows = self._label_column()
+        if side == "item" and rows is None:
+            raise self._error("no column names the items: add one, or say item=COLUMN.")
+        if side == "item":
+            return Grid(layout, columns, {"item": rows or ""}, labels, (), tuple(self.notes))
+        texts = tuple(one.text for one in questions for _ in one.columns) if len(questions) > 1 else ()
+        column = self._people(columns) | {r: name for r, name in self.said.column.items() if r == "weight"}
+        if texts:
+            self.notes.append(f"{len(questions)} questions are {len(questions)} instances (question= takes one)")
+        return Grid(layout, columns, column, labels, texts, tuple(self.notes))
+
+    def _refuse_competitors(self) -> None:
+        """Refuse a table in which two columns of text name the same competitors, never one against itself."""
+        names = [name for name in self._free("text") if normalise(name) not in ASIDE and not self._are_times(name)]
+        for k, second in enumerate(names):
+            for first in names[:k]:
+                if self._compete(first, second):
+                    raise competitors_error(self.table, first, second)
+
+    def _are_times(self, name: str) -> bool:
+        return bool(np.isfinite(read_times(self._labels(name)[:SAMPLE])[0]).all())
+
+    def _compete(self, first: str, second: str) -> bool:
+        """Whether two columns share most of their labels, and no row has the same label in both."""
+        (one, ones), (two, twos) = self.coded[first], self.coded[second]
+        common = set(ones.labels) & set(twos.labels)
+        if len(common) < max(2.0, SHARED * min(len(ones), len(twos))):
+            return False
+        same = {label: code for code, label in enumerate(twos.labels)}
+        code = np.array([*(same.get(label, -2) for label in ones.labels), -2])
+        return not bool((code[one] == two).any())
+
+    # ---- which columns ----
+    def _questions(self) -> list[_Question]:
+        """Return the questions of a form."""
+        found = []
+        for text, pairs in bracketed(self.table.columns).items():
+            columns, labels = tuple(name for name, _ in pairs), tuple(label for _, label in pairs)
+            kind, places = self._kind_of_all(columns, text), [place_in(label) or 0 for label in labels]
+            if kind in ("text", "grades") and sorted(places) == list(range(1, len(places) + 1)):
+                columns, kind = tuple(name for _, name in sorted(zip(places, columns, strict=True))), "items"
+            elif kind == "text":
+                raise self._unknown_words(columns)
+            found.append(_Question(text, columns, labels, kind))
+        taken = {name for one in found for name in one.columns}
+        return found + [_Question(name, (name,), (), "lists") for name in self._free("lists") if name not in taken]
+
+    def _kind_of_all(self, columns: Sequence[str], text: str) -> str:
+        kinds = {self.kinds[name] for name in columns} - {"empty"}
+        if not kinds:
+            raise self._error(f"nobody answered {shorten(text)!r}: there is nothing to read.")
+        return kinds.pop() if len(kinds) == 1 else "places" if kinds == {"numbers", "places"} else "text"
+
+    def _free(self, *kinds: str) -> list[str]:
+        settled = {*self.said.column.values()}
+        return [name for name in self.table.columns if self.kinds[name] in kinds and name not in settled]
+
+    def _bare(self) -> list[_Question]:
+        """Return the columns of numbers, places or grades, whichever are most; by question if they have prefixes."""
+        candidates = [
+            name
+            for name in self._free(*ANSWERS, "empty")
+            if normalise(name) not in ASIDE and not re.fullmatch(r"column \d+", name) and side_of(name) != "agent"
+        ]
+        if self.said.places:
+            candidates = [name for name in self.said.places if self.kinds[name] in (*ANSWERS, "empty")]
+        kinds = [self.kinds[name] for name in candidates if self.kinds[name] != "empty"]
+        if not kinds:
+            raise self.unclear
+        kind = max(dict.fromkeys(kinds), key=kinds.count)
+        alike = {"numbers", "places"} if kind != "grades" else {"grades"}
+        columns = tuple(name for name in candidates if self.kinds[name] in {*alike, "empty"})
+        kind = "places" if kind != "grades" and "places" in kinds else kind
+        in_brackets = bracketed(columns)
+        if groups := in_brackets if sum(map(len, in_brackets.values())) == len(columns) else prefixed(columns):
+            return [
+                _Question(text, tuple(name for name, _ in pairs), tuple(label for _, label in pairs), kind)
+                for text, pairs in groups.items()
+            ]
+        return [_Question("", columns, columns, kind)]
+
+    def _asked(self, questions: list[_Question]) -> list[_Question]:
+        """Return the questions the user wants: the one named, or all if they can be read alike."""
+        wanted = self.options.question
+        if wanted is not None:
+            plain = normalise(wanted)
+            found = [one for one in questions if normalise(one.text) == plain]
+            found = found or [one for one in questions if plain in normalise(one.text)]
+            if len(found) != 1:
+                trouble = "fits several questions" if found else "is no question of this table"
+                raise self._error(f"{wanted!r} {trouble}: they are {_texts(found or questions)}.")
+            return found
+        if len(questions) > 1 and any(one.kind in ("items", "lists") for one in questions):
+            raise self._error(f"there are several questions ({_texts(questions)}): say which with question=TEXT.")
+        return questions
+
+    def _whole_rankings(self, question: _Question) -> Grid:
+        """Return how to read cells that are items (a column per place), or whole lists of them."""
+        people = self._people(question.columns)
+        if question.kind == "items":
+            self.notes.append("the columns are places, the cells items")
+            return Grid("places", question.columns, people, notes=tuple(self.notes))
+        self.notes.append("every cell lists the same items, so it is a ranking, best first")
+        return Grid("rankings", (), {"ranking": question.columns[0], **people}, notes=tuple(self.notes), separator=";")
+
+    def _unknown_words(self, columns: Sequence[str]) -> InputError:
+        """Make the error for answers that are neither numbers nor places nor grades."""
+        words = dict.fromkeys(label for name in columns for label in self._labels(name) if not means_missing(label))
+        odd = [word for word in words if number_in(word) is None and place_in(word) is None]
+        shown = ", ".join(repr(shorten(word)) for word in odd[:5]) + (", …" if len(odd) > 5 else "")
+        what = f"the answers {shown} are on no scale that is known"
+        return self._error(f"{what}: order all answers, best first, with categories='BEST,…,WORST'.")
+
+    # ---- who the rows are ----
+    def _people(self, taken: Sequence[str]) -> dict[str, str]:
+        """Return the column that names the agents, if there is one that does."""
+        if "agent" in self.said.column:
+            return {"agent": self.said.column["agent"]}
+        free = [name for name in self._free("text", *ANSWERS) if name not in taken]
+        named = sorted((name for name in free if side_of(name) == "agent"), key=lambda name: "mail" in normalise(name))
+        if not named:
+            texts = [name for name in free if self.kinds[name] == "text" and normalise(name) not in ASIDE]
+            named = texts if len(texts) == 1 and not is_sentence(self._labels(texts[0])) else []
+        for name in named:  # a name says more than an address
+            codes, labels = self.coded[name]
+            if (codes >= 0).all() and (len(codes) == 1 or len(labels) > 1):  # not "anonymous" throughout
+                return {"agent": name}
+        if named:
+            self.notes.append(f"{shorten(named[0])} does not name everybody, so agents are not named")
+        return {}
+
+    def _label_column(self) -> str | None:
+        """Return the column that names the rows as items, if one does."""
+        if "item" in self.said.column:
+            return self.said.column["item"]
+        texts = [name for name in self._free("text") if normalise(name) not in TIMES]
+        return next((name for name in texts if side_of(name) == "item"), texts[0] if texts else None)
+
+    def _side(self, questions: Sequence[_Question], is_form: bool) -> str | None:
+        """Say what a row is, if words say it: "agent" or "item"."""
+        if is_form or self.options.transpose or "agent" in self.said.column:
+            return "agent"
+        if "item" in self.said.column or self.said.layout is not None:
+            return "item"
+        taken = {name for one in questions for name in one.columns}
+        others = [name for name in self.table.columns if name not in taken and self.kinds[name] != "empty"]
+        if any(normalise(name) in TIMES for name in others):
+            return "agent"
+        sides = {side_of(name) for name in others} - {None}
+        rows = self._label_column()
+        if rows is not None and are_numbered_people(self._labels(rows)):
+            sides.add("agent")
+        if are_numbered_people([label for one in questions for label in one.labels]):
+            sides.add("item")
+        return sides.pop() if len(sides) == 1 else None
+
+    # ---- ranks or ratings ----
+    def _matrix(self, question: _Question) -> Floats:
+        """Return the numbers that stand in the columns of a question, rows by columns."""
+        words = {word for name in question.columns for word in self._labels(name) if not means_missing(word)}
+        if question.kind == "grades":
+            value = self._rated(words, question)
+        else:
+            meant = {word: place_in(word) if (number := number_in(word)) is None else number for word in words}
+            value = {word: number for word, number in meant.items() if number is not None}
+        columns = []
+        for name in question.columns:
+            numbers = [value.get(label, np.nan) for label in self._labels(name)]
+            columns.append(np.array([*numbers, np.nan])[self.coded[name][0]])
+        return np.stack(columns, 1)
+
+    def _rated(self, words: set[str], question: _Question) -> dict[str, float]:
+        """Return the ratings of grades, and note them where nobody said them."""
+        value = rate(words, self.options.categories)
+        if len(value) < len(words):
+            raise self._unknown_words(question.columns)
+        order = sorted(value, key=value.__getitem__)
+        note = f"{' < '.join(map(shorten, order))} are {', '.join(f'{value[word]:g}' for word in order)}"
+        if self.options.categories is None and note not in self.notes:
+            self.notes.append(note)
+        return value
+
+    def _decide(
+        self, questions: Sequence[_Question], matrices: Sequence[Floats], side: str | None, is_form: bool
+    ) -> tuple[str, str]:
+        """Say which layout it is, and what a row is; or raise the error that says how to settle it."""
+        by_person = {"agent": matrices, "item": [matrix.T for matrix in matrices]}
+        found = {
+            side: {self._layout(*pair) for pair in zip(questions, by_person[side], strict=True)} for side in by_person
+        }
+        if side is None:
+            has_names = self._label_column() is not None
+            exact = [side for side in by_person if all(_all_ranked(one, has_names) for one in by_person[side])]
+            if len(exact) != 1 or found[exact[0]] != {RANKS}:
+                is_usual = all(_is_usual(matrix[np.isfinite(matrix)]) for matrix in matrices)
+                raise self._unclear_side(found) if has_names and is_usual else self.unclear
+            side = exact[0]
+            self.notes.append(f"as the ranks 1, 2, … run along every {'row' if side == 'agent' else 'column'}")
+        if {RANKS, RATINGS} <= found[side]:
+            raise self._error(f"some questions hold ranks, some ratings ({_texts(questions)}): say question=TEXT.")
+        if "" in found[side]:
+            more = " and transpose=True" if side == "agent" and not is_form else ""
+            raise self._error(
+                f"the numbers could be ranks (1 is best) or ratings (high is good): say layout={RANKS!r}{more}, or "
+                f"layout={RATINGS!r}{more}."
+            )
+        layout = found[side].pop()
+        if self.said.layout is None:
+            what = "ranks (1 is best)" if layout == RANKS else "ratings (high is good)"
+            self.notes.insert(0, f"{what}, each row is an {side}")
+        return layout, side
+
+    def _layout(self, question: _Question, by_person: Floats) -> str:
+        """Say whether numbers are ranks or ratings; "" where that cannot be told."""
+        if self.said.layout is not None:
+            return self.said.layout
+        if question.kind == "grades":
+            return RATINGS
+        if question.kind == "places":
+            return RANKS
+        found, wanted = _by_numbers(by_person), asks_for(question.text)
+        if wanted is None:
+            return found
+        return f"{wanted}-matrix" if found in ("", f"{wanted}-matrix") else ""
+
+    def _unclear_side(self, found: Mapping[str, set[str]]) -> InputError:
+        known = found["agent"] | found["item"]
+        layout, *others = known if len(known) == 1 and "" not in known else (RANKS, RATINGS)
+        either = f" (or {others[0]!r})" if others else ""
+        return self._error(
+            f"the columns {listed(self.table.columns)} could be items or people: say layout={layout!r}{either} if "
+            "every row is an item, and transpose=True, too, if every row is a person."
+        )
+
+
+def _texts(questions: Sequence[_Question]) -> str:
+    return "; ".join(shorten(one.text) for one in questions[:6] if one.text) or "not named"
+
+
+def is_sentence(labels: Sequence[str]) -> bool:
+    """Whether cells are rather remarks than names: some are long."""
+    return any(len(label.split()) > 4 for label in labels)
+
+
+def _by_numbers(by_person: Floats) -> str:
+    """Say whether the numbers of each person (rows) are ranks or ratings; "" where they could be either.
+
+    A person's numbers are exactly ranks if they are 1, 2, …, k. They may be ranks with ties or gaps if they are whole,
+    begin at 1 and do not exceed the number of items.
+    """
+    ranked, rankable, count = _ranked(by_person)
+    some = count > 1
+    if not some.any():
+        return ""
+    share = float(ranked[some].mean())
+    if rankable[count > 0].all():
+        return RANKS if share >= MOST_ARE else ""
+    from_zero = _ranked(by_person + 1)[0][some].all()
+    is_usual = _is_usual(by_person[np.isfinite(by_person)])
+    return RATINGS if share <= FEW_ARE and is_usual and not from_zero else ""
+
+
+def _is_usual(numbers: Floats) -> bool:
+    """Whether numbers are in the range of most ratings."""
+    return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() <= HIGHEST)
+
+
+def _all_ranked(by_person: Floats, has_names: bool) -> bool:
+    """Whether everybody, and more than one, gave exactly the ranks 1, …, k; of two items that may be chance."""
+    ranked, _, count = _ranked(by_person)
+    told = count > 0
+    return bool(ranked[told].all() and told.sum() > 1 and count.max() > (1 if has_names else 2))
+
+
+def _ranked(by_person: Floats) -> tuple[Bools, Bools, Int64s]:
+    """Return who gave exactly the ranks 1, …, k, whose numbers may be ranks with ties or gaps, and how many numbers."""
+    count: Int64s = np.isfinite(by_person).sum(1)
+    ordered = np.sort(by_person, 1)  # NaN goes last
+    expected = np.arange(1, by_person.shape[1] + 1)
+    untold = expected > count[:, None]
+    ranked: Bools = ((ordered == expected) | untold).all(1)
+    possible = (ordered == np.floor(ordered)) & (ordered >= 1) & (ordered <= by_person.shape[1])
+    rankable: Bools = (possible | untold).all(1) & ((ordered[:, 0] == 1) | (count == 0))
+    return ranked, rankable, count

@@ -1,0 +1,221 @@
+"""Promises about the source tree as a whole."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytestmark = pytest.mark.once
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "concordant"
+MODULES = sorted(SOURCE.rglob("*.py"))
+WORKFLOWS = ROOT / ".github" / "workflows"
+YAML = [*sorted((ROOT / ".github").rglob("*.yml")), ROOT / ".pre-commit-config.yaml", ROOT / "CITATION.cff"]
+
+HEAVY = {
+    "scipy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "duckdb",
+    "narwhals",
+    "rich",
+    "matplotlib",
+    "highspy",
+    "sklearn",
+}
+UNSAFE = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+MOST_LINES = 550  # "about 500": a longer module is two ideas
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def has_no_numpy(path: Path) -> bool:
+    """Modules that load before a command knows what it will do."""
+    names = {"__init__.py", "errors.py", "params.py", "registry.py"}
+    return (path.parent == SOURCE and path.name in names) or SOURCE / "cli" in path.parents
+
+
+def imports_on_load(node: ast.AST) -> Iterator[str]:
+    """Packages imported while the module loads: not inside functions, not for type checkers only."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            continue
+        yield from imported(child)
+        yield from imports_on_load(child)
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name.split(".")[0] for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield node.module.split(".")[0]
+
+
+def written_files() -> list[Path]:
+    """Files people write here: not what builds, environments and caches leave behind."""
+    folders = ("src", "tests", "benchmarks", "examples", "docs", "tools", ".ci", ".github")
+    kinds = {
+        ".py",
+        ".pyi",
+        ".cpp",
+        ".hpp",
+        ".md",
+        ".toml",
+        ".txt",
+        ".csv",
+        ".rst",
+        ".run",
+        ".soc",
+        ".yml",
+        ".yaml",
+        ".cff",
+    }
+    names = {"CMakeLists.txt", "LICENSE", "Makefile", "run", ".gitignore"}
+    inside = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    found = [path for path in [*ROOT.iterdir(), *inside] if path.suffix in kinds or path.name in names]
+    skipped = {"__pycache__", "results", "_build"}
+    built = ROOT / "docs" / "gallery"
+    return sorted(
+        path
+        for path in found
+        if path.is_file() and not skipped & set(path.relative_to(ROOT).parts) and built not in path.parents
+    )
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_heavy_libraries_load_only_where_they_are_used(path: Path) -> None:
+    loaded = set(imports_on_load(ast.parse(path.read_text(encoding="utf-8"))))
+    forbidden = HEAVY | {"numpy"} if has_no_numpy(path) else HEAVY
+    if path.parent.name == "learn":  # estimators are subclasses of scikit-learn's, and are imported by name only
+        forbidden = forbidden - {"sklearn"}
+    assert not loaded & forbidden
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_nothing_is_ever_unpickled(path: Path) -> None:
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    assert not {name for node in nodes for name in imported(node)} & UNSAFE
+    switches = [node for node in nodes if isinstance(node, ast.keyword) and node.arg == "allow_pickle"]
+    assert all(isinstance(node.value, ast.Constant) and node.value.value is False for node in switches)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_nothing_evaluates_text_as_code(path: Path) -> None:
+    called = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    names = {function.id for function in called if isinstance(function, ast.Name)}
+    assert not names & {"eval", "exec", "compile", "__import__"}
+
+
+def test_every_promise_of_security_names_a_test_that_exists() -> None:
+    promises = [line for line in (ROOT / "SECURITY.md").read_text().splitlines() if line.startswith("| **")]
+    assert len(promises) > 8
+    for promise in promises:
+        tests = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", promise)
+        assert tests, promise
+        for file, name in tests:
+            assert f"def {name}(" in (ROOT / file).read_text(), f"{file}::{name}"
+
+
+def test_importing_concordant_loads_no_numpy() -> None:
+    question = "import sys, concordant; print(*sorted(sys.modules))"
+    answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in answer.stdout.split()}
+    assert not loaded & (HEAVY | {"numpy", "click"})
+
+
+def test_no_module_is_too_long() -> None:
+    code = [path for path in written_files() if path.suffix in {".py", ".cpp", ".hpp"}]
+    lines = {relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in code}
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_no_file_names_a_place_on_one_machine() -> None:
+    place = re.compile(r"(?<![\w.~-])/(?:home|Users|root|work|opt)/\w|[A-Z]:\\\\?Users|--(?:extra-)?index-url")
+    found = [
+        f"{relative(path)}:{number}: {line.strip()[:100]}"
+        for path in written_files()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if place.search(line)
+    ]
+    assert found == []
+
+
+def test_the_version_stands_in_one_place() -> None:
+    declared = re.compile(r"""^_{0,2}version_{0,2}\s*[=:]\s*["']?\d""", re.MULTILINE)
+    files = [path for path in written_files() if path.suffix in {".py", ".toml", ".txt", ".cff"}]
+    assert [relative(path) for path in files if declared.search(path.read_text("utf-8"))] == ["pyproject.toml"]
+
+
+@pytest.mark.parametrize("path", YAML, ids=relative)
+def test_every_yaml_file_can_be_read(path: Path) -> None:
+    assert isinstance(yaml.safe_load(path.read_text(encoding="utf-8")), dict)
+
+
+def test_tests_run_on_every_python_and_system_that_is_promised() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    promised = [line.rpartition(" ")[2] for line in project["classifiers"] if " :: Python :: 3." in line]
+    matrix = yaml.safe_load((WORKFLOWS / "tests.yml").read_text())["jobs"]["tests"]["strategy"]["matrix"]
+    assert matrix["python"] == promised
+    assert [name.partition("-")[0] for name in matrix["os"]] == ["ubuntu", "macos", "windows"]
+    low, high = (int(bound.rpartition(".")[2]) for bound in project["requires-python"].split(","))
+    assert promised == [f"3.{minor}" for minor in range(low, high)]
+
+
+def test_workflows_and_hooks_run_what_is_here() -> None:
+    """Every script a workflow or hook runs exists, and every command of dev.py it names is one."""
+    commands = subprocess.run([sys.executable, "dev.py", "--help"], cwd=ROOT, capture_output=True, text=True).stdout
+    for path in YAML:
+        text = path.read_text(encoding="utf-8")
+        assert all(f"dev.py {name} " in commands for name in re.findall(r"dev\.py (\w+)", text)), path
+        assert all((ROOT / name).is_file() for name in re.findall(r"bash (\S+)", text)), path
+
+
+def test_no_test_looks_at_the_clock() -> None:
+    """A busy machine is no bug: limits of time are set once, in conftest.py (of browsers: in web) and by the fuzzer."""
+    clock = re.compile(r"\bimport time\b|\bfrom time\b|perf_counter|process_time|monotonic|timeout|\bdeadline=")
+    allowed = {"tests/conftest.py", "tests/repository/test_repository.py", "tests/fuzz/run.py", "tests/web/conftest.py"}
+    found = {relative(path) for path in (ROOT / "tests").rglob("*.py") if clock.search(path.read_text("utf-8"))}
+    assert found <= allowed
+
+
+def private_imports(path: Path) -> Iterator[str]:
+    """Names with a leading underscore that a module imports from another package (a room inside belongs to it)."""
+    home = path.relative_to(SOURCE.parent).parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("concordant"):
+            for parts in ((*str(node.module).split("."), alias.name) for alias in node.names):
+                hidden = next((k for k, part in enumerate(parts) if re.match(r"_[^_]", part)), 0)
+                owner = parts[:hidden] if SOURCE.parent.joinpath(*parts[:hidden]).is_dir() else parts[: hidden - 1]
+                if hidden and owner != home[: len(owner)]:
+                    yield ".".join(parts)
+
+
+def test_no_private_name_is_imported_from_another_package() -> None:
+    assert {relative(path): names for path in MODULES if (names := list(private_imports(path)))} == {}
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [relative(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
+    assert silent == []
+
+
+def test_every_compiled_kernel_has_a_twin_of_the_same_name() -> None:
+    compiled = pytest.importorskip("concordant.kernels._compiled", reason="the kernels are not compiled here")
+    from concordant.kernels import twins
+
+    kernels = {name for name in vars(compiled) if not name.startswith("_")}
+    twin_names = {name for name in vars(twins) if callable(getattr(twins, name)) and not name.startswith("_")}
+    assert kernels <= twin_names

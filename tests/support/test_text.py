@@ -1,0 +1,111 @@
+"""Numbers and tables as people read them: one format per column, words never broken."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import concordant as cc
+from concordant.cli import _shared as shared
+from concordant.metrics import compare_systems
+from concordant.support.text import format_p, number_format, text_width
+
+
+@pytest.mark.parametrize(
+    ("values", "written"),
+    [
+        ([1162770.5, 1136130.0], ["1162770", "1136130"]),
+        ([3.0, -2.0, 0.0], ["3", "-2", "0"]),
+        ([0.5, 1.25, 3.0], ["0.50", "1.25", "3.00"]),
+        ([0.0325226, 0.0161290], ["0.0325226", "0.0161290"]),
+        ([1 / 3, -1 / 3], ["0.333333", "-0.333333"]),
+        ([1234.5, 0.0123], ["1234.500", "0.012"]),
+        ([1e-20, 3e-20], ["1.00000e-20", "3.00000e-20"]),
+        ([1.5e15, 2.0], ["1.50000e+15", "2.00000e+00"]),
+        ([-0.0, -1e-9, 1.5], ["0.0", "0.0", "1.5"]),
+        ([], []),
+        ([float("nan"), 1.0], ["nan", "1"]),
+    ],
+)
+def test_a_column_of_numbers_has_one_format(values: list[float], written: list[str]) -> None:
+    write = number_format(values)
+    assert [write(value) for value in values] == written
+
+
+@given(st.lists(st.floats(-1e12, 1e12, allow_nan=False), min_size=1))
+def test_written_numbers_stay_near_the_numbers(values: list[float]) -> None:
+    write = number_format(values)
+    texts = [write(value) for value in values]
+    largest = max(abs(value) for value in values)
+    assert len({"e" in text for text in texts}) == 1
+    assert len({len(text.partition(".")[2]) for text in texts if "e" not in text}) <= 1
+    for value, text in zip(values, texts, strict=True):
+        assert float(text) == pytest.approx(value, rel=1e-5, abs=max(1e-5 * largest, 1e-320))
+
+
+def test_small_p_values_are_said_to_be_small() -> None:
+    assert [format_p(p) for p in (0.0, 0.00009, 0.0001, 0.05, 1.0)] == [
+        "<0.0001",
+        "<0.0001",
+        "0.0001",
+        "0.0500",
+        "1.0000",
+    ]
+    table = str(compare_systems({"base": [0.1] * 50, "better": [0.2] * 50}))
+    assert "<0.0001" in table
+
+
+HEADER = ["method", "distance", "tau borda", "tau instant-runoff", "tau schulze", "first"]
+ROW = ["borda", "0.1234", "1.000", "0.600", "0.600", "Clara Lindqvist > Ben Okoro = Ada Marsh > Dev Rao"]
+
+
+def drawn(monkeypatch: pytest.MonkeyPatch, columns: int, header: list[str], row: list[str], right: set[int]) -> str:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    text = shared.table(header, [row], right)
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100, 160])
+def test_a_table_fits_the_terminal_and_breaks_no_word(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    text = drawn(monkeypatch, columns, HEADER, ROW, {1, 2, 3, 4})
+    table = [line for line in text.splitlines() if line[:1] in "│┃┏┡└"]
+    assert max(map(len, table)) <= columns
+    words = set(re.findall(r"[^\s│┃]+", "\n".join(line for line in table if line[:1] in "│┃")))
+    assert words <= {word for cell in [*HEADER, *ROW] for word in cell.split()}
+    assert {"0.1234", "Clara", "Lindqvist", "Rao", "borda"} <= words
+
+
+def test_columns_without_room_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "not shown" not in drawn(monkeypatch, 160, HEADER, ROW, {1, 2, 3, 4})
+    narrow = drawn(monkeypatch, 60, HEADER, ROW, {1, 2, 3, 4})
+    assert "not shown, for lack of room: tau instant-runoff, tau schulze" in narrow
+    assert "0.600" not in narrow
+
+
+def test_piped_and_saved_tables_have_a_row_per_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    assert len(shared.table(HEADER, [ROW], {1, 2, 3, 4}).splitlines()) == 2
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert len(shared.table(HEADER, [ROW], {1, 2, 3, 4}, output="file.txt").splitlines()) == 2
+
+
+def test_describe_respects_the_width_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]])
+    monkeypatch.setenv("COLUMNS", "70")
+    assert text_width() == 70
+    narrow = str(prefs.describe())
+    assert max(map(len, narrow.splitlines())) <= 70
+    monkeypatch.setenv("COLUMNS", "140")
+    wide = str(prefs.describe())
+    assert 100 < max(map(len, wide.splitlines())) <= 140
+    assert wide.split() == narrow.split()

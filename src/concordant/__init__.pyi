@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from concordant import crowd as crowd
 from concordant import datasets as datasets
 from concordant import kernels as kernels
 from concordant import metrics as metrics
@@ -11,6 +10,7 @@ from concordant import recommend as recommend
 from concordant import registry as registry
 from concordant import simulate as simulate
 from concordant import views as views
+from concordant.analysis import crowd as crowd
 from concordant.aggregate.distance.fas_pivot import FasPivot as FasPivot
 from concordant.aggregate.distance.faslp_pivot import FaslpPivot as FaslpPivot
 from concordant.aggregate.distance.footrule import Footrule as Footrule

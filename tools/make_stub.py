@@ -35,7 +35,7 @@ def stub() -> str:
     lines = ['"""Public names of concordant. Written by tools/make_stub.py: do not edit."""', ""]
     lines += ["from collections.abc import Sequence", "from typing import Any", ""]
     homes = ((f"concordant.{home}".rpartition(".")[0], name) for name, home in concordant._MODULES.items())
-    imports |= {(package, f"{name} as {name}") for package, name in homes}
+    imports += [(package, f"{name} as {name}") for package, name in homes]
     lines += [f"from {module} import {name}" for module, name in sorted(imports)]
     return "\n".join([*lines, "", "__version__: str", "", *functions, ""])
 

@@ -90,13 +90,22 @@ class Server:
         raise AssertionError(f"nothing came: {news}")
 
 
+def heed_signals() -> None:
+    """Undo what nohup and shells do to processes in the background: a server leaves ignored signals ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def started_server(temporary: Path, *options: str, limits: dict[str, Any] | None = None) -> Server:
     """Start ``concordant serve``, or a server with limits that are no options; its temporary files go to a folder."""
     command = [sys.executable, "-m", "concordant", "serve", *options]
     if limits is not None:
         command = [sys.executable, "-c", LIMITED, json.dumps(limits)]
     environment = {**os.environ, "TMPDIR": str(temporary)}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT,
+        preexec_fn=heed_signals if os.name == "posix" else None,
+    )  # fmt: skip
     assert process.stdout is not None
     link = process.stdout.readline().split()[-1]
     found = re.fullmatch(r"http://[\d.]+:(\d+)/(?:\?token=(\S+))?", link)

@@ -241,6 +241,17 @@ def test_the_kinds_of_errors_agree_on_data_from_the_model(model, errors):
     assert found == pytest.approx(reference, rel=0.25)
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_a_bootstrap_is_not_narrower_because_of_a_strong_prior(model):
+    rng = np.random.default_rng(5)
+    prefs = simulate(rng, rng.normal(size=5), 60)
+    reference, found = (
+        cc.rank(prefs, model, prior=4.0, errors=errors, replicates=400).detail("stderr")
+        for errors in ("hessian", "bootstrap")
+    )
+    assert found == pytest.approx(reference, rel=0.2)
+
+
 def test_robust_errors_grow_when_votes_are_copies_of_each_other():
     rng = np.random.default_rng(6)
     votes = simulate(rng, rng.normal(size=5), 300)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -77,7 +78,7 @@ class ScoreErrors:
             return self._with_ties()
         parts = [with_errors(part) for part in self.fits]
         if self.asked.kind == "bootstrap":
-            return bootstrap(parts, self.asked, self.agents)
+            return bootstrap(parts, self.asked, self.agents, self.doubt)
         moved = [moved_by_prior(part) for part in parts] if self.doubt else []
         if self.voters is not None:
             parts = clustered(parts, self.voters, self.asked.seed)
@@ -368,7 +369,7 @@ class Refits(NamedTuple):
             self.coefficient[k] = refit.coefficient[0]
 
 
-def bootstrap(parts: list[Fit], asked: Asked, agents: Agents | None) -> list[Fit]:
+def bootstrap(parts: list[Fit], asked: Asked, agents: Agents | None, doubt: float) -> list[Fit]:
     """Refit to resampled counts: parts with the covariance of the refits and the ends of their intervals.
 
     Whole agents are drawn again where it is known who said what, else comparisons.
@@ -383,7 +384,32 @@ def bootstrap(parts: list[Fit], asked: Asked, agents: Agents | None) -> list[Fit
             )
             for part in firm
         ]
-    return [_of_refits(part, refits, asked.level) for part, refits in zip(parts, found, strict=True)]
+    shifted = [
+        refits._replace(score=refits.score + _shifts_of_prior(part, asked.replicates, doubt, rng))
+        for part, refits in zip(parts, found, strict=True)
+    ]
+    return [_of_refits(part, refits, asked.level) for part, refits in zip(parts, shifted, strict=True)]
+
+
+def _shifts_of_prior(part: Fit, replicates: int, doubt: float, rng: np.random.Generator) -> Floats:
+    """Return by replicate and slot how the scores move if centre and precision of the prior are drawn, too.
+
+    Every refit has the same prior; without this the intervals would be those of shrunken scores, which vary too little.
+    """
+    if doubt:
+        moved = np.sqrt(doubt) * moved_by_prior(part) * rng.standard_normal((replicates, 1))
+    else:
+        moved = np.zeros((replicates, len(part.score)))
+    shifts = np.zeros((replicates, len(part.score)))
+    for k, (first, last) in enumerate(pairwise(part.slot_ptr.tolist())):
+        if last > first and part.prior.ridge[k] > 0:
+            own = part.prior.of(np.array([k]), np.arange(first, last)).alone(last - first)
+            shifts[:, first:last] = own.noise(part.score[None, first:last], rng, replicates).T
+    if part.covariance is None:
+        return np.asarray(moved + part.times_inverse(shifts.T).T)
+    for _, span, block in part.blocks:
+        moved[:, span] += shifts[:, span] @ block
+    return np.asarray(moved)
 
 
 def _firm(part: Fit) -> Fit:

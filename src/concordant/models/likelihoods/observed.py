@@ -60,7 +60,7 @@ class Observed(ABC):
     def total(self) -> Floats:
         """The weight of the observations of every instance."""
 
-    @property
+    @cached_property
     def n_extra(self) -> int:
         """How many parameters there are besides the scores."""
         return 0
@@ -96,17 +96,17 @@ class ObservedDuels(Observed):
     link: int
     gamma_kind: ClassVar[str] = "gamma"
 
-    @property
+    @cached_property
     def n_extra(self) -> int:
         """How many parameters there are besides the scores: an advantage, one of ties."""
         return int(len(self.duels.order) > 0) + int(links.has_tie_parameter(self.link))
 
-    @property
+    @cached_property
     def slot_ptr(self) -> Int64s:
         """The slots of every instance."""
         return self.duels.slot_ptr
 
-    @property
+    @cached_property
     def total(self) -> Floats:
         """How much was counted in every instance."""
         return self.duels.totals[0]
@@ -174,12 +174,12 @@ class ObservedStages(Observed):
     stages: Stages
     gamma_kind: ClassVar[str] = "dirichlet"
 
-    @property
+    @cached_property
     def slot_ptr(self) -> Int64s:
         """The slots of every instance."""
         return self.stages.slot_ptr
 
-    @property
+    @cached_property
     def total(self) -> Floats:
         """The weight of the choices of every instance."""
         return self.stages.total

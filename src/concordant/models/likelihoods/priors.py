@@ -38,7 +38,7 @@ class Prior:
     shrink: Floats | None = None
     on_coefficients: float = 0.0
 
-    @property
+    @cached_property
     def belief(self) -> Belief:
         """What the kernels take."""
         return Belief(self.ridge, self.ridge_extra, self.is_gamma)

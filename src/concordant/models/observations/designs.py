@@ -54,17 +54,17 @@ class Designed(Observed):
         """The observations of contestants themselves."""
         return self.inner
 
-    @property
+    @cached_property
     def slot_ptr(self) -> Int64s:
         """The slots of every instance."""
         return self.design.slot_ptr
 
-    @property
+    @cached_property
     def total(self) -> Floats:
         """The weight of the observations of every instance."""
         return self.inner.total
 
-    @property
+    @cached_property
     def n_extra(self) -> int:
         """How many parameters there are besides the scores."""
         return self.inner.n_extra + self.design.n_coefficients

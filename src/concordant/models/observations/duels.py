@@ -46,12 +46,12 @@ class Duels:
     tied: Floats
     order: Floats
 
-    @property
+    @cached_property
     def n_slots(self) -> int:
         """How many candidates there are in all instances."""
         return int(self.slot_ptr[-1])
 
-    @property
+    @cached_property
     def rows(self) -> DuelRows:
         """What the kernels take."""
         return DuelRows(self.first, self.second, self.won, self.lost, self.tied, self.order)

@@ -86,6 +86,12 @@ def test_the_learner_of_the_guide_learns(entry: Any) -> None:
     assert scores[1] > scores[0]
 
 
+@pytest.mark.parametrize("entry", ["hamming"], indirect=True)
+def test_the_metric_of_the_guide_compares_and_is_named_like_its_file(entry: Any) -> None:
+    assert entry().compare([1, 2, 3], [1, 3, 2]) == 2
+    assert str(entry()) == "hamming"
+
+
 @pytest.mark.parametrize("entry", ["impartial_culture"], indirect=True)
 def test_the_simulator_of_the_guide_draws(entry: Any) -> None:
     drawn = entry(["a", "b", "c"], 50, seed=1)

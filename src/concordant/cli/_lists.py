@@ -211,7 +211,7 @@ class Recommenders(ListCommand):
 
 
 class Metrics(ListCommand):
-    """The metrics, with the words their options are written with; many share a file."""
+    """The metrics, with the words their options are written with."""
 
     plural = "metrics"
     text = "List the metrics and their conventions, or explain one."

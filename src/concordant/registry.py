@@ -95,6 +95,7 @@ class Kind(Generic[Entry]):
     home: str
     plural: str
     group: str = ""
+    what: str = ""  # what the command that lists them calls them, where the plural says too little
     holds: str = "class"  # what a file holds under its name: a class, a function, or nothing but itself ("module")
     suffix: str = ""  # what the names of the classes end with
     besides: tuple[str, ...] = ()  # files and folders without entries, apart from those with a leading underscore
@@ -105,6 +106,11 @@ class Kind(Generic[Entry]):
     libraries: Mapping[str, str] = field(default_factory=dict)  # that may be missing, each with what to do then
     lists: str = ""  # the tuple of entries a file holds, where it holds several
     first: str = ""  # the file whose entries come before those of the others
+
+    @property
+    def lists_them(self) -> str:
+        """What the command that lists them does."""
+        return f"List the {self.what or self.plural}, or explain one."
 
     # ---- built-in ----
     def modules(self) -> Mapping[str, str]:
@@ -360,6 +366,7 @@ LEARNERS: Kind[type[Any]] = Kind(
     "learner",
     "learn",
     "learners",
+    what="rankers that learn from features",
     base="sklearn.base:BaseEstimator",
     libraries={"sklearn": "Learning needs scikit-learn: install it with pip install 'concordant[learn]'."},
 )
@@ -368,6 +375,7 @@ LOSSES: Kind[type[Loss]] = Kind(
     "loss",
     "losses",
     "losses",
+    what="losses a ranker can minimise",
     suffix="Loss",
     besides=("base", "queries", "duels", "ordered_partitions", "set_sizes", "subset_sampling"),
     base="concordant.losses.base:Loss",
@@ -376,15 +384,26 @@ RECOMMENDERS: Kind[type[Any]] = Kind(
     "recommender", "recommend", "recommenders", has_aliases=True, base="concordant.recommend._base:Recommender"
 )
 METRICS: Kind[type[Metric]] = Kind(
-    "metric", "metrics", "metrics", in_families=True, has_aliases=True, base="concordant.metrics.value:Metric"
+    "metric",
+    "metrics",
+    "metrics",
+    what="metrics and their conventions",
+    in_families=True,
+    has_aliases=True,
+    base="concordant.metrics.value:Metric",
 )
-SIMULATORS: Kind[Any] = Kind("model", "simulate", "simulators", holds="function")
-EXPERIMENTS: Kind[ModuleType] = Kind("experiment", "experiments", "experiments", holds="module")
+SIMULATORS: Kind[Any] = Kind(
+    "model", "simulate", "simulators", what="models to draw preferences from", holds="function"
+)
+EXPERIMENTS: Kind[ModuleType] = Kind(
+    "experiment", "experiments", "experiments", what="published experiments", holds="module"
+)
 READERS: Kind[Format] = Kind(
     "format",
     "io/formats",
     "formats",
     group="readers",
+    what="file formats",
     has_aliases=True,
     reader="concordant.io._formats:of_package",
     besides=("features",),

@@ -86,12 +86,13 @@ def test_a_command_says_what_it_does_in_one_place(run: Run) -> None:
 def test_an_option_has_the_same_text_and_metavar_in_all_commands() -> None:
     said: dict[str, set[tuple[str, str | None]]] = defaultdict(set)
     for path, command in every_command():
-        for one in options_of(command) if path.split()[0] not in ("reproduce", "simulate") else ():
-            said[one.opts[0]].add((str(one.help), one.metavar))
+        has_own = path.split()[0] in ("reproduce", "simulate")  # options of experiments and of models
+        for one in options_of(command):
+            if not has_own or one.opts[0] in ("--json", "--seed", "--output", "--to"):
+                said[one.opts[0]].add((str(one.help), one.metavar))
     different = {name: {text for text, _ in texts} for name, texts in said.items() if len(texts) > 1}
-    assert different.keys() == {"--output", "--plot", "--item", "--weight"}, different
+    assert different.keys() == {"--output", "--plot", "--item", "--weight", "--test"}
     assert different["--output"] == {'File to write; "-" is the terminal.', "File to save the model to."}
     assert all(text.startswith("Plot of ") for text in different["--plot"])  # each command plots something else
-    assert all(
-        text.startswith("Column of ") for text in different["--item"] | different["--weight"]
-    )  # features, ballots
+    assert all(text.startswith("Column of ") for text in different["--item"] | different["--weight"])  # of two tables
+    assert len(different["--test"]) == 2  # a file of rows, a statistical test

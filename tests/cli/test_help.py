@@ -75,6 +75,12 @@ def test_roles_of_pairs_are_not_offered_for_ratings(run: Run, command: str) -> N
     assert not OF_PAIRS & named_in(run(*command.split(), "--help-all")[1])
 
 
+def test_roles_that_are_not_offered_are_taken_nevertheless() -> None:
+    known = {one.opts[0]: one for one in options_of(dict(every_command())["recommend train"])}
+    assert known.keys() >= OF_PAIRS
+    assert all(known[name].hidden for name in OF_PAIRS)
+
+
 def test_a_command_says_what_it_does_in_one_place(run: Run) -> None:
     text = " ".join(run("--help")[1].split())
     for name in commands():

@@ -104,6 +104,13 @@ def plot(what: str) -> Callable[[F], F]:
     return option("--plot", metavar="FILE", heading="plots", help=f"Plot of {what} (svg, png or pdf).")
 
 
+def to(*formats: str) -> Callable[[F], F]:
+    """Declare the format to write, one of some or any that is known."""
+    text = "Format to write; by default from the name of the file."
+    kind = click.Choice(formats) if formats else None
+    return option("--to", type=kind, metavar="NAME", heading="output", help=text)
+
+
 metric = option(
     *("--metric", "-k", "wanted"),
     multiple=True,
@@ -124,4 +131,3 @@ csv = option("--csv", "as_csv", is_flag=True, heading="output", help="Print comm
 output = option(*("--output", "-o"), default="-", metavar="FILE", heading="output", help=_OUTPUT)
 required_output = option(*("--output", "-o"), required=True, metavar="FILE", heading="output", help=_OUTPUT)
 model_output = option("--output", "-o", metavar="FILE", heading="output", help="File to save the model to.")
-to = option("--to", metavar="NAME", heading="output", help="Format to write; by default from the name of the file.")

@@ -35,7 +35,7 @@ def _show_formats(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("source", nargs=-1, required=True, metavar="SOURCE…")
 @click.argument("target")
-@_options.to
+@_options.to()
 @option(
     "--formats",
     is_flag=True,

@@ -33,7 +33,7 @@ FORMATS = ("csv", "json", "jsonl", "parquet", "run")
 @option("--evaluate", is_flag=True, heading="output", help="Print metrics against the labels instead of scores.")
 @_options.metrics("ndcg@10,map")
 @_options.output
-@_options.to
+@_options.to(*FORMATS)
 @_options.json
 @shared.reading_options("features", hidden={"weight"})
 def command(

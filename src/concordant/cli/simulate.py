@@ -76,7 +76,7 @@ def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list
 @click.option("--variances", callback=_numbers, metavar="X,Y,…", help="Variances of the items.")
 @click.option("--adherence", callback=_numbers, metavar="X,Y,…", help="Adherence of every agent.")
 @_options.output
-@_options.to
+@_options.to()
 def command(model: str, items: str, ballots: int, seed: int, output: str, to: str | None, **options: Any) -> None:
     """Draw preferences from a model, in any format."""
     from concordant.io import write

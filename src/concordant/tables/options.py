@@ -120,7 +120,7 @@ COLUMNS = (
     _of_ballots("by", "of groups to compare: language, country", common=True),  # only where somebody asks for it
     _of_ballots("weight", "of the number of times a row counts", "weight, count, votes, n, times, frequency"),
     # The next three only where somebody asks for them, but for teams in the layout they are written in.
-    _of_ballots("time", "of dates or numbers, to sort by", heading="time", common=True),
+    _of_ballots("time", "of dates or numbers, oldest first", heading="time", common=True),
     _of_ballots("team", "of teams, whose items win and lose together on a ballot"),
     Option(
         *("covariate", str, None, "covariate of the items compared: a column per side, or one of differences"),
@@ -178,7 +178,7 @@ class Options:
     team_separator: str | None = option(
         None, "separator of the players of a team in one cell, like '+'", metavar="TEXT", reads=BALLOTS
     )
-    sheet: str | int | None = option(None, "sheet of a workbook, by name or number", metavar="NAME", common=True)
+    sheet: str | int | None = option(None, "sheet by name or number; else the first with data", metavar="NAME", common=True)
     question: str | None = option(None, "question of a form to read; all if not given", metavar="TEXT", reads=BALLOTS)
     categories: Sequence[str] | str | None = option(
         None, "words of a scale, or categories of a PrefLib cat file, best first",

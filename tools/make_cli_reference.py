@@ -9,7 +9,8 @@ from __future__ import annotations
 import click
 from _generated import ROOT, keep
 
-from concordant.cli.__main__ import COMMANDS, cli
+from concordant.cli.__main__ import cli, commands
+from concordant.cli._help import full_help
 
 TARGET = ROOT / "docs" / "reference" / "cli.md"
 INTRODUCTION = """\
@@ -17,7 +18,7 @@ INTRODUCTION = """\
 
 <!-- Written by tools/make_cli_reference.py: do not edit. -->
 
-What each command prints with `--help`. The options of a method appear with
+What each command prints with `--help-all` (`--help` is shorter). The options of a method appear with
 `concordant rank --method NAME --help` and on the [page of the method](methods/index.md).
 Exit codes: 0 done, 1 the data or the parameters were refused, 2 the command was typed wrongly.
 """
@@ -26,7 +27,7 @@ Exit codes: 0 done, 1 the data or the parameters were refused, 2 the command was
 def page() -> str:
     """Return the text of the page."""
     parts = [INTRODUCTION, section("concordant", cli, 2)]
-    for name in COMMANDS:
+    for name in commands():
         command = cli.get_command(click.Context(cli), name)
         assert command is not None
         parts.append(section(f"concordant {name}", command, 2))
@@ -41,7 +42,7 @@ def section(path: str, command: click.Command, level: int) -> str:
     command.params = [one for one in command.params if not (one.name or "").startswith("param_")]
     context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
     context.help_option_names = ["-h", "--help"]
-    text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+    text = "\n".join(line.rstrip() for line in full_help(command, context).splitlines())
     return f"{'#' * level} {path}\n\n```text\n{text}\n```\n"
 
 

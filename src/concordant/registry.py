@@ -1,9 +1,8 @@
 """Everything that has a name and may be added to, found in one way: methods, learners, losses, metrics and so on.
 
 A built-in is there because its file is there: names come from listing the folder of its kind, without importing
-anything, and the file holds a class or function named like it (metrics, of which many share a file, are marked with
-``METRICS.add``). Names match without case, dashes and underscores. Aliases are declared by the entries themselves and
-looked at when no name matches.
+anything, and the file holds a class or function named like it (of formats, a tuple of those it reads). Names match
+without case, dashes and underscores. Aliases are declared by the entries themselves and looked at when no name matches.
 
 Other packages name their additions in their ``pyproject.toml``:
 
@@ -24,6 +23,7 @@ from __future__ import annotations
 import glob
 import importlib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 Entry = TypeVar("Entry")
 Made = TypeVar("Made")
-Marked = TypeVar("Marked", bound="Any")
 FEW = 20  # names that a message lists where none of them is like the one given
 
 
@@ -58,6 +57,14 @@ def summary_of(entry: object) -> str:
 
 def _first_paragraph(text: str) -> str:
     return " ".join(text.strip().split("\n\n")[0].split())
+
+
+def name_of_class(cls: type) -> str:
+    """Return the name of a class: its file's, with dashes; of a class of another package, its own."""
+    package, _, module = cls.__module__.rpartition(".")
+    if package.startswith("concordant."):
+        return module.replace("_", "-")
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", cls.__name__).lower()
 
 
 class Resolved(NamedTuple):
@@ -80,14 +87,15 @@ class Listed(NamedTuple):
 class Kind(Generic[Entry]):
     """One kind of thing that is found by name: where its files are and what they hold.
 
-    ``home`` is the package below ``concordant`` whose files they are, or which marks them with ``add`` when imported;
-    ``plural`` names the command that lists them and, unless ``group`` does, the entry points of other packages.
+    ``home`` is the folder of their files below ``concordant``; ``plural`` names the command that lists them and, unless
+    ``group`` does, the entry points of other packages.
     """
 
     word: str  # what messages call one of them
     home: str
     plural: str
     group: str = ""
+    what: str = ""  # what the command that lists them calls them, where the plural says too little
     holds: str = "class"  # what a file holds under its name: a class, a function, or nothing but itself ("module")
     suffix: str = ""  # what the names of the classes end with
     besides: tuple[str, ...] = ()  # files and folders without entries, apart from those with a leading underscore
@@ -96,15 +104,28 @@ class Kind(Generic[Entry]):
     base: str = ""  # the class that other packages' entries derive from, as "module:class"
     reader: str = ""  # or the function of (name, what an entry point holds) that makes the entry
     libraries: Mapping[str, str] = field(default_factory=dict)  # that may be missing, each with what to do then
-    added: dict[str, Entry] | None = None  # by name, of a kind whose entries are marked with ``add``
+    lists: str = ""  # the tuple of entries a file holds, where it holds several
+    first: str = ""  # the file whose entries come before those of the others
+
+    @property
+    def lists_them(self) -> str:
+        """What the command that lists them does."""
+        return f"List the {self.what or self.plural}, or explain one."
 
     # ---- built-in ----
     def modules(self) -> Mapping[str, str]:
         """Map the name of every built-in entry to its module, without importing any."""
-        if self.added is None:
-            return self._files()
-        importlib.import_module(f"concordant.{self.home}")
-        return {name: entry.__module__ for name, entry in self.added.items()}
+        return self._listed_in_files() if self.lists else self._files()
+
+    @cache  # noqa: B019
+    def _listed_in_files(self) -> Mapping[str, str]:
+        """Map the names that files list to the files; imports them all."""
+        files = sorted(self._files().items(), key=lambda file: file[0] != self.first)
+        return {one.name: module for _, module in files for one in self._all_of(module)}
+
+    def _all_of(self, module: str) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = getattr(importlib.import_module(module), self.lists)
+        return found
 
     @cache  # noqa: B019 - kinds live as long as the program
     def _files(self) -> Mapping[str, str]:
@@ -117,20 +138,13 @@ class Kind(Generic[Entry]):
                 found[stem.replace("_", "-")] = f"concordant.{below}.{stem}"
         return dict(sorted(found.items()))
 
-    def add(self, entry: Marked) -> Marked:
-        """Mark an entry that is found by its attribute ``name``."""
-        assert self.added is not None
-        self.added[entry.name] = entry
-        Kind._aliases.cache_clear()
-        return entry
-
     @cache  # noqa: B019
     def load(self, name: str) -> Entry:
         """Return an entry by its exact name, of concordant or else of another package."""
         if name not in self.modules():
             return self._load_plugin(name)
-        if self.added is not None:
-            return self.added[name]
+        if self.lists:
+            return next(one for one in self._all_of(self.modules()[name]) if one.name == name)  # type: ignore[no-any-return]
         try:
             module = importlib.import_module(self.modules()[name])
         except ModuleNotFoundError as error:
@@ -145,6 +159,7 @@ class Kind(Generic[Entry]):
         entry: Any = module
         if self.holds != "module":
             own = [value for key, value in vars(module).items() if fold(key) == fold(name + self.suffix)]
+            own = [value for value in own if isinstance(value, type) == (self.holds == "class")]
             entry = next((value for value in own if getattr(value, "__module__", "") == module.__name__), None)
         if entry is None:
             what = f"no {self.holds} named like its file: name the {self.holds} so"
@@ -191,7 +206,8 @@ class Kind(Generic[Entry]):
             raise ValueError(f"is no subclass of {self.base.replace(':', '.')}")
         if self.holds == "module" and not isinstance(loaded, ModuleType):
             raise ValueError("is no module")
-        called = loaded.name if self.added is not None else loaded.__name__.removesuffix(self.suffix)
+        name_said = getattr(loaded, "name", None)
+        called = name_said if isinstance(name_said, str) else loaded.__name__.removesuffix(self.suffix)
         if self.holds != "module" and fold(called) != fold(name):
             raise ValueError(f"is a {self.holds} of another name, {called}")
         return loaded
@@ -350,6 +366,7 @@ LEARNERS: Kind[type[Any]] = Kind(
     "learner",
     "learn",
     "learners",
+    what="rankers that learn from features",
     base="sklearn.base:BaseEstimator",
     libraries={"sklearn": "Learning needs scikit-learn: install it with pip install 'concordant[learn]'."},
 )
@@ -358,6 +375,7 @@ LOSSES: Kind[type[Loss]] = Kind(
     "loss",
     "losses",
     "losses",
+    what="losses a ranker can minimise",
     suffix="Loss",
     besides=("base", "queries", "duels", "ordered_partitions", "set_sizes", "subset_sampling"),
     base="concordant.losses.base:Loss",
@@ -366,12 +384,31 @@ RECOMMENDERS: Kind[type[Any]] = Kind(
     "recommender", "recommend", "recommenders", has_aliases=True, base="concordant.recommend._base:Recommender"
 )
 METRICS: Kind[type[Metric]] = Kind(
-    "metric", "metrics", "metrics", has_aliases=True, base="concordant.metrics.value:Metric", added={}
+    "metric",
+    "metrics",
+    "metrics",
+    what="metrics and their conventions",
+    in_families=True,
+    has_aliases=True,
+    base="concordant.metrics.value:Metric",
 )
-SIMULATORS: Kind[Any] = Kind("model", "simulate", "simulators", holds="function")
-EXPERIMENTS: Kind[ModuleType] = Kind("experiment", "experiments", "experiments", holds="module")
+SIMULATORS: Kind[Any] = Kind(
+    "model", "simulate", "simulators", what="models to draw preferences from", holds="function"
+)
+EXPERIMENTS: Kind[ModuleType] = Kind(
+    "experiment", "experiments", "experiments", what="published experiments", holds="module"
+)
 READERS: Kind[Format] = Kind(
-    "format", "io", "formats", group="readers", has_aliases=True, reader="concordant.io._formats:of_package", added={}
+    "format",
+    "io/formats",
+    "formats",
+    group="readers",
+    what="file formats",
+    has_aliases=True,
+    reader="concordant.io._formats:of_package",
+    besides=("features",),
+    lists="FORMATS",
+    first="table",
 )
 KINDS = {
     kind.plural: kind for kind in (METHODS, LEARNERS, LOSSES, RECOMMENDERS, METRICS, READERS, SIMULATORS, EXPERIMENTS)

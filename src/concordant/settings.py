@@ -6,14 +6,13 @@ are and returns a copy that carries what was learnt, under the names the class d
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from concordant.errors import ParameterError
 from concordant.params import check_params, values_of
-from concordant.registry import summary_of
+from concordant.registry import name_of_class, summary_of
 from concordant.support.state import Kind
 
 
@@ -51,10 +50,7 @@ class Settings:
     @property
     def name(self) -> str:
         """The name on the command line: the file's name with dashes; of another package's class, the class's name."""
-        package, _, module = type(self).__module__.rpartition(".")
-        if package.startswith("concordant."):
-            return module.replace("_", "-")
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", type(self).__name__).lower()
+        return name_of_class(type(self))
 
     @classmethod
     def summary(cls) -> str:

@@ -13,8 +13,8 @@ import concordant as cc
 from concordant import kernels
 from concordant.aggregate.distance import kemeny
 from concordant.aggregate.distance.footrule import position_costs
-from concordant.metrics.distance import footrule as footrule_distance
-from concordant.metrics.distance import kendall_to_each
+from concordant.metrics import footrule as footrule_distance
+from concordant.metrics import kendall_to_each
 from concordant.preferences import Preferences
 from concordant.solvers.ordering import deadline, exact, optima, relaxation
 from concordant.solvers.ordering.costs import pair_costs

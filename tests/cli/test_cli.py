@@ -16,7 +16,7 @@ from tests.conftest import ROOT, Run
 
 import concordant as cc
 from concordant import learn, registry
-from concordant.cli.__main__ import COMMANDS
+from concordant.cli.__main__ import commands
 from concordant.cli.reproduce import command as reproduce
 
 EXAMPLES = ROOT / "examples"
@@ -33,7 +33,7 @@ def votes(tmp_path: Path) -> Path:
 def test_help_lists_every_command_and_every_command_has_examples(run: Run) -> None:
     code, out, _ = run("--help")
     assert code == 0
-    for command in COMMANDS:
+    for command in commands():
         assert command in out
         code, text, _ = run(command, "--help")
         assert code == 0
@@ -41,7 +41,7 @@ def test_help_lists_every_command_and_every_command_has_examples(run: Run) -> No
 
 
 def test_every_example_of_the_help_names_real_options(run: Run) -> None:
-    for command in COMMANDS:
+    for command in commands():
         _, text, _ = run(command, "--help")
         shown = text.partition("Examples:")[2]
         used = {word for word in shown.split() if word.startswith("--")}

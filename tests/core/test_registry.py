@@ -85,6 +85,11 @@ def test_the_default_method_fits_the_form() -> None:
     assert default_method(cc.Preferences.from_rankings([["a", ["b", "c"]]])) == "approval"
 
 
+def test_every_metric_stands_in_the_file_of_its_name() -> None:
+    for name, module in registry.METRICS.modules().items():
+        assert (registry.METRICS.load(name).name, registry.METRICS.load(name).__module__) == (name, module)
+
+
 def test_the_stub_of_public_names_is_up_to_date() -> None:
     script = ROOT / "tools" / "make_stub.py"
     done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)

@@ -14,7 +14,7 @@ from concordant.kernels import twins
 from concordant.kernels.bundles import LabelledQueries
 from concordant.losses.expected_ndcg import ExpectedNdcgLoss
 from concordant.losses.queries import Queries
-from concordant.metrics import retrieval
+from concordant.metrics.relevance.ndcg import NDCG
 
 
 def some_queries(rng, sizes=(5, 1, 6, 3, 2)):
@@ -37,7 +37,7 @@ def by_enumeration(scores, queries, cutoff):
         chance = np.exp(energy - energy.max())
         lists = label[orders]
         flat, ptr = lists.reshape(-1), np.arange(len(lists) + 1) * lists.shape[1]
-        (gained,) = metrics.evaluate_ranked(flat, ptr, flat, ptr, retrieval.NDCG(cutoff=cutoff)).values()
+        (gained,) = metrics.evaluate_ranked(flat, ptr, flat, ptr, NDCG(cutoff=cutoff)).values()
         value += queries.weight[q] * (1 - chance @ gained / chance.sum())
     return value
 

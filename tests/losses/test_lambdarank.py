@@ -12,7 +12,9 @@ from concordant.kernels.bundles import LabelledQueries, LambdaGoal
 from concordant.losses.base import Step
 from concordant.losses.lambdarank import LambdaRankLoss
 from concordant.losses.queries import Pairs, Queries
-from concordant.metrics import retrieval
+from concordant.metrics.relevance.err import ERR
+from concordant.metrics.relevance.map import MAP
+from concordant.metrics.relevance.ndcg import NDCG
 
 TARGETS = ["ndcg", "ap", "err"]
 CUTOFFS = [None, 1, 3, 50]
@@ -21,9 +23,9 @@ CUTOFFS = [None, 1, 3, 50]
 def measured(target, lists, cutoff, largest):
     """The metric of every row of labels, best place first."""
     metric = {
-        "ndcg": retrieval.NDCG(cutoff=cutoff),
-        "ap": retrieval.MeanAveragePrecision(cutoff=cutoff),
-        "err": retrieval.ExpectedReciprocalRank(cutoff=cutoff, lmax=largest),
+        "ndcg": NDCG(cutoff=cutoff),
+        "ap": MAP(cutoff=cutoff),
+        "err": ERR(cutoff=cutoff, lmax=largest),
     }[target]
     label, ptr = lists.reshape(-1), np.arange(len(lists) + 1) * lists.shape[1]
     (values,) = metrics.evaluate_ranked(label, ptr, label, ptr, metric).values()

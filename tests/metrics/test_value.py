@@ -6,8 +6,10 @@ import pytest
 
 from concordant import metrics
 from concordant.errors import ParameterError, UnknownNameError
-from concordant.metrics.distance import Kemeny
-from concordant.metrics.retrieval import NDCG, BinaryMetric, MeanAveragePrecision
+from concordant.metrics.distances.kemeny import Kemeny
+from concordant.metrics.relevance.map import MAP
+from concordant.metrics.relevance.ndcg import NDCG
+from concordant.metrics.retrieval import BinaryMetric
 
 CANONICAL = [
     "ndcg", "ndcg@10", "ndcg@5:letor", "ndcg@5:skip:letor:linear", "p@5", "p", "map", "map@100", "map:threshold=2",
@@ -49,7 +51,7 @@ def test_other_spellings_mean_the_same(text, canonical):
 
 def test_metrics_are_frozen_equal_and_hashable():
     assert metrics.parse("ndcg@10:letor") == NDCG(10, discount="letor")
-    assert {metrics.parse("map"), MeanAveragePrecision()} == {MeanAveragePrecision()}
+    assert {metrics.parse("map"), MAP()} == {MAP()}
     with pytest.raises(dataclasses.FrozenInstanceError):
         NDCG(10).cutoff = 5
 
@@ -142,4 +144,4 @@ def test_only_distances_are_better_when_lower():
     assert metrics.parse("ndcg").higher_is_better
     assert metrics.parse("tau-b").higher_is_better
     assert not metrics.parse("kemeny").higher_is_better
-    assert issubclass(MeanAveragePrecision, BinaryMetric)
+    assert issubclass(MAP, BinaryMetric)

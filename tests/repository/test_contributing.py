@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -27,13 +28,18 @@ def shown(stem: str, folder: Path) -> Iterator[Any]:
     kind = next(one for one in registry.KINDS.values() if FILES[stem][0].split("/")[0] == one.home)
     path = folder / f"{stem}.py"
     path.write_text(FILES[stem][1], encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(stem, path)
+    yield kind.entry_of(loaded(path), stem)
+    del sys.modules[stem]
+
+
+def loaded(path: Path) -> Any:
+    """Return the module of a file."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
-    module = sys.modules[stem] = importlib.util.module_from_spec(spec)
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    yield kind.entry_of(module, stem)
-    del sys.modules[stem]
+    return module
 
 
 @pytest.fixture(scope="module")
@@ -86,11 +92,33 @@ def test_the_learner_of_the_guide_learns(entry: Any) -> None:
     assert scores[1] > scores[0]
 
 
+@pytest.mark.parametrize("entry", ["hamming"], indirect=True)
+def test_the_metric_of_the_guide_compares_and_is_named_like_its_file(entry: Any) -> None:
+    assert entry().compare([1, 2, 3], [1, 3, 2]) == 2
+    assert str(entry()) == "hamming"
+
+
 @pytest.mark.parametrize("entry", ["impartial_culture"], indirect=True)
 def test_the_simulator_of_the_guide_draws(entry: Any) -> None:
     drawn = entry(["a", "b", "c"], 50, seed=1)
     assert (drawn.n_ballots, drawn.n_items) == (50, 3)
     assert drawn == entry(["a", "b", "c"], 50, seed=1)
+
+
+def test_the_command_of_the_guide_runs_and_its_summary_is_read_from_the_file(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from concordant.cli.__main__ import summary
+
+    path = tmp_path / "first.py"
+    path.write_text(FILES["first"][1], encoding="utf-8")
+    command = loaded(path).command
+    del sys.modules["first"]
+    votes = GUIDE.parent / "examples" / "election.csv"
+    found = CliRunner().invoke(command, [str(votes), "--method", "borda", "--upper", "--json"])
+    assert json.loads(found.stdout) == [name.upper() for name in cc.rank(str(votes), "borda").items[:1]]
+    assert summary(str(path)) == command.help == "Print the best item of every instance."
+    assert "Columns:" in CliRunner().invoke(command, ["--help"]).output
 
 
 @pytest.mark.parametrize("kind", registry.KINDS.values(), ids=list(registry.KINDS))

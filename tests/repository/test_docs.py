@@ -15,7 +15,6 @@ import shlex
 import shutil
 import sys
 import types
-import unittest.mock
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,15 +70,12 @@ def has_code(page: Path) -> bool:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with the examples; metrics and formats that a page registers are forgotten afterwards."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the examples."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")  # sentences are broken alike wherever the tests run
-    assert registry.METRICS.modules(), "loaded, so that only what the page adds is forgotten"
-    assert registry.READERS.modules()
-    with unittest.mock.patch.dict(registry.METRICS.added), unittest.mock.patch.dict(registry.READERS.added):
-        yield tmp_path
+    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -211,10 +207,11 @@ def test_every_family_has_a_guide_page() -> None:
 def test_every_option_of_every_command_has_help() -> None:
     import click
 
-    from concordant.cli.__main__ import COMMANDS, cli
+    from concordant.cli.__main__ import cli
+    from concordant.cli.__main__ import commands as all_commands
 
     silent = []
-    for name in COMMANDS:
+    for name in all_commands():
         command = cli.get_command(click.Context(cli), name)
         assert command is not None
         group = list(command.commands.values()) if isinstance(command, click.Group) else []

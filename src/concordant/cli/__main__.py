@@ -10,8 +10,10 @@ if __name__ == "__main__":  # before anything could be imported from the working
     leave_working_folder()
 
 import os
+import re
 import sys
 from collections.abc import Sequence
+from functools import cache
 
 import click
 
@@ -19,36 +21,12 @@ import click
 for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
-WORK = {
-    "rank": "Rank items from preferences of any form.",
-    "compare": "Rank by several methods and show how far they agree.",
-    "describe": "Say what a data set is, what to watch out for, and which methods fit.",
-    "report": "Write a report of preferences as one HTML file.",
-    "serve": "Open a local web page that ranks, compares and evaluates.",
-    "convert": "Convert preferences from one format to another.",
-    "fuse": "Fuse TREC runs into one run.",
-    "train-fusion": "Learn from judged topics how to fuse runs.",
-    "train": "Learn to rank from labelled rows of features.",
-    "predict": "Score rows of features with a trained model.",
-    "recommend": "Train recommenders on ratings, list items for agents, evaluate.",
-    "evaluate": "Evaluate runs or rankings against relevance labels.",
-    "crowd": "Say how often each agent who judged documents is right.",
-    "datasets": "List the public data sets, or say where to get one.",
-    "simulate": "Draw preferences from a model, in any format.",
-    "reproduce": "Run a published experiment and compare with its figures.",
-    "completion": "Print the script that completes commands in your shell.",
-}
-LISTS = {
-    "methods": "List the methods, or explain one.",
-    "learners": "List the rankers that learn from features, or explain one.",
-    "losses": "List the losses a ranker can minimise, or explain one.",
-    "recommenders": "List the recommenders, or explain one.",
-    "metrics": "List the metrics and their conventions, or explain one.",
-    "formats": "List the file formats, or explain one.",
-    "simulators": "List the models to draw preferences from, or explain one.",
-    "experiments": "List the published experiments, or explain one.",
-}
-COMMANDS = {**WORK, **LISTS}
+# The order in which a user meets the commands; those of other files follow.
+ORDER = (
+    *("rank", "compare", "describe", "report", "serve", "convert", "fuse", "train-fusion", "train", "predict"),
+    *("recommend", "evaluate", "crowd", "datasets", "simulate", "reproduce", "completion"),
+)
+_SUMMARY = re.compile(r'^def command\(.*?^    """(.+?)(?:"""|\n)', re.MULTILINE | re.DOTALL)
 
 EPILOG = """\b
 Examples:
@@ -60,34 +38,62 @@ Examples:
 """
 
 
+@cache
+def work() -> dict[str, str]:
+    """Map every command that has a file to the file; nothing is imported."""
+    here = os.path.dirname(__file__)
+    files = sorted(name for name in os.listdir(here) if name.endswith(".py") and not name.startswith("_"))
+    found = {name.removesuffix(".py").replace("_", "-"): os.path.join(here, name) for name in files}
+    return {name: found[name] for name in sorted(found, key=lambda name: (*ORDER, name).index(name))}
+
+
+def lists() -> dict[str, str]:
+    """Map the commands that list what has a name to their summaries."""
+    from concordant.registry import KINDS
+
+    return {plural: kind.lists_them for plural, kind in KINDS.items()}
+
+
+def commands() -> list[str]:
+    """List all commands."""
+    return [*work(), *lists()]
+
+
+def summary(path: str) -> str:
+    """Return the first line of the docstring of a command's function, read from its file."""
+    with open(path, encoding="utf-8") as file:
+        found = _SUMMARY.search(file.read())
+    return found[1] if found else ""
+
+
 class LazyGroup(click.Group):
-    """A group that knows its commands' names and help, and imports a command when it is used."""
+    """A group that finds its commands' names and help in their files, and imports a command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the command names in the order a user meets them."""
-        return list(COMMANDS)
+        return commands()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
-        if cmd_name not in COMMANDS:
-            return None
         import importlib
 
-        if cmd_name in LISTS:
+        if cmd_name in work():
+            module = importlib.import_module(f"concordant.cli.{cmd_name.replace('-', '_')}")
+            command: click.Command = module.command
+            return command
+        if cmd_name in lists():
             return importlib.import_module("concordant.cli._lists").COMMANDS[cmd_name]()  # type: ignore[no-any-return]
-        module = importlib.import_module(f"concordant.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
-        return command
+        return None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, suggesting the nearest name for an unknown one."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in work() and args[0] not in lists() and not args[0].startswith("-"):
             from concordant.errors import suggest
 
             raise click.UsageError(
-                f"There is no command {args[0]!r}.{suggest(args[0], list(COMMANDS))} See 'concordant --help'."
+                f"There is no command {args[0]!r}.{suggest(args[0], commands())} See 'concordant --help'."
             )
         return super().resolve_command(ctx, args)
 
@@ -104,10 +110,11 @@ class LazyGroup(click.Group):
             raise click.ClickException(_shown(in_options(str(error), command))) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands from the table, without importing any."""
-        for title, commands in (("Commands", WORK), ("What there is", LISTS)):
-            with formatter.section(title):
-                formatter.write_dl(list(commands.items()))
+        """Write the list of commands with their summaries, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary(path)) for name, path in work().items()])
+        with formatter.section("Catalogues"):
+            formatter.write_dl(list(lists().items()))
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

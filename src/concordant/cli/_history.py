@@ -7,35 +7,49 @@ from typing import Any, NamedTuple
 import click
 
 from concordant.cli import _shared as shared
+from concordant.cli._help import option
 
 
 def history_options(command: Any) -> Any:
     """Add the options about ratings over time; ``OverTime.taken`` takes them."""
     declared = (
-        click.option(
-            "--history", "history_file", metavar="FILE", help="Write how ratings moved (csv, jsonl, parquet, …)."
+        option(
+            *("--history", "history_file"),
+            metavar="FILE",
+            heading="time",
+            help="Table of the ratings over time (csv, …).",
         ),
-        click.option(
-            "--plot-history", "history_plot", metavar="FILE", help="Draw how the ratings of the best moved over time."
+        option(
+            *("--plot-history", "history_plot"),
+            metavar="FILE",
+            heading="time",
+            rare=True,
+            help="Plot of the best items' ratings over time.",
         ),
-        click.option(
-            "--history-items", "history_items", metavar="A,B,…", help="Items of both; by default all, the best drawn."
+        option(
+            *("--history-items", "history_items"),
+            metavar="A,B,…",
+            heading="time",
+            rare=True,
+            help="Items of both; by default all, the best in the plot.",
         ),
-        click.option(
-            "--best-of",
-            "history_best_of",
+        option(
+            *("--best-of", "history_best_of"),
             metavar="PERIOD",
-            help="Show who led every year, quarter, month, … or N days.",
+            heading="time",
+            rare=True,
+            help="Leader of each year, quarter, month or N days.",
         ),
-        click.option(
-            "--peaks",
-            "history_peaks",
+        option(
+            *("--peaks", "history_peaks"),
             is_flag=True,
-            help="Show the best rating every item ever had, and when; --sort low counts only what was sure.",
+            heading="time",
+            rare=True,
+            help="Highest rating of each item, and when; with --sort low, its highest lower bound.",
         ),
     )
-    for option in reversed(declared):
-        command = option(command)
+    for add in reversed(declared):
+        command = add(command)
     return command
 
 

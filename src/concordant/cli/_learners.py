@@ -127,13 +127,6 @@ def evaluate(scores: Floats, found: Features, wanted: Sequence[str]) -> dict[str
     return {name: float(metrics.mean(by_query)) for name, by_query in values.items()}
 
 
-def parse_metrics(_: click.Context, __: click.Parameter, text: str) -> list[str]:
-    """Read a list of metrics separated by commas."""
-    from concordant import metrics
-
-    return [str(metrics.parse(name)) for name in shared.listed(text)]
-
-
 def headings(metrics: Iterable[str]) -> list[str]:
     """Return the heads of columns of metrics, which name the gain of ndcg."""
     from concordant.metrics import headings

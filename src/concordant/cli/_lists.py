@@ -13,13 +13,14 @@ import click
 
 from concordant.cli import _learners as learners
 from concordant.cli import _shared as shared
+from concordant.cli._help import Command
 from concordant.params import Param, params_of
 
 if TYPE_CHECKING:
     from concordant.registry import Kind, Listed
 
 
-class ListCommand(click.Command):
+class ListCommand(Command):
     """What the commands of all kinds do; those of some kinds have more to tell (``_facts``, ``_before``, …)."""
 
     plural: str
@@ -38,7 +39,7 @@ class ListCommand(click.Command):
             self.plural,
             callback=self.show,
             params=[name, *options, json],
-            help=inspect.cleandoc(self.text),
+            help=f"{self.kind.lists_them}\n\n{inspect.cleandoc(self.text)}",
             epilog=f"\b\nExamples:\n{examples}{self.more}",
         )
 
@@ -116,9 +117,7 @@ class Methods(ListCommand):
     """The methods of aggregation; ``--learners`` is the older way to ask for learners."""
 
     plural = "methods"
-    text = """List the methods, or explain one: what it does, its parameters, what it needs.
-
-    Methods aggregate preferences ("concordant rank"); learners rank rows of features ("concordant train")."""
+    text = 'Methods aggregate preferences ("concordant rank"); learners rank rows of features ("concordant train").'
     examples = ("", "--learners", "schulze", "rank-svm", "--json")
 
     def __init__(self) -> None:
@@ -157,9 +156,7 @@ class Learners(ListCommand):
     """The rankers of rows of features."""
 
     plural = "learners"
-    text = """List the rankers that learn from features, or explain one: what it does, its parameters.
-
-    "concordant train --method NAME" trains one."""
+    text = '"concordant train --method NAME" trains one.'
     examples = ("", "rank-svm", "--json")
 
     def show(self, name: str | None, as_json: bool) -> None:
@@ -186,9 +183,7 @@ class Losses(ListCommand):
     """The losses of rankers."""
 
     plural = "losses"
-    text = """List the losses a ranker can minimise, or explain one.
-
-    "concordant train --method loss-ranker --loss NAME" minimises one."""
+    text = '"concordant train --method loss-ranker --loss NAME" minimises one.'
     examples = ("", "squared-hinge", "--json")
 
 
@@ -196,9 +191,7 @@ class Recommenders(ListCommand):
     """What recommends items to agents."""
 
     plural = "recommenders"
-    text = """List the recommenders, or explain one: what it does, its parameters.
-
-    "concordant recommend train --method NAME" trains one."""
+    text = '"concordant recommend train --method NAME" trains one.'
     examples = ("", "ordered-partition-mf", "--json")
 
     def _own_facts(self, entry: Any) -> dict[str, object]:
@@ -211,10 +204,10 @@ class Recommenders(ListCommand):
 
 
 class Metrics(ListCommand):
-    """The metrics, with the words their options are written with; many share a file."""
+    """The metrics, with the words their options are written with."""
 
     plural = "metrics"
-    text = "List the metrics and their conventions, or explain one."
+    text = '"concordant evaluate --metric NAME" computes one.'
     examples = ("", "ndcg", "--json")
     family = "kind"
     shows_options = True
@@ -242,9 +235,7 @@ class Formats(ListCommand):
     """The file formats; how to read them is said by options of the commands."""
 
     plural = "formats"
-    text = """List the file formats, or explain one: its endings, what it holds.
-
-    The format of a file is recognised by its content and ending; --format NAME says which it is."""
+    text = "The format of a file is recognised by its content and ending; --format NAME says which it is."
     examples = ("", "preflib", "--json")
     family = "reads"
     has_parameters = False
@@ -264,9 +255,7 @@ class Simulators(ListCommand):
     """The models to draw preferences from; the text of the file says what their options mean."""
 
     plural = "simulators"
-    text = """List the models to draw preferences from, or explain one.
-
-    "concordant simulate NAME" draws from one."""
+    text = '"concordant simulate NAME" draws from one.'
     examples = ("", "mallows", "--json")
     shows_options = True
 
@@ -282,9 +271,7 @@ class Experiments(ListCommand):
     """The published experiments; "reproduce" has their options."""
 
     plural = "experiments"
-    text = """List the published experiments, or explain one: what is run, what was published.
-
-    "concordant reproduce NAME" runs one."""
+    text = '"concordant reproduce NAME" runs one.'
     examples = ("", "metasearch", "--json")
     has_parameters = False
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import click
 
+from concordant.cli import _options as options
+from concordant.cli._help import Command
+from concordant.cli._help import Option as HelpOption
+from concordant.cli._help import option as help_option
+from concordant.cli._options import complete as complete
+from concordant.cli._options import listed as listed
 from concordant.params import Param
 from concordant.support.text import visible
 from concordant.tables.options import Option, options_of
@@ -20,34 +26,38 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def reading_options(what: str, *, groups: bool = False) -> Callable[[F], F]:
-    """Add the options that say how to read preferences, labels or features, with ``groups`` also their column."""
+def reading_options(what: str, *, groups: bool = False, hidden: Collection[str] = ()) -> Callable[[F], F]:
+    """Add the options that say how to read preferences, labels or features, with ``groups`` also their column.
+
+    Help does not show those ``hidden``, which mean nothing for a command; they are taken nevertheless.
+    """
 
     def add(command: F) -> F:
         for declared in reversed(options_of(what)):
             if declared.flag is not None and (groups or declared.name != "by"):
-                command = _reading_option(declared)(command)
+                command = _reading_option(declared, declared.name in hidden)(command)
         return command
 
     return add
 
 
-def _reading_option(declared: Option) -> Callable[[F], F]:
+def _reading_option(declared: Option, hidden: bool) -> Callable[[F], F]:
     names = [declared.flag or declared.option, f"read_{declared.name}"]
     text = declared.doc[:1].upper() + declared.doc[1:] + "."
+    option = partial(help_option, heading=declared.heading, rare=not declared.common, hidden=hidden, help=text)
     if declared.name == "format":
         names.insert(1, "-f")
     if declared.flag_value is not None:
-        return click.option(*names, flag_value=declared.flag_value, help=text)
+        return option(*names, flag_value=declared.flag_value)
     if declared.kind is bool and declared.optional:
         names[0] = f"{names[0]}/--no-{declared.name}"
-        return click.option(*names, default=None, help=text)
+        return option(*names, default=None)
     if declared.kind is bool:
-        return click.option(*names, is_flag=True, help=text)
+        return option(*names, is_flag=True)
     if declared.many:
-        return click.option(*names, multiple=True, metavar=declared.metavar, help=text)
+        return option(*names, multiple=True, metavar=declared.metavar)
     kind = click.Choice(declared.choices) if declared.choices else int if declared.kind is int else None
-    return click.option(*names, type=kind, metavar=declared.metavar, help=text)
+    return option(*names, type=kind, metavar=declared.metavar)
 
 
 def taken_reading(options: dict[str, Any]) -> dict[str, Any]:
@@ -104,13 +114,7 @@ class Output(NamedTuple):
 
 def output_options(*names: str) -> Callable[[F], F]:
     """Add some of --json, --csv and --output; the command gets them as one ``output``."""
-    declared = {
-        "json": click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        "csv": click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values."),
-        "output": click.option(
-            "--output", "-o", default="-", metavar="FILE", help="Write here instead of the terminal."
-        ),
-    }
+    declared = {"json": options.json, "csv": options.csv, "output": options.output}
 
     def add(command: F) -> F:
         @wraps(command)
@@ -125,23 +129,23 @@ def output_options(*names: str) -> Callable[[F], F]:
     return add
 
 
-def method_options(params: Iterable[Param]) -> list[click.Option]:
-    """Make command-line options from the declared hyper-parameters of a method."""
-    return [_option(declared) for declared in params]
+def method_options(params: Iterable[Param], **how: Any) -> list[click.Option]:
+    """Make command-line options from the declared hyper-parameters of a method; ``how`` says where help shows them."""
+    return [_option(declared, **how) for declared in params]
 
 
-def _option(declared: Param) -> click.Option:
+def _option(declared: Param, **how: Any) -> click.Option:
     text = declared.doc[:1].upper() + declared.doc[1:]
     names = [declared.option, f"param_{declared.name}"]
     shown = f"{text}.  [{declared.name}; default: {declared.default}]"
     if declared.kind is bool:
         names[0] = f"{declared.option}/--no-{declared.name.replace('_', '-')}"
-        return click.Option(names, default=None, help=shown)
+        return HelpOption(names, default=None, help=shown, **how)
     if declared.choices:
-        return click.Option(names, type=click.Choice(declared.choices), default=None, help=shown)
+        return HelpOption(names, type=click.Choice(declared.choices), default=None, help=shown, **how)
     if declared.words:
-        return click.Option(names, type=_NumberOrWord(declared), default=None, help=shown)
-    return click.Option(names, type=declared.kind, default=None, help=shown)
+        return HelpOption(names, type=_NumberOrWord(declared), default=None, help=shown, **how)
+    return HelpOption(names, type=declared.kind, default=None, help=shown, **how)
 
 
 class _NumberOrWord(click.ParamType):  # type: ignore[type-arg]
@@ -163,16 +167,18 @@ class _NumberOrWord(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{value!r} is neither a number nor {' or '.join(self.declared.words)}.", param, ctx)
 
 
-class MethodCommand(click.Command):
+class MethodCommand(Command):
     """A command whose options depend on the method named on its line."""
 
     default_method: str | None = None
+    hints = {"method": ('--method NAME --help adds its options, "concordant methods" lists methods',)}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look the method up first, then add its options."""
         from concordant.errors import ConcordantError
 
-        name = named_method(args) or self.default_method
+        said = named_method(args)
+        name = said or self.default_method
         fixed = [p for p in self.params if not (p.name or "").startswith("param_")]
         self.params = fixed
         if name:
@@ -181,7 +187,8 @@ class MethodCommand(click.Command):
             except ConcordantError as error:
                 raise click.UsageError(str(error), ctx) from None
             taken = {name for option in fixed for name in option.opts}
-            self.params = fixed + [option for option in method_options(declared) if not taken.intersection(option.opts)]
+            own = method_options(declared, heading=f"options of {name}", rare=said is None)
+            self.params = fixed + [option for option in own if not taken.intersection(option.opts)]
         return super().parse_args(ctx, args)
 
     def params_of(self, name: str) -> tuple[Param, ...]:
@@ -207,22 +214,6 @@ def named_method(args: Sequence[str]) -> str | None:
 def taken_params(options: dict[str, Any]) -> dict[str, Any]:
     """Take the method's hyper-parameters that were given out of ``options``."""
     return _taken(options, "param_")
-
-
-def complete(plural: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return what completes, in the shell, the names of a kind of the registry: "methods", "learners", …"""
-
-    def names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-        from concordant.registry import KINDS
-
-        return [name for name in KINDS[plural].modules() if name.startswith(incomplete)]
-
-    return names
-
-
-def listed(text: str) -> list[str]:
-    """Take a list apart at its commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def write_text(text: str, output: str) -> None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
+from concordant.cli import _options
 from concordant.cli import _shared as shared
+from concordant.cli._help import Command, option
 
 EPILOG = """\b
 Examples:
@@ -18,12 +20,18 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=Command, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
-@click.option("--methods", "-m", metavar="A,B,…", help="Methods, separated by commas; by default some that fit.")
-@click.option("--folds", type=click.IntRange(2), metavar="N", help="Evaluate by N-fold cross-validation over ballots.")
-@click.option("--explain", is_flag=True, help="Say where the methods differ, and why.")
-@click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
+@_options.methods("-m")
+@option(
+    "--folds",
+    type=click.IntRange(2),
+    metavar="N",
+    heading="method",
+    help="Evaluate by N-fold cross-validation over ballots.",
+)
+@_options.explain
+@_options.min_ballots
 @shared.output_options("json", "csv", "output")
 @shared.reading_options("preferences")
 def command(

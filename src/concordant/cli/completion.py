@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from concordant.cli._help import Command
+
 EPILOG = """\b
 Examples:
   concordant completion bash >> ~/.bashrc
@@ -12,10 +14,10 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=Command, epilog=EPILOG)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print the script that completes commands, options and method names in your shell."""
+    """Print the script that completes commands, options and names in your shell."""
     from click.shell_completion import get_completion_class
 
     from concordant.cli.__main__ import cli

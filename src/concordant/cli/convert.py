@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
+from concordant.cli import _options
 from concordant.cli import _shared as shared
+from concordant.cli._help import Command, option
 
 EPILOG = """\b
 Examples:
@@ -30,22 +32,26 @@ def _show_formats(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     ctx.exit()
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=Command, epilog=EPILOG)
 @click.argument("source", nargs=-1, required=True, metavar="SOURCE…")
 @click.argument("target")
-@click.option("--to", metavar="NAME", help="Format to write; by default from the target's name.")
-@click.option(
+@_options.to()
+@option(
     "--formats",
     is_flag=True,
     is_eager=True,
     expose_value=False,
     callback=_show_formats,
+    heading="output",
     help="List the formats.",
 )
-@click.option("--spreadsheet", is_flag=True, help="In csv, keep cells a spreadsheet would run as formulas as text.")
+@option("--spreadsheet", is_flag=True, heading="output", help="Escape csv cells that a spreadsheet takes for formulas.")
 @shared.reading_options("preferences")
 def command(source: tuple[str, ...], target: str, to: str | None, spreadsheet: bool, **options: Any) -> None:
-    """Convert preferences from one format to another; "-" is standard input or output."""
+    """Convert preferences from one format to another.
+
+    "-" is standard input or output.
+    """
     from concordant.io import write
 
     prefs = shared.read_preferences(source, options)

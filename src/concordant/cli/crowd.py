@@ -6,7 +6,10 @@ from typing import Any
 
 import click
 
+from concordant.cli import _options
 from concordant.cli import _shared as shared
+from concordant.cli._help import Command, option
+from concordant.tables.options import UNRATED
 
 EPILOG = """\b
 Examples:
@@ -16,17 +19,17 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=Command, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
-@click.option("--labels", "-l", metavar="FILE", help="Gold labels of some documents: TREC qrels or a table.")
-@click.option("--relevant", type=float, help="Least judgement or label that is a yes. Default: the larger of two "
-              "values; more than two values are classes.")  # fmt: skip
+@_options.labels()
+@option("--relevant", type=float, metavar="X", heading="method", help="Smallest judgement or label that is a yes; by "
+        "default the larger of two values, and more than two are classes.")  # fmt: skip
 @shared.output_options("json", "csv", "output")
-@shared.reading_options("preferences")
+@shared.reading_options("preferences", hidden={*UNRATED, "rank", "ranking"})
 def command(
     file: tuple[str, ...], labels: str | None, relevant: float | None, output: shared.Output, **options: Any
 ) -> None:
-    """Say how often each agent is right.
+    """Estimate how reliable each annotator is.
 
     The table of judgements has a row for each: agent, topic (instance), document (item) and judgement (rating). For
     each agent: judgements, those of documents with a gold label, the share that is right with its 95% interval, the

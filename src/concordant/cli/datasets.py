@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from concordant.cli import _shared as shared
+from concordant.cli._help import Command
 
 EPILOG = """\b
 Examples:
@@ -18,7 +19,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=Command, epilog=EPILOG)
 @click.argument("name", required=False)
 @click.option("--data", metavar="DIR", help="Folder of data sets; by default CONCORDANT_DATA.")
 @click.option("--verify", is_flag=True, help="Compare the checksums of a set's files with the known ones.")

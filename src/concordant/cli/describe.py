@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from concordant.cli import _shared as shared
+from concordant.cli._help import Command
 
 EPILOG = """\b
 Examples:
@@ -16,7 +17,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=Command, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @shared.output_options("json")
 @shared.reading_options("preferences")

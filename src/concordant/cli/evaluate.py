@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
+from concordant.cli import _options
 from concordant.cli import _shared as shared
+from concordant.cli._help import Command, option
 
 EPILOG = """\b
 Examples:
@@ -20,21 +22,21 @@ lacks counts as an empty list (trec_eval -c). Metrics: concordant metrics
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=Command, epilog=EPILOG)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
-@click.option("--labels", "-l", "labels_path", required=True, metavar="FILE", help="Labels: TREC qrels or a table.")
-@click.option("--metric", "-k", "wanted", multiple=True, metavar="NAME", help="Metric, repeatable.  [ndcg@10, map]")
-@click.option("--unjudged", type=click.Choice(["zero", "skip"]), default="zero", show_default=True,
-              help="Count unjudged items as irrelevant, or leave them out.")  # fmt: skip
-@click.option("--queries", type=click.Choice(["judged", "shared"]), default="judged", show_default=True,
-              help="Average over all judged instances, or those every system answered.")  # fmt: skip
-@click.option("--ties", type=click.Choice(["order", "average"]), default="order", show_default=True,
-              help="Order equal scores by document id, or take the mean over all orders.")  # fmt: skip
-@click.option("--per-instance", is_flag=True, help="Show every instance, not only the means.")
-@click.option("--baseline", metavar="NAME", help="Test every system against this one.")
-@click.option("--test", type=click.Choice(["t", "randomisation"]), default="t", show_default=True,
-              help="Paired test used with several systems.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the randomisation test.")
+@_options.labels("labels_path", required=True)
+@_options.metric
+@option("--unjudged", heading="method", type=click.Choice(["zero", "skip"]), default="zero", show_default=True,
+        help="Count unjudged items as irrelevant, or leave them out.")  # fmt: skip
+@option("--queries", heading="method", type=click.Choice(["judged", "shared"]), default="judged", show_default=True,
+        help="Average over all judged instances, or those every system answered.")  # fmt: skip
+@option("--ties", heading="method", type=click.Choice(["order", "average"]), default="order", show_default=True,
+        help="Order equal scores by document id, or take the mean over all orders.")  # fmt: skip
+@option("--per-instance", heading="output", is_flag=True, help="Show every instance, not only the means.")
+@option("--baseline", heading="method", metavar="NAME", help="Test every system against this one.")
+@option("--test", heading="method", type=click.Choice(["t", "randomisation"]), default="t", show_default=True,
+        help="Paired test used with several systems.")  # fmt: skip
+@_options.seed(0)
 @shared.output_options("json", "csv", "output")
 def command(
     runs: tuple[str, ...],

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
+from concordant.cli import _options
 from concordant.cli import _shared as shared
+from concordant.cli._help import option
 
 EPILOG = """\b
 Examples:
@@ -26,15 +28,22 @@ class FuseCommand(shared.MethodCommand):
 
 @click.command(cls=FuseCommand, epilog=EPILOG)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
-@click.option(
-    "--method", "-m", default="rrf", show_default=True, metavar="NAME", shell_complete=shared.complete("methods"),
-    help="Method that fuses.",
-)  # fmt: skip
-@click.option("--model", metavar="FILE", help='Fuse with a model that "concordant train-fusion" saved.')
-@click.option("--weights", metavar="A,B,…", help="How many times each run counts, in the order of the runs.")
-@click.option("--depth", type=click.IntRange(1), default=1000, show_default=True, help="Documents kept per topic.")
-@click.option("--tag", default=None, help="Name of the fused run; by default concordant-METHOD and its settings.")
-@click.option("--output", "-o", default="-", metavar="FILE", help="Write the run here instead of the terminal.")
+@_options.method(default="rrf")
+@option("--model", metavar="FILE", heading="method", help='Model saved by "concordant train-fusion", to fuse with.')
+@option("--weights", metavar="A,B,…", heading="method", help="Weight of each run, in the order of the runs.")
+@option(
+    "--depth",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    heading="output",
+    help="Maximum number of documents per topic.",
+)
+@option(
+    "--tag", metavar="TEXT", heading="output", help="Name of the fused run.  [default: concordant-METHOD and settings]"
+)
+@_options.output
 def command(
     runs: tuple[str, ...],
     method: str,
@@ -45,7 +54,10 @@ def command(
     output: str,
     **options: Any,
 ) -> None:
-    """Fuse TREC runs (topic Q0 document rank score tag) into one run."""
+    """Fuse TREC runs into one run.
+
+    A line of a run is "topic Q0 document rank score tag".
+    """
     from concordant import api
     from concordant.io import read, write
 

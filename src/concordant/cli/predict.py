@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from concordant.cli import _learners as learners
+from concordant.cli import _options
 from concordant.cli import _shared as shared
+from concordant.cli._help import Command, option
 
 if TYPE_CHECKING:
     from concordant.io.formats.features import Features
@@ -25,18 +27,15 @@ A score orders rows of one query; scores of different queries are not comparable
 FORMATS = ("csv", "json", "jsonl", "parquet", "run")
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=Command, epilog=EPILOG)
 @click.argument("model")
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
-@click.option("--evaluate", is_flag=True, help="Print metrics against the labels instead of scores.")
-@click.option("--metrics", default="ndcg@10,map", show_default=True, callback=learners.parse_metrics,
-              metavar="A,B,…", help="Metrics to print where there are labels.")  # fmt: skip
-@click.option("--output", "-o", default="-", metavar="FILE", help="Write here; the name says the format.")
-@click.option(
-    "--to", type=click.Choice(FORMATS), help="Format of the scores; by default from the file's name, else csv."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@shared.reading_options("features")
+@option("--evaluate", is_flag=True, heading="output", help="Print metrics against the labels instead of scores.")
+@_options.metrics("ndcg@10,map")
+@_options.output
+@_options.to(*FORMATS)
+@_options.json
+@shared.reading_options("features", hidden={"weight"})
 def command(
     model: str,
     file: tuple[str, ...],
@@ -47,10 +46,11 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Score rows of features with a model that "concordant train" saved.
+    """Score rows of features with a trained model.
 
-    The features are the columns the model was trained on, by name, or in order for LETOR and svmlight files. Rows may
-    come without labels; with labels the metrics are told too.
+    MODEL is a file of "concordant train". The features are the columns it was trained on, by name, or in order for
+    LETOR and svmlight files. Rows may come without labels; with labels the metrics are told too. Scores are written as
+    csv, json, jsonl, parquet or run.
     """
     from concordant import saving
 

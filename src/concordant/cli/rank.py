@@ -10,33 +10,33 @@ from typing import Any
 
 import click
 
+from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._default_options import DefaultCommand, method_and_params
+from concordant.cli._help import option
 from concordant.cli._history import OverTime, history_options
 
 EPILOG = """\b
 Examples:
   concordant rank votes.csv
   concordant rank arena.csv --left model_a --right model_b --outcome winner
+  concordant rank ratings.csv --agent user --item film --rating stars --top 10
+  concordant rank ballots.csv --method schulze --explain
+  concordant rank arena.csv --by language --plot-groups groups.svg
+  concordant rank games.csv --time date --method elo --best-of year --peaks
   concordant rank arena.csv --covariate length_a,length_b
   concordant rank arena.csv --instance language --prior 1
   concordant rank doubles.csv --ballot match --item player --team team --rank place
   concordant rank doubles.csv --winner w1,w2 --loser l1,l2 --time date --method trueskill
   concordant rank season-*.csv --instance none
-  concordant rank ratings.csv --agent user --item film --rating stars --top 10
   concordant rank ratings.csv --method mean-rating --min-ballots 5
   concordant rank matches.csv --sort low --top 10
-  concordant rank arena.csv --by language --plot-groups groups.svg
-  concordant rank ballots.csv --method schulze --explain
   concordant rank votes.csv --plot scores.svg --plot-matrix wins.png
   concordant rank games.csv --time date --method glicko2 --history ratings.csv --plot-history ratings.svg
-  concordant rank games.csv --time date --method elo --best-of year --peaks
   concordant rank ballots.csv --method borda --missing ignore --json
   cat votes.csv | concordant rank - --csv > ranking.csv
   concordant rank votes/*.parquet --memory-limit 2GB --workers 2
   concordant rank "votes/*.parquet" --cluster tcp://127.0.0.1:8786
-
-The options of a method appear with:  concordant rank --method NAME --help
 """
 
 EXPLAINED = 5  # instances that --explain speaks of
@@ -46,35 +46,32 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
 
 @click.command(cls=DefaultCommand, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
-@click.option(
-    "--method",
-    "-m",
-    metavar="NAME",
-    shell_complete=shared.complete("methods"),
-    help="Method; by default one that fits.",
-)
-@click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the N best of each instance.")
-@click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
-@click.option(
+@_options.method()
+@_options.top()
+@_options.min_ballots
+@option(
     "--sort",
     type=click.Choice(["score", "low", "high"]),
     default="score",
-    help="Sort by the score, or by the low or high end of its interval.",
+    heading="output",
+    help="Order by score, or by an end of its interval.",
 )
-@click.option(
+@option(
     "--permutations",
     type=click.IntRange(1),
     metavar="N",
-    help="Test groups by so many permutations.",
+    heading="method",
+    rare=True,
+    help="Number of permutations of the test of groups.",
 )
-@click.option("--explain", is_flag=True, help="Say why the first ones are first, with the numbers behind.")
-@click.option("--explain-picture", metavar="FILE", help="Draw why, as svg (of methods that have a picture of it).")
-@click.option("--plot", metavar="FILE", help="Draw scores and intervals (svg, png or pdf).")
-@click.option("--plot-matrix", metavar="FILE", help="Draw how often each item beats each other one.")
-@click.option("--plot-agents", metavar="FILE", help="Draw the weights of the agents (mpm --adherence).")
-@click.option("--plot-groups", metavar="FILE", help="Draw where groups differ (with --by).")
+@_options.explain
+@option("--explain-picture", metavar="FILE", heading="plots", rare=True, help="Plot of the explanation (svg).")
+@_options.plot("scores and intervals")
+@option("--plot-matrix", metavar="FILE", heading="plots", help="Plot of how often each item beats the others.")
+@option("--plot-agents", metavar="FILE", heading="plots", rare=True, help="Plot of the agents' weights (mpm).")
+@option("--plot-groups", metavar="FILE", heading="plots", rare=True, help="Plot of where groups differ (with --by).")
 @history_options
-@click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
+@_options.seed()
 @shared.output_options("json", "csv", "output")
 @shared.reading_options("preferences", groups=True)
 def command(
@@ -93,10 +90,8 @@ def command(
 ) -> None:
     """Rank items from preferences of any form.
 
-    FILE is a table (csv, tsv, jsonl, parquet, arrow) of pairs, ranks, ratings or whole ballots, a PrefLib election, a
-    LETOR aggregation file, one or more TREC runs or another format of "concordant convert --formats", compressed or
-    not; "-" is standard input. A folder or a pattern in quotation marks stands for its files; large files of pairs and
-    ratings are reduced to counts while they are read.
+    FILE is a table (csv, parquet, xlsx, …) of pairs, ranks, ratings or ballots, or any of "concordant formats",
+    compressed or not; "-" is standard input. A folder or a quoted pattern stands for its files.
     """
     from concordant import registry
     from concordant.io import asks_for_counts, gather_files

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from concordant.cli import _learners as learners
+from concordant.cli import _options
 from concordant.cli import _shared as shared
+from concordant.cli._help import Group, option
+from concordant.tables.options import UNRATED
 
 if TYPE_CHECKING:
     from concordant.params import Param
@@ -31,9 +34,6 @@ Examples:
   concordant recommend train ratings.csv --validation 0 --sweeps 20 -o model.zip
   concordant recommend train more-ratings.csv --resume model.zip -o model.zip
   concordant recommend train clicks.csv --method bpr --item page --agent user -o model.zip
-
-"concordant recommend train --method NAME --help" shows the options of another recommender, "concordant recommenders"
-lists them.
 """
 FOR_EPILOG = """\b
 Examples:
@@ -54,6 +54,7 @@ class TrainCommand(shared.MethodCommand):
     """Train with the options of the recommender named, or of the default one."""
 
     default_method = DEFAULT
+    hints = {"method": ('--method NAME --help adds its options, "concordant recommenders" lists them',)}
 
     def params_of(self, name: str) -> tuple[Param, ...]:
         """Return the hyper-parameters of a recommender by its name in any spelling."""
@@ -63,7 +64,7 @@ class TrainCommand(shared.MethodCommand):
         return params_of(RECOMMENDERS.find(name))
 
 
-@click.group(epilog=EPILOG)
+@click.group(cls=Group, epilog=EPILOG)
 def command() -> None:
     """Train recommenders on ratings, list items for agents, evaluate.
 
@@ -73,16 +74,13 @@ def command() -> None:
 
 @command.command(cls=TrainCommand, epilog=TRAIN_EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
-@click.option("--method", "-m", default=DEFAULT, show_default=True, metavar="NAME", help="The recommender.",
-              shell_complete=shared.complete("recommenders"))  # fmt: skip
-@click.option("--validation", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True,
-              metavar="SHARE", help="Share of every agent's ratings held out to say when to stop; 0: no.")  # fmt: skip
-@click.option("--metrics", default="ndcg@10,err", show_default=True, callback=learners.parse_metrics,
-              metavar="A,B,…", help="Metrics of the held-out ratings; the first one decides.")  # fmt: skip
-@click.option("--resume", metavar="MODEL", help="Go on from this model; agents and items may have been added.")
-@click.option("--output", "-o", metavar="FILE", help="Save the model here.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@shared.reading_options("preferences")
+@_options.method("recommenders", DEFAULT)
+@_options.validation(0.1)
+@_options.metrics("ndcg@10,err")
+@option("--resume", metavar="MODEL", heading="input", help="Model to continue training.")
+@_options.model_output
+@_options.json
+@shared.reading_options("preferences", hidden=UNRATED)
 def train(
     file: tuple[str, ...],
     method: str,
@@ -95,9 +93,8 @@ def train(
 ) -> None:
     """Learn from ratings what agents like.
 
-    Some ratings of every agent are held out. Training ends when they are no longer ranked better, the table shows how
-    well they are ranked beside lists that are the same for everybody, and the model is then trained on all ratings with
-    as many sweeps. "concordant recommend for" uses it.
+    Some ratings of every agent are held out: training stops when their ranking no longer improves, and a table compares
+    it with non-personal lists. The model is then trained on all ratings; "concordant recommend for" uses it.
     """
     from concordant import saving
     from concordant.recommend import split
@@ -141,13 +138,14 @@ def train(
 @command.command("for", epilog=FOR_EPILOG)
 @click.argument("model")
 @click.argument("agent", nargs=-1, metavar="AGENT…")
-@click.option("--all", "everybody", is_flag=True, help="Lists for all agents the model knows.")
-@click.option("--ratings", metavar="FILE", help="Ratings of newcomers: lists for them instead.")
-@click.option("--like", metavar="ITEM", help="Items like this one instead.")
-@click.option("--number", "-n", type=click.IntRange(1), default=10, show_default=True, help="Items in a list.")
-@click.option("--seen/--no-seen", default=False, help="Whether items an agent has rated may be in its list.")
+@option("--all", "everybody", is_flag=True, heading="input", help="Recommend to all agents the model knows.")
+@option("--ratings", metavar="FILE", heading="input", help="Ratings of new agents, to recommend to (fold-in).")
+@option("--like", metavar="ITEM", heading="input", help="Item to find similar items of.")
+@option("--number", "-n", type=click.IntRange(1), default=10, show_default=True, metavar="N", heading="output",
+        help="Number of items per agent.")  # fmt: skip
+@option("--seen/--no-seen", default=False, heading="output", help="Whether to list items that an agent has rated.")
 @shared.output_options("json", "csv", "output")
-@shared.reading_options("preferences")
+@shared.reading_options("preferences", hidden=UNRATED)
 def for_(
     model: str,
     agent: tuple[str, ...],
@@ -203,10 +201,9 @@ def for_(
 @command.command(epilog=EVALUATE_EPILOG)
 @click.argument("model")
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
-@click.option("--metrics", default="ndcg@10,ndcg@5,err", show_default=True, callback=learners.parse_metrics,
-              metavar="A,B,…", help="Metrics to print.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@shared.reading_options("preferences")
+@_options.metrics("ndcg@10,ndcg@5,err")
+@_options.json
+@shared.reading_options("preferences", hidden=UNRATED)
 def evaluate(model: str, file: tuple[str, ...], metrics: list[str], as_json: bool, **options: Any) -> None:
     """Say how well a model ranks the items of held-out ratings, agent by agent.
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._default_options import DefaultCommand, method_and_params
+from concordant.cli._help import option
 
 EPILOG = """\b
 Examples:
@@ -17,25 +19,20 @@ Examples:
   concordant report arena.csv --by language -o languages.html
   concordant report ratings.csv --min-ballots 20 --top 50 --title "Films" -o films.html
   concordant report runs/*.run --labels qrels.txt --metric ndcg@10 -o report.html
-
-The options of a method appear with:  concordant report --method NAME --help
 """
 
 
 @click.command(cls=DefaultCommand, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
-@click.option("--output", "-o", required=True, metavar="FILE", help='Write the page here; "-" is the terminal.')
-@click.option(
-    "--method", "-m", metavar="NAME", shell_complete=shared.complete("methods"),
-    help="Method; by default one that fits.",
-)  # fmt: skip
-@click.option("--methods", metavar="A,B,…", help='Methods to compare; by default some that fit, "none" for none.')
-@click.option("--labels", "-l", metavar="FILE", help="Labels to measure the ranking by: TREC qrels or a table.")
-@click.option("--metric", "-k", "wanted", multiple=True, metavar="NAME", help="Metric, repeatable.  [ndcg@10, map]")
-@click.option("--title", metavar="TEXT", help="Heading of the page.")
-@click.option("--top", type=click.IntRange(1), default=100, show_default=True, help="Rows that tables show.")
-@click.option("--min-ballots", type=click.FloatRange(0), metavar="N", help="Leave out items on fewer than N ballots.")
-@click.option("--seed", type=int, help="Seed of methods that draw random numbers.")
+@_options.required_output
+@_options.method()
+@_options.methods()
+@_options.labels()
+@_options.metric
+@option("--title", metavar="TEXT", heading="output", help="Heading of the page.")
+@_options.top(100)
+@_options.min_ballots
+@_options.seed()
 @shared.reading_options("preferences", groups=True)
 def command(
     file: tuple[str, ...],
@@ -54,7 +51,8 @@ def command(
 
     It shows what the data are, the ranking with intervals, who beats whom, several methods and why they disagree, where
     groups differ if they are named, agents, instances, metrics where labels are given, warnings, and how it was made.
-    The file needs nothing else: it opens from disk, prints, and asks no server for anything.
+    "--methods none" leaves out the comparison of methods. The file needs nothing else: it opens from disk, prints, and
+    asks no server for anything.
     """
     from concordant.analysis.groups.contrasts import POOLED
     from concordant.api import default_method

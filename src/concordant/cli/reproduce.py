@@ -9,7 +9,9 @@ from typing import Any
 
 import click
 
+from concordant.cli import _options
 from concordant.cli import _shared as shared
+from concordant.cli._help import Group
 
 EPILOG = """\b
 Examples:
@@ -25,7 +27,7 @@ Examples:
 DATA = "Folder with {}; by default CONCORDANT_DATA."
 
 
-@click.group(epilog=EPILOG)
+@click.group(cls=Group, epilog=EPILOG)
 def command() -> None:
     """Run a published experiment and compare with its figures."""
 
@@ -33,7 +35,6 @@ def command() -> None:
 def experiment(
     *own: Callable[[Any], Any],
     data: str,
-    as_json: str = "Print everything as JSON.",
     markdown: str = "Also write the tables and notes here.",
     plots: str = "",
     epilog: str | None = EPILOG,
@@ -48,7 +49,7 @@ def experiment(
         options = [
             click.option("--data", metavar="PATH" if "file" in data else "DIR", help=data),
             *own,
-            click.option("--json", "as_json", is_flag=True, help=as_json),
+            _options.json,
             click.option("--markdown", metavar="FILE", help=markdown),
             *([click.option("--plots", metavar="DIR", help=plots)] if plots else []),
         ]
@@ -87,7 +88,6 @@ def _show(module: Any, result: Any, as_json: bool, markdown: str | None, plots: 
     click.option("--methods", metavar="A,B,…", help="Methods, separated by commas; theta-mpm is mpm fitted to labels."),
     click.option("--seeds", type=click.IntRange(1), default=5, help="Seeds of methods that draw.  [default: 5]"),
     data=DATA.format("letor4-agg"),
-    as_json="Print a list of rows as JSON.",
 )
 def metasearch(data: str | None, sets: tuple[str, ...], methods: str | None, seeds: int) -> tuple[Any, Any]:
     """Fuse the search engines of the LETOR 4.0 aggregation sets (Volkovs, Larochelle and Zemel 2012, table 3)."""
@@ -165,7 +165,7 @@ def calibrated_fusion(data: str | None, sets: tuple[str, ...]) -> tuple[Any, Any
 
 
 @experiment(
-    click.option("--seed", type=int, default=0, help="Seed of the splits of topics.  [default: 0]"),
+    _options.seed(0),
     data=DATA.format("trec2011-crowd"),
 )
 def crowd(data: str | None, seed: int) -> tuple[Any, Any]:
@@ -193,7 +193,7 @@ def trained_fusion(data: str | None, systems: str | None, splits: int) -> tuple[
 @experiment(
     click.option("--part", "parts", multiple=True, metavar="NAME", help="A part (may be repeated); by default all."),
     click.option("--repeats", type=click.IntRange(1), default=50, help="Repetitions of every draw.  [default: 50]"),
-    click.option("--seed", type=int, default=0, help="Seed of all draws.  [default: 0]"),
+    _options.seed(0),
     data=DATA.format("sushi, jester, ml-100k and preflib"),
     plots="Draw the simulation and the recovery curves into this folder.",
     epilog=None,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from concordant.cli._help import Command
+
 EPILOG = """\b
 Examples:
   concordant serve
@@ -12,7 +14,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=Command, epilog=EPILOG)
 @click.argument("file", nargs=-1, type=click.Path(exists=True, dir_okay=False), metavar="[FILE…]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address of this machine to be reached at.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port; by default a free one.")

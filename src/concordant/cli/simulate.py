@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from concordant.cli import _options
 from concordant.cli import _shared as shared
+from concordant.cli._help import Command
 
 if TYPE_CHECKING:
     from concordant.registry import Listed
@@ -21,7 +23,7 @@ Examples:
 """
 
 
-class SimulateCommand(click.Command):
+class SimulateCommand(Command):
     """A command whose help says which models there are; they are imported when somebody asks for it."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -62,7 +64,7 @@ def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list
 @click.argument("model", callback=_model, shell_complete=shared.complete("simulators"))
 @click.option("--items", default="10", metavar="N|A,B,…", help="How many items, or their labels.  [default: 10]")
 @click.option("--ballots", type=click.IntRange(0), default=100, help="How many ballots (per agent).  [default: 100]")
-@click.option("--seed", type=int, default=0, help="Seed of the random numbers.  [default: 0]")
+@_options.seed(0)
 @click.option("--phi", callback=_numbers, metavar="X", help="Dispersion from 0 (the centre) to 1 (uniform).")
 @click.option("--centre", metavar="A,B,…|random", help="The centre, best first, or a random one.")
 @click.option("--sweeps", type=click.IntRange(0), help="Sweeps of the Markov chains.")
@@ -73,10 +75,10 @@ def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list
 @click.option("--tie-odds", type=float, help="How readily items share a tier.")
 @click.option("--variances", callback=_numbers, metavar="X,Y,…", help="Variances of the items.")
 @click.option("--adherence", callback=_numbers, metavar="X,Y,…", help="Adherence of every agent.")
-@click.option("--output", "-o", default="-", metavar="FILE", help="Write here instead of the terminal.")
-@click.option("--to", metavar="NAME", help="Format to write; by default from the file's name.")
+@_options.output
+@_options.to()
 def command(model: str, items: str, ballots: int, seed: int, output: str, to: str | None, **options: Any) -> None:
-    """Draw preferences from a model and write them in any format."""
+    """Draw preferences from a model, in any format."""
     from concordant.io import write
     from concordant.registry import SIMULATORS
 

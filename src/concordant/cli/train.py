@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from concordant.cli import _learners as learners
+from concordant.cli import _options
 from concordant.cli import _shared as shared
+from concordant.cli._help import option
 
 if TYPE_CHECKING:
     from concordant.io.formats.features import Features
@@ -19,8 +21,6 @@ Examples:
   concordant train S1.txt S2.txt S3.txt --valid S4.txt --test S5.txt --method lambda-rank
   concordant train rows.csv --label clicks --query search --method rank-svm --C 10
   concordant train train.parquet --valid valid.parquet --plot curve.svg --json
-
-"concordant learners" lists the learners, "concordant train --method NAME --help" shows the options of one.
 """
 # Of the linear rankers the best on MQ2008 (LETOR 4.0, five folds, as they come), with and without a validation set:
 # MAP 48.2 and 48.0, against 47.2 (rank-svm), 47.3 (rank-net), 47.8 (ordered-partition-ranker); it takes 0.1 s a fold.
@@ -31,6 +31,7 @@ class TrainCommand(learners.LearnerCommand):
     """Train with the options of the learner named, or of the default one."""
 
     default_method = DEFAULT
+    hints = {"method": ('--method NAME --help adds its options, "concordant learners" lists them',)}
 
 
 @dataclass
@@ -51,21 +52,18 @@ class Trained:
 
 @click.command(cls=TrainCommand, epilog=EPILOG)
 @click.argument("train", nargs=-1, required=True, metavar="TRAIN…")
-@click.option("--method", "-m", default=DEFAULT, show_default=True, metavar="NAME", help="Learner.",
-              shell_complete=shared.complete("learners"))  # fmt: skip
-@click.option("--valid", metavar="FILE", help="Validation rows: the best iteration on them is kept.")
-@click.option("--test", metavar="FILE", help="Test rows: only evaluated.")
-@click.option("--scale/--no-scale", default=None, help="Same as --standardise; no effect on trees.")
-@click.option("--second-order", is_flag=True, help="Add products of two features that go with the label.")
-@click.option(
-    "--bag", type=click.IntRange(2), metavar="N", help="Average N rankers, each fitted to a sample of queries."
-)
-@click.option("--missing", type=click.Choice(["mean", "median", "zero"]), help="What stands for missing values.")
-@click.option("--metrics", default="ndcg@10,map", show_default=True, callback=learners.parse_metrics,
-              metavar="A,B,…", help="Metrics to print.")  # fmt: skip
-@click.option("--output", "-o", metavar="FILE", help="Save the model here (.zip).")
-@click.option("--plot", metavar="FILE", help="Draw the learning curve (svg, png or pdf).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_options.method("learners", DEFAULT)
+@option("--valid", metavar="FILE", heading="input", help="Validation rows: the best iteration on them is kept.")
+@option("--test", metavar="FILE", heading="input", help="Test rows, evaluated only.")
+@option("--scale/--no-scale", default=None, heading="method", help="Same as --standardise; no effect on trees.")
+@option("--second-order", is_flag=True, heading="method", help="Add products of features related to the label.")
+@option("--bag", type=click.IntRange(2), metavar="N", heading="method", help="Number of rankers to average (bagging).")
+@option("--missing", type=click.Choice(["mean", "median", "zero"]), heading="method",
+        help="Imputation of missing values.")  # fmt: skip
+@_options.metrics("ndcg@10,map")
+@_options.model_output
+@_options.plot("the learning curve")
+@_options.json
 @shared.reading_options("features")
 def command(
     train: tuple[str, ...], method: str, metrics: list[str], output: str | None, plot: str | None, **options: Any

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from concordant.cli import _learners as learners
+from concordant.cli import _options
 from concordant.cli import _shared as shared
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ Examples:
   concordant train-fusion MQ2008-agg/A1.txt --labels MQ2008-agg/A1.txt --metrics ndcg@5:letor,map -o model.cc
   concordant fuse new/*.run --model model.cc -o fused.run
 
-Agents are told apart by the tags of their runs: new runs must carry the same. "concordant train-fusion --method NAME
---help" shows the options of another method that learns from labels.
+Agents are told apart by the tags of their runs: new runs must carry the same.
 """
 DEFAULT = "expert-ranker"
 SHARE = 0.2
@@ -36,16 +36,13 @@ class TrainFusionCommand(shared.MethodCommand):
 
 @click.command(cls=TrainFusionCommand, epilog=EPILOG)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
-@click.option("--labels", required=True, metavar="FILE", help="Judgements: qrels, or any file of labels.")
-@click.option("--method", "-m", default=DEFAULT, show_default=True, metavar="NAME", help="Method that learns.",
-              shell_complete=shared.complete("methods"))  # fmt: skip
-@click.option("--validation", type=click.FloatRange(0, 1, max_open=True), metavar="SHARE",
-              help="Share of the topics kept to choose the best pass; 0 for none.  [default: 0.2]")  # fmt: skip
-@click.option("--metrics", default="ndcg@10,map", show_default=True, callback=learners.parse_metrics,
-              metavar="A,B,…", help="Metrics to print.")  # fmt: skip
-@click.option("--output", "-o", metavar="FILE", help="Save the model here.")
-@click.option("--plot", metavar="FILE", help="Draw how far each run is trusted (svg, png or pdf).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_options.labels(required=True)
+@_options.method(default=DEFAULT)
+@_options.validation(shown=str(SHARE))
+@_options.metrics("ndcg@10,map")
+@_options.model_output
+@_options.plot("the weight of each run")
+@_options.json
 def command(
     runs: tuple[str, ...],
     labels: str,

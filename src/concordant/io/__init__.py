@@ -1,13 +1,12 @@
 """Readers and writers: files of any known format in, preferences, labels or features out, and back.
 
 The format is recognised by name and content, compression (gz, xz, bz2, zst, zip) by content; column roles are guessed
-from names. What was understood is said in the ``notes`` of the result. Every file of this folder that does not begin
-with an underscore may declare formats and hold their readers and writers.
+from names. What was understood is said in the ``notes`` of the result. Every file of ``formats`` holds the readers and
+writers of the formats it lists.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -257,12 +256,3 @@ def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Option
     result = kind.function(FUNCTIONS[what])(sources, options)
     # Tables merge while they are read; what another format holds is in memory already.
     return result.merge() if options.merge and not result.is_merged else result
-
-
-# Readers declare their formats when they are imported; tables, the most common ones, come first.
-_files = sorted(
-    entry.name.removesuffix(".py") for entry in os.scandir(os.path.join(os.path.dirname(__file__), "formats"))
-)
-for _name in ["table", *_files]:
-    if not _name.startswith(("_", ".")):
-        importlib.import_module(f"concordant.io.formats.{_name}")

@@ -1,7 +1,7 @@
 """What a reader declares of its format, and how a format is recognised: by its name, or by its content.
 
-A reader is a file of this folder (or a module of another package) that declares a ``Format`` and holds the functions
-``read``, ``read_labels``, ``read_features`` and ``write`` the format promises.
+A reader is a file of ``formats`` with its ``FORMATS`` (or a module of another package with its ``FORMAT``) that holds
+the functions ``read``, ``read_labels``, ``read_features`` and ``write`` these formats promise.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -16,8 +17,6 @@ from concordant.io._source import Source
 from concordant.registry import READERS
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES
 
-_BY_ENDING: dict[str, Format] = {}
-_BY_MAGIC: dict[bytes, Format] = {}
 WORKBOOKS = ("xlsx", "xlsb", "xls", "ods")
 FUNCTIONS = {PREFERENCES: "read", LABELS: "read_labels", FEATURES: "read_features"}
 
@@ -80,15 +79,6 @@ class Writing:
     spreadsheet: bool = False
 
 
-def declare(*formats: Format) -> None:
-    """Make built-in formats known."""
-    for one in formats:
-        READERS.add(one)
-        _BY_ENDING.update(dict.fromkeys(one.endings, one))
-        if one.magic:
-            _BY_MAGIC[one.magic] = one
-
-
 def named(name: str) -> Format:
     """Return the format of this name."""
     return READERS.find(name.strip().removeprefix("."))
@@ -96,7 +86,12 @@ def named(name: str) -> Format:
 
 def built_in() -> list[Format]:
     """List the formats of this package."""
-    return list((READERS.added or {}).values())
+    return [READERS.load(name) for name in READERS.modules()]
+
+
+@cache
+def _by_ending() -> dict[str, Format]:
+    return {ending: one for one in built_in() for ending in one.endings}
 
 
 def all_formats() -> list[Format]:
@@ -114,7 +109,7 @@ def of_package(name: str, module: Any) -> Format:
 
 def by_ending(ending: str) -> Format | None:
     """Return the format files of this ending have, of concordant or else of another package."""
-    found = _BY_ENDING.get(ending)
+    found = _by_ending().get(ending)
     if found is None and ending not in ("", ".txt", ".dat", ".data"):  # these say nothing: the content decides
         found = next((one for one in all_formats() if ending in one.endings), None)
     return found
@@ -125,8 +120,8 @@ def recognise(source: Source) -> Format:
     head, ending = source.head, source.ending
     if source.workbook is not None:
         return named(source.workbook)
-    for magic, one in _BY_MAGIC.items():
-        if head.startswith(magic):
+    for one in built_in():
+        if one.magic and head.startswith(one.magic):
             return one
     by_name = by_ending(ending)
     if by_name is None and head[257:262] == b"ustar":

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from concordant import metrics
 from concordant.errors import InputError, OneQueryWarning, ParameterError
 from concordant.losses.queries import Pairs, Queries
-from concordant.metrics.retrieval import NDCG
+from concordant.metrics.relevance.ndcg import NDCG
 from concordant.scorers.base import Matrix
 from concordant.support.limits import NUMBERS, WEIGHTS, are_numbers, bad_weights
 from concordant.types import AnyArray, Floats, Int64s

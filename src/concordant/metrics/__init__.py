@@ -9,20 +9,10 @@
 
 from __future__ import annotations
 
-from concordant.metrics.distance import (
-    DistanceMetric,
-    agree,
-    compare_ranks,
-    discounted_error,
-    footrule,
-    kemeny,
-    kendall,
-    kendall_matrix,
-    kendall_to_each,
-    position_error,
-    spearman,
-    tau_b,
-)
+import importlib
+from typing import TYPE_CHECKING
+
+from concordant.metrics.distance import DistanceMetric, compare_ranks
 from concordant.metrics.evaluating import evaluate_arrays, evaluate_ranked, mean
 from concordant.metrics.lists import Lists
 from concordant.metrics.retrieval import ListMetric, RetrievalMetric
@@ -35,6 +25,16 @@ from concordant.metrics.significance import (
     randomisation_test,
 )
 from concordant.metrics.value import Description, Metric, conventions, describe, headings, names, parse, parse_all
+
+if TYPE_CHECKING:
+    from concordant.metrics.distances.agree import agree
+    from concordant.metrics.distances.discounted_error import discounted_error
+    from concordant.metrics.distances.footrule import footrule
+    from concordant.metrics.distances.kemeny import kemeny, kendall_matrix, kendall_to_each
+    from concordant.metrics.distances.kendall import kendall
+    from concordant.metrics.distances.position_error import position_error
+    from concordant.metrics.distances.spearman import spearman
+    from concordant.metrics.distances.tau_b import tau_b
 
 __all__ = [
     "Description",
@@ -70,3 +70,12 @@ __all__ = [
     "spearman",
     "tau_b",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Return the function of a distance, which stands in the file of its name."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = {"kendall_matrix": "kemeny", "kendall_to_each": "kemeny"}.get(name, name)
+    globals()[name] = getattr(importlib.import_module(f"{__name__}.distances.{home}"), name)
+    return globals()[name]

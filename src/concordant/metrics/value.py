@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 from concordant.errors import ParameterError, UnknownNameError, suggest
 from concordant.metrics.tools import translated
 from concordant.params import Param, check_params, params_of, values_of
-from concordant.registry import METRICS
+from concordant.registry import METRICS, name_of_class
 
 _TEXT = re.compile(r"\s*(?P<name>[a-z][a-z0-9-]*)\s*(?:@\s*(?P<cutoff>[^:,\s]*))?\s*(?::(?P<options>.*))?", re.DOTALL)
 _TREC_EVAL = re.compile(r"\s*(?P<name>p|recall|success|map-cut|ndcg-cut)[-.](?P<cutoff>\d+)\s*(?P<options>:.*)?")
@@ -31,11 +31,17 @@ class Metric:
     """What every metric can do: check itself, print itself."""
 
     name: ClassVar[str]
+    """What users write: unless declared the name of the file, or of a class of another package."""
     aliases: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[str]
     higher_is_better: ClassVar[bool] = True
     explicit: ClassVar[tuple[str, ...]] = ()
     """Options that a heading always names, because other tools mean something else by the same name."""
+
+    def __init_subclass__(cls) -> None:
+        """Name the metric."""
+        if "name" not in vars(cls):
+            cls.name = name_of_class(cls)
 
     def __post_init__(self) -> None:
         """Check every option against its declaration."""

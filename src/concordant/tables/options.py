@@ -50,6 +50,10 @@ class Option(Param):
     """Of a column: how many of the synonyms settle the matter where another column bears one, too."""
     many: bool = False
     """Whether it may be said several times on the command line."""
+    heading: str = "input"
+    """The heading it stands under in the help of a command."""
+    common: bool = False
+    """Whether the short help of a command explains it."""
 
 
 def option(default: T, doc: str, *, low: float | None = None, choices: Sequence[str] = (), **more: Any) -> T:
@@ -61,7 +65,8 @@ def option(default: T, doc: str, *, low: float | None = None, choices: Sequence[
 def column(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
     """Declare the role a column may play, with the names that are taken for it."""
     words = tuple(filter(None, synonyms.split(", ")))
-    return Option(name, str, None, f"the column {doc}", synonyms=words, **{"metavar": "COLUMN", **more})
+    usual = {"metavar": "COLUMN", "heading": "columns"}
+    return Option(name, str, None, f"column {doc}", synonyms=words, **{**usual, **more})
 
 
 def _of_ballots(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
@@ -69,8 +74,8 @@ def _of_ballots(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
 
 
 def _of_side(name: str, doc: str, synonyms: str) -> Option:
-    more = {"typed": "str | int | Sequence[str] | None", "metavar": "COLUMN[,COLUMN]"}
-    return _of_ballots(name, f"{doc}, or the columns of the players of a team", synonyms, **more)
+    more = {"typed": "str | int | Sequence[str] | None", "metavar": "COLUMN[,COLUMN]", "common": True}
+    return _of_ballots(name, f"{doc} (several: a team)", synonyms, **more)
 
 
 def _of_features(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
@@ -81,122 +86,148 @@ def _of_features(name: str, doc: str, synonyms: str = "", **more: Any) -> Option
 COLUMNS = (
     _of_side("winner", "of the preferred item", "winner, chosen, won, better, preferred"),
     _of_side("loser", "of the other item", "loser, rejected, lost, worse"),
-    _of_ballots("tie", "that is true where the two drew", "tie, tied, draw, is tie, is draw"),
-    _of_side("left", "of the first item compared", "left"),
-    _of_side("right", "of the second item compared", "right"),
+    _of_ballots("tie", "that is true for ties", "tie, tied, draw, is tie, is draw"),
+    _of_side("left", "of the first item", "left"),
+    _of_side("right", "of the second item", "right"),
     _of_ballots(
         *("outcome", "that says which of left and right won", "outcome, result, choice, preference, verdict"),
+        common=True,
     ),
     _of_ballots("left_won", "that is true where the left item won", "left won"),
     _of_ballots("right_won", "that is true where the right item won", "right won"),
-    _of_ballots("ranking", "of whole rankings, written like 'a > b = c'", "ranking, ranked, preferences"),
+    _of_ballots("ranking", "of whole rankings, like 'a > b = c'", "ranking, ranked, preferences", common=True),
     _of_ballots(
         *("agent", "of the voter, judge, user or engine"),
         "agent, user, voter, judge, worker, engine, system, run, rater, annotator, reviewer, expert, respondent, "
         "assessor",
+        common=True,
     ),
     column(
         *("item", "of the item ranked or rated"),
         "item, movie, doc, document, docno, candidate, option, model, alternative, product, player, team, film, book, "
         "title, name",
         reads=(*BALLOTS, LABELS),
+        common=True,
     ),
-    _of_ballots("rank", "of the rank (1 is best)", "rank, position, place"),
-    _of_ballots("rating", "of the rating (high is good)", "rating, stars, score, value, grade"),
+    _of_ballots("rank", "of the rank (1 is best)", "rank, position, place", common=True),
+    _of_ballots("rating", "of the rating (higher is better)", "rating, stars, score, value, grade", common=True),
     column(
         *("instance", "of the query, topic or election"),
         "instance, query, topic, qid, election, question, prompt, contest",
         reads=(*BALLOTS, LABELS),
+        common=True,
     ),
-    _of_ballots("by", "of groups to compare: language, country, age class"),  # only where somebody asks for it
+    _of_ballots("by", "of groups to compare: language, country", common=True),  # only where somebody asks for it
     _of_ballots("weight", "of the number of times a row counts", "weight, count, votes, n, times, frequency"),
     # The next three only where somebody asks for them, but for teams in the layout they are written in.
-    _of_ballots("time", "of dates or numbers to sort pairs or ballots by, oldest first"),
-    _of_ballots("team", "of teams: the items of one team on one ballot win and lose together"),
+    _of_ballots("time", "of dates or numbers, oldest first", heading="time", common=True),
+    _of_ballots("team", "of teams, whose items win and lose together on a ballot"),
     Option(
-        *("covariate", str, None, "a property of what was compared: the columns of both sides, or one of differences"),
-        reads=BALLOTS, metavar="COLUMN[,COLUMN]", typed="Sequence[str] | str | None", many=True,
+        *("covariate", str, None, "covariate of the items compared: a column per side, or one of differences"),
+        reads=BALLOTS, metavar="COLUMN[,COLUMN]", typed="Sequence[str] | str | None", many=True, heading="columns",
     ),
-    _of_ballots("ballot", "that tells ballots apart: the match, the race, the list", "ballot, match, race, game"),
-    _of_ballots("open", "that is true where the order of the last items is unsaid", "open", flag=None),
+    _of_ballots("ballot", "that identifies the ballot: match, race, list", "ballot, match, race, game"),
+    _of_ballots("open", "that is true where the order of the last items is open", "open", flag=None),
     _of_ballots("places", "of every place, best first", flag=None, typed="Sequence[str | int] | str | int | None"),
     column(
-        *("label", "of the label (high is good)"),
+        *("label", "of the label (higher is better)"),
         "label, relevance, rel, grade, gain, judgment, judgement, gold, rating, score",
         reads=(LABELS,),
     ),
     _of_features(
-        *("label", "of the label (high is good)", "label, relevance, rel, y, target, grade, judgment, judgement"),
+        *("label", "of the label (higher is better)", "label, relevance, rel, y, target, grade, judgment, judgement"),
+        common=True,
     ),
     _of_features(
-        *("query", "of the query"), "query, qid, query id, group, group id, topic, topic id, instance, search id"
+        *("query", "of the query"), "query, qid, query id, group, group id, topic, topic id, instance, search id",
+        common=True,
     ),
     _of_features(
-        *("item", "of the document's name"), "item, docid, doc, doc id, document, document id, item id, product id"
+        *("item", "of the document's name"), "item, docid, doc, doc id, document, document id, item id, product id",
+        common=True,
     ),
     _of_features("weight", "of the weight of every row, equal within a query"),
     Option(
-        *("features", str, None, "the columns to learn from; by default all others that hold numbers"),
+        *("features", str, None, "columns to learn from; by default all other numbers"),
         reads=(FEATURES,), flag="--feature-columns", metavar="A,B,…", typed="Sequence[str] | str | None",
+        heading="columns", common=True,
     ),
 )  # fmt: skip
+# Options that mean nothing where the data are ratings by agents.
+_OF_PAIRS = {"winner", "loser", "tie", "left", "right", "outcome", "left_won", "right_won"}
+_OF_MATCHES = {"team", "team_separator", "covariate", "ballot", "time"}
+UNRATED = _OF_PAIRS | _OF_MATCHES | {"merge", "reduce", "workers", "cluster", "skip_bad_files"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """What the caller of a reader said."""
 
-    format: str | None = option(None, "file format; recognised if not given", metavar="NAME")
+    format: str | None = option(None, "file format; recognised if not given", metavar="NAME", common=True)
     layout: str | None = option(
-        None, "what the rows of a table are; guessed if not given", choices=LAYOUTS, reads=BALLOTS
+        None, "meaning of the rows of a table; recognised if not given", choices=LAYOUTS, reads=BALLOTS
     )
     roles: Mapping[str, Any] = field(default_factory=dict)
     """Columns by role: a name, a position from 1, or None for a role that no column plays."""
-    encoding: str | None = option(None, "encoding of the text, if not UTF-8", metavar="NAME")
-    delimiter: str | None = option(None, "what separates the columns; recognised if not given", metavar="CHAR")
+    encoding: str | None = option(None, "text encoding, if not UTF-8", metavar="NAME")
+    delimiter: str | None = option(None, "column separator; recognised if not given", metavar="CHAR")
     header: bool | None = option(None, "whether the first line names the columns")
     transpose: bool = option(
-        False, "swap rows and columns of a table; of a matrix: every row is an agent", reads=(*FILES, FRAME)
+        False, "swap rows and columns of a table; a matrix then has a row per agent", reads=(*FILES, FRAME)
     )
     team_separator: str | None = option(
-        None, "what stands between the players of a team in one cell, like '+'", metavar="TEXT", reads=BALLOTS
+        None, "separator of the players of a team in one cell, like '+'", metavar="TEXT", reads=BALLOTS
     )
-    sheet: str | int | None = option(
-        None, "the sheet of a workbook, by name or number; the first with data if not given", metavar="NAME"
-    )
-    question: str | None = option(
-        None, "the one question of a form to read; all if not given", metavar="TEXT", reads=BALLOTS
-    )
+    sheet: str | int | None = option(None, "sheet by name or number; else the first with data", metavar="NAME", common=True)
+    question: str | None = option(None, "question of a form to read; all if not given", metavar="TEXT", reads=BALLOTS)
     categories: Sequence[str] | str | None = option(
-        None, "the words of a scale, or the categories of a PrefLib cat file, best first",
+        None, "words of a scale, or categories of a PrefLib cat file, best first",
         metavar="A,B,…", reads=BALLOTS,
     )  # fmt: skip
-    merge: bool = option(False, "join equal ballots and add their weights while reading", reads=(PREFERENCES,))
-    reduce: bool = option(
-        False, "keep only counts of pairs, so that files, folders and patterns may exceed memory", reads=(PREFERENCES,)
+    merge: bool = option(
+        False, "merge equal ballots and add their weights while reading", reads=(PREFERENCES,), heading="scale"
     )
-    workers: int | None = option(None, "how many processes share the work", low=1, metavar="N", reads=(PREFERENCES,))
+    reduce: bool = option(
+        False,
+        "keep only counts of pairs, for files and folders larger than memory",
+        reads=(PREFERENCES,),
+        heading="scale",
+    )
+    workers: int | None = option(
+        None, "number of worker processes", low=1, metavar="N", reads=(PREFERENCES,), heading="scale", common=True
+    )
     cluster: object = option(
-        None, "the Dask scheduler whose workers share the work", metavar="ADDRESS", reads=(PREFERENCES,)
+        None, "Dask scheduler whose workers share the work", metavar="ADDRESS", reads=(PREFERENCES,), heading="scale"
     )
     memory_limit: str | None = option(
-        None, "how much memory reading and counting may take, like 4GB", metavar="AMOUNT", reads=(PREFERENCES,)
+        None,
+        "maximum memory for reading and counting, like 4GB",
+        metavar="AMOUNT",
+        reads=(PREFERENCES,),
+        heading="scale",
+        common=True,
     )
     skip_bad_files: bool = option(
-        False, "leave out files that cannot be read, and name them; only where files are reduced", reads=(PREFERENCES,)
+        False,
+        "skip files that cannot be read, and name them; where files are reduced",
+        reads=(PREFERENCES,),
+        heading="scale",
     )
-    n_features: int | None = option(None, "how many features there are", reads=(FEATURES,), flag=None)
+    n_features: int | None = option(None, "number of features", reads=(FEATURES,), flag=None)
     dtype: str = option(
         "float64",
         "keep features in single precision: half the memory",
+        heading="scale",
         reads=(FEATURES,),
         flag="--float32",
         flag_value="float32",
     )
-    skip_bad_rows: bool = option(False, "leave out rows that cannot be read, and say how many", reads=(*FILES, FRAME))
-    strict: bool = option(False, "refuse whatever had to be guessed or repaired", reads=(*FILES, FRAME))
-    max_bytes: int = option(MAX_BYTES, "how many bytes a compressed file may unpack into", flag=None)
-    max_ratio: float = option(MAX_RATIO, "how many times as large a compressed file may get", flag=None)
+    skip_bad_rows: bool = option(
+        False, "skip rows that cannot be read, and count them", reads=(*FILES, FRAME), common=True
+    )
+    strict: bool = option(False, "reject whatever has to be guessed or repaired", reads=(*FILES, FRAME))
+    max_bytes: int = option(MAX_BYTES, "maximum size of an unpacked file, in bytes", flag=None)
+    max_ratio: float = option(MAX_RATIO, "maximum ratio of an unpacked to its compressed file", flag=None)
 
     @classmethod
     def of(cls, what: str, given: Mapping[str, Any]) -> Options:

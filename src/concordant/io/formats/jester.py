@@ -16,7 +16,7 @@ from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError
 from concordant.io._csv import Dialect
 from concordant.io._duckdb import CsvTable
-from concordant.io._formats import Format, declare
+from concordant.io._formats import Format
 from concordant.io._source import OLE, Source
 from concordant.preferences import Preferences
 from concordant.support.limits import NUMBERS, bad_numbers
@@ -62,7 +62,7 @@ def _delimiter(line: bytes) -> bytes:
     return max((b",", b";", b"\t"), key=line.count)
 
 
-declare(
+FORMATS = (
     Format(
         "jester",
         (),
@@ -71,7 +71,7 @@ declare(
         module=__name__,
         sniff=_looks_like,
         borrows=(".csv",),
-    )
+    ),
 )
 
 

@@ -20,7 +20,7 @@ from concordant import kernels
 from concordant.ballots import build
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Coded, Vocabulary, renumber
-from concordant.io._formats import Format, declare
+from concordant.io._formats import Format
 from concordant.io._lines import Lines
 from concordant.io._source import COMPRESSIONS, Source
 from concordant.io.formats.features import Features
@@ -51,7 +51,7 @@ def _looks_like(head: bytes) -> bool:
     return _ROW.match(first) is not None
 
 
-declare(
+FORMATS = (
     Format(
         "letor",
         (".letor", ".svm", ".svmlight", ".libsvm"),
@@ -59,7 +59,7 @@ declare(
         (PREFERENCES, LABELS, FEATURES),
         module=__name__,
         sniff=_looks_like,
-    )
+    ),
 )
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from concordant.io._csv import Dialect
-from concordant.io._formats import Format, declare
+from concordant.io._formats import Format
 from concordant.io._source import Source
 from concordant.io.formats.table import read_as
 from concordant.preferences import Preferences
@@ -29,7 +29,7 @@ def _looks_like(head: bytes) -> bool:
     return bool(_COLONS.fullmatch(lines[0])) or all(_TABS.fullmatch(line) for line in whole)
 
 
-declare(
+FORMATS = (
     Format(
         "movielens",
         (),
@@ -37,7 +37,7 @@ declare(
         (PREFERENCES,),
         module=__name__,
         sniff=_looks_like,
-    )
+    ),
 )
 
 

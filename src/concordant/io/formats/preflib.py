@@ -33,7 +33,7 @@ from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Vocabulary, encode, encode_together, shorten
 from concordant.errors import FormatError
 from concordant.io._compose import lists_of_tiers
-from concordant.io._formats import Format, Writing, declare
+from concordant.io._formats import Format, Writing
 from concordant.io._source import Source
 from concordant.preferences import Preferences
 from concordant.support.limits import bad_numbers
@@ -60,7 +60,7 @@ _YES = {"yes", "approved", "approve", "for", "agree", "like", "good", "accept", 
 _NO = {"no", "disapproved", "disapprove", "not approved", "against", "disagree", "dislike", "bad", "reject"}
 
 
-declare(
+FORMATS = (
     Format(
         "preflib",
         tuple(f".{kind}" for kind in TYPES),
@@ -69,7 +69,7 @@ declare(
         True,
         __name__,
         sniff=lambda head: head.startswith((b"# FILE NAME", b"# TITLE", b"# DATA TYPE")),
-    )
+    ),
 )
 
 

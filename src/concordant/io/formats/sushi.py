@@ -13,7 +13,7 @@ import numpy as np
 
 from concordant.ballots import build
 from concordant.ballots.vocabulary import Vocabulary
-from concordant.io._formats import Format, declare
+from concordant.io._formats import Format
 from concordant.io._source import Source
 from concordant.preferences import Preferences
 from concordant.tables.bad_rows import refuse_lines
@@ -43,12 +43,12 @@ def _is_order(fields: Sequence[bytes]) -> bool:
     )
 
 
-declare(
+FORMATS = (
     Format(
         *("sushi", (".order", ".score"), "Sushi orders and scores", (PREFERENCES,)),
         module=__name__,
         sniff=_looks_like,
-    )
+    ),
 )
 
 

@@ -10,7 +10,7 @@ from concordant.errors import InputError
 from concordant.io._compose import Columns, columns
 from concordant.io._csv import Dialect, sniff
 from concordant.io._duckdb import DuckTable, JsonTable, ParquetTable, parquet_of
-from concordant.io._formats import WORKBOOKS, Format, Writing, declare
+from concordant.io._formats import WORKBOOKS, Format, Writing
 from concordant.io._joined import JoinedTable
 from concordant.io._plain_csv import open_csv
 from concordant.io._source import OLE, Source
@@ -25,7 +25,7 @@ from concordant.tables.roles import plan_columns
 from concordant.tables.rows import Table
 
 _HOLDS = (PREFERENCES, LABELS, FEATURES)
-declare(
+FORMATS = (
     Format("csv", (".csv",), "a table of text with commas (or ; | tab)", _HOLDS, True, __name__),
     Format("tsv", (".tsv", ".tab"), "a table of text with tabs", _HOLDS, True, __name__),
     Format(

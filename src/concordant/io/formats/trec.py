@@ -21,7 +21,7 @@ from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Coded, Vocabulary, shorten
 from concordant.errors import InputError
 from concordant.io._compose import are_told_apart, ballot_columns, has_open, label_columns, left_behind
-from concordant.io._formats import Format, Writing, declare
+from concordant.io._formats import Format, Writing
 from concordant.io._lines import Lines
 from concordant.io._source import Source
 from concordant.labels import Labels
@@ -47,7 +47,7 @@ def _looks_like(width: int, numeric: Sequence[int], head: bytes) -> bool:
     )
 
 
-declare(
+FORMATS = (
     Format(
         *("trec", (".run", ".trec"), f"TREC runs: {RUN}", (PREFERENCES,), True, __name__),
         sniff=partial(_looks_like, 6, (3, 4)),

@@ -1,0 +1,142 @@
+"""Help in groups: ``--help`` shows the options most people need, ``--help-all`` all of them.
+
+An option declares the heading it stands under, and whether it is rare. A command with at most ``LONG`` options has the
+usual list; one with more has headings, each of which ends with the names of its rare options.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+HEADINGS = ("input", "columns", "method", "output", "plots", "time", "scale")  # in this order; others follow
+OTHERS, HELP = "options", "help"
+LONG = 15  # options of a command, from which on it has headings
+EXAMPLES = 4  # that --help shows of a command with headings
+WIDTH = 24  # of the column of options; a longer one has a line of its own
+_ALL = "concordant.cli.help_all"
+
+
+class Option(click.Option):
+    """An option with the heading it stands under; a rare one is explained by ``--help-all`` only."""
+
+    def __init__(self, *args: Any, heading: str = OTHERS, rare: bool = False, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.heading, self.rare = heading, rare
+
+
+def option(*names: str, heading: str = OTHERS, rare: bool = False, **more: Any) -> Callable[[F], F]:
+    """Declare an option of a command, as ``click.option`` does, with its heading."""
+    return click.option(*names, cls=Option, heading=heading, rare=rare, **more)
+
+
+class Command(click.Command):
+    """A command that sorts its options under headings where it has many."""
+
+    hints: Mapping[str, Sequence[str]] = {}
+    """What else a heading ends with."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._help_all = Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all,
+            help="Show all options and exit.",
+            heading=HELP,
+        )
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters with --help and --help-all, which is shown where it adds something."""
+        self._help_all.hidden = not (self._is_long() and any(map(_is_rare, self.params)))
+        return [*super().get_params(ctx), self._help_all]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings."""
+        if not self._is_long():
+            super().format_options(ctx, formatter)
+            return
+        groups = self._groups(ctx)
+        width = min(WIDTH, max(len(first) for rows in groups.values() for _, (first, _) in rows))
+        for heading, rows in groups.items():
+            shown = [record for one, record in rows if wants_all(ctx) or not _is_rare(one)]
+            rare = [one.opts[0] for one, _ in rows if _is_rare(one)] if len(shown) < len(rows) else []
+            with formatter.section(heading[:1].upper() + heading[1:]):
+                formatter.write_dl([(first.ljust(width), text) for first, text in shown], col_max=width)
+                _write_end(formatter, rare, self.hints.get(heading, ()))
+
+    def _groups(self, ctx: click.Context) -> dict[str, list[tuple[click.Parameter, tuple[str, str]]]]:
+        """Return the options that are shown by heading, each with its line."""
+        groups: dict[str, list[tuple[click.Parameter, tuple[str, str]]]] = {heading: [] for heading in HEADINGS}
+        for one in self.get_params(ctx):
+            record = one.get_help_record(ctx) if isinstance(one, click.Option) else None
+            if record is not None:
+                heading = one.heading if isinstance(one, Option) else HELP if "--help" in one.opts else OTHERS
+                groups.setdefault(heading, []).append((one, record))
+        helps = groups.pop(HELP, [])
+        for heading, rows in () if wants_all(ctx) else [*groups.items()]:
+            if all(_is_rare(one) for one, _ in rows):  # no heading of its own: the last one says that there are more
+                helps += groups.pop(heading)
+        return {heading: rows for heading, rows in (*groups.items(), (HELP, helps)) if rows}
+
+    def _is_long(self) -> bool:
+        return sum(isinstance(one, click.Option) and not one.hidden for one in self.params) > LONG
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, of a command with headings the first ones only."""
+        whole = self.epilog
+        if self._is_long() and not wants_all(ctx):
+            self.epilog = _shortened(whole or "")
+        super().format_epilog(ctx, formatter)
+        self.epilog = whole
+
+
+class Group(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
+
+
+def wants_all(ctx: click.Context) -> bool:
+    """Say whether all options are to be shown."""
+    return bool(ctx.meta.get(_ALL))
+
+
+def full_help(command: click.Command, ctx: click.Context) -> str:
+    """Return the help text with all options."""
+    ctx.meta[_ALL] = True
+    return command.get_help(ctx)
+
+
+def _show_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(full_help(ctx.command, ctx), color=ctx.color)
+        ctx.exit()
+
+
+def _write_end(formatter: click.HelpFormatter, rare: Sequence[str], hints: Sequence[str]) -> None:
+    """Write which options ``--help-all`` adds to a heading, and what else it ends with."""
+    said = "; ".join([*([f"--help-all adds {', '.join(rare)}"] if rare else []), *hints])
+    indent = " " * formatter.current_indent
+    how: Any = {"initial_indent": indent, "subsequent_indent": indent, "break_on_hyphens": False}
+    formatter.write("".join(f"{line}\n" for line in textwrap.wrap(said, formatter.width, **how)))
+
+
+def _is_rare(one: click.Parameter) -> bool:
+    return isinstance(one, Option) and one.rare and not one.hidden
+
+
+def _shortened(epilog: str) -> str:
+    """Return an epilog with the first few of its examples."""
+    examples, *rest = inspect.cleandoc(epilog).split("\n\n")
+    first, more = examples.splitlines()[: EXAMPLES + 2], examples.splitlines()[EXAMPLES + 2 :]
+    shown = "\n".join(first)
+    return "\n\n".join([shown.replace("Examples:", "Examples: (--help-all shows more)") if more else shown, *rest])

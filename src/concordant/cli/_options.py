@@ -1,0 +1,133 @@
+"""Options that several commands have, declared once: the same names, text and heading everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from concordant.cli._help import option
+
+F = TypeVar("F", bound=Callable[..., Any])
+_OUTPUT = 'File to write; "-" is the terminal.'
+
+
+def complete(plural: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return what completes, in the shell, the names of a kind of the registry: "methods", "learners", …"""
+
+    def names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+        from concordant.registry import KINDS
+
+        return [name for name in KINDS[plural].modules() if name.startswith(incomplete)]
+
+    return names
+
+
+def listed(text: str) -> list[str]:
+    """Take a list apart at its commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def parse_metrics(_: click.Context, __: click.Parameter, text: str) -> list[str]:
+    """Read a list of metrics separated by commas."""
+    from concordant import metrics
+
+    return [str(metrics.parse(name)) for name in listed(text)]
+
+
+def method(plural: str = "methods", default: str | None = None) -> Callable[[F], F]:
+    """Declare the method that is named, or by default one that fits the data."""
+    return option(
+        *("--method", "-m"),
+        default=default,
+        metavar="NAME",
+        show_default="fits the data" if default is None else True,
+        shell_complete=complete(plural),
+        heading="method",
+        help="Name of the method.",
+    )
+
+
+def methods(*short: str) -> Callable[[F], F]:
+    """Declare methods to compare, separated by commas."""
+    text = "Methods to compare; by default some that fit the data."
+    return option("--methods", *short, metavar="A,B,…", heading="method", help=text)
+
+
+def top(default: int | None = None) -> Callable[[F], F]:
+    """Declare how many items are shown."""
+    text = "Maximum number of items per instance."
+    kind = click.IntRange(1)
+    return option(
+        "--top", type=kind, default=default, show_default=default is not None, metavar="N", heading="output", help=text
+    )
+
+
+def metrics(default: str) -> Callable[[F], F]:
+    """Declare metrics, separated by commas."""
+    return option(
+        "--metrics",
+        default=default,
+        show_default=True,
+        callback=parse_metrics,
+        metavar="A,B,…",
+        heading="output",
+        help="Metrics to print.",
+    )
+
+
+def labels(*names: str, required: bool = False) -> Callable[[F], F]:
+    """Declare the file of relevance judgements."""
+    text = "Relevance judgements (gold): qrels or a table."
+    return option("--labels", "-l", *names, required=required, metavar="FILE", heading="input", help=text)
+
+
+def validation(default: float | None = None, shown: bool | str = True) -> Callable[[F], F]:
+    """Declare the share that is held out."""
+    text = "Share held out (0: none)."
+    share = click.FloatRange(0, 1, max_open=True)
+    return option(
+        "--validation", type=share, default=default, show_default=shown, metavar="SHARE", heading="method", help=text
+    )
+
+
+def seed(default: int | None = None) -> Callable[[F], F]:
+    """Declare the seed."""
+    text = "Seed of the random numbers."
+    more: Any = {"default": default, "show_default": default is not None, "rare": default is None}
+    return option("--seed", type=int, metavar="N", heading="method", help=text, **more)
+
+
+def plot(what: str) -> Callable[[F], F]:
+    """Declare a picture of something."""
+    return option("--plot", metavar="FILE", heading="plots", help=f"Plot of {what} (svg, png or pdf).")
+
+
+def to(*formats: str) -> Callable[[F], F]:
+    """Declare the format to write, one of some or any that is known."""
+    text = "Format to write; by default from the name of the file."
+    kind = click.Choice(formats) if formats else None
+    return option("--to", type=kind, metavar="NAME", heading="output", help=text)
+
+
+metric = option(
+    *("--metric", "-k", "wanted"),
+    multiple=True,
+    metavar="NAME",
+    heading="output",
+    help="Metric, repeatable.  [default: ndcg@10, map]",
+)
+min_ballots = option(
+    "--min-ballots",
+    type=click.FloatRange(0),
+    metavar="N",
+    heading="method",
+    help="Minimum number of ballots of an item.",
+)
+explain = option("--explain", is_flag=True, heading="output", help="Explain the result, with the numbers behind it.")
+json = option("--json", "as_json", is_flag=True, heading="output", help="Print JSON.")
+csv = option("--csv", "as_csv", is_flag=True, heading="output", help="Print comma-separated values.")
+output = option(*("--output", "-o"), default="-", metavar="FILE", heading="output", help=_OUTPUT)
+required_output = option(*("--output", "-o"), required=True, metavar="FILE", heading="output", help=_OUTPUT)
+model_output = option("--output", "-o", metavar="FILE", heading="output", help="File to save the model to.")

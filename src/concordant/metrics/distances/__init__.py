@@ -1,0 +1,1 @@
+"""Distances between two rankings, one file each."""

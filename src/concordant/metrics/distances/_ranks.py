@@ -1,0 +1,79 @@
+"""Vectors of ranks: checks, positions, tiers, and the items two rankings share."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from concordant.errors import InputError
+from concordant.types import Floats, Int32s
+
+
+def positions(ranks: Floats) -> Floats:
+    """Return the mean position of each item's bucket, from 1; unranked items are the last bucket."""
+    _, bucket, size = np.unique(ranks, return_inverse=True, return_counts=True)
+    end = np.cumsum(size)
+    return (end - (size - 1) / 2)[bucket.reshape(-1)]
+
+
+def tiers(*ranks: Floats) -> Int32s:
+    """Turn ranks into whole numbers in [0, items), -1 for unranked, in the same order with the same ties."""
+    stacked = np.stack(ranks)
+    rankings, items = stacked.shape
+    unranked = np.isnan(stacked)
+    whole = np.where(unranked, 1, stacked)
+    if ((whole >= 1) & (whole <= items) & (whole == np.floor(whole))).all():
+        return np.where(unranked, -1, whole - 1).astype(np.int32)
+    order = np.argsort(stacked, axis=1)
+    in_order = np.take_along_axis(stacked, order, axis=1)
+    rises = np.zeros((rankings, items), np.int32)
+    rises[:, 1:] = in_order[:, 1:] > in_order[:, :-1]
+    tier = np.empty((rankings, items), np.int32)
+    np.put_along_axis(tier, order, np.cumsum(rises, axis=1, dtype=np.int32), axis=1)
+    tier[unranked] = -1
+    return tier
+
+
+def floats(values: ArrayLike | tuple[ArrayLike, ...], name: str) -> Floats:
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} holds something that is no number: give an array of numbers.") from None
+
+
+def vector(values: ArrayLike, name: str) -> Floats:
+    array = floats(values, name)
+    if array.ndim != 1:
+        raise InputError(f"{name} has {array.ndim} dimensions: give one rank per item in a one-dimensional array.")
+    return array
+
+
+def matrix(ranks: ArrayLike) -> Floats:
+    array = floats(ranks, "ranks")
+    if array.ndim != 2 or not array.size:
+        raise InputError(f"ranks has shape {array.shape}: give rankings x items, at least one of each.")
+    return array
+
+
+def two(reference: ArrayLike, ranks: ArrayLike) -> tuple[Floats, Floats]:
+    one, other = vector(reference, "reference"), vector(ranks, "ranks")
+    if len(one) != len(other):
+        raise InputError(f"The rankings have {len(one)} and {len(other)} items: rank the same items, NaN if unranked.")
+    if not len(one):
+        raise InputError("The rankings are empty: rank at least one item.")
+    return one, other
+
+
+def common(reference: ArrayLike, ranks: ArrayLike) -> tuple[Floats, Floats]:
+    one, other = two(reference, ranks)
+    both = ~np.isnan(one) & ~np.isnan(other)
+    return one[both], other[both]
+
+
+def correlation(name: str, reference: ArrayLike, ranks: ArrayLike) -> float:
+    both = common(reference, ranks)
+    if any(len(one) < 2 or bool((one == one[0]).all()) for one in both):
+        return float("nan")
+    from scipy import stats
+
+    return float(getattr(stats, name)(*both).statistic)

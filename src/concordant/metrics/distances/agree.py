@@ -1,0 +1,61 @@
+"""Agreement of a ranking with pair preferences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from concordant import kernels
+from concordant.errors import InputError
+from concordant.kernels.codes import Missing
+from concordant.metrics.distance import DistanceMetric
+from concordant.metrics.distances._ranks import floats, tiers, two, vector
+
+
+def agree(preferences: ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike], ranks: ArrayLike) -> float:
+    """Sum the pair preferences f(i, j) that a ranking keeps, that is with i ranked before j.
+
+    ``preferences`` is a matrix (items x items) or a tuple of three arrays (i, j, f). Items tied or not ranked
+    keep nothing.
+    """
+    rank = vector(ranks, "ranks")
+    if isinstance(preferences, tuple) and len(preferences) == 3:
+        before, after = (np.asarray(side, np.int64) for side in preferences[:2])
+        amount = vector(preferences[2], "preferences")
+        if not (before.shape == after.shape == amount.shape):
+            raise InputError("The arrays i, j and f of the preferences differ in length: give one of each per pair.")
+        if len(before) and (min(before.min(), after.min()) < 0 or max(before.max(), after.max()) >= len(rank)):
+            raise InputError(f"A preference names an item outside 0..{len(rank) - 1}: check i and j.")
+        kept = rank[before] < rank[after]
+    else:
+        amount = floats(preferences, "preferences")
+        if amount.shape != (len(rank), len(rank)):
+            raise InputError(f"The preferences have shape {amount.shape}: give {len(rank)} x {len(rank)}, as items.")
+        kept = rank[:, None] < rank
+    amounts = amount[kept]
+    if not np.isfinite(amounts).all():
+        raise InputError("A preference is NaN or infinite: give finite numbers, 0 where nothing is preferred.")
+    return float(amounts.sum())
+
+
+def _agree_with_ranks(reference: ArrayLike, ranks: ArrayLike) -> float:
+    """Count the pairs that both rankings order alike, and half of those that only the second one orders."""
+    both = tiers(*two(reference, ranks))
+    discordant, _, ordered = kernels.kendall_counts(both[0], both[1:], Missing.IGNORE)[0].tolist()
+    ranked = int((both >= 0).all(axis=0).sum())
+    tied_in_ranks = np.bincount(both[1][(both >= 0).all(axis=0)])
+    ordered_by_ranks = (ranked * ranked - int((tied_in_ranks**2).sum())) / 2
+    return float(ordered - discordant + (ordered_by_ranks - ordered) / 2)
+
+
+@dataclass(frozen=True)
+class Agree(DistanceMetric):
+    """Sum of the pair preferences that the order keeps.
+
+    A reference ranking prefers by 1 what it puts first, and by 1/2 each way what it ties.
+    """
+
+    higher_is_better = True
+    function = staticmethod(_agree_with_ranks)

@@ -1,0 +1,37 @@
+"""Discounted error: a footrule that counts mistakes at the top most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from concordant.errors import InputError
+from concordant.metrics.distance import DistanceMetric
+from concordant.metrics.distances._ranks import positions, two, vector
+
+
+def discounted_error(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Sum ``v_i |rank_i - rank'_i|`` over the items both rank.
+
+    ``weights`` holds v per item; the default ``1/log2(1 + true rank)`` makes mistakes at the top cost most.
+    """
+    one, other = two(truth, predicted)
+    both = ~np.isnan(one) & ~np.isnan(other)
+    position, guess = positions(one[both]), positions(other[both])
+    if weights is None:
+        weight = 1 / np.log2(1 + position)
+    else:
+        given = vector(weights, "weights")
+        if len(given) != len(one):
+            raise InputError(f"There are {len(given)} weights for {len(one)} items: give one weight per item.")
+        weight = given[both]
+    return float((weight * np.abs(position - guess)).sum())
+
+
+@dataclass(frozen=True)
+class DiscountedError(DistanceMetric):
+    """Footrule whose items count less the lower they truly rank."""
+
+    function = staticmethod(discounted_error)

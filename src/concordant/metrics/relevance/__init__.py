@@ -1,0 +1,1 @@
+"""Retrieval metrics, which measure a ranking against relevance labels, one file each."""

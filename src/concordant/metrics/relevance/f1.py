@@ -1,0 +1,21 @@
+"""F1 measure of the best documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from concordant.metrics.lists import Lists
+from concordant.metrics.retrieval import BinaryMetric, CutMetric
+from concordant.types import Floats
+
+
+@dataclass(frozen=True)
+class F1(CutMetric, BinaryMetric):
+    """Harmonic mean of precision and recall of the best T; without T, of the whole list."""
+
+    aliases = ("f", "set-f")
+
+    def averaged(self, lists: Lists) -> Floats:
+        """Return twice the relevant documents found over the places looked at and the relevant documents there are."""
+        places = self.cutoff or lists.length
+        return 2.0 * self._hits(lists, self.cutoff) / (places + self._relevant(lists))

@@ -1,0 +1,22 @@
+"""Hit rate (success) at a cutoff."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from concordant.kernels.codes import Measure
+from concordant.metrics.lists import Lists
+from concordant.metrics.retrieval import BinaryMetric, CutMetric
+from concordant.types import Floats
+
+
+@dataclass(frozen=True)
+class Hit(CutMetric, BinaryMetric):
+    """Share of the queries with a relevant document among the best T."""
+
+    aliases = ("hit-rate", "success")
+    measure = Measure.HIT
+
+    def averaged(self, lists: Lists) -> Floats:
+        """Return the chance of a relevant document among the best T over all orders inside ties."""
+        return lists.sum(self._first_hit(lists), self.cutoff)

@@ -1,0 +1,33 @@
+"""Mean average precision (MAP)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant.kernels.codes import Measure
+from concordant.metrics.lists import Lists
+from concordant.metrics.retrieval import BinaryMetric, CutMetric
+from concordant.types import Floats
+
+
+@dataclass(frozen=True)
+class MAP(CutMetric, BinaryMetric):
+    """Mean precision at the places of the relevant documents, over all judged relevant ones."""
+
+    aliases = ("ap",)
+    measure = Measure.AVERAGE_PRECISION
+
+    def averaged(self, lists: Lists) -> Floats:
+        """Return average precision, its mean over all orders inside ties.
+
+        Place j of a tie with r relevant documents of n holds a relevant one with chance r/n, and then (j-1)(r-1)/(n-1)
+        of the places above it in the tie do.
+        """
+        hit = lists.gain_label >= self.threshold
+        size, hits = lists.tie_size, lists.in_tie(hit)
+        above = np.arange(len(hit)) - lists.tie_start[lists.tie]
+        beside = above * np.maximum(hits - 1, 0.0)[lists.tie] / np.maximum(size - 1, 1)[lists.tie]
+        found = lists.before_tie(hit)[lists.tie] + 1.0 + beside
+        return lists.sum(lists.mean_in_tie(hit) * found / lists.position, self.cutoff) / self._relevant(lists)

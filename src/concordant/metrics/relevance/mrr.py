@@ -1,0 +1,22 @@
+"""Mean reciprocal rank (MRR)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from concordant.kernels.codes import Measure
+from concordant.metrics.lists import Lists
+from concordant.metrics.retrieval import BinaryMetric, CutMetric
+from concordant.types import Floats
+
+
+@dataclass(frozen=True)
+class MRR(CutMetric, BinaryMetric):
+    """Reciprocal of the place of the first relevant document; 0 if none is among the best T."""
+
+    aliases = ("rr", "recip-rank")
+    measure = Measure.RECIPROCAL_RANK
+
+    def averaged(self, lists: Lists) -> Floats:
+        """Return the reciprocal rank, its mean over all orders inside ties."""
+        return lists.sum(self._first_hit(lists) / lists.position, self.cutoff)

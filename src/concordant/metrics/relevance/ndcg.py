@@ -1,0 +1,60 @@
+"""Normalised discounted cumulative gain (NDCG)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from concordant.kernels.codes import Measure
+from concordant.metrics.lists import Lists
+from concordant.metrics.retrieval import LEAST_POSITIVE, CutMetric
+from concordant.params import param
+from concordant.types import Floats, Int64s
+
+
+@dataclass(frozen=True)
+class NDCG(CutMetric):
+    """Discounted cumulative gain of the best T over that of the ideal order.
+
+    ``sum_{i<=T} (2^l_i - 1)/D(i)``, with ``D(i) = log2(i+1)``, or in the LETOR convention ``D(1) = 1``,
+    ``D(i) = log2(i)``, and 0 for a query with fewer than T documents (ranked or judged), as the script of LETOR 4.0
+    has it; linear gain puts ``l_i`` for ``2^l_i - 1``.
+    """
+
+    measure = Measure.NDCG
+    explicit = ("gain",)
+    discount: str = param(
+        "log2", "log2(i+1) at place i, or as LETOR's script: 0 if documents are too few", choices=("log2", "letor")
+    )
+    gain: str = param("exponential", "2^label - 1, or the label itself", choices=("exponential", "linear"))
+
+    def row(self, largest_label: float) -> list[float]:
+        """Return the metric as the kernels read it."""
+        return [*super().row(largest_label), float(self.discount == "letor"), float(self.gain == "linear")]
+
+    @property
+    def convention(self) -> str:
+        """Gain and discount in words."""
+        gain = "2^label - 1" if self.gain == "exponential" else "the label"
+        discount = "log2(i + 1)" if self.discount == "log2" else "log2(i) from place 2 on (LETOR)"
+        return f"{self.gain} gain ({gain}), discount {discount}"
+
+    def averaged(self, lists: Lists) -> Floats:
+        """Return NDCG, its mean over all orders inside ties."""
+        gained = lists.sum(
+            lists.mean_in_tie(self._gain(lists.gain_label)) / self._discount(lists.position), self.cutoff
+        )
+        label, position, query = lists.ideal
+        counted = position <= (self.cutoff or len(position))
+        best = self._gain(label[counted]) / self._discount(position[counted])
+        value = gained / np.maximum(np.bincount(query[counted], best, lists.n), LEAST_POSITIVE)
+        if self.discount == "letor" and self.cutoff is not None:
+            value = np.where(self.cutoff > lists.documents, 0.0, value)
+        return value
+
+    def _gain(self, label: Floats) -> Floats:
+        return label if self.gain == "linear" else np.exp2(label) - 1.0
+
+    def _discount(self, position: Int64s) -> Floats:
+        return np.log2(np.maximum(position, 2) if self.discount == "letor" else position + 1.0)

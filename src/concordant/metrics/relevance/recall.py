@@ -1,0 +1,22 @@
+"""Recall of the best documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from concordant.kernels.codes import Measure
+from concordant.metrics.lists import Lists
+from concordant.metrics.retrieval import BinaryMetric, CutMetric
+from concordant.types import Floats
+
+
+@dataclass(frozen=True)
+class Recall(CutMetric, BinaryMetric):
+    """Share of the judged relevant documents that are among the best T."""
+
+    aliases = ("set-recall",)
+    measure = Measure.RECALL
+
+    def averaged(self, lists: Lists) -> Floats:
+        """Return recall, its mean over all orders inside ties."""
+        return self._hits(lists, self.cutoff) / self._relevant(lists)

@@ -221,30 +221,9 @@ class Preferences(Frozen):
         knows which is meant (``from_pairs`` or ``from_rankings``, a table of winners and losers or one of places), so
         that is kept. The rest follows from the ballots.
         """
-        if not len(self.item):
-            return "empty"
-        if self.team is not None:
-            return "teams"
-        if self.said_form is not None:
-            return self.said_form
-        sizes = np.diff(self.indptr)
-        if self.open is not None and self.open.all():
-            first = self.tier == np.repeat(self.tier[self.indptr[:-1][sizes > 0]], sizes[sizes > 0])
-            return "choices" if first.sum() == (sizes > 0).sum() and not self._has_third_tier() else "top-k"
-        if self.scale == "rating":
-            return "ratings"
-        return "approvals" if sizes.max() > 2 and not self._has_third_tier() else "rankings"
+        from concordant.ballots.form import form_of
 
-    def _has_third_tier(self) -> bool:
-        """Whether a ballot has more than two tiers; the first ballots mostly tell."""
-        for n in (100, self.n_ballots):
-            indptr = self.indptr[: n + 1]
-            starts = np.ones(indptr[-1], bool)
-            starts[1:] = self.tier[1 : len(starts)] != self.tier[: max(len(starts) - 1, 0)]
-            starts[indptr[:-1][np.diff(indptr) > 0]] = True
-            if len(starts) and np.bincount(segment_index(indptr), weights=starts).max() > 2:
-                return True
-        return False
+        return form_of(self)
 
     # ---- constructors ----
     @classmethod

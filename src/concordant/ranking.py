@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant import kernels
-from concordant.ballots.vocabulary import Vocabulary, shorten
+from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import ConcordantError, InputError
-from concordant.results.coefficients import HEADER, Coefficient, rows_of
+from concordant.results.coefficients import Coefficient
 from concordant.results.explanation import Explanation
 from concordant.results.histories import History
+from concordant.results.rendering import dict_of, html_of, table_columns, text_of
 from concordant.results.uncertain import Notice as Notice
+from concordant.results.uncertain import PartialUncertainty
 from concordant.results.uncertain import Uncertain as Uncertain
 from concordant.results.uncertain import Uncertainty as Uncertainty
 from concordant.support.frozen import FrozenDict, FrozenList, FrozenParts
-from concordant.support.later import Later
-from concordant.support.text import align, number_format
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 if TYPE_CHECKING:
@@ -28,34 +28,6 @@ if TYPE_CHECKING:
 
 TIE_TOLERANCE = 1e-12
 SORTED_BY = ("score", "low", "high")
-
-
-@dataclass(frozen=True, eq=False)
-class _OfSome:
-    """The uncertainty of some slots of a ranking, whose instances ``slot_ptr`` delimits."""
-
-    whole: Uncertain
-    slots: Int64s | slice
-    slot_ptr: Int64s
-
-    def known(self) -> Uncertainty:
-        whole = self.whole.known()
-        low, high = (None if ends is None else ends[self.slots] for ends in (whole.low, whole.high))
-        details = Later({}, {name: partial(self._detail, name) for name in whole.details})
-        return Uncertainty(low, high, details, whole.warnings, None if whole.apart is None else self._apart)
-
-    def _apart(self, slot: int) -> Floats | None:
-        apart, slots = self.whole.known().apart, np.arange(self.slot_ptr[-1])[self.slots]
-        joint = None if apart is None else apart(int(slots[slot]))
-        if joint is None:
-            return None
-        q = int(np.searchsorted(self.slot_ptr, slots[slot], side="right")) - 1
-        own = slots[(slots >= self.slot_ptr[q]) & (slots < self.slot_ptr[q + 1])]
-        found: Floats = joint[own - int(self.slot_ptr[q])]
-        return found
-
-    def _detail(self, name: str) -> AnyArray:
-        return self.whole.known().details[name][self.slots]
 
 
 _UNKNOWN = Uncertainty()
@@ -299,7 +271,7 @@ class Ranking(FrozenParts):
             slot_ptr=slot_ptr,
             slot_item=self.slot_item[slots],
             score=self.score[slots],
-            uncertainty=_OfSome(self.uncertainty, slots, self.slot_ptr),
+            uncertainty=PartialUncertainty(self.uncertainty, slots, self.slot_ptr),
             beside={name: values[slots] for name, values in self.beside.items()},
         )
 
@@ -361,38 +333,7 @@ class Ranking(FrozenParts):
 
         Columns beside the scores follow in every item.
         """
-        order, ranks = self.order, self.rank_in_order.tolist()
-        labels = self.vocabulary.take(self.ranked_item)
-        scores, low, high = (_listed(values, order) for values in (self.score, self.slot_low, self.slot_high))
-        beside = {name: values[order].tolist() for name, values in self.beside.items()}
-        ptr = self.slot_ptr.tolist()
-        instances = [
-            {
-                "instance": None if self.instances is None else self.instances[q],
-                "items": [
-                    {"item": labels[k], "rank": ranks[k], "score": scores[k], "low": low[k], "high": high[k]}
-                    | {name: values[k] for name, values in beside.items()}
-                    for k in range(ptr[q], ptr[q + 1])
-                ],
-            }
-            for q in range(self.n_instances)
-        ]
-        return {
-            "method": self.method,
-            "params": dict(self.params),
-            "instances": instances,
-            "agents": None
-            if self.agents is None
-            else [{"agent": agent, "weight": weight} for agent, weight in self.agents.items()],
-            "fit": None if self.fit is None else dict(self.fit),
-            "warnings": [
-                {"name": notice.name, "text": notice.text, "items": list(notice.items)} for notice in self.warnings
-            ],
-            "seconds": self.seconds,
-            "ran": self.ran or None,
-            "coefficients": [one.to_dict() for one in self.coefficients] or None,
-            "certainty": self.certainty.to_dict() if self.n_instances == 1 else None,
-        }
+        return dict_of(self)
 
     def explain(self) -> Explanation:
         """Say why this ranking of one instance came out so, in plain sentences with the numbers behind them."""
@@ -460,52 +401,14 @@ class Ranking(FrozenParts):
 
     def to_text(self, limit: int | None = None) -> str:
         """Return aligned plain text, one line per item, at most ``limit`` items per instance."""
-        text = "\n\n".join(part._text(limit) for part in self)
-        return text if self.verdict is None else f"{text}\n{self.verdict}"
-
-    def _text(self, limit: int | None) -> str:
-        n = len(self.items) if limit is None else min(limit, len(self.items))
-        columns = self.written(n)
-        lines = align([list(columns), *zip(*columns.values(), strict=True)], right=set(range(len(columns))) - {1})
-        if n < len(self.items):
-            lines.append(f"… {len(self.items) - n:,} more")
-        if self.coefficients:
-            lines += ["", *align([HEADER, *rows_of(self.coefficients)], right=set(range(1, len(HEADER))))]
-        if self.instances is not None:
-            lines.insert(0, f"[{self.instances[0]}]")
-        return "\n".join(lines + [f"warning: {notice}" for notice in self.warnings])
+        return text_of(self, limit)
 
     def written(self, n: int) -> dict[str, list[str]]:
         """Return the columns of the table of the best ``n``, as text: rank, item, score, interval (if there is one)."""
-        scores, low, high = (None if part is None else part[:n].tolist() for part in (self.scores, self.low, self.high))
-        write = number_format([*(scores or []), *(low or []), *(high or [])])
-        columns = {
-            "rank": [str(rank) for rank in self.ranks[:n].tolist()],
-            "item": [shorten(item) for item in self.items[:n]],
-            "score": [write(score) for score in scores or []],
-        }
-        if low is not None and high is not None:
-            least, most = ([write(end) for end in ends] for ends in (low, high))
-            left, right = (max(map(len, ends), default=0) for ends in (least, most))
-            columns["interval"] = [f"{a:>{left}} … {b:>{right}}" for a, b in zip(least, most, strict=True)]
-        for name, values in self.beside.items():
-            shown = values[self.order][:n].tolist()
-            columns[name.replace("_", " ")] = list(map(number_format(shown), shown))
-        return columns
+        return table_columns(self, n)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        if self.n_instances != 1:
-            return f"<p>{escape(repr(self))}</p>"
-        columns = self.written(50)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in zip(*columns.values(), strict=True)
-        )
-        notices = "".join(f"<p>{escape(str(notice))}</p>" for notice in self.warnings)
-        head = "<tr>" + "".join(f"<th>{name}</th>" for name in columns) + "</tr>"
-        return f"<table><caption>{escape(self.method)}</caption>{head}{rows}</table>{notices}"
+        return html_of(self)
 
 
 @lru_cache(maxsize=1024)
@@ -514,10 +417,6 @@ def _plain_slots(n: int) -> tuple[Int64s, Int32s]:
     slot_ptr, slot_item = np.array([0, n], np.int64), np.arange(n, dtype=np.int32)
     slot_ptr.flags.writeable = slot_item.flags.writeable = False
     return slot_ptr, slot_item
-
-
-def _listed(values: Floats | None, order: AnyArray) -> list[Any]:
-    return [None] * len(order) if values is None else values[order].tolist()
 
 
 def snap(values: Floats, instance: Int64s, scale: Floats) -> Floats:

@@ -14,6 +14,7 @@ from concordant.models.likelihoods.observed import ObservedDuels
 from concordant.models.likelihoods.priors import Prior
 from concordant.models.observations.duels import Counting
 from concordant.models.solve import strategies
+from concordant.models.solve.objectives import Matrix
 from concordant.models.uncertainty import resample, simultaneous
 
 MODELS = ("bradley-terry", "thurstone", "davidson", "rao-kupper")
@@ -91,7 +92,7 @@ def test_gradients_and_curvature_agree_with_finite_differences(model, is_gamma):
     shown = prefs.replace(shown=rng.permutation(len(prefs.item)).astype(np.int32))
     duels = Counting(order_effect=True).duels(shown)
     likelihood, prior = ObservedDuels(duels, model).alone(), Prior(np.full(1, 0.3), np.full(1, 0.2), is_gamma)
-    problem, m = strategies.Matrix(likelihood, prior.alone(likelihood.m)), likelihood.m
+    problem, m = Matrix(likelihood, prior.alone(likelihood.m)), likelihood.m
     point = rng.normal(size=(1, likelihood.size)) / 2
     step = 1e-5
     problem.evaluate(point)

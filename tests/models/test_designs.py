@@ -15,7 +15,8 @@ from concordant.models.observations.contestants import TEAM_SIZE, Contest, conte
 from concordant.models.observations.designs import Designed, duel_standing_of, stage_standing_of
 from concordant.models.observations.duels import Counting
 from concordant.models.observations.stages import Staging
-from concordant.models.solve.strategies import Matrix, Products, fit, with_errors
+from concordant.models.solve.objectives import Matrix, Products
+from concordant.models.solve.strategies import fit, with_errors
 from concordant.preferences import Preferences
 
 LINKS = {

@@ -8,7 +8,7 @@ model, whose slopes are. So the answer is that of one process, up to the roundin
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -169,8 +169,8 @@ def _learnt_jointly(
     labels = prefs.agents.labels
     parts = [executor.hold(_learning, method, chunk, labels) for chunk in chunks]
 
-    def ask(question: str, *args: Any) -> list[Any]:
-        futures = [executor.submit(_answer, part, question, args) for part in parts]
+    def ask(question: Callable[..., Any], *args: Any) -> list[Any]:
+        futures = [executor.submit(question, part, *args) for part in parts]
         return [executor.result(future) for future in futures]
 
     theta, has_converged = method.learn_adherences(prefs, ask)
@@ -185,10 +185,6 @@ def _learning(method: Any, prefs: Preferences, labels: list[str]) -> Part:
     agent = prefs.agent
     assert agent is not None
     return Part(method.solver_of(prefs), code[agent], len(labels))
-
-
-def _answer(part: Part, question: str, args: tuple[Any, ...]) -> Any:
-    return getattr(part, question)(*args)
 
 
 def _explained(

@@ -25,7 +25,7 @@ from concordant.models.likelihoods.observed import ObservedDuels
 from concordant.models.observations.completed import with_missing
 from concordant.models.observations.contestants import Design
 from concordant.models.observations.duels import Counting, Duels, trusted
-from concordant.models.solve.strategies import Fit
+from concordant.models.solve.objectives import Fit
 from concordant.models.tied import dispersion
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int64s

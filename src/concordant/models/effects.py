@@ -17,7 +17,7 @@ import numpy as np
 from concordant.errors import InputError, ParameterError
 from concordant.models.notices import named, notice_on
 from concordant.models.observations.contestants import TEAM_SIZE, Contest, Design, contest_of
-from concordant.models.solve.strategies import Fit
+from concordant.models.solve.objectives import Fit
 from concordant.models.uncertainty import ScoreErrors, simultaneous
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking

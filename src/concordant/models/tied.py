@@ -29,7 +29,7 @@ from concordant.kernels import links
 from concordant.models.likelihoods.observed import DuelLikelihood, Observed, ObservedDuels
 from concordant.models.observations.designs import Designed, DesignLikelihood
 from concordant.models.observations.duels import Duels
-from concordant.models.solve.strategies import Fit
+from concordant.models.solve.objectives import Fit
 from concordant.types import Floats, Int32s, Int64s
 
 LIKE = 10.0  # comparisons that the share of the whole is worth next to those of an item or a pair

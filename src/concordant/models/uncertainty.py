@@ -18,7 +18,8 @@ from concordant.models.likelihoods.observed import ObservedDuels, ObservedStages
 from concordant.models.notices import notice_on
 from concordant.models.observations.designs import Designed
 from concordant.models.observations.duels import Duels
-from concordant.models.solve.strategies import Fit, fit, with_errors
+from concordant.models.solve.objectives import Fit
+from concordant.models.solve.strategies import fit, with_errors
 from concordant.models.tied import corrected, has_half_wins, taken_off
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Uncertainty

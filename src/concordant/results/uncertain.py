@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
+import numpy as np
+
 from concordant.support.frozen import FrozenParts
-from concordant.types import AnyArray, Floats
+from concordant.support.later import Later
+from concordant.types import AnyArray, Floats, Int64s
 
 
 @dataclass(frozen=True)
@@ -49,3 +53,32 @@ class Uncertain(Protocol):
 
     def known(self) -> Uncertainty:
         """Find it out, or return what was found before."""
+
+
+@dataclass(frozen=True, eq=False)
+class PartialUncertainty:
+    """The uncertainty of some slots of a ranking, whose instances ``slot_ptr`` delimits."""
+
+    whole: Uncertain
+    slots: Int64s | slice
+    slot_ptr: Int64s
+
+    def known(self) -> Uncertainty:
+        """Return what is known of these slots."""
+        whole = self.whole.known()
+        low, high = (None if ends is None else ends[self.slots] for ends in (whole.low, whole.high))
+        details = Later({}, {name: partial(self._detail, name) for name in whole.details})
+        return Uncertainty(low, high, details, whole.warnings, None if whole.apart is None else self._apart)
+
+    def _apart(self, slot: int) -> Floats | None:
+        apart, slots = self.whole.known().apart, np.arange(self.slot_ptr[-1])[self.slots]
+        joint = None if apart is None else apart(int(slots[slot]))
+        if joint is None:
+            return None
+        q = int(np.searchsorted(self.slot_ptr, slots[slot], side="right")) - 1
+        own = slots[(slots >= self.slot_ptr[q]) & (slots < self.slot_ptr[q + 1])]
+        found: Floats = joint[own - int(self.slot_ptr[q])]
+        return found
+
+    def _detail(self, name: str) -> AnyArray:
+        return self.whole.known().details[name][self.slots]

@@ -43,6 +43,7 @@ from concordant.reporting.sections import Section, Text
 from concordant.reporting.study import METRICS, Data, Study
 from concordant.tables.options import MATRICES
 from concordant.web import commands, forms
+from concordant.web.messages import Answer, Question, Screen
 from concordant.web.settings import typed
 
 TOP = 100
@@ -55,17 +56,18 @@ TOO_MUCH = "It does not fit into the memory a worker may take: use less data, or
 class Answerer:
     """Answers questions about some files, and remembers what it found."""
 
-    def __init__(self, tell: Callable[[dict[str, object]], None]) -> None:
+    def __init__(self, tell: Callable[[Screen], None]) -> None:
         self.tell = tell
         self._data: dict[str, Data] = {}
         self._rankings: dict[str, Ranking] = {}
         self._labels: dict[str, Labels] = {}
 
-    def answer(self, question: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, question: Question) -> Answer:
         """Return what is shown, or a file; whatever is wrong is a sentence."""
         try:
-            shown = self._show(question) if question["do"] == "show" else self._file(question)
-            return {"error": None, **shown}
+            answer = self._show(question) if question["do"] == "show" else self._file(question)
+            answer["error"] = None
+            return answer
         except ConcordantError as problem:
             return {"error": str(problem)}
         except MemoryError:
@@ -76,7 +78,7 @@ class Answerer:
             return {"error": f"Something unforeseen happened ({type(problem).__name__}: {problem}): please report it."}
 
     # ---- what is on the screen ----
-    def _show(self, question: dict[str, Any]) -> dict[str, Any]:
+    def _show(self, question: Question) -> Answer:
         settings, files = question["settings"], question["files"]
         reading = self._preview(files, settings)
         self.tell({"progress": "reading"})
@@ -96,11 +98,12 @@ class Answerer:
         labels = self._labelled(question) if view == "evaluate" else None
         study = Study(data, ranking, _listed(settings.get("methods")), labels, _metrics(settings))
         lines = self._lines(question, reading, method, params, study, view)
-        quick = {"results": self._quick(study)} if view == "ranking" else {}
+        quick: Screen = {"results": self._quick(study)} if view == "ranking" else {}
         self.tell({**quick, "progress": "looking closer", **lines})
         shown = self._shown(study, view)
         self.tell({"results": rendered(shown), "progress": "looking at methods"})
-        return {"methods": _method_options(data, method), **self._lines(question, reading, method, params, study, view)}
+        lines = self._lines(question, reading, method, params, study, view)
+        return {"methods": _method_options(data, method), "shell": lines["shell"], "python": lines["python"]}
 
     def _preview(self, files: list[str], settings: Settings) -> dict[str, Any]:
         """Tell the first rows and the roles of the columns; return the options to read with."""
@@ -121,7 +124,7 @@ class Answerer:
         by_column = chosen if chosen is not None else forms.role_by_column(looked)
         is_table = bool(guessed.columns)
         self.tell({
-            "preview": forms.preview_table(looked, by_column), "format": looked.format, "is_table": is_table,
+            "preview": forms.preview_table(looked, by_column), "is_table": is_table,
             "layouts": forms.layout_options(settings.get("layout") or ""),
         })  # fmt: skip
         if looked.problem:
@@ -160,7 +163,7 @@ class Answerer:
         watched: AbstractContextManager[None] = watching(progress)
         return watched
 
-    def _labelled(self, question: dict[str, Any]) -> Labels | None:
+    def _labelled(self, question: Question) -> Labels | None:
         path = question["labels"]
         if path is None:
             return None
@@ -194,9 +197,9 @@ class Answerer:
         return [section for section in sections if section is not None]
 
     def _lines(
-        self, question: dict[str, Any], reading: dict[str, Any], method: str, params: dict[str, Any], study: Study,
+        self, question: Question, reading: dict[str, Any], method: str, params: dict[str, Any], study: Study,
         view: str,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> Screen:  # fmt: skip
         """Return what to type to get what is on the screen."""
         files = [os.path.basename(path) if os.path.isabs(path) else path for path in question["files"]]
         settings = question["settings"]
@@ -218,7 +221,7 @@ class Answerer:
         return {"shell": "\n".join(shell), "python": python}
 
     # ---- files ----
-    def _file(self, question: dict[str, Any]) -> dict[str, Any]:
+    def _file(self, question: Question) -> Answer:
         """Return a file of what is on the screen: csv, json, svg, html or a run."""
         settings, files, kind = question["settings"], question["files"], question["kind"]
         data, reading = self._known(files, settings)

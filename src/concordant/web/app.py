@@ -275,8 +275,7 @@ class App:
         if kind not in KINDS:
             raise HTTPException(404, "There is no such kind of file.")
         with self.store.lease(request.path_params["key"]) as data:
-            question = {"do": "file", "kind": kind, "title": data.name}
-            answer = await _while_connected(request, self.store.ask(data, question))
+            answer = await _while_connected(request, self.store.ask(data, kind))
         if answer["error"]:
             raise HTTPException(400, answer["error"])
         with contextlib.ExitStack() as stack:

@@ -11,9 +11,9 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from concordant.errors import ConcordantError
+from concordant.web.messages import Answer, Question
 from concordant.web.workers import Progress, Worker, WorkerError
 
 RETRY = 2  # seconds after which a client that was refused may try again
@@ -70,7 +70,7 @@ class Pool:
         finally:
             self.admitted -= 1
 
-    async def ask(self, worker: Worker, question: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    async def ask(self, worker: Worker, question: Question, progress: Progress) -> Answer:
         """Return the answer to a question that was admitted, when it is its turn."""
         async with worker.turn, self._working, self._busy_with(worker):
             await self._place(worker)

@@ -16,9 +16,10 @@ import shutil
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from concordant.errors import ConcordantError
+from concordant.web.messages import Answer, News, Question, Screen
 from concordant.web.pool import BusyError, Limits, Pool
 from concordant.web.uploads import Folder
 from concordant.web.workers import Worker
@@ -54,7 +55,7 @@ class DataSet:
     settings: dict[str, Any] = field(default_factory=dict)
     version: int = 0
     state: str = "idle"
-    shown: dict[str, Any] = field(default_factory=dict)
+    shown: Screen = field(default_factory=Screen)
     task: asyncio.Task[None] | None = None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     newer: asyncio.Event = field(default_factory=asyncio.Event)  # settings than those being worked on
@@ -75,10 +76,10 @@ class DataSet:
         """Say whether it may make room: nothing is under way, and its result was seen or it was last used before."""
         return not self.leases and not self.is_running and (self.is_seen or self.used < before)
 
-    def tell(self, state: str, **shown: Any) -> None:
+    def tell(self, state: str, update: Screen) -> None:
         """Note what there is to see now, and wake whoever waits for news."""
         self.version, self.state, self.is_seen = self.version + 1, state, False
-        self.shown |= shown
+        self.shown.update(update)
         self.wake()
 
     def wake(self) -> None:
@@ -86,7 +87,14 @@ class DataSet:
         self.changed.set()
         self.changed = asyncio.Event()
 
-    def news(self) -> dict[str, Any]:
+    def question(self, do: Literal["show", "file"], kind: str = "") -> Question:
+        """Return a question about the data and the settings on the screen."""
+        return {
+            "do": do, "kind": kind, "title": self.name,
+            "files": self.files, "labels": self.labels, "settings": self.settings,
+        }  # fmt: skip
+
+    def news(self) -> News:
         """Return what there is to see."""
         return {
             "version": self.version,
@@ -207,7 +215,7 @@ class Store:
         """Work on settings until there are no newer ones."""
         while True:
             data.newer.clear()
-            data.tell("running", progress="waiting for other work", error=None)
+            data.tell("running", {"progress": "waiting for other work", "error": None})
             asking = asyncio.create_task(self._show(data))
             try:
                 await self._until_newer(data, asking)
@@ -227,27 +235,28 @@ class Store:
             newer.cancel()
 
     async def _show(self, data: DataSet) -> None:
-        question = {"do": "show", "files": data.files, "labels": data.labels, "settings": data.settings}
+        question = data.question("show")
         try:
-            answer = await self.pool.ask(data.worker, question, lambda frame: data.tell("running", **frame))
-            data.tell("done", progress="", **answer)
+            answer = await self.pool.ask(data.worker, question, lambda update: data.tell("running", update))
+            answer["progress"] = ""
+            data.tell("done", answer)
         except ConcordantError as problem:
-            data.tell("failed", progress="", error=str(problem))
+            data.tell("failed", {"progress": "", "error": str(problem)})
         except Exception as problem:  # a page must never be left without an answer
-            data.tell("failed", progress="", error=f"The server failed ({type(problem).__name__}): please report it.")
+            failure = f"The server failed ({type(problem).__name__}): please report it."
+            data.tell("failed", {"progress": "", "error": failure})
 
-    async def ask(self, data: DataSet, question: dict[str, Any]) -> dict[str, Any]:
-        """Ask something beside what is on the screen, when that is done."""
+    async def ask(self, data: DataSet, kind: str) -> Answer:
+        """Ask for a file of what is on the screen, when that is done."""
         with self.pool.admission():
             while data.task is not None and not data.task.done():
                 await asyncio.wait([data.task])
-            more = {"files": data.files, "labels": data.labels, "settings": data.settings}
-            return await self.pool.ask(data.worker, {**question, **more}, lambda _: None)
+            return await self.pool.ask(data.worker, data.question("file", kind), lambda _: None)
 
     async def cancel(self, data: DataSet, why: str = CANCELLED) -> None:
         """Stop what is being done."""
         await self._stop(data)
-        data.tell("cancelled", progress="", error=why)
+        data.tell("cancelled", {"progress": "", "error": why})
 
     async def _stop(self, data: DataSet) -> None:
         if data.abandon is not None:
@@ -257,7 +266,7 @@ class Store:
             await asyncio.wait([data.task])
 
     # ---- news ----
-    async def news(self, data: DataSet, after: int, seconds: float) -> dict[str, Any]:
+    async def news(self, data: DataSet, after: int, seconds: float) -> News:
         """Wait until there is something newer, or for so many seconds."""
         data.watchers += 1
         self._watch(data)

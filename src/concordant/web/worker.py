@@ -15,6 +15,7 @@ import threading
 from typing import BinaryIO
 
 from concordant.support import processes
+from concordant.web.messages import HEAD, Frame, packed
 
 
 def main() -> None:
@@ -33,22 +34,20 @@ def main() -> None:
     threading.Thread(target=_listen, args=(sys.stdin.buffer, questions), daemon=True).start()
     from concordant.web.answers import Answerer
 
-    def tell(frame: dict[str, object]) -> None:
-        content = json.dumps(frame, allow_nan=False).encode()
-        out.write(len(content).to_bytes(4, "big") + content)
+    def send(frame: Frame) -> None:
+        out.write(packed(frame))
         out.flush()
 
-    answerer = Answerer(tell)
+    answerer = Answerer(lambda update: send({"update": update}))
     while True:
-        question = json.loads(questions.get())
-        tell({"answer": answerer.answer(question)})
+        send({"answer": answerer.answer(json.loads(questions.get()))})
 
 
 def _listen(source: BinaryIO, questions: queue.Queue[bytes]) -> None:
     """Take questions while others are answered; without a server there is nobody to work for."""
     while True:
-        head = source.read(4)
-        if len(head) < 4:
+        head = source.read(HEAD)
+        if len(head) < HEAD:
             os._exit(0)
         questions.put(source.read(int.from_bytes(head, "big")))
 

@@ -14,15 +14,15 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
-from typing import Any
 
 from concordant.errors import ConcordantError
 from concordant.support import processes
+from concordant.web.messages import HEAD, Answer, Frame, Question, Screen, packed
 
 MOST_BYTES = 1 << 28  # of one frame
 LINGER = 5.0  # seconds that a process may take to end once its pipes are closed
 ENDED = "The worker process ended ({why}); nothing else was harmed. Try again, or with less data."
-Progress = Callable[[dict[str, Any]], None]
+Progress = Callable[[Screen], None]
 
 
 class WorkerError(ConcordantError):
@@ -71,7 +71,7 @@ class Worker:
             self._scratch = self._new_folder()
         return dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._scratch)
 
-    async def ask(self, question: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    async def ask(self, question: Question, progress: Progress) -> Answer:
         """Return the answer to a question; what comes before it goes to ``progress``.
 
         A worker that ended while it had nothing to do is noticed only now: another one is asked, once. A question that
@@ -79,9 +79,9 @@ class Worker:
         """
         heard: list[bool] = []
 
-        def hear(frame: dict[str, Any]) -> None:
+        def hear(update: Screen) -> None:
             heard.append(True)
-            progress(frame)
+            progress(update)
 
         was_idle, ends = self.pid is not None, self._ends
         try:
@@ -91,7 +91,7 @@ class Worker:
                 raise
             return await self._ask(question, progress)
 
-    async def _ask(self, question: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    async def _ask(self, question: Question, progress: Progress) -> Answer:
         process = await self.start()
         try:
             return await asyncio.wait_for(self._answer(process, question, progress), self.seconds)
@@ -108,24 +108,20 @@ class Worker:
             await self.end()
             raise
 
-    async def _answer(
-        self, process: asyncio.subprocess.Process, question: dict[str, Any], progress: Progress
-    ) -> dict[str, Any]:
+    async def _answer(self, process: asyncio.subprocess.Process, question: Question, progress: Progress) -> Answer:
         assert process.stdin is not None
         assert process.stdout is not None
-        content = json.dumps(question).encode()
-        process.stdin.write(len(content).to_bytes(4, "big") + content)
+        process.stdin.write(packed(question))
         await process.stdin.drain()
         while True:
-            length = int.from_bytes(await process.stdout.readexactly(4), "big")
+            length = int.from_bytes(await process.stdout.readexactly(HEAD), "big")
             if length > MOST_BYTES:
                 await self.end()
                 raise WorkerError("The answer is too large for the page: use the command line.")
-            frame: dict[str, Any] = json.loads(await process.stdout.readexactly(length))
+            frame: Frame = json.loads(await process.stdout.readexactly(length))
             if "answer" in frame:
-                answer: dict[str, Any] = frame["answer"]
-                return answer
-            progress(frame)
+                return frame["answer"]
+            progress(frame["update"])
 
     async def _exit_code(self, process: asyncio.subprocess.Process) -> int:
         """Return how a process ended whose pipes are closed; one that lives on is killed."""

@@ -127,7 +127,7 @@ class MPM(Method):
         if prefs.agent is None or prefs.agents is None:
             raise NeedError(f"{self.name} cannot learn adherence from this data: {NEEDS['agents']}.")
         part = Part(solver, prefs.agent, len(prefs.agents))
-        theta, has_converged = self.learn_adherences(prefs, part.answers)
+        theta, has_converged = self.learn_adherences(prefs, part.ask)
         return self.outcome_of(solver, part.solution(theta), self.by_agent(prefs, theta), has_converged)
 
     def learn_adherences(self, prefs: Preferences, ask: Ask) -> tuple[Floats, bool]:

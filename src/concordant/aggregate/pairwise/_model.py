@@ -29,7 +29,8 @@ from concordant.models.notices import LOOSE, OF_PAIRS, Standing, duel_standing, 
 from concordant.models.observations.contestants import Contest, Design, contest_of
 from concordant.models.observations.designs import Designed, duel_standing_of, item_duels
 from concordant.models.observations.duels import COUNTS, Counting, Duels
-from concordant.models.solve.strategies import Fit, fit, with_errors
+from concordant.models.solve.objectives import Fit
+from concordant.models.solve.strategies import fit, with_errors
 from concordant.models.style_reasons import style_reasons
 from concordant.models.uncertainty import Asked, ScoreErrors
 from concordant.params import param

@@ -22,7 +22,8 @@ from concordant.models.observations.contestants import Design, contest_of
 from concordant.models.observations.designs import Designed, stage_standing_of
 from concordant.models.observations.stages import Stages, Staging
 from concordant.models.solve.first_order import fit_by
-from concordant.models.solve.strategies import Fit, fit
+from concordant.models.solve.objectives import Fit
+from concordant.models.solve.strategies import fit
 from concordant.models.style_reasons import style_reasons
 from concordant.models.uncertainty import Asked, ScoreErrors
 from concordant.params import param

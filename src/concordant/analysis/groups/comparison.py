@@ -42,6 +42,7 @@ class GroupDifference:
     p: float | None
     p_adjusted: float | None
     holds: bool
+    """Whether the difference is statistically significant after the correction for all comparisons."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +72,13 @@ class GroupComparison:
         return list(self.sizes)
 
     @property
-    def holding(self) -> list[GroupDifference]:
-        """The differences that hold, surest first."""
+    def significant(self) -> list[GroupDifference]:
+        """The statistically significant differences, smallest adjusted p-value first."""
         return sorted(
             (one for one in self.differences if one.holds), key=lambda one: (one.p_adjusted, -abs(one.z or 0))
         )
+
+    holding = significant  # its name in earlier versions
 
     @property
     def warnings(self) -> tuple[Notice, ...]:
@@ -111,11 +114,11 @@ class GroupComparison:
 
     def sentences(self, most: int = TOLD) -> list[str]:
         """Say the differences that hold, surest first, or that none does."""
-        holding = self.holding
+        significant = self.significant
         if len(self.names) == 2:  # what one group has more the other has less
-            holding = [one for one in holding if one.group == self.names[0]]
-        told = [self._sentence(one) for one in holding[:most]]
-        more = len(holding) - len(told)
+            significant = [one for one in significant if one.group == self.names[0]]
+        told = [self._sentence(one) for one in significant[:most]]
+        more = len(significant) - len(told)
         if more > 0:
             told.append(f"… and {more:,} more differences that hold")
         if told:

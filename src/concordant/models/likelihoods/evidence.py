@@ -25,7 +25,7 @@ from concordant.models.likelihoods.observed import Observed
 from concordant.models.likelihoods.priors import Prior
 from concordant.models.solve import strategies
 from concordant.models.solve.costs import costs_of
-from concordant.models.solve.strategies import Fit
+from concordant.models.solve.objectives import Fit
 from concordant.models.tied import dispersion, has_half_wins
 from concordant.types import Floats, Int64s
 

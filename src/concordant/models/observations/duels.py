@@ -8,7 +8,7 @@ dense matrices. With an order effect a row also says who was shown first: ``firs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -128,27 +128,32 @@ class Counting:
             order_of_sides(prefs, "An order effect")
         if self.trust is not None:
             prefs = trusted(prefs, self.trust)
-        cells = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
-        pairs, longest = _pairs_and_longest(prefs)
-        is_small = cells <= min(LARGEST_DENSE, MOST_EMPTY * max(pairs, 10_000.0)) and memory.fits(8 * 4 * cells)
-        is_dense = is_small or self.missing != "ignore"
-        if self.order_effect or (self.counts != "binary" and not is_dense):
-            return self._listed(prefs)
-        is_short = longest <= SHORT and pairs <= MOST_LISTED * cells and self.missing == "ignore"
-        if self.counts == "binary" and (is_short or not is_dense):
-            return self._counted(prefs, pairs)
-        if self.counts == "binary":
-            matrices = views.win_matrices(prefs, self.missing)
-            wins, ties = matrices.wins, matrices.ties
-        else:
-            wins = kernels.level_counts(views.ballots(prefs), self.levels(prefs))
-            ties = np.zeros(len(wins))
-        ptr, rows = kernels.matrix_duels(prefs.slot_ptr, wins, ties)
-        return Duels(prefs.slot_ptr, ptr, *rows)
+        size = _Size.of(prefs)
+        return STRATEGIES[self._kind(size)][not size.fits_matrices](self, prefs, size)
 
-    def _counted(self, prefs: Preferences, n_pairs: float) -> Duels:
+    def _kind(self, size: _Size) -> str:
+        """Return what is counted, as a key of ``STRATEGIES``."""
+        if self.order_effect:
+            return "order"
+        if self.counts != "binary":
+            return "graded"
+        if self.missing != "ignore":
+            return "missing"
+        return "short" if size.has_short_ballots else "long"
+
+    def _win_matrices(self, prefs: Preferences, _: _Size) -> Duels:
+        """Count wins and ties in dense matrices."""
+        matrices = views.win_matrices(prefs, self.missing)
+        return _of_matrices(prefs, matrices.wins, matrices.ties)
+
+    def _level_matrices(self, prefs: Preferences, _: _Size) -> Duels:
+        """Add up differences of levels in dense matrices."""
+        wins = kernels.level_counts(views.ballots(prefs), self.levels(prefs))
+        return _of_matrices(prefs, wins, np.zeros(len(wins)))
+
+    def _sum_pairs(self, prefs: Preferences, size: _Size) -> Duels:
         """Add up the pairs of all ballots, dealt out by their first item."""
-        _require(BYTES_OF_VOTE, n_pairs)
+        _require(BYTES_OF_VOTE, size.pairs)
         if prefs.said_form == "pairs" and prefs.are_slots_items and prefs.open is None:
             weight = np.empty(0) if prefs.has_unit_weights else prefs.weight
             ptr, rows = kernels.count_votes(prefs.item.reshape(-1, 2), prefs.tier.reshape(-1, 2), weight, prefs.n_items)
@@ -156,9 +161,9 @@ class Counting:
             ptr, rows = kernels.count_duels(views.ballots(prefs))
         return Duels(prefs.slot_ptr, ptr, *rows)
 
-    def _listed(self, prefs: Preferences) -> Duels:
+    def _list_pairs(self, prefs: Preferences, size: _Size) -> Duels:
         """List all pairs of all ballots, then add up equal ones."""
-        _require(BYTES_OF_PAIR, _pairs_and_longest(prefs)[0])
+        _require(BYTES_OF_PAIR, size.pairs)
         ahead, behind, is_tie = next(views.pairs_of_entries(prefs, at_once=np.inf))
         better, worse = prefs.entry_slot[ahead], prefs.entry_slot[behind]
         weight = views.weight_of_entry(prefs)[ahead]
@@ -208,10 +213,45 @@ class Counting:
         return -ranks / np.where(largest > 0, largest, 1.0) if divide else -ranks
 
 
-def _pairs_and_longest(prefs: Preferences) -> tuple[float, int]:
-    """Return how many pairs of items the ballots hold, and the length of the longest ballot."""
-    length = np.diff(prefs.indptr)
-    return float(length @ length - length.sum()) / 2, int(length.max(initial=0))
+@dataclass(frozen=True)
+class _Size:
+    """How many pairs of items the ballots hold, the cells of a matrix of all instances, and the longest ballot."""
+
+    pairs: float
+    cells: float
+    longest: int
+
+    @classmethod
+    def of(cls, prefs: Preferences) -> _Size:
+        length = np.diff(prefs.indptr)
+        cells = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
+        return cls(float(length @ length - length.sum()) / 2, cells, int(length.max(initial=0)))
+
+    @property
+    def fits_matrices(self) -> bool:
+        """Whether dense matrices are small and not nearly empty."""
+        limit = min(LARGEST_DENSE, MOST_EMPTY * max(self.pairs, 10_000.0))
+        return self.cells <= limit and memory.fits(8 * 4 * self.cells)
+
+    @property
+    def has_short_ballots(self) -> bool:
+        return self.longest <= SHORT and self.pairs <= MOST_LISTED * self.cells
+
+
+Strategy = Callable[[Counting, Preferences, _Size], Duels]
+STRATEGIES: Mapping[str, tuple[Strategy, Strategy]] = {
+    # what is counted: where matrices fit, where they do not
+    "order": (Counting._list_pairs, Counting._list_pairs),
+    "graded": (Counting._level_matrices, Counting._list_pairs),
+    "missing": (Counting._win_matrices, Counting._win_matrices),
+    "short": (Counting._sum_pairs, Counting._sum_pairs),
+    "long": (Counting._win_matrices, Counting._sum_pairs),
+}
+
+
+def _of_matrices(prefs: Preferences, wins: Floats, ties: Floats) -> Duels:
+    ptr, rows = kernels.matrix_duels(prefs.slot_ptr, wins, ties)
+    return Duels(prefs.slot_ptr, ptr, *rows)
 
 
 def _require(bytes_of_pair: int, n_pairs: float) -> None:

@@ -12,7 +12,8 @@ import numpy as np
 from concordant.kernels.newton import TIGHT, climb
 from concordant.models.likelihoods.observed import ObservedStages, StageLikelihood
 from concordant.models.likelihoods.priors import LargePrior, Prior
-from concordant.models.solve.strategies import SMALL_STEP, Fit, Matrix, fit
+from concordant.models.solve.objectives import Fit, Matrix
+from concordant.models.solve.strategies import SMALL_STEP, fit
 from concordant.types import Floats
 
 MAX_STEPS = 5000

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ FIRST_STEPS = 10  # evaluations for every start, of which the best one goes on
 SEEDS = 8  # agents whose likes are tried as a start, those who say most
 LEAST_STEPS = 40
 MOST_WORK = 2e8  # about as many slots x adherences are gone through while adherences are learnt
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +159,7 @@ class Solver:
         ``known`` are adherences to begin with, besides the agreement of the agents with each other.
         """
         part = Part(self, agent, len(known))
-        theta, has_converged = learn_adherence(part.answers, known)
+        theta, has_converged = learn_adherence(part.ask, known)
         return theta / largest_of(theta), part.solution(theta), has_converged
 
 
@@ -172,9 +174,9 @@ class Part:
     agent: Int32s
     n_agents: int
 
-    def answers(self, question: str, *args: Any) -> list[Any]:
-        """Return the answer of this part, where it is the only one."""
-        return [getattr(self, question)(*args)]
+    def ask(self, question: Callable[Concatenate[Part, P], T], *args: P.args, **kwargs: P.kwargs) -> list[T]:
+        """Call a method of ``Part`` for this part, where it is the only one."""
+        return [question(self, *args, **kwargs)]
 
     def totals(self) -> Floats:
         """Return the total count of every agent."""
@@ -223,21 +225,24 @@ class Part:
         return self.solver.corpus.net * self.solver.corpus.prefs.weight[self._ballot]
 
 
-Ask = Callable[..., list[Any]]
-"""Put a question (the name of a function of ``Part``) with its arguments to all parts; return their answers."""
+class Ask(Protocol):
+    """Calls a method of ``Part`` for all parts, wherever they are; returns their results in order."""
+
+    def __call__(self, question: Callable[Concatenate[Part, P], T], *args: P.args, **kwargs: P.kwargs) -> list[T]:
+        """Call ``question(part, *args)`` for every part."""
 
 
 def learn_adherence(ask: Ask, known: Floats) -> tuple[Floats, bool]:
     """Learn the adherence of every agent from all parts: (theta by agent of mean square 1, whether it converged)."""
     from scipy.optimize import minimize
 
-    totals = np.sum(ask("totals"), axis=0)
+    totals = np.sum(ask(Part.totals), axis=0)
     scale = max(float(totals.sum()), 1e-300)
     share = totals / scale
 
     def profile(theta: Floats) -> tuple[float, Floats]:
         size = _size(theta, share)
-        answers = ask("profile", theta / size)
+        answers = ask(Part.profile, theta / size)
         slope = np.sum([slope for _, slope in answers], axis=0) / scale
         return sum(value for value, _ in answers) / scale, (slope - (slope @ theta) / size**2 * share * theta) / size
 
@@ -246,7 +251,7 @@ def learn_adherence(ask: Ask, known: Floats) -> tuple[Floats, bool]:
         bounds = [(0.0, None)] * len(start)
         return minimize(profile, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
 
-    steps = _affordable_steps(np.sum(ask("cost"), axis=0))
+    steps = _affordable_steps(np.sum(ask(Part.cost), axis=0))
     starts = [known, *_agreements(ask, share, SEEDS if steps > 2 * LEAST_STEPS else 0)]
     tried = [descend(start, FIRST_STEPS) for start in starts if share @ start > 0] or [descend(known + 1.0, 1)]
     best = descend(min(tried, key=lambda result: round(float(result.fun), 9)).x, steps)
@@ -274,10 +279,10 @@ def _agreements(ask: Ask, share: Floats, seeds: int) -> list[Floats]:
 
     Each from 0 to 1, one value per agent.
     """
-    unit = max(*ask("largest_net"), 1e-300)
+    unit = max(*ask(Part.largest_net), 1e-300)
 
     def cosine(single: int | None) -> Floats:
-        together, own_square, other_square = np.sum(ask("alike", unit, single), axis=0)
+        together, own_square, other_square = np.sum(ask(Part.alike, unit, single), axis=0)
         return np.asarray(np.maximum(together, 0.0) / np.sqrt(np.maximum(own_square * other_square, 1e-300)))
 
     return [cosine(None), *(cosine(single) for single in np.argsort(-share, kind="stable")[:seeds].tolist())]

@@ -1,0 +1,409 @@
+"""The objective of one large instance, and the fit in which its maximisation ends.
+
+The objective is the log-likelihood plus the log-prior. ``Matrix`` has dense Cholesky factors (LAPACK), ``Products``
+conjugate gradients on the observations; nothing dense is ever built there. Scores are centred. The covariance is that
+of centred scores: the inverse of minus the second derivatives with the direction "all scores up by the same" taken out.
+Without a matrix the inverse is out of reach; its diagonal is estimated from draws of the normal distribution with that
+precision (perturb the observations, solve), made precise by conditioning: the variance of a score given all the others
+is known exactly, only that of its conditional mean is left to the draws. Its log-determinant, which the choice of a
+prior needs, comes from stochastic Lanczos quadrature with fixed probes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from concordant.errors import InputError
+from concordant.kernels.bundles import Begin
+from concordant.kernels.newton import Objective, Summit
+from concordant.models.likelihoods.observed import DuelLikelihood, LargeLikelihood, Observed
+from concordant.models.likelihoods.priors import LargePrior, Prior
+from concordant.models.observations.designs import DesignLikelihood, draws_noise
+from concordant.models.solve.costs import N_DRAWS
+from concordant.models.solve.factors import factor_of, inverted, log_determinant, quadrature, solved
+from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
+
+QUADRATURE = 1e-7  # change of the mean logarithm of eigenvalues at which it is known well enough
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Fitted instances: scores centred, covariance blocks one after the other (None when not wanted or too large).
+
+    ``variance`` is by slot; ``draws`` are centred deviations of the scores, one column each, where there is no
+    covariance. By instance: ``value`` is the log-likelihood, ``log_prior`` that of the prior up to its constant,
+    ``log_det`` that of minus the second derivatives (without the direction "all scores up by the same"), ``slack`` the
+    largest derivative left, ``is_definite`` whether the second derivatives are definite, so that errors exist.
+    """
+
+    instances: Int64s
+    slots: Int64s
+    observed: Observed
+    prior: Prior
+    way: str
+    """How errors are found."""
+    score: Floats
+    advantage: Floats
+    tie: Floats
+    value: Floats
+    log_prior: Floats
+    log_det: Floats
+    slack: Floats
+    iterations: Int32s
+    is_definite: Bytes | Bools
+    covariance: Floats | None = None
+    variance: Floats = field(default_factory=lambda: np.empty(0))
+    extra_variance: Floats = field(default_factory=lambda: np.zeros((1, 2)))
+    coefficient: Floats = field(default_factory=lambda: np.zeros((1, 0)))
+    """Of covariates, in standard units: a row for the only instance."""
+    coefficient_covariance: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    draws: Floats | None = None
+    ends: tuple[Floats, Floats] | None = None
+    """Ends of the score intervals, where they were resampled."""
+
+    @property
+    def slot_ptr(self) -> Int64s:
+        """The slots of every instance here."""
+        return self.observed.slot_ptr
+
+    @property
+    def begin(self) -> Begin:
+        """This fit as the beginning of another."""
+        return Begin(self.score, self.advantage, self.tie)
+
+    @property
+    def blocks(self) -> Iterator[tuple[int, slice, Floats]]:
+        """Walk the instances: (number, slots, covariance)."""
+        assert self.covariance is not None
+        start = 0
+        for q, (a, b) in enumerate(zip(self.slot_ptr[:-1].tolist(), self.slot_ptr[1:].tolist(), strict=True)):
+            m = b - a
+            yield q, slice(a, b), self.covariance[start : start + m * m].reshape(m, m)
+            start += m * m
+
+    def block(self, q: int) -> Floats:
+        """Return the covariance of one instance."""
+        assert self.covariance is not None
+        size = np.diff(self.slot_ptr)
+        start, m = int((size[:q] ** 2).sum()), int(size[q])
+        return self.covariance[start : start + m * m].reshape(m, m)
+
+    def objective(self, q: int) -> Large:
+        """Return the objective of one instance, evaluated where its fit ended."""
+        at = np.array([q])
+        own = self.observed if len(self.instances) == 1 else self.observed.restrict(at)[0]
+        span = slice(int(self.slot_ptr[q]), int(self.slot_ptr[q + 1]))
+        prior = self.prior.of(at, np.arange(span.start, span.stop))
+        found = LARGE.get(self.way, Matrix).of(own, prior)
+        likelihood = found.likelihood
+        point = np.zeros((1, likelihood.size))
+        point[0, : likelihood.m] = self.score[span]
+        for name, place in likelihood.extras().items():
+            point[0, place] = getattr(self, name)[q]
+        point[0, likelihood.size - likelihood.n_coefficients :] = self.coefficient[0]
+        found.evaluate(point)
+        return found
+
+    def times_inverse(self, columns: Floats) -> Floats:
+        """Return the covariance of centred scores times columns, of a fit of a single instance."""
+        if self.covariance is not None:
+            return self.block(0) @ columns
+        return self.objective(0).times_inverse(columns)
+
+
+class Large(Objective):
+    """The objective of one large instance."""
+
+    likelihood: LargeLikelihood
+    prior: LargePrior
+
+    def __init__(self, likelihood: LargeLikelihood, prior: LargePrior) -> None:
+        super().__init__(likelihood, prior)
+        self.is_exact = np.ones(1, bool)
+
+    @classmethod
+    def of(cls, observed: Observed, prior: Prior) -> Self:
+        """Return the objective of the only instance."""
+        likelihood = observed.alone()
+        return cls(likelihood, prior.alone(likelihood.m, observed.n_extra, likelihood.n_coefficients))
+
+    def fitted(self, found: Summit, what: tuple[Int64s, Int64s, Observed, Prior, str], log_det: float) -> Fit:
+        """Return the fit that ended here; ``what`` are its first fields."""
+        places = self.likelihood.extras()
+        advantage, tie = (
+            found.point[:, places[name]] if name in places else np.zeros(1) for name in ("advantage", "tie")
+        )
+        instances, slots, observed, prior, way = what
+        return Fit(
+            instances,
+            slots,
+            observed,
+            prior,
+            way,
+            score=found.point[0, : self.m],
+            advantage=advantage,
+            tie=tie,
+            value=self.log_likelihood,
+            log_prior=self.log_prior,
+            log_det=np.array([log_det]),
+            slack=found.slack,
+            iterations=found.iterations,
+            is_definite=self.is_exact,
+            coefficient=found.point[:, self.likelihood.size - self.likelihood.n_coefficients :],
+        )
+
+    def log_det(self) -> float:
+        """Return the log-determinant of minus the second derivatives, less "all scores up by the same"."""
+        raise NotImplementedError
+
+    def times_inverse(self, columns: Floats) -> Floats:
+        """Return the covariance of centred scores times columns."""
+        raise NotImplementedError
+
+    def with_errors(self, fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) -> Fit:
+        """Return the fit with what is known of its covariance."""
+        raise NotImplementedError
+
+    def among_others(self, less: Floats | None = None) -> Floats:
+        """Return the covariance of the parameters other than scores: extras, then coefficients."""
+        columns = self._of_others()
+        taken = 0.0 if less is None or not columns.size else columns.T @ self._times(less, columns)
+        return np.asarray(columns[self.m :] - taken)
+
+    def _of_others(self) -> Floats:
+        """Return the columns of the inverse that belong to the parameters other than scores."""
+        unit = np.zeros((self.likelihood.size, self.likelihood.size - self.m))
+        unit[self.m :] = np.eye(unit.shape[1])
+        return self.inverse(unit) if unit.shape[1] else unit
+
+    def _times(self, curve: Floats, columns: Floats) -> Floats:
+        """Return minus the second derivatives that other curves of the pairs would make, times columns."""
+        assert isinstance(self.likelihood, DuelLikelihood | DesignLikelihood)
+        other = self.likelihood.with_curve(curve)
+        side, corner = other.border(is_exact=True)
+        own, beside = np.ascontiguousarray(columns[: self.m]), columns[self.m :]
+        return np.concatenate([other.product(own) + side @ beside, side.T @ own + corner @ beside])
+
+    def lessened(self, block: Floats, less: Floats, pull: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return A - A (L(less) + pull) A of the scores, whose A is given; of the extras; of the coefficients."""
+        others = self._of_others()
+        others[: self.m] -= others[: self.m].mean(axis=0)
+        whole = np.concatenate([block, others[: self.m].T])
+        among = others[self.m :] - others.T @ self._times(less, others)
+        return block - whole.T @ self._times(less, whole) - (pull * block) @ block, *self._apart(among)
+
+    def _apart(self, among: Floats) -> tuple[Floats, Floats]:
+        """Return the variances of advantage and tie parameter, and the covariance of the coefficients."""
+        extra, last = np.zeros(2), len(among) - self.likelihood.n_coefficients
+        for name, place in self.likelihood.extras().items():
+            extra[int(name == "tie")] = among[place - self.m, place - self.m]
+        return extra, among[last:, last:]
+
+    def inverse(self, columns: Floats) -> Floats:
+        """Return the inverse of minus the second derivatives times columns, to many digits."""
+        raise NotImplementedError
+
+    def _filled(self, columns: Floats) -> Floats:
+        """Add rows of zeros for the other parameters."""
+        return np.concatenate([columns, np.zeros((self.likelihood.size - self.m, columns.shape[1]))])
+
+
+class Matrix(Large):
+    """With the whole matrix of second derivatives."""
+
+    factor: Floats | None = None
+
+    def step(self, gradient: Floats) -> tuple[Floats, Bools]:
+        """Return the Newton step, and whether it is the exact one."""
+        return solved(self._factored(), gradient[0])[None], self.is_exact
+
+    def _factored(self) -> Floats:
+        """Factorise the second derivatives; where they are not definite a bound, or with more on the diagonal."""
+        more = 0.0
+        for tries in range(14):
+            self.is_exact = np.array([tries == 0])
+            hessian = self.hessian(tries == 0)[0]
+            if tries > 1:
+                more = max(10 * more, 1e-14 * float(np.trace(hessian)))
+                hessian[np.diag_indices(len(hessian))] += more
+            self.factor = factor_of(hessian)
+            if self.factor is not None:
+                return self.factor
+        raise InputError("These comparisons cannot be fitted: give the model a prior, or a larger one.")
+
+    def inverse(self, columns: Floats) -> Floats:
+        """Return the inverse of minus the second derivatives times columns."""
+        return solved(self._factored(), columns)
+
+    def log_det(self) -> float:
+        """Return the log-determinant, of the last step's factor: that of the optimum up to the step's length."""
+        if self.factor is None or not self.is_exact.all():
+            self._factored()
+        assert self.factor is not None
+        return log_determinant(self.factor) - float(np.log(self.along[0]))
+
+    def times_inverse(self, columns: Floats) -> Floats:
+        """Return the covariance of centred scores times columns."""
+        found = solved(self._factored(), self._filled(columns))[: self.m]
+        return np.asarray(found - found.mean(axis=0))
+
+    def with_errors(self, fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) -> Fit:
+        """Return the fit with its covariance, by the curvature alone."""
+        m, n = self.m, self.likelihood.size
+        whole = inverted(self._factored())
+        extra, among = self._apart(whole[m:, m:])
+        own = whole[:m, :m] if n > m else whole
+        own -= 1 / (max(m, 1) * self.along[0])
+        covariance = np.ascontiguousarray(own).reshape(-1)
+        variance = np.maximum(covariance[:: m + 1], 0.0)
+        return replace(
+            fitted,
+            covariance=covariance,
+            variance=variance,
+            extra_variance=extra[None],
+            coefficient_covariance=among,
+            is_definite=self.is_exact,
+        )
+
+
+class Products(Large):
+    """With products by the second derivatives alone."""
+
+    def evaluate(self, point: Floats) -> Floats:
+        """Return the value at a point; derivatives are those at the point last evaluated."""
+        self._diagonal: Floats | None = None
+        return super().evaluate(point)
+
+    def step(self, gradient: Floats) -> tuple[Floats, Bools]:
+        """Return a Newton step by conjugate gradients: of length s, it is off by s² anyway, so by s relative to it."""
+        self._prepare(is_exact=False)
+        accuracy = float(np.clip(np.abs(gradient[0] / self.diagonal).max(), 1e-8, 0.1))
+        self.is_exact = np.ones(1, bool)
+        return self.solve(gradient.T, accuracy).T, self.is_exact
+
+    def _prepare(self, is_exact: bool) -> None:
+        self.side, self.corner = self.likelihood.border(is_exact)
+        self.corner = self.corner + self.prior.among_others(len(self.corner))
+        own = self.likelihood.diagonal() + self.prior.diagonal(self.point)
+        self._diagonal = np.concatenate([own, np.diag(self.corner)])
+        self.level = float(own.mean())
+
+    @property
+    def diagonal(self) -> Floats:
+        """The diagonal of minus the second derivatives, or a bound of it."""
+        if self._diagonal is None:
+            self._prepare(is_exact=True)
+        assert self._diagonal is not None
+        return self._diagonal
+
+    def __call__(self, x: Floats) -> Floats:
+        """Multiply columns by minus the second derivatives."""
+        m = self.m
+        own = np.ascontiguousarray(x[:m])
+        out = np.empty_like(x)
+        out[:m] = self.likelihood.product(own) + self.prior.product(self.point, own) + self.side @ x[m:]
+        out[:m] += self.level * own.mean(axis=0)
+        out[m:] = self.side.T @ own + self.corner @ x[m:]
+        return out
+
+    def solve(self, right: Floats, accuracy: float) -> Floats:
+        """Solve for columns by conjugate gradients with a diagonal preconditioner.
+
+        What is left must be small also as a step, in the norm of the preconditioner: where an item's curvature is tiny
+        a small residual is a large step. A direction along which the objective does not curve down ends the search
+        (``is_exact`` is then False): what was found so far, or the preconditioned gradient, leads upwards all the same.
+        """
+        diagonal = self.diagonal[:, None]
+        x, r = np.zeros_like(right), right.copy()
+        z = r / diagonal
+        p, rz = z.copy(), (r * z).sum(axis=0)
+        goal, goal_rz = accuracy * np.linalg.norm(right, axis=0), accuracy**2 * rz
+        for _ in range(5000):
+            if ((np.linalg.norm(r, axis=0) <= goal) & (rz <= goal_rz)).all():
+                break
+            ap = self(p)
+            curvature = (p * ap).sum(axis=0)
+            self.is_exact &= bool((curvature > 0).all())
+            if not (curvature > 0).any():
+                return np.where(x.any(axis=0), x, z)
+            alpha = np.where(curvature > 0, rz / np.where(curvature > 0, curvature, 1.0), 0.0)
+            x += alpha * p
+            r -= alpha * ap
+            z = r / diagonal
+            rz, before = (r * z).sum(axis=0), rz
+            p = z + rz / np.maximum(before, 1e-300) * p
+        return x
+
+    def inverse(self, columns: Floats) -> Floats:
+        """Return the inverse of minus the second derivatives times columns, to many digits."""
+        self._prepare(is_exact=True)
+        return self.solve(columns, 1e-8)
+
+    def log_det(self) -> float:
+        """Estimate the log-determinant.
+
+        Lanczos steps from random signs give, for the matrix scaled to a diagonal of ones, weights and nodes of the
+        integral of the logarithm. The signs are the same at every call, so that estimates compare.
+        """
+        self._prepare(is_exact=True)
+        n, root = len(self.diagonal), np.sqrt(self.diagonal)[:, None]
+        probes, length = self.likelihood.probes
+        here = np.random.default_rng(0).choice([-1.0, 1.0], (probes, n)).T / np.sqrt(n)
+        before, alpha, beta = np.zeros((n, probes)), np.zeros((length, probes)), np.zeros((length, probes))
+        found, last = 0.0, np.inf
+        for k in range(length):
+            following = self(here / root) / root - (beta[k - 1] if k else 0.0) * before
+            alpha[k] = (following * here).sum(axis=0)
+            following -= alpha[k] * here
+            beta[k] = np.linalg.norm(following, axis=0)
+            before, here = here, following / np.maximum(beta[k], 1e-300)
+            if k % 3 == 2 or k == length - 1:
+                found, last = quadrature(alpha[: k + 1], beta[: k + 1]), found
+                if abs(found - last) <= QUADRATURE:
+                    break
+        return n * found + 2 * float(np.log(root).sum()) - float(np.log(self.level + self.prior.along[0]))
+
+    def times_inverse(self, columns: Floats) -> Floats:
+        """Return the covariance of centred scores times columns."""
+        self._prepare(is_exact=True)
+        found = self.solve(self._filled(columns), 1e-4)[: self.m]
+        return np.asarray(found - found.mean(axis=0))
+
+    def with_errors(self, fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) -> Fit:
+        """Return the fit with estimated variances, and the draws behind them."""
+        if not draws_noise(self.likelihood):  # choices have no draws of their own
+            whole = Matrix(self.likelihood, self.prior)
+            whole.evaluate(self.point)
+            return whole.with_errors(fitted)
+        self._prepare(is_exact=True)
+        variance, draws = self._marginal_variances(less, of_prior)
+        extra, among = self._apart(self.among_others(less))
+        return replace(fitted, variance=variance, draws=draws, extra_variance=extra[None], coefficient_covariance=among)
+
+    def _marginal_variances(self, less: Floats | None, of_prior: float) -> tuple[Floats, Floats]:
+        """Estimate the variance of every centred score, and return the draws behind it.
+
+        With ``less`` the draws vary less than the curvature says, and what the others add is taken as independent of
+        the rest, which it is where the same share is taken off everywhere.
+        """
+        m, rng = self.m, np.random.default_rng(0)
+        assert isinstance(self.likelihood, DuelLikelihood | DesignLikelihood)
+        likelihood = self.likelihood if less is None else self.likelihood.with_curve(self.likelihood.curve - less)
+        own = likelihood.noise(rng) + np.sqrt(of_prior) * self.prior.noise(self.point, rng, N_DRAWS)
+        own += np.sqrt(self.level / m) * rng.standard_normal(N_DRAWS)
+        right = self._filled(own)
+        drawn = self.solve(right, 1e-4)[:m]
+        diagonal = self.diagonal[:m, None] + self.level / m
+        conditional = drawn - right[:m] / diagonal
+        off = self.likelihood.diagonal() - likelihood.diagonal() + (1 - of_prior) * self.prior.diagonal(self.point)
+        variance = (1 - off / diagonal[:, 0]) / diagonal[:, 0] + (conditional**2).mean(axis=1)
+        # All scores up by the same is no uncertainty: its share is known exactly.
+        variance -= 1 / (m * (self.level + self.prior.along[0]))
+        return variance, drawn - drawn.mean(axis=0)
+
+
+LARGE: dict[str, type[Large]] = {"matrix": Matrix, "products": Products}

@@ -1,0 +1,113 @@
+"""How a ranking is written: plain data for JSON, aligned text, and HTML for notebooks.
+
+``Ranking`` forwards its ``to_dict``, ``to_text``, ``written`` and ``_repr_html_`` to these functions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from concordant.ballots.vocabulary import shorten
+from concordant.results.coefficients import HEADER, rows_of
+from concordant.support.text import align, number_format
+from concordant.types import AnyArray, Floats
+
+if TYPE_CHECKING:
+    from concordant.ranking import Ranking
+
+
+def dict_of(ranking: Ranking) -> dict[str, object]:
+    """Return plain data, ready for JSON; the same keys for every method, absent parts None."""
+    order, ranks = ranking.order, ranking.rank_in_order.tolist()
+    labels = ranking.vocabulary.take(ranking.ranked_item)
+    scores, low, high = (_listed(values, order) for values in (ranking.score, ranking.slot_low, ranking.slot_high))
+    beside = {name: values[order].tolist() for name, values in ranking.beside.items()}
+    ptr = ranking.slot_ptr.tolist()
+    instances = [
+        {
+            "instance": None if ranking.instances is None else ranking.instances[q],
+            "items": [
+                {"item": labels[k], "rank": ranks[k], "score": scores[k], "low": low[k], "high": high[k]}
+                | {name: values[k] for name, values in beside.items()}
+                for k in range(ptr[q], ptr[q + 1])
+            ],
+        }
+        for q in range(ranking.n_instances)
+    ]
+    return {
+        "method": ranking.method,
+        "params": dict(ranking.params),
+        "instances": instances,
+        "agents": None
+        if ranking.agents is None
+        else [{"agent": agent, "weight": weight} for agent, weight in ranking.agents.items()],
+        "fit": None if ranking.fit is None else dict(ranking.fit),
+        "warnings": [
+            {"name": notice.name, "text": notice.text, "items": list(notice.items)} for notice in ranking.warnings
+        ],
+        "seconds": ranking.seconds,
+        "ran": ranking.ran or None,
+        "coefficients": [one.to_dict() for one in ranking.coefficients] or None,
+        "certainty": ranking.certainty.to_dict() if ranking.n_instances == 1 else None,
+    }
+
+
+def _listed(values: Floats | None, order: AnyArray) -> list[Any]:
+    return [None] * len(order) if values is None else values[order].tolist()
+
+
+def text_of(ranking: Ranking, limit: int | None) -> str:
+    """Return aligned plain text, one line per item, at most ``limit`` items per instance."""
+    text = "\n\n".join(_part_text(part, limit) for part in ranking)
+    return text if ranking.verdict is None else f"{text}\n{ranking.verdict}"
+
+
+def _part_text(ranking: Ranking, limit: int | None) -> str:
+    """Return the text of one instance."""
+    n = len(ranking.items) if limit is None else min(limit, len(ranking.items))
+    columns = table_columns(ranking, n)
+    lines = align([list(columns), *zip(*columns.values(), strict=True)], right=set(range(len(columns))) - {1})
+    if n < len(ranking.items):
+        lines.append(f"… {len(ranking.items) - n:,} more")
+    if ranking.coefficients:
+        lines += ["", *align([HEADER, *rows_of(ranking.coefficients)], right=set(range(1, len(HEADER))))]
+    if ranking.instances is not None:
+        lines.insert(0, f"[{ranking.instances[0]}]")
+    return "\n".join(lines + [f"warning: {notice}" for notice in ranking.warnings])
+
+
+def table_columns(ranking: Ranking, n: int) -> dict[str, list[str]]:
+    """Return the columns of the table of the best ``n``, as text: rank, item, score, interval (if there is one)."""
+    scores, low, high = (
+        None if part is None else part[:n].tolist() for part in (ranking.scores, ranking.low, ranking.high)
+    )
+    write = number_format([*(scores or []), *(low or []), *(high or [])])
+    columns = {
+        "rank": [str(rank) for rank in ranking.ranks[:n].tolist()],
+        "item": [shorten(item) for item in ranking.items[:n]],
+        "score": [write(score) for score in scores or []],
+    }
+    if low is not None and high is not None:
+        least, most = ([write(end) for end in ends] for ends in (low, high))
+        left, right = (max(map(len, ends), default=0) for ends in (least, most))
+        columns["interval"] = [f"{a:>{left}} … {b:>{right}}" for a, b in zip(least, most, strict=True)]
+    for name, values in ranking.beside.items():
+        shown = values[ranking.order][:n].tolist()
+        columns[name.replace("_", " ")] = list(map(number_format(shown), shown))
+    return columns
+
+
+def html_of(ranking: Ranking) -> str:
+    """Return a table for notebooks."""
+    from html import escape
+
+    if ranking.n_instances != 1:
+        return f"<p>{escape(repr(ranking))}</p>"
+    columns = table_columns(ranking, 50)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in zip(*columns.values(), strict=True)
+    )
+    notices = "".join(f"<p>{escape(str(notice))}</p>" for notice in ranking.warnings)
+    head = "<tr>" + "".join(f"<th>{name}</th>" for name in columns) + "</tr>"
+    return f"<table><caption>{escape(ranking.method)}</caption>{head}{rows}</table>{notices}"

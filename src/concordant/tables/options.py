@@ -178,7 +178,9 @@ class Options:
     team_separator: str | None = option(
         None, "separator of the players of a team in one cell, like '+'", metavar="TEXT", reads=BALLOTS
     )
-    sheet: str | int | None = option(None, "sheet by name or number; else the first with data", metavar="NAME", common=True)
+    sheet: str | int | None = option(
+        None, "sheet by name or number; else the first with data", metavar="NAME", common=True
+    )
     question: str | None = option(None, "question of a form to read; all if not given", metavar="TEXT", reads=BALLOTS)
     categories: Sequence[str] | str | None = option(
         None, "words of a scale, or categories of a PrefLib cat file, best first",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import click
 import pytest
+from tests.cli.test_help import every_command
 from tests.conftest import ROOT
 
 import concordant as cc
@@ -14,17 +12,6 @@ from concordant.cli._shared import MethodCommand
 from concordant.tables.options import PREFERENCES, options_of
 
 SAME = {"--seed"}  # the command hands it to the method
-
-
-def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, MethodCommand]]:
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            found = command.get_command(context, name)
-            assert found is not None
-            yield from commands(found, (*path, name))
-    elif isinstance(command, MethodCommand):
-        yield " ".join(path), command
 
 
 def used_in(name: str) -> list[str]:
@@ -37,9 +24,7 @@ def used_in(name: str) -> list[str]:
 
 
 def with_methods() -> dict[str, MethodCommand]:
-    from concordant.cli.__main__ import cli
-
-    return dict(commands(cli))
+    return {path: command for path, command in every_command() if isinstance(command, MethodCommand)}
 
 
 def test_the_commands_that_take_a_method_are_all_looked_at() -> None:

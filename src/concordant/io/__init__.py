@@ -119,27 +119,6 @@ def preview(path: PathLike, n_rows: int = 8, **options: Any) -> Preview:
     return look(path, n_rows, options)
 
 
-def gather_files(path: Paths, reading: Mapping[str, Any], method: Any = None, watch: Any = None) -> Any:
-    """Read or reduce files as a method allows: what can then ``rank``, with notes and the default that fits."""
-    from concordant.io._ranking import gather_files as gather_named
-
-    return gather_named(path, reading, method, watch)
-
-
-def asks_for_counts(path: Paths, reading: Mapping[str, Any]) -> bool:
-    """Say whether files are reduced to counts if they can be."""
-    from concordant.io._ranking import asks_for_counts as asked
-
-    return asked(path, reading)
-
-
-def rank_files(path: Paths, method: Any, min_ballots: float | None, options: Mapping[str, Any]) -> Ranking:
-    """Rank what files hold: what ``cc.rank`` does where it is given names of files."""
-    from concordant.io._ranking import rank_files as rank_named
-
-    return rank_named(path, method, min_ballots, options)
-
-
 def write(
     data: Preferences | Ranking | Labels,
     path: PathLike | IO[Any],
@@ -180,7 +159,7 @@ def _read(what: str, path: Paths, given: Mapping[str, Any]) -> Any:
         raise InputError("No file was named: give at least one path.")
     _check_reduction(options)
     notes = left_out(path, options, is_noted=what != LABELS)
-    found = _read_files(what, paths, options)
+    found = read_files(what, paths, options)
     if not notes:
         return found
     if what == PREFERENCES:
@@ -189,7 +168,8 @@ def _read(what: str, path: Paths, given: Mapping[str, Any]) -> Any:
     return found
 
 
-def _read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
+def read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
+    """Read preferences, labels or features from files, whatever they hold."""
     try:
         if options.reduce:
             return read_reduced(paths, options)

@@ -20,7 +20,7 @@ from concordant.engine.statistics import pair_counts, preferences_of_pairs
 from concordant.engine.tallies import Growing, Tally, merge_all
 from concordant.errors import ConcordantError, FormatError, InputError, RoomError
 from concordant.io import _coded
-from concordant.io._duckdb import CsvTable, DuckTable
+from concordant.io._duckdb import DuckTable, countable
 from concordant.io._formats import named, recognise
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
@@ -30,7 +30,7 @@ from concordant.support.files import is_address, without_folders
 from concordant.tables.build import parts_of_table
 from concordant.tables.options import Options
 from concordant.tables.plans import Plan, beyond_counts
-from concordant.tables.roles import plan_columns
+from concordant.tables.roles import planned
 from concordant.tables.rows import Table
 
 BIG = 256 << 20  # bytes from which files are reduced without being asked
@@ -156,7 +156,7 @@ def _listed(part: Counted) -> str:
 
 def count_pairs(path: Any, options: Options, limit: str | None) -> Counted:
     """Count the pairs of one file; a task for an executor."""
-    return count_table(path, options, limit, lambda table: counted_pairs(table, plan_columns(table, options), options))
+    return count_table(path, options, limit, lambda table: counted_pairs(table, planned(table, options), options))
 
 
 def count_table(path: Any, options: Options, limit: str | None, count: Callable[[Table], Counted]) -> Counted:
@@ -198,13 +198,19 @@ def counted_pairs(table: Table, plan: Plan, options: Options) -> Counted:
         raise table.error(-1, f"the rows are {plan.layout}, and only pairs can be reduced to counts: leave out reduce.")
     plan, forgotten = _without_agents(plan, options)
     columns = tuple(sorted(plan.column.items()))
-    if not isinstance(table, DuckTable):
-        prefs = Preferences.of_parts(parts_of_table(table, options, plan))
-        return Counted(pair_counts(prefs), prefs.n_ballots, columns, table.name, plan.describe(), prefs.notes[1:])
-    if isinstance(table, CsvTable):
-        table.longest_line = LONGEST_LINE
+    if countable(table):
+        tally, rows, notes = _counted_in_engine(table, plan, options)
+        told = tuple(dict.fromkeys([*forgotten, *notes]))
+        return Counted(tally, rows, columns, table.name, plan.describe(), told)
+    prefs = Preferences.of_parts(parts_of_table(table, options, plan))
+    return Counted(pair_counts(prefs), prefs.n_ballots, columns, table.name, plan.describe(), prefs.notes[1:])
+
+
+def _counted_in_engine(table: DuckTable, plan: Plan, options: Options) -> tuple[Tally, int, list[str]]:
+    """Have DuckDB count the pairs of a table: (tally, rows, notes)."""
+    table.longest_line = LONGEST_LINE
     grown: Growing | None = None
-    rows, notes = 0, [*forgotten]
+    rows, notes = 0, []
     for piece in _pieces(table, plan, options):
         parts = parts_of_table(piece, options, piece.plan)
         prefs = Preferences.of_parts(parts)
@@ -213,9 +219,8 @@ def counted_pairs(table: Table, plan: Plan, options: Options) -> Counted:
         grown.add(tally)
         rows += piece.rows
         notes += parts["notes"][1:]
-    told = tuple(dict.fromkeys(notes))
     assert grown is not None
-    return Counted(grown.done(), rows, columns, table.name, plan.describe(), told)
+    return grown.done(), rows, notes
 
 
 def _pieces(table: DuckTable, plan: Plan, options: Options) -> Any:

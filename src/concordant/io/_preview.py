@@ -12,7 +12,7 @@ from concordant.io._formats import named, recognise
 from concordant.io._source import PathLike, Source
 from concordant.io.formats.table import open_table
 from concordant.tables.options import PREFERENCES, Options
-from concordant.tables.roles import plan_columns
+from concordant.tables.roles import planned
 
 
 def preview(path: PathLike, n_rows: int, given: dict[str, Any]) -> Preview:
@@ -27,6 +27,6 @@ def preview(path: PathLike, n_rows: int, given: dict[str, Any]) -> Preview:
         table: Any = open_table(source, replace(options, format=kind.name))
         columns, rows = tuple(table.columns), tuple(zip(*table.first(n_rows), strict=True))
         try:
-            return Preview(kind.name, columns, rows, plan_columns(table, options))
+            return Preview(kind.name, columns, rows, planned(table, options))
         except ConcordantError as problem:
             return Preview(kind.name, columns, rows, None, str(problem))

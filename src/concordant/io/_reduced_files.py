@@ -1,0 +1,160 @@
+"""Files of any size reduced to what a method needs (counts of pairs, or sums of rows), or read as they are.
+
+Files are reduced where somebody says how to work (reduce, workers, a cluster, a limit of memory), names a folder or a
+pattern, or where they are large. What was done is said in the notes and in ``ran``, which becomes ``ranking.ran``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from concordant.engine.executors import Executor, Serial, running_on
+from concordant.engine.reduced import statistic_for
+from concordant.engine.tallies import Tally
+from concordant.errors import ConcordantError, InputError
+from concordant.io import _many, _rows
+from concordant.io._formats import named, recognise
+from concordant.io._source import Source, changed, state_of
+from concordant.method import Method
+from concordant.preferences import Preferences
+from concordant.support import memory
+from concordant.tables.options import PREFERENCES, Options
+from concordant.tables.plans import Plan, beyond_counts
+from concordant.tables.roles import planned
+
+HOW = ("reduce", "workers", "cluster", "memory_limit", "skip_bad_files")  # options that ask for a reduction
+
+
+class Reduced(NamedTuple):
+    """What files were reduced to: merged preferences, or the sums of one form (rankings or ratings)."""
+
+    prefs: Preferences | None
+    notes: tuple[str, ...]
+    ran: str = ""
+    sums: Tally | None = None
+    form: str = ""
+
+
+class Needs(NamedTuple):
+    """What will be done with the files."""
+
+    method: Method | None
+    """The method that was named, if one was."""
+    fitting: Callable[[str], Method]
+    """Returns the method that fits a form in one instance, where none was named."""
+    ballots: bool = False
+    """Whether sums do not suffice, whatever the method."""
+
+
+def asks_for_counts(path: Any, options: Options) -> bool:
+    """Say whether files should be reduced if they can be: somebody asks for it, or they are many or large."""
+    return any(getattr(options, name) for name in HOW) or _many.is_pattern(path) or _many.is_big(_many.expand(path))
+
+
+def reduce_files(path: Any, options: Options, needs: Needs, watch: _many.Watch | None = None) -> Reduced | None:
+    """Reduce files to what a method needs; None where all of their ballots are needed, or nobody asks for less."""
+    paths = _many.expand(path)
+    # A file is opened twice, to plan and to count.
+    if not paths or any(map(_many.is_read_once, paths)) or not asks_for_counts(path, options):
+        return None
+    notes, before = _many.left_out(path, options), list(map(state_of, paths))
+    with memory.limited(options.memory_limit), running_on(options.workers, options.cluster) as executor:
+        found = _reduced(paths, options, needs, executor, watch)
+    for one, state in zip(paths, before, strict=True):
+        if state != state_of(one):
+            raise changed(str(one))
+    if found is None:
+        return None
+    prefs = None if found.prefs is None else found.prefs.noted(*notes)
+    return found._replace(prefs=prefs, notes=(*found.notes, *notes))
+
+
+def read_whole(path: Any, options: Options) -> Preferences:
+    """Read files as they are; where bad ones are skipped, each is tried by itself before all are read as one."""
+    from concordant.io import read_files
+
+    paths, notes = _many.expand(path), _many.left_out(path, options)
+    if options.reduce:
+        return _many.read_reduced(paths, options).noted(*notes)  # says why it cannot be
+    plain = replace(options, workers=None, cluster=None, skip_bad_files=False)
+    bad: list[tuple[Any, str]] = []
+    for one in paths if options.skip_bad_files else ():
+        if _many.is_read_once(one):
+            continue
+        try:
+            read_files(PREFERENCES, [one], plain)
+        except (ConcordantError, OSError) as problem:
+            if _many.is_no_fault(problem):
+                raise
+            bad.append((one, str(problem)))
+    left = {one for one, _ in bad}
+    good = [one for one in paths if one not in left]
+    if not good:
+        raise InputError(f"No file could be read; the first: {bad[0][1]}")
+    return read_files(PREFERENCES, good, plain).noted(*_many.notes_on_bad(bad), *notes)  # type: ignore[no-any-return]
+
+
+def _reduced(
+    paths: list[Any], options: Options, needs: Needs, executor: Executor, watch: _many.Watch | None
+) -> Reduced | None:
+    plan, method = _plan(paths, options), needs.method
+    if plan is None or beyond_counts(plan, options):
+        return None
+    if plan.layout == "pairs" and (method is None or "order" not in method.needs):
+        roles = dict(options.roles)
+        if method is not None and "agent" in plan.column and _needs_agents(method):
+            roles["agent"] = plan.column["agent"]
+        counted = _many.count_files(paths, replace(options, roles=roles, reduce=True), executor, watch=watch)
+        prefs = _many.preferences_of(counted)
+        return Reduced(prefs, prefs.notes, _told(counted, "counted", executor))
+    if needs.ballots or not _rows.is_countable(plan):
+        return None
+    return _sums(paths, options, needs, plan, executor, watch)
+
+
+def _told(counted: _many.Counted, what: str, executor: Executor) -> str:
+    """Say what was done with how many rows, and where."""
+    where = "DuckDB in this process" if isinstance(executor, Serial) else f"DuckDB on {executor.place}"
+    return f"{counted.rows:,} rows of {counted.files:,} file{'s' * (counted.files != 1)} {what} by {where}"
+
+
+def _needs_agents(method: Method) -> bool:
+    said = (getattr(method, "errors", ""), getattr(method, "adherence", False), "agent_weights" in method.learnt)
+    return "agents" in method.needs or said[0] in ("sandwich", "bootstrap") or bool(said[1]) or said[2]
+
+
+def _plan(paths: list[Any], options: Options) -> Plan | None:
+    """Plan the columns by the first file that can be opened; None where it is no table for DuckDB."""
+    problem: Exception | None = None
+    for path in paths:
+        try:
+            with Source(path, options) as source:
+                kind = named(options.format) if options.format is not None else recognise(source)
+                if not kind.is_table or kind.name == "arrow":
+                    return None
+                return planned(_many.open_table(source, options), options)
+        except InputError as error:
+            if not options.skip_bad_files or _many.is_no_fault(error):
+                raise
+            problem = problem or error
+    raise InputError(f"No file could be read; the first: {problem}")
+
+
+def _sums(
+    paths: list[Any], options: Options, needs: Needs, plan: Plan, executor: Executor, watch: _many.Watch | None
+) -> Reduced | None:
+    form = "ratings" if "rating" in plan.column else "rankings"
+    if needs.method is None and "instance" in plan.column:
+        return None
+    statistic = statistic_for(needs.method or needs.fitting(form))
+    if statistic is None:
+        return None
+    found = _rows.count_files(paths, options, plan, statistic, executor, watch)
+    if found.tally is None or not found.is_usable or not found.rows:
+        return None
+    ran = _told(found, f"reduced to {statistic.name}", executor)
+    notes = (f"{os.path.basename(found.name)}: {plan.describe()}; {ran}", *_many.notes_on_bad(found.bad))
+    return Reduced(None, notes, ran, _rows.unnamed(found.tally, plan), form)

@@ -112,7 +112,7 @@ class Request:
         if isinstance(self.source, Preferences):
             return self.source
         if self._are_files:
-            from concordant.io._reduced_files import read_whole
+            from concordant.io import read_whole
 
             return read_whole(self.source, self._options)
         if self.has_columns:
@@ -133,19 +133,20 @@ class Request:
     @property
     def asks_for_counts(self) -> bool:
         """Whether files are reduced to counts if they can be, which may take long."""
-        from concordant.io._reduced_files import asks_for_counts
+        from concordant.io._paths import asks_for_counts
 
         return self._are_files and asks_for_counts(self.source, self._options)
 
     @cached_property
     def _reduced(self) -> Reduced | None:
         """What files were reduced to; None where all ballots are read."""
-        if not self._are_files or "_whole" in vars(self):
+        method = None if self.method is None else self.chosen_method
+        if "_whole" in vars(self) or not self.asks_for_counts:
             return None
         from concordant.io._reduced_files import Needs, reduce_files
 
         needs_ballots = self.needs_ballots or self.min_ballots is not None
-        needs = Needs(None if self.method is None else self.chosen_method, self._made_for, needs_ballots)
+        needs = Needs(method, self._made_for, needs_ballots)
         return reduce_files(self.source, self._options, needs, self.watch)
 
     def gather(self) -> Preferences | None:

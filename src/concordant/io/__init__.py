@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from concordant.errors import ConcordantError, FormatError, InputError
 from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, named, recognise
-from concordant.io._many import expand, left_out, read_reduced
+from concordant.io._paths import expand, is_no_fault, is_read_once, left_out, notes_on_bad
 from concordant.io._source import PathLike, Source
 from concordant.support import memory
 from concordant.support.files import without_folders
@@ -168,10 +168,34 @@ def _read(what: str, path: Paths, given: Mapping[str, Any]) -> Any:
     return found
 
 
+def read_whole(path: Any, options: Options) -> Preferences:
+    """Read files as they are; where bad ones are skipped, each is tried by itself before all are read as one."""
+    paths, notes = expand(path), left_out(path, options)
+    plain = options if options.reduce else replace(options, workers=None, cluster=None, skip_bad_files=False)
+    bad: list[tuple[Any, str]] = []
+    for one in paths if options.skip_bad_files and not options.reduce else ():
+        if is_read_once(one):
+            continue
+        try:
+            read_files(PREFERENCES, [one], plain)
+        except (ConcordantError, OSError) as problem:
+            if is_no_fault(problem):
+                raise
+            bad.append((one, str(problem)))
+    left = {one for one, _ in bad}
+    good = [one for one in paths if one not in left]
+    if not good:
+        raise InputError(f"No file could be read; the first: {bad[0][1]}")
+    prefs: Preferences = read_files(PREFERENCES, good, plain)
+    return prefs.noted(*notes_on_bad(bad), *notes) if bad or notes else prefs
+
+
 def read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
     """Read preferences, labels or features from files, whatever they hold."""
     try:
         if options.reduce:
+            from concordant.io._many import read_reduced
+
             return read_reduced(paths, options)
         with memory.limited(options.memory_limit), ExitStack() as stack:
             sources = [stack.enter_context(Source(one, options)) for one in paths]

@@ -1,4 +1,4 @@
-"""Files of any size reduced to what a method needs (counts of pairs, or sums of rows), or read as they are.
+"""Files of any size reduced to what a method needs: counts of pairs, or sums of rows.
 
 Files are reduced where somebody says how to work (reduce, workers, a cluster, a limit of memory), names a folder or a
 pattern, or where they are large. What was done is said in the notes and in ``ran``, which becomes ``ranking.ran``.
@@ -14,18 +14,16 @@ from typing import Any, NamedTuple
 from concordant.engine.executors import Executor, Serial, running_on
 from concordant.engine.reduced import statistic_for
 from concordant.engine.tallies import Tally
-from concordant.errors import ConcordantError, InputError
-from concordant.io import _many, _rows
+from concordant.errors import InputError
+from concordant.io import _many, _paths, _rows
 from concordant.io._formats import named, recognise
 from concordant.io._source import Source, changed, state_of
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.support import memory
-from concordant.tables.options import PREFERENCES, Options
+from concordant.tables.options import Options
 from concordant.tables.plans import Plan, beyond_counts
 from concordant.tables.roles import planned
-
-HOW = ("reduce", "workers", "cluster", "memory_limit", "skip_bad_files")  # options that ask for a reduction
 
 
 class Reduced(NamedTuple):
@@ -49,18 +47,13 @@ class Needs(NamedTuple):
     """Whether sums do not suffice, whatever the method."""
 
 
-def asks_for_counts(path: Any, options: Options) -> bool:
-    """Say whether files should be reduced if they can be: somebody asks for it, or they are many or large."""
-    return any(getattr(options, name) for name in HOW) or _many.is_pattern(path) or _many.is_big(_many.expand(path))
-
-
 def reduce_files(path: Any, options: Options, needs: Needs, watch: _many.Watch | None = None) -> Reduced | None:
-    """Reduce files to what a method needs; None where all of their ballots are needed, or nobody asks for less."""
-    paths = _many.expand(path)
+    """Reduce files to what a method needs; None where all of their ballots are needed."""
+    paths = _paths.expand(path)
     # A file is opened twice, to plan and to count.
-    if not paths or any(map(_many.is_read_once, paths)) or not asks_for_counts(path, options):
+    if not paths or any(map(_paths.is_read_once, paths)):
         return None
-    notes, before = _many.left_out(path, options), list(map(state_of, paths))
+    notes, before = _paths.left_out(path, options), list(map(state_of, paths))
     with memory.limited(options.memory_limit), running_on(options.workers, options.cluster) as executor:
         found = _reduced(paths, options, needs, executor, watch)
     for one, state in zip(paths, before, strict=True):
@@ -70,31 +63,6 @@ def reduce_files(path: Any, options: Options, needs: Needs, watch: _many.Watch |
         return None
     prefs = None if found.prefs is None else found.prefs.noted(*notes)
     return found._replace(prefs=prefs, notes=(*found.notes, *notes))
-
-
-def read_whole(path: Any, options: Options) -> Preferences:
-    """Read files as they are; where bad ones are skipped, each is tried by itself before all are read as one."""
-    from concordant.io import read_files
-
-    paths, notes = _many.expand(path), _many.left_out(path, options)
-    if options.reduce:
-        return _many.read_reduced(paths, options).noted(*notes)  # says why it cannot be
-    plain = replace(options, workers=None, cluster=None, skip_bad_files=False)
-    bad: list[tuple[Any, str]] = []
-    for one in paths if options.skip_bad_files else ():
-        if _many.is_read_once(one):
-            continue
-        try:
-            read_files(PREFERENCES, [one], plain)
-        except (ConcordantError, OSError) as problem:
-            if _many.is_no_fault(problem):
-                raise
-            bad.append((one, str(problem)))
-    left = {one for one, _ in bad}
-    good = [one for one in paths if one not in left]
-    if not good:
-        raise InputError(f"No file could be read; the first: {bad[0][1]}")
-    return read_files(PREFERENCES, good, plain).noted(*_many.notes_on_bad(bad), *notes)  # type: ignore[no-any-return]
 
 
 def _reduced(
@@ -137,7 +105,7 @@ def _plan(paths: list[Any], options: Options) -> Plan | None:
                     return None
                 return planned(_many.open_table(source, options), options)
         except InputError as error:
-            if not options.skip_bad_files or _many.is_no_fault(error):
+            if not options.skip_bad_files or _paths.is_no_fault(error):
                 raise
             problem = problem or error
     raise InputError(f"No file could be read; the first: {problem}")
@@ -156,5 +124,5 @@ def _sums(
     if found.tally is None or not found.is_usable or not found.rows:
         return None
     ran = _told(found, f"reduced to {statistic.name}", executor)
-    notes = (f"{os.path.basename(found.name)}: {plan.describe()}; {ran}", *_many.notes_on_bad(found.bad))
+    notes = (f"{os.path.basename(found.name)}: {plan.describe()}; {ran}", *_paths.notes_on_bad(found.bad))
     return Reduced(None, notes, ran, _rows.unnamed(found.tally, plan), form)

@@ -11,14 +11,12 @@ from concordant.io._compose import Columns, columns
 from concordant.io._csv import Dialect, sniff
 from concordant.io._duckdb import JsonTable, ParquetTable, parquet_of
 from concordant.io._formats import WORKBOOKS, Format, Writing, declare
-from concordant.io._joined import JoinedTable
 from concordant.io._plain_csv import open_csv
 from concordant.io._source import OLE, Source
 from concordant.io.formats.features import Features, features_of_table
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.tables.build import labels_of_table, parts_of_table, turned_if_named
-from concordant.tables.frames import FrameTable
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options
 from concordant.tables.plans import Plan, beyond_counts
 from concordant.tables.roles import planned
@@ -102,7 +100,11 @@ def _only(sources: Sequence[Source]) -> Source:
 
 def _open_all(sources: Sequence[Source], options: Options, layout: str | None = None) -> Table:
     tables = [open_table(source, options, layout) for source in sources]
-    return tables[0] if len(tables) == 1 else JoinedTable(tables)
+    if len(tables) == 1:
+        return tables[0]
+    from concordant.io._joined import JoinedTable
+
+    return JoinedTable(tables)
 
 
 def open_table(source: Source, options: Options, layout: str | None = None) -> Table:
@@ -142,6 +144,8 @@ def _arrow(source: Source) -> Table:
     if not find_spec("pyarrow"):
         raise source.error("Arrow files need pyarrow: pip install pyarrow, or give the DataFrame you read it into.")
     import pyarrow as pa
+
+    from concordant.tables.frames import FrameTable
 
     content = source.read_bytes()  # no memory map: a file that changes under one ends the process
     try:

@@ -96,12 +96,12 @@ class ObservedDuels(Observed):
     link: int
     gamma_kind: ClassVar[str] = "gamma"
 
-    @property
+    @cached_property
     def n_extra(self) -> int:
         """How many parameters there are besides the scores: an advantage, one of ties."""
         return int(len(self.duels.order) > 0) + int(links.has_tie_parameter(self.link))
 
-    @property
+    @cached_property
     def slot_ptr(self) -> Int64s:
         """The slots of every instance."""
         return self.duels.slot_ptr
@@ -174,7 +174,7 @@ class ObservedStages(Observed):
     stages: Stages
     gamma_kind: ClassVar[str] = "dirichlet"
 
-    @property
+    @cached_property
     def slot_ptr(self) -> Int64s:
         """The slots of every instance."""
         return self.stages.slot_ptr

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -71,7 +72,7 @@ class Fit:
     ends: tuple[Floats, Floats] | None = None
     """Ends of the score intervals, where they were resampled."""
 
-    @property
+    @cached_property
     def slot_ptr(self) -> Int64s:
         """The slots of every instance here."""
         return self.observed.slot_ptr

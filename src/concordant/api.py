@@ -26,10 +26,11 @@ class Default:
     holds: Callable[[Any], bool] = lambda _: True
 
 
-class Planned(NamedTuple):
-    """What is known of ballots before they are read: their form, in one instance."""
+class Summed(NamedTuple):
+    """Ballots of which only sums are kept, or none yet: their form, in one instance."""
 
     form: str
+    sums: Any = None
     n_instances: int = 1
 
 
@@ -59,7 +60,7 @@ DEFAULTS = (
 )
 
 
-def default_choice(prefs: Preferences | Planned) -> Default:
+def default_choice(prefs: Preferences | Summed) -> Default:
     """Return the row of the table of defaults that fits these preferences."""
     return next((row for row in DEFAULTS if row.form == prefs.form and row.holds(prefs)), DEFAULTS[-1])
 

@@ -14,7 +14,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from concordant import registry
-from concordant.api import Planned, default_choice
+from concordant.api import Summed, default_choice
 from concordant.errors import InputError
 from concordant.preferences import Preferences
 
@@ -97,9 +97,11 @@ class Request:
     @property
     def has_columns(self) -> bool:
         """Whether the source is files or a DataFrame, whose columns reading options name."""
+        if self._are_files or isinstance(self.source, Preferences):
+            return self._are_files
         from concordant.tables.frames import is_frame
 
-        return self._are_files or (not isinstance(self.source, Preferences) and is_frame(self.source))
+        return is_frame(self.source)
 
     @cached_property
     def _options(self) -> Options:
@@ -124,7 +126,10 @@ class Request:
 
     @cached_property
     def _kept(self) -> Preferences:
-        return self._whole if self.min_ballots is None else self._whole.min_ballots(self.min_ballots)
+        return self._filtered(self._whole)
+
+    def _filtered(self, prefs: Preferences) -> Preferences:
+        return prefs if self.min_ballots is None else prefs.min_ballots(self.min_ballots)
 
     def read(self) -> Preferences:
         """Return all ballots of the source, read once, without the items that are on too few of them."""
@@ -145,13 +150,15 @@ class Request:
             return None
         from concordant.io._reduced_files import Needs, reduce_files
 
-        needs_ballots = self.needs_ballots or self.min_ballots is not None
-        needs = Needs(method, self._made_for, needs_ballots)
+        def fitting(form: str) -> Method:
+            return self.by(_fitting(Summed(form)).name, self.params).chosen_method
+
+        needs = Needs(method, fitting, self.needs_ballots or self.min_ballots is not None)
         return reduce_files(self.source, self._options, needs, self.watch)
 
-    def gather(self) -> Preferences | None:
-        """Read the source, or reduce files to what the method needs; None where only sums are kept."""
-        return self._whole if self._reduced is None else self._reduced.prefs
+    def gather(self) -> Preferences | Summed:
+        """Read the source, or reduce files to what the method needs."""
+        return self._whole if self._reduced is None else self._reduced.data
 
     # ---- the method ----
     @cached_property
@@ -159,61 +166,41 @@ class Request:
         """The method that was named, or else the one that fits the data, and why."""
         if self.method is not None:
             return Choice(self.method if isinstance(self.method, str) else self.method.name)
-        prefs = self.gather()
-        return _fitting(prefs or Planned(self._reduced.form if self._reduced else ""))
+        return _fitting(self.gather())
 
     @cached_property
     def chosen_params(self) -> Mapping[str, Any]:
         """The parameters of the method."""
-        return self._params_of(self.choice.name)
+        return self.params(self.choice.name) if callable(self.params) else self.params
 
     @cached_property
     def chosen_method(self) -> Method:
         """The method with its parameters."""
-        return self._made(self.choice.name, self.chosen_params)
-
-    def _params_of(self, name: str) -> Mapping[str, Any]:
-        return self.params(name) if callable(self.params) else self.params
-
-    def _made(self, name: str, params: Mapping[str, Any]) -> Method:
-        if self.method is None or isinstance(self.method, str):
-            made: Method = registry.make(name, **params)
-        elif params:
+        made = self.method
+        if made is None or isinstance(made, str):
+            made = registry.make(self.choice.name, **self.chosen_params)
+        elif self.params:
             raise InputError("Give hyper-parameters to the method object itself, not to rank().")
-        else:
-            made = self.method
         return made.of_everybody() if self.all_items else made
-
-    def _made_for(self, form: str) -> Method:
-        name = _fitting(Planned(form)).name
-        return self._made(name, self._params_of(name))
 
     # ---- the ranking ----
     def run(self) -> Answer:
         """Rank the source."""
-        method, prefs, reduced = self.chosen_method, self.gather(), self._reduced
-        if prefs is None:
-            return self._of_sums(method)
-        notes = prefs.notes
-        if self.min_ballots is not None:
-            prefs = self._kept if reduced is None else prefs.min_ballots(self.min_ballots)
-        ranking = self._ranked(method, prefs)
+        method, data, reduced = self.chosen_method, self.gather(), self._reduced
+        if isinstance(data, Summed):
+            from concordant.engine.reduced import rank_sums
+
+            prefs, ranking = None, rank_sums(method, data.sums, data.form)
+        else:
+            prefs = self._kept if reduced is None else self._filtered(data)
+            ranking = self._ranked(method, prefs)
         if reduced is not None:
             ranking = replace(ranking, ran="; ".join(filter(None, [reduced.ran, ranking.ran])))
-        if self.min_ballots is not None:
+        if prefs is not None and self.min_ballots is not None:
             from concordant.ranking import Notice
 
-            few = Notice("few-ballots", prefs.notes[-1])
-            ranking = replace(ranking, notices=(few, *ranking.notices))
-        return Answer(ranking, prefs, notes, self.choice)
-
-    def _of_sums(self, method: Method) -> Answer:
-        from concordant.engine.reduced import rank_sums
-
-        assert self._reduced is not None
-        assert self._reduced.sums is not None
-        ranking = rank_sums(method, self._reduced.sums, self._reduced.form)
-        return Answer(replace(ranking, ran=self._reduced.ran), None, self._reduced.notes, self.choice)
+            ranking = replace(ranking, notices=(Notice("few-ballots", prefs.notes[-1]), *ranking.notices))
+        return Answer(ranking, prefs, self._whole.notes if reduced is None else reduced.notes, self.choice)
 
     def _ranked(self, method: Method, prefs: Preferences) -> Ranking:
         """Rank ballots, on the workers where there are any."""
@@ -228,6 +215,6 @@ class Request:
             return rank_apart(method, prefs, executor)
 
 
-def _fitting(data: Preferences | Planned) -> Choice:
+def _fitting(data: Preferences | Summed) -> Choice:
     row = default_choice(data)
     return Choice(row.method, f"ranked by {row.method}, because the data are {row.reason}")

@@ -194,11 +194,12 @@ def _counting(request: Any) -> Iterator[Any]:
 @contextmanager
 def _watched(name: str, prefs: Any) -> Iterator[None]:
     """Show on a terminal that much data takes its time, and how far a method has come, if it tells."""
-    if prefs is None or not is_watched():
+    from concordant import registry
+    from concordant.api import Summed
+
+    if isinstance(prefs, Summed) or not is_watched():
         yield
         return
-    from concordant import registry
-
     watching = getattr(registry.load(registry.resolve(name)[0]), "watching", None)
     if watching is None and len(prefs.item) < MANY:
         yield

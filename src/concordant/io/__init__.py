@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 from concordant.errors import ConcordantError, FormatError, InputError
-from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, named, recognise
+from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, recognise
 from concordant.io._paths import expand, is_no_fault, is_read_once, left_out, notes_on_bad
 from concordant.io._source import PathLike, Source
 from concordant.support import memory
@@ -66,8 +66,9 @@ def read(path: Paths, **options: Any) -> Preferences:
     ``categories`` orders the categories of a PrefLib cat file, best first. ``max_bytes`` and ``max_ratio`` bound what
     a compressed file may unpack into.
     """
-    prefs: Preferences = _read(PREFERENCES, path, options)
-    return prefs
+    said = Options.of(PREFERENCES, options)
+    _check_reduction(said)
+    return read_whole(path, said)
 
 
 @takes_options(LABELS)
@@ -154,17 +155,10 @@ def list_formats() -> list[Format]:
 
 def _read(what: str, path: Paths, given: Mapping[str, Any]) -> Any:
     options = Options.of(what, given)
-    paths: list[Any] = expand(path)
-    if not paths:
-        raise InputError("No file was named: give at least one path.")
-    _check_reduction(options)
     notes = left_out(path, options, is_noted=what != LABELS)
-    found = read_files(what, paths, options)
-    if not notes:
-        return found
-    if what == PREFERENCES:
-        return found.noted(*notes)
-    found.notes.extend(notes)
+    found = read_files(what, expand(path), options)
+    if notes:
+        found.notes.extend(notes)
     return found
 
 
@@ -239,7 +233,7 @@ def _shown(paths: Sequence[Any]) -> str:
 
 
 def _common_kind(sources: Sequence[Source], format: str | None) -> Format:
-    kinds = [named(format) if format is not None else recognise(source) for source in sources]
+    kinds = [recognise(source, format) for source in sources]
     for source, other in zip(sources, kinds, strict=True):
         if other != kinds[0]:
             raise source.error(f"this looks like {other.name}, the first file like {kinds[0].name}: say format=.")

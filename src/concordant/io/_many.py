@@ -19,7 +19,7 @@ from concordant.engine.tallies import Growing, Tally, merge_all
 from concordant.errors import ConcordantError, FormatError, InputError
 from concordant.io import _coded
 from concordant.io._duckdb import DuckTable, countable
-from concordant.io._formats import named, recognise
+from concordant.io._formats import recognise
 from concordant.io._paths import MOST_NOTES, is_no_fault, is_read_once, notes_on_bad
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
@@ -105,7 +105,7 @@ def open_table(source: Source, options: Options) -> Table:
     """Open a file as a table, refusing what is none."""
     from concordant.io.formats.table import open_table
 
-    kind = named(options.format) if options.format is not None else recognise(source)
+    kind = recognise(source, options.format)
     if not kind.is_table:
         raise source.error(f"this looks like {kind.name}, and only tables can be reduced: read it without reduce.")
     return open_table(source, replace(options, format=kind.name))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from glob import glob, has_magic
 from typing import Any
 
-from concordant.errors import FormatError, RoomError
+from concordant.errors import FormatError, InputError, RoomError
 from concordant.support.files import is_address, without_folders
 from concordant.tables.options import Options
 
@@ -30,6 +30,8 @@ def expand(path: Any) -> list[Any]:
             what = "the folder holds no files: name another" if is_folder else "no file matches this pattern: check it"
             raise FormatError(f"{what}.", path=os.fspath(one))
         found += files
+    if not found:
+        raise InputError("No file was named: give at least one path.")
     return found
 
 

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from concordant.api import Summed
 from concordant.engine.executors import Executor, Serial, running_on
 from concordant.engine.reduced import statistic_for
-from concordant.engine.tallies import Tally
 from concordant.errors import InputError
 from concordant.io import _many, _paths, _rows
-from concordant.io._formats import named, recognise
+from concordant.io._formats import recognise
 from concordant.io._source import Source, changed, state_of
 from concordant.method import Method
 from concordant.preferences import Preferences
@@ -27,13 +27,11 @@ from concordant.tables.roles import planned
 
 
 class Reduced(NamedTuple):
-    """What files were reduced to: merged preferences, or the sums of one form (rankings or ratings)."""
+    """What files were reduced to: merged preferences, or the sums of rankings or ratings."""
 
-    prefs: Preferences | None
+    data: Preferences | Summed
     notes: tuple[str, ...]
-    ran: str = ""
-    sums: Tally | None = None
-    form: str = ""
+    ran: str
 
 
 class Needs(NamedTuple):
@@ -51,7 +49,7 @@ def reduce_files(path: Any, options: Options, needs: Needs, watch: _many.Watch |
     """Reduce files to what a method needs; None where all of their ballots are needed."""
     paths = _paths.expand(path)
     # A file is opened twice, to plan and to count.
-    if not paths or any(map(_paths.is_read_once, paths)):
+    if any(map(_paths.is_read_once, paths)):
         return None
     notes, before = _paths.left_out(path, options), list(map(state_of, paths))
     with memory.limited(options.memory_limit), running_on(options.workers, options.cluster) as executor:
@@ -59,10 +57,7 @@ def reduce_files(path: Any, options: Options, needs: Needs, watch: _many.Watch |
     for one, state in zip(paths, before, strict=True):
         if state != state_of(one):
             raise changed(str(one))
-    if found is None:
-        return None
-    prefs = None if found.prefs is None else found.prefs.noted(*notes)
-    return found._replace(prefs=prefs, notes=(*found.notes, *notes))
+    return found and found._replace(notes=(*found.notes, *notes))
 
 
 def _reduced(
@@ -100,7 +95,7 @@ def _plan(paths: list[Any], options: Options) -> Plan | None:
     for path in paths:
         try:
             with Source(path, options) as source:
-                kind = named(options.format) if options.format is not None else recognise(source)
+                kind = recognise(source, options.format)
                 if not kind.is_table or kind.name == "arrow":
                     return None
                 return planned(_many.open_table(source, options), options)
@@ -125,4 +120,4 @@ def _sums(
         return None
     ran = _told(found, f"reduced to {statistic.name}", executor)
     notes = (f"{os.path.basename(found.name)}: {plan.describe()}; {ran}", *_paths.notes_on_bad(found.bad))
-    return Reduced(None, notes, ran, _rows.unnamed(found.tally, plan), form)
+    return Reduced(Summed(form, _rows.unnamed(found.tally, plan)), notes, ran)

@@ -78,10 +78,8 @@ class Answerer:
 
     # ---- what is on the screen ----
     def _show(self, question: dict[str, Any]) -> dict[str, Any]:
-        settings, files = question["settings"], question["files"]
-        looked, reading = self._preview(files, settings)
-        self.tell({"progress": "reading"})
-        request, data = self._read(files, looked, reading, settings)
+        settings = question["settings"]
+        request, data, reading = self._asked(question["files"], settings)
         method, reason = request.choice
         notes = [*data.prefs.notes, *([reason[0].upper() + reason[1:]] if reason else [])]
         understood = " ".join(f"{note.removesuffix('.')}." for note in notes)
@@ -127,10 +125,10 @@ class Answerer:
             raise InputError(looked.problem)
         return looked, {**said, **roles}
 
-    def _read(
-        self, files: list[str], looked: Preview, reading: Mapping[str, Any], settings: Settings
-    ) -> tuple[Request, Data]:
-        """Return the request of a question, and what is known of the data, which are read when others are meant."""
+    def _asked(self, files: list[str], settings: Settings) -> tuple[Request, Data, dict[str, Any]]:
+        """Return the request of a question, what is known of the data (read where they are others), and how to read."""
+        looked, reading = self._preview(files, settings)
+        self.tell({"progress": "reading"})
         least = settings.get("min_ballots")
         key = json.dumps([files, reading, least], default=str, sort_keys=True)
         if key not in self._data:
@@ -145,7 +143,7 @@ class Answerer:
             declared = params_of(registry.load(registry.resolve(method)[0]))
             return typed(declared, settings.get("params") or {}, named)
 
-        return asked.by(named or None, params), data
+        return asked.by(named or None, params), data, reading
 
     def _rank(self, request: Request) -> Ranking:
         method = request.choice.name
@@ -232,7 +230,11 @@ class Answerer:
     def _file(self, question: dict[str, Any]) -> dict[str, Any]:
         """Return a file of what is on the screen: csv, json, svg, html or a run."""
         settings, files, kind = question["settings"], question["files"], question["kind"]
-        (request, data), reading = self._known(files, settings)
+        told, self.tell = self.tell, lambda _: None
+        try:
+            request, data, reading = self._asked(files, settings)
+        finally:
+            self.tell = told
         ranking = self._rank(request)
         if kind == "csv":
             content = csv_of(ranking)
@@ -249,14 +251,6 @@ class Answerer:
             made = Making.of_files([*files, *filter(None, [question["labels"]])], lines["shell"], lines["python"])
             content = Report(question["title"], sections_of(study, TOP, made)).to_html().encode("utf-8")
         return {"content": base64.b64encode(content).decode()}
-
-    def _known(self, files: list[str], settings: Settings) -> tuple[tuple[Request, Data], dict[str, Any]]:
-        told, self.tell = self.tell, lambda _: None
-        try:
-            looked, reading = self._preview(files, settings)
-        finally:
-            self.tell = told
-        return self._read(files, looked, reading, settings), reading
 
 
 def _run(ranking: Ranking) -> bytes:

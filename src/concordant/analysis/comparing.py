@@ -208,7 +208,7 @@ class Comparison:
 def compare(
     prefs: Preferences | Any, methods: Sequence[str | Method], *, folds: int | None = None, seed: int = 0
 ) -> Comparison:
-    """Rank the preferences by every method and measure how far the rankings agree.
+    """Rank preferences, a DataFrame or files by every method and measure how far the rankings agree.
 
     With ``folds`` the ballots are split at random into so many parts, and each part is predicted from the others.
     """

@@ -135,10 +135,6 @@ class DuckTable:
         """Return the SQL expression of a column as a number, NULL where it is none."""
         return f"TRY_CAST({self.text_of(column)} AS DOUBLE)"
 
-    def quick_number_of(self, column: str) -> str | None:
-        """Return an expression that is faster, and fails where a cell is not a number; None where there is none."""
-        return None
-
     def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
         """Turn DuckDB's complaint into one sentence, with a line where there is one."""
         return _translated(self.source, error)
@@ -264,10 +260,6 @@ class CsvTable(DuckTable):
         if self.dialect.delimiter == ";":
             text = f"replace({text}, ',', '.')"
         return f"TRY_CAST({text} AS DOUBLE)"
-
-    def quick_number_of(self, column: str) -> str | None:
-        """Return a bare cast, which DuckDB does while it parses."""
-        return f"TRY_CAST({self.text_of(column)} AS DOUBLE)"
 
     def stream(self, connection: DuckDBPyConnection, query: Callable[[], str]) -> list[Any]:
         """Run a query, once more where line ends differ; say which rows DuckDB left out."""

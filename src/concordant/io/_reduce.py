@@ -20,7 +20,7 @@ from concordant.ballots.vocabulary import Coded, coded_of_stream
 from concordant.engine.statistics import exact_sum
 from concordant.engine.tallies import Sums
 from concordant.errors import InputError
-from concordant.io._duckdb import INTERRUPTED, DuckTable, connect, out_of_room
+from concordant.io._duckdb import INTERRUPTED, CsvTable, DuckTable, connect, out_of_room
 from concordant.support.limits import COUNTED, sql_weight
 from concordant.tables.bad_rows import SKIP_HINT
 from concordant.tables.options import Options
@@ -55,10 +55,9 @@ class ReducedTable:
 
         with connect(self.table.path()) as connection:
             try:
-                quick = None if self._skip or self._weight is None else self.table.quick_number_of(self._weight)
-                if quick is not None:
-                    try:
-                        return self._run(connection, quick)
+                if not self._skip and isinstance(self.table, CsvTable) and self._weight is not None:
+                    try:  # a bare cast is done while parsing, which is faster, and fails where a cell is no number
+                        return self._run(connection, f"TRY_CAST({self.table.text_of(self._weight)} AS DOUBLE)")
                     except (duckdb.Error, RuntimeError) as error:
                         if out_of_room(error) or str(error) in INTERRUPTED:
                             raise

@@ -93,7 +93,7 @@ def report(
     made: Making | None = None,
     **params: object,
 ) -> Report:
-    """Make a report of preferences and write it to ``path``, if one is given, as one self-contained HTML file.
+    """Make a report of preferences, a DataFrame or files, and write it to ``path`` as one self-contained HTML file.
 
     ``method`` and its ``params`` rank, by default one that fits. ``methods`` are compared, by default some that fit
     (``[]``: none). With ``by``, groups are compared as ``cc.rank_groups`` does. With ``labels`` every ranking is

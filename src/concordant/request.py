@@ -19,8 +19,7 @@ from concordant.errors import InputError
 from concordant.preferences import Preferences
 
 if TYPE_CHECKING:
-    from concordant.io._many import Watch
-    from concordant.io._reduced_files import Reduced
+    from concordant.io.reduction import Reduced, Watch
     from concordant.method import Method
     from concordant.ranking import Ranking
     from concordant.tables.options import Options
@@ -138,7 +137,7 @@ class Request:
     @property
     def asks_for_counts(self) -> bool:
         """Whether files are reduced to counts if they can be, which may take long."""
-        from concordant.io._paths import asks_for_counts
+        from concordant.io.paths import asks_for_counts
 
         return self._are_files and asks_for_counts(self.source, self._options)
 
@@ -148,7 +147,7 @@ class Request:
         method = None if self.method is None else self.chosen_method
         if "_whole" in vars(self) or not self.asks_for_counts:
             return None
-        from concordant.io._reduced_files import Needs, reduce_files
+        from concordant.io.reduction import Needs, reduce_files
 
         def fitting(form: str) -> Method:
             return self.by(_fitting(Summed(form)).name, self.params).chosen_method

@@ -1,7 +1,7 @@
 """Readers and writers: files of any known format in, preferences, labels or features out, and back.
 
 The format is recognised by name and content, compression (gz, xz, bz2, zst, zip) by content; column roles are guessed
-from names. What was understood is said in the ``notes`` of the result. Every file of this folder that does not begin
+from names. What was understood is said in the ``notes`` of the result. Every file of ``formats`` that does not begin
 with an underscore may declare formats and hold their readers and writers.
 """
 
@@ -16,8 +16,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from concordant.errors import ConcordantError, FormatError, InputError
 from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, recognise
-from concordant.io._paths import expand, is_no_fault, is_read_once, left_out, notes_on_bad
 from concordant.io._source import PathLike, Source
+from concordant.io.paths import expand, is_no_fault, is_read_once, left_out, notes_on_bad
 from concordant.support import memory
 from concordant.support.files import without_folders
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options, takes_options

@@ -20,9 +20,9 @@ from concordant.errors import ConcordantError, FormatError, InputError
 from concordant.io import _coded
 from concordant.io._duckdb import DuckTable, countable
 from concordant.io._formats import recognise
-from concordant.io._paths import MOST_NOTES, is_no_fault, is_read_once, notes_on_bad
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
+from concordant.io.paths import MOST_NOTES, is_no_fault, is_read_once, notes_on_bad
 from concordant.preferences import Preferences
 from concordant.support import memory
 from concordant.tables.build import parts_of_table

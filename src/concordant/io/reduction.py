@@ -15,9 +15,11 @@ from concordant.api import Summed
 from concordant.engine.executors import Executor, Serial, running_on
 from concordant.engine.reduced import statistic_for
 from concordant.errors import InputError
-from concordant.io import _many, _paths, _rows
+from concordant.io import _many, _rows
 from concordant.io._formats import recognise
+from concordant.io._many import Watch as Watch
 from concordant.io._source import Source, changed, state_of
+from concordant.io.paths import expand, is_no_fault, is_read_once, left_out, notes_on_bad
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.support import memory
@@ -45,13 +47,13 @@ class Needs(NamedTuple):
     """Whether sums do not suffice, whatever the method."""
 
 
-def reduce_files(path: Any, options: Options, needs: Needs, watch: _many.Watch | None = None) -> Reduced | None:
+def reduce_files(path: Any, options: Options, needs: Needs, watch: Watch | None = None) -> Reduced | None:
     """Reduce files to what a method needs; None where all of their ballots are needed."""
-    paths = _paths.expand(path)
+    paths = expand(path)
     # A file is opened twice, to plan and to count.
-    if any(map(_paths.is_read_once, paths)):
+    if any(map(is_read_once, paths)):
         return None
-    notes, before = _paths.left_out(path, options), list(map(state_of, paths))
+    notes, before = left_out(path, options), list(map(state_of, paths))
     with memory.limited(options.memory_limit), running_on(options.workers, options.cluster) as executor:
         found = _reduced(paths, options, needs, executor, watch)
     for one, state in zip(paths, before, strict=True):
@@ -61,7 +63,7 @@ def reduce_files(path: Any, options: Options, needs: Needs, watch: _many.Watch |
 
 
 def _reduced(
-    paths: list[Any], options: Options, needs: Needs, executor: Executor, watch: _many.Watch | None
+    paths: list[Any], options: Options, needs: Needs, executor: Executor, watch: Watch | None
 ) -> Reduced | None:
     plan, method = _plan(paths, options), needs.method
     if plan is None or beyond_counts(plan, options):
@@ -100,14 +102,14 @@ def _plan(paths: list[Any], options: Options) -> Plan | None:
                     return None
                 return planned(_many.open_table(source, options), options)
         except InputError as error:
-            if not options.skip_bad_files or _paths.is_no_fault(error):
+            if not options.skip_bad_files or is_no_fault(error):
                 raise
             problem = problem or error
     raise InputError(f"No file could be read; the first: {problem}")
 
 
 def _sums(
-    paths: list[Any], options: Options, needs: Needs, plan: Plan, executor: Executor, watch: _many.Watch | None
+    paths: list[Any], options: Options, needs: Needs, plan: Plan, executor: Executor, watch: Watch | None
 ) -> Reduced | None:
     form = "ratings" if "rating" in plan.column else "rankings"
     if needs.method is None and "instance" in plan.column:
@@ -119,5 +121,5 @@ def _sums(
     if found.tally is None or not found.is_usable or not found.rows:
         return None
     ran = _told(found, f"reduced to {statistic.name}", executor)
-    notes = (f"{os.path.basename(found.name)}: {plan.describe()}; {ran}", *_paths.notes_on_bad(found.bad))
+    notes = (f"{os.path.basename(found.name)}: {plan.describe()}; {ran}", *notes_on_bad(found.bad))
     return Reduced(Summed(form, _rows.unnamed(found.tally, plan)), notes, ran)

@@ -137,9 +137,11 @@ class Request:
     @property
     def asks_for_counts(self) -> bool:
         """Whether files are reduced to counts if they can be, which may take long."""
+        if not self._are_files:
+            return False
         from concordant.io.paths import asks_for_counts
 
-        return self._are_files and asks_for_counts(self.source, self._options)
+        return asks_for_counts(self.source, self._options)
 
     @cached_property
     def _reduced(self) -> Reduced | None:

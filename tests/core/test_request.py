@@ -2,6 +2,8 @@
 
 import base64
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -180,3 +182,9 @@ def test_options_of_reading_are_told_from_those_of_the_method() -> None:
 def test_a_method_object_takes_no_more_parameters(votes: Path) -> None:
     with pytest.raises(cc.InputError, match="to the method object itself"):
         cc.rank(votes, cc.Borda(), missing="last")
+
+
+def test_preferences_are_ranked_without_the_readers() -> None:
+    code = "import sys, concordant as cc; cc.rank(cc.Preferences.from_rankings([['a', 'b']]), min_ballots=1)"
+    code += "; assert not [name for name in sys.modules if name.startswith(('concordant.io', 'concordant.engine'))]"
+    subprocess.run([sys.executable, "-c", code], check=True)

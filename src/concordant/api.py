@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from concordant import registry
-from concordant.errors import InputError
 from concordant.preferences import Preferences
 
 if TYPE_CHECKING:
@@ -26,7 +23,15 @@ class Default:
     when: str
     method: str
     reason: str
-    holds: Callable[[Preferences], bool] = lambda _: True
+    holds: Callable[[Any], bool] = lambda _: True
+
+
+class Summed(NamedTuple):
+    """Ballots of which only sums are kept, or none yet: their form, in one instance."""
+
+    form: str
+    sums: Any = None
+    n_instances: int = 1
 
 
 # By form first, then by instances: the first row that holds. Pairs are never fused by rank.
@@ -55,7 +60,7 @@ DEFAULTS = (
 )
 
 
-def default_choice(prefs: Preferences) -> Default:
+def default_choice(prefs: Preferences | Summed) -> Default:
     """Return the row of the table of defaults that fits these preferences."""
     return next((row for row in DEFAULTS if row.form == prefs.form and row.holds(prefs)), DEFAULTS[-1])
 
@@ -73,56 +78,16 @@ def _tied(prefs: Preferences) -> float:
     return float(prefs.weight[is_tie].sum() / prefs.weight.sum())
 
 
-def as_preferences(given: Any) -> Preferences:
-    """Return preferences as they are, and a DataFrame as the preferences its columns name."""
-    from concordant.tables.frames import is_frame
-
-    if isinstance(given, Preferences):
-        return given
-    if is_frame(given):
-        return Preferences.from_frame(given)
-    raise InputError(
-        f"rank() takes Preferences, a DataFrame or names of files, not {type(given).__name__}: make them with "
-        "cc.read(path), cc.Preferences.from_rankings(lists) or another from_… constructor."
-    )
-
-
-def _are_paths(given: Sequence[object]) -> bool:
-    return all(isinstance(one, (str, PathLike)) for one in given)
-
-
-def made_method(prefs: Preferences, method: str | Method | None, params: Mapping[str, Any]) -> Method:
-    """Return the method that was named, with its hyper-parameters, or else one that fits the form."""
-    if method is None:
-        method = default_method(prefs)
-    if isinstance(method, str):
-        made: Method = registry.make(method, **params)
-        return made
-    if params:
-        raise InputError("Give hyper-parameters to the method object itself, not to rank().")
-    return method
-
-
 def rank(
     prefs: Preferences | Any, method: str | Method | None = None, *, min_ballots: float | None = None, **params: object
 ) -> Ranking:
     """Rank the candidates of every instance by a method (a name or an object), by default one that fits the form.
 
-    A DataFrame is read as ``Preferences.from_frame`` reads it. With ``min_ballots`` items on fewer ballots are left out
-    first; a warning of the ranking says how many. Files, folders and patterns (``"votes/*.parquet"``) are read as
-    ``cc.read`` does, with its options, and reduced to counts where the method allows, by ``workers`` processes or on a
-    Dask ``cluster`` if such are named.
+    A DataFrame is read as ``Preferences.from_frame`` reads it, with its options. With ``min_ballots`` items on fewer
+    ballots are left out first; a warning of the ranking says how many. Files, folders and patterns
+    (``"votes/*.parquet"``) are read as ``cc.read`` does, with its options, and reduced to counts where the method
+    allows, by ``workers`` processes or on a Dask ``cluster`` if such are named.
     """
-    if isinstance(prefs, (str, PathLike)) or (isinstance(prefs, (list, tuple)) and prefs and _are_paths(prefs)):
-        from concordant.io import rank_files
+    from concordant.request import Request
 
-        return rank_files(prefs, method, min_ballots, params)
-    prefs = as_preferences(prefs)
-    method = made_method(prefs, method, params)
-    if min_ballots is None:
-        return method.rank(prefs)
-    from concordant.ranking import Notice
-
-    kept = prefs.min_ballots(min_ballots)
-    ranking = method.rank(kept)
-    return replace(ranking, notices=(Notice("few-ballots", kept.notes[-1]), *ranking.notices))
+    return Request.of(prefs, method, params, min_ballots=min_ballots).run().ranking

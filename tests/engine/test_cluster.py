@@ -25,7 +25,7 @@ from concordant.engine.gradients import SpreadObjective, _objective_of, _part_of
 from concordant.engine.instances import rank_apart
 from concordant.engine.statistics import NET_WINS
 from concordant.errors import FormatError, InputError
-from concordant.io import _many
+from concordant.io import _many, paths
 from concordant.learn import RankNet
 from concordant.tables.options import PREFERENCES, Options
 
@@ -152,7 +152,7 @@ def test_a_worker_killed_while_files_are_counted_loses_nothing(
         seen.append(rows)
 
     options = Options.of(PREFERENCES, {"reduce": True})
-    counted = _many.count_files(_many.expand(votes), options, cluster, watch=watch)
+    counted = _many.count_files(paths.expand(votes), options, cluster, watch=watch)
     assert len(seen) == 12
     assert seen[-1] == counted.rows == 4800
     assert equal(_many.preferences_of(counted), cc.read(votes, reduce=True))

@@ -17,7 +17,8 @@ from concordant.engine.executors import Executor, Serial, Threads
 from concordant.engine.statistics import ITEM_COUNTS, LEVELS, NET_WINS, POSITIONS, Statistic
 from concordant.engine.tallies import Tally
 from concordant.errors import FormatError, InputError
-from concordant.io import _many, _ranking, _rows, write_table
+from concordant.io import _many, _rows, reduction, write_table
+from concordant.io.paths import expand
 from concordant.tables.options import PREFERENCES, Options
 
 Row = tuple[str, str, float]
@@ -48,8 +49,8 @@ def write_cut(folder: Path, is_whole: bool, files: int = 4, ending: str = "parqu
 def sums(
     path: Any, statistic: Statistic, executor: Executor, watch: _many.Watch | None = None, **reading: Any
 ) -> _many.Counted:
-    options, paths = Options.of(PREFERENCES, reading), _many.expand(path)
-    plan = _ranking._plan(paths, options)
+    options, paths = Options.of(PREFERENCES, reading), expand(path)
+    plan = reduction._plan(paths, options)
     assert plan is not None
     return _rows.count_files(paths, options, plan, statistic, executor, watch)
 

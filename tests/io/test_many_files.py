@@ -16,6 +16,7 @@ from tests.conftest import Run
 import concordant as cc
 from concordant.errors import FormatError, InputError, ParameterError
 from concordant.io import _coded, _duckdb, write_table
+from concordant.request import Request
 
 ROW = st.tuples(
     st.sampled_from(["a", "b", "é c", "d"]),
@@ -190,9 +191,9 @@ def test_what_is_no_file_in_a_folder_is_named(tmp_path: Path, reading: dict[str,
     assert notes.count("left out") == 3
     assert "\n".join(cc.read(str(folder / "*"), **reading).notes).count("left out") == 2
     for method in (None, "borda", "schulze"):
-        gathered = cc.io.gather_files(folder, reading, method and cc.registry.make(method))
-        assert "\n".join(gathered.notes).count("left out") == 3
-        assert "\n".join(gathered.whole().notes).count("left out") == 3
+        request = Request(folder, method, reading=reading)
+        assert "\n".join(request.run().notes).count("left out") == 3
+        assert "\n".join(request.read().notes).count("left out") == 3
     with pytest.raises(FormatError, match=r"gone\.csv: this is a link to a file that does not exist: remove it"):
         cc.read(folder, strict=True, **reading)
 

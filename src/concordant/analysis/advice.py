@@ -179,9 +179,9 @@ def usual_rules(prefs: Preferences) -> list[str]:
 
 def compared_by_default(prefs: Preferences) -> list[str]:
     """Name the methods that are compared unless others are named: the default and the usual rules, or common ones."""
-    usual = usual_rules(prefs)
-    common = ["borda", "copeland", "schulze", "rrf"][: 4 if default_method(prefs) == "borda" else 3]
-    return list(dict.fromkeys([default_method(prefs), *(usual or common)]))
+    default, usual = default_method(prefs), usual_rules(prefs)
+    common = ["borda", "copeland", "schulze", "rrf"][: 4 if default == "borda" else 3]
+    return list(dict.fromkeys([default, *(usual or common)]))
 
 
 def _can_rank(name: str, prefs: Preferences) -> bool:

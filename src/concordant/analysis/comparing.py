@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant import metrics, registry, views
-from concordant.api import as_preferences, made_method
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import shorten
 from concordant.errors import ConcordantError, InputError
 from concordant.params import params_of
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.request import Request
 from concordant.results.explanation import Explanation, Reason
 from concordant.support.text import align
 from concordant.types import Bools, Floats
@@ -208,13 +208,13 @@ class Comparison:
 def compare(
     prefs: Preferences | Any, methods: Sequence[str | Method], *, folds: int | None = None, seed: int = 0
 ) -> Comparison:
-    """Rank the preferences by every method and measure how far the rankings agree.
+    """Rank preferences, a DataFrame or files by every method and measure how far the rankings agree.
 
     With ``folds`` the ballots are split at random into so many parts, and each part is predicted from the others.
     """
     if not methods:
         raise InputError("There is nothing to compare: name at least one method.")
-    prefs = as_preferences(prefs)
+    prefs = Request(prefs).read()
     rankings = tuple(_ranked(prefs, method) for method in methods)
     names = tuple(m if isinstance(m, str) else m.name for m in methods)
     held_out = None if folds is None else cross_validate(prefs, methods, folds, seed)
@@ -223,7 +223,7 @@ def compare(
 
 def _ranked(prefs: Preferences, method: str | Method) -> Ranking:
     """Rank every item, also by methods that would leave out those not seen for long."""
-    return made_method(prefs, method, {}).of_everybody().rank(prefs)
+    return Request(prefs, method, all_items=True).run().ranking
 
 
 def compare_rankings(prefs: Preferences, rankings: Sequence[Ranking], names: Sequence[str]) -> Comparison:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from concordant.cli import _shared as shared
+
+if TYPE_CHECKING:
+    from concordant.request import Request
 
 _ARGUMENT = re.compile(r"(?<!\w\()\b([a-z][a-z_]*)=('[^']*'|\"[^\"]*\"|…|-?\w[\w.-]*\w|-?\w)?")
 _SAID_TWICE = re.compile(r"(--[a-z-]+) \(\1\)")
@@ -34,7 +38,7 @@ class DefaultCommand(shared.MethodCommand):
             if declared.option not in taken:
                 (option,) = shared.method_options([declared])
                 if not option.is_flag:
-                    option.type = click.STRING  # methods differ in the type: settle_params converts it
+                    option.type = click.STRING  # methods differ in the type: _settled converts it
                 found.setdefault(declared.name, option)
         return list(found.values())
 
@@ -46,7 +50,7 @@ def default_methods() -> list[str]:
     return list(dict.fromkeys(row.method for row in DEFAULTS))
 
 
-def settle_params(command: shared.MethodCommand, method: str, given: dict[str, Any]) -> dict[str, Any]:
+def _settled(command: shared.MethodCommand, method: str, given: dict[str, Any]) -> dict[str, Any]:
     """Read options given without naming the method as those of the method the data chose."""
     known = {declared.name: declared for declared in command.params_of(method)}
     settled = {}
@@ -63,14 +67,25 @@ def settle_params(command: shared.MethodCommand, method: str, given: dict[str, A
     return settled
 
 
-def method_and_params(
-    command: shared.MethodCommand, fitting: str, method: str | None, given: dict[str, Any], seed: int | None
-) -> tuple[str, dict[str, Any]]:
-    """Return the method that was named, or else fits the data, with its parameters, also the seed if it takes one."""
-    name = method or fitting
-    params = given if method is not None else settle_params(command, name, given)
-    has_seed = any(declared.name == "seed" for declared in command.params_of(name))
-    return name, params | ({"seed": seed} if seed is not None and has_seed else {})
+def requested(
+    command: shared.MethodCommand,
+    file: Sequence[str],
+    method: str | None,
+    seed: int | None,
+    min_ballots: float | None,
+    options: dict[str, Any],
+) -> Request:
+    """Return the request of a command; takes the options of methods and of reading out of ``options``."""
+    from concordant.request import Request
+
+    given = shared.taken_params(options)
+
+    def params(name: str) -> dict[str, Any]:
+        own = given if method is not None else _settled(command, name, given)
+        has_seed = any(declared.name == "seed" for declared in command.params_of(name))
+        return own | ({"seed": seed} if seed is not None and has_seed else {})
+
+    return Request(file, method, params, shared.taken_reading(options), min_ballots)
 
 
 def in_options(message: str, command: click.Command | None) -> str:

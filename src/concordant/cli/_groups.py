@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from concordant.cli import _shared as shared
-from concordant.cli._default_options import method_and_params
-from concordant.cli.rank import draw, learnt
+from concordant.cli.rank import draw, learnt, why
 from concordant.errors import ConcordantError, UnknownColumnError
 from concordant.ranking import SORTED_BY
 
 if TYPE_CHECKING:
     from concordant.analysis.groups.comparison import GroupComparison
     from concordant.preferences import Preferences
+    from concordant.request import Request
 
 
-def read_groups(file: Sequence[str], reading: Mapping[str, Any]) -> Preferences:
+def read_groups(request: Request) -> Preferences:
     """Read preferences whose instances are groups; who means the old ``--by low`` hears of ``--sort``."""
+    from concordant.analysis.groups.ranking import grouped_preferences
+
+    by = str(request.reading["by"])
     try:
-        return shared.read_preferences(file, {f"read_{name}": value for name, value in reading.items()})
+        return grouped_preferences(request, by)
     except ConcordantError as problem:
-        by = str(reading["by"])
         is_no_column = isinstance(problem, UnknownColumnError) and f" {by!r} " in str(problem)
         if by in SORTED_BY and (is_no_column or "by= has no meaning" in str(problem)):
             raise click.UsageError(
@@ -33,36 +34,26 @@ def read_groups(file: Sequence[str], reading: Mapping[str, Any]) -> Preferences:
 
 
 def show(
-    command: shared.MethodCommand,
-    file: Sequence[str],
-    reading: Mapping[str, Any],
-    method: str | None,
-    params: dict[str, Any],
-    asked: Mapping[str, Any],
+    request: Request,
+    permutations: int | None,
+    seed: int,
     sort: str,
     top: int | None,
     pictures: dict[str, str | None],
     output: shared.Output,
 ) -> None:
-    """Compare groups, and draw, write and say what was found; ``asked`` goes to ``compare_groups``."""
-    from concordant import registry
-    from concordant.analysis.groups.ranking import checked_groups, compare_groups, pooled
-    from concordant.api import default_choice
+    """Compare groups, and draw, write and say what was found."""
+    from concordant.analysis.groups.ranking import compare_groups, request_for_all
 
-    grouped = checked_groups(read_groups(file, reading))
-    together = pooled(grouped)
-    choice = default_choice(together)
-    name, params = method_and_params(command, choice.method, method, params, asked["seed"])
-    made = registry.make(name, **params)
-    found = compare_groups(grouped, made, **{**asked, "seed": asked["seed"] or 0}).sorted_by(sort)
+    grouped = read_groups(request)
+    whole = request_for_all(request, grouped)
+    found = compare_groups(grouped, whole, permutations=permutations, seed=seed).sorted_by(sort)
     if (path := pictures.pop("plot_groups")) is not None:
         found.plot(path)
-    least = asked["min_ballots"]
-    draw(found.whole, together if least is None else together.min_ballots(least), pictures)
+    draw(found.whole, whole.read(), pictures)
     found = found if top is None else found.head(top)
     if output.format == "text":
-        chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
-        shared.tell([*grouped.notes, *chosen, *learnt(found.whole)], "note: ")
+        shared.tell([*grouped.notes, *why(whole.choice), *learnt(found.whole)], "note: ")
     output.show(data=found.to_dict, columns=found.columns, text=lambda: text(found, output))
     if output.format != "json":
         shared.tell(found.warnings, "warning: ")

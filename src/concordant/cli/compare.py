@@ -54,11 +54,10 @@ def command(
     """
     from concordant.analysis.advice import compared_by_default
     from concordant.analysis.comparing import compare
+    from concordant.request import Request
 
     output.check_explained(explain)
-    prefs = shared.read_preferences(file, options)
-    if min_ballots is not None:
-        prefs = prefs.min_ballots(min_ballots)
+    prefs = Request(file, reading=shared.taken_reading(options), min_ballots=min_ballots).read()
     names = shared.listed(methods) if methods else compared_by_default(prefs)
     result = compare(prefs, names, folds=folds)
     if output.format == "text":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice, zip_longest
 from typing import Any
 
@@ -12,7 +13,7 @@ import click
 
 from concordant.cli import _options
 from concordant.cli import _shared as shared
-from concordant.cli._default_options import DefaultCommand, method_and_params
+from concordant.cli._default_options import DefaultCommand, requested
 from concordant.cli._help import option
 from concordant.cli._history import OverTime, history_options
 
@@ -93,57 +94,40 @@ def command(
     FILE is a table (csv, parquet, xlsx, …) of pairs, ranks, ratings or ballots, or any of "concordant formats",
     compressed or not; "-" is standard input. A folder or a quoted pattern stands for its files.
     """
-    from concordant import registry
-    from concordant.io import asks_for_counts, gather_files
-
     output.check_explained(explain)
     pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
     over_time = OverTime.taken(options)
     over_time.check(output)
-    params = shared.taken_params(options)
-    reading = shared.taken_reading(options)
-    if "by" in reading:
+    request = requested(command, file, method, seed, min_ballots, options)
+    if "by" in request.reading:
         if explain or explain_picture or any(over_time):
             raise click.UsageError(
                 "--by compares groups; explanations and histories are of one ranking: leave --by out."
             )
         from concordant.cli._groups import show
 
-        pictures |= {"plot_groups": plot_groups}
-        asked = {"seed": seed, "permutations": permutations, "min_ballots": min_ballots}
-        show(command, file, reading, method, params, asked, sort, top, pictures, output)
+        show(request, permutations, seed or 0, sort, top, pictures | {"plot_groups": plot_groups}, output)
         return
     if plot_groups is not None or permutations is not None:
         option = "--plot-groups" if plot_groups is not None else "--permutations"
         raise click.UsageError(f"{option} is for groups: name their column with --by COLUMN.")
-    made = None
-    if method is not None:
-        name, params = method_and_params(command, "", method, params, seed)
-        made = registry.make(name, **params)
-    path = file[0] if len(file) == 1 else file
-    with _counting(asks_for_counts(path, reading)) as watch:
-        gathered = gather_files(path, reading, made, watch)
-    if explain or explain_picture is not None:
-        gathered = gathered.whole()
-    choice, prefs = gathered.choice, gathered.prefs
-    if made is None:
-        name, params = method_and_params(command, choice.method, None, params, seed)
-        made = registry.make(name, **params)
-    with _watched(name, prefs) if prefs is not None else nullcontext():
-        ranking = gathered.rank(made, min_ballots).by(sort)
-    if pictures["plot_matrix"] and prefs is None:
-        prefs = shared.read_preferences(file, {f"read_{name}": value for name, value in reading.items()})
+    needs_ballots = explain or explain_picture is not None or pictures["plot_matrix"] is not None
+    with _counting(request) as watch:
+        request = replace(request, needs_ballots=needs_ballots, watch=watch)
+        prefs = request.gather()
+    with _watched(request.choice.name, prefs):
+        answer = request.run()
+    ranking = answer.ranking.by(sort)
     if explain_picture is not None:
         _draw_explanation(ranking, explain_picture)
-    draw(ranking, prefs if min_ballots is None or prefs is None else prefs.min_ballots(min_ballots), pictures)
+    draw(ranking, answer.prefs, pictures)
     over = over_time.tell(ranking, top)
     certain = certainty(ranking, explain) if output.format == "text" else []
     if top is not None:
         ranking = ranking.head(top)
     if output.format == "text":
-        chosen = [] if method else [f"ranked by {name}, because the data are {choice.reason}; --method takes another"]
         ran = [ranking.ran] if ranking.ran else []
-        shared.tell([*gathered.notes, *ran, *chosen, *learnt(ranking), *certain, *over.notes], "note: ")
+        shared.tell([*answer.notes, *ran, *why(answer.choice), *learnt(ranking), *certain, *over.notes], "note: ")
     told = [one.explain() for one in islice(ranking, EXPLAINED)] if explain else []
     output.show(
         data=lambda: _data(ranking, told if explain else None) | over.to_dict(),
@@ -154,6 +138,11 @@ def command(
         shared.tell([f"explained the first {EXPLAINED} of {len(ranking):,} instances"], "note: ")
     if output.format != "json":
         shared.tell(ranking.warnings, "warning: ")
+
+
+def why(choice: Any) -> list[str]:
+    """Say why the data are ranked by a method that nobody named."""
+    return [f"{choice.reason}; --method takes another"] if choice.reason else []
 
 
 def learnt(ranking: Any) -> list[str]:
@@ -182,9 +171,9 @@ def is_watched() -> bool:
 
 
 @contextmanager
-def _counting(is_long: bool) -> Iterator[Any]:
+def _counting(request: Any) -> Iterator[Any]:
     """Show on a terminal how many files and rows are counted, and how fast."""
-    if not (is_long and is_watched()):
+    if not (is_watched() and request.asks_for_counts):
         yield None
         return
     with shared.progress("reading") as show:
@@ -201,9 +190,13 @@ def _counting(is_long: bool) -> Iterator[Any]:
 def _watched(name: str, prefs: Any) -> Iterator[None]:
     """Show on a terminal that much data takes its time, and how far a method has come, if it tells."""
     from concordant import registry
+    from concordant.api import Summed
 
+    if isinstance(prefs, Summed) or not is_watched():
+        yield
+        return
     watching = getattr(registry.load(registry.resolve(name)[0]), "watching", None)
-    if not is_watched() or (watching is None and len(prefs.item) < MANY):
+    if watching is None and len(prefs.item) < MANY:
         yield
         return
     if watching is None:

@@ -9,7 +9,7 @@ import click
 
 from concordant.cli import _options
 from concordant.cli import _shared as shared
-from concordant.cli._default_options import DefaultCommand, method_and_params
+from concordant.cli._default_options import DefaultCommand, requested
 from concordant.cli._help import option
 
 EPILOG = """\b
@@ -54,29 +54,20 @@ def command(
     "--methods none" leaves out the comparison of methods. The file needs nothing else: it opens from disk, prints, and
     asks no server for anything.
     """
-    from concordant.analysis.groups.contrasts import POOLED
-    from concordant.api import default_method
     from concordant.io import read_labels
     from concordant.reporting import report
     from concordant.reporting.study import METRICS
 
-    params = shared.taken_params(options)
-    by = options.get("read_by")
-    prefs = shared.read_preferences(file, options)
-    chosen = default_method(prefs.replace(**POOLED) if by else prefs)
-    name, params = method_and_params(command, chosen, method, params, seed)
+    request = requested(command, file, method, seed, min_ballots, options)
     made = report(
-        prefs,
-        by="instance" if by else None,
-        method=name,
+        request,
+        by=request.reading.get("by"),
         methods=None if methods is None else [] if methods == "none" else shared.listed(methods),
         labels=None if labels is None else read_labels(labels),
         metrics=wanted or METRICS,
         title=title or "",
         top=top,
-        min_ballots=min_ballots,
         made=_making(file, labels, output),
-        **params,
     )
     shared.write_text(made.to_html(), output)
     if output != "-":

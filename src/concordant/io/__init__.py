@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 from concordant.errors import ConcordantError, FormatError, InputError
-from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, named, recognise
-from concordant.io._many import expand, left_out, read_reduced
+from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, recognise
 from concordant.io._source import PathLike, Source
+from concordant.io.paths import expand, is_no_fault, is_read_once, left_out, notes_on_bad
 from concordant.support import memory
 from concordant.support.files import without_folders
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options, takes_options
@@ -65,8 +65,9 @@ def read(path: Paths, **options: Any) -> Preferences:
     ``categories`` orders the categories of a PrefLib cat file, best first. ``max_bytes`` and ``max_ratio`` bound what
     a compressed file may unpack into.
     """
-    prefs: Preferences = _read(PREFERENCES, path, options)
-    return prefs
+    said = Options.of(PREFERENCES, options)
+    _check_reduction(said)
+    return read_whole(path, said)
 
 
 @takes_options(LABELS)
@@ -118,27 +119,6 @@ def preview(path: PathLike, n_rows: int = 8, **options: Any) -> Preview:
     return look(path, n_rows, options)
 
 
-def gather_files(path: Paths, reading: Mapping[str, Any], method: Any = None, watch: Any = None) -> Any:
-    """Read or reduce files as a method allows: what can then ``rank``, with notes and the default that fits."""
-    from concordant.io._ranking import gather_files as gather_named
-
-    return gather_named(path, reading, method, watch)
-
-
-def asks_for_counts(path: Paths, reading: Mapping[str, Any]) -> bool:
-    """Say whether files are reduced to counts if they can be."""
-    from concordant.io._ranking import asks_for_counts as asked
-
-    return asked(path, reading)
-
-
-def rank_files(path: Paths, method: Any, min_ballots: float | None, options: Mapping[str, Any]) -> Ranking:
-    """Rank what files hold: what ``cc.rank`` does where it is given names of files."""
-    from concordant.io._ranking import rank_files as rank_named
-
-    return rank_named(path, method, min_ballots, options)
-
-
 def write(
     data: Preferences | Ranking | Labels,
     path: PathLike | IO[Any],
@@ -174,23 +154,41 @@ def list_formats() -> list[Format]:
 
 def _read(what: str, path: Paths, given: Mapping[str, Any]) -> Any:
     options = Options.of(what, given)
-    paths: list[Any] = expand(path)
-    if not paths:
-        raise InputError("No file was named: give at least one path.")
-    _check_reduction(options)
     notes = left_out(path, options, is_noted=what != LABELS)
-    found = _read_files(what, paths, options)
-    if not notes:
-        return found
-    if what == PREFERENCES:
-        return found.noted(*notes)
-    found.notes.extend(notes)
+    found = read_files(what, expand(path), options)
+    if notes:
+        found.notes.extend(notes)
     return found
 
 
-def _read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
+def read_whole(path: Any, options: Options) -> Preferences:
+    """Read files as they are; where bad ones are skipped, each is tried by itself before all are read as one."""
+    paths, notes = expand(path), left_out(path, options)
+    plain = options if options.reduce else replace(options, workers=None, cluster=None, skip_bad_files=False)
+    bad: list[tuple[Any, str]] = []
+    for one in paths if options.skip_bad_files and not options.reduce else ():
+        if is_read_once(one):
+            continue
+        try:
+            read_files(PREFERENCES, [one], plain)
+        except (ConcordantError, OSError) as problem:
+            if is_no_fault(problem):
+                raise
+            bad.append((one, str(problem)))
+    left = {one for one, _ in bad}
+    good = [one for one in paths if one not in left]
+    if not good:
+        raise InputError(f"No file could be read; the first: {bad[0][1]}")
+    prefs: Preferences = read_files(PREFERENCES, good, plain)
+    return prefs.noted(*notes_on_bad(bad), *notes) if bad or notes else prefs
+
+
+def read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
+    """Read preferences, labels or features from files, whatever they hold."""
     try:
         if options.reduce:
+            from concordant.io._many import read_reduced
+
             return read_reduced(paths, options)
         with memory.limited(options.memory_limit), ExitStack() as stack:
             sources = [stack.enter_context(Source(one, options)) for one in paths]
@@ -234,7 +232,7 @@ def _shown(paths: Sequence[Any]) -> str:
 
 
 def _common_kind(sources: Sequence[Source], format: str | None) -> Format:
-    kinds = [named(format) if format is not None else recognise(source) for source in sources]
+    kinds = [recognise(source, format) for source in sources]
     for source, other in zip(sources, kinds, strict=True):
         if other != kinds[0]:
             raise source.error(f"this looks like {other.name}, the first file like {kinds[0].name}: say format=.")

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from concordant.types import Floats
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+    from concordant.tables.rows import Table
 
 SMALL = 4 << 20  # a file this small is read faster by one thread
 LONGEST_LINE = 64 << 20
@@ -111,7 +113,9 @@ def identifier(name: str) -> str:
 class DuckTable:
     """A file DuckDB can scan. Subclasses say how, and where a row stands."""
 
-    has_header = True
+    has_header, is_countable = True, True
+    longest_line: int | None = None
+    """How much room a line of text may take; None where the size of the file says it."""
 
     def __init__(self, source: Source, options: Options) -> None:
         self.source, self.name, self.skip = source, source.name, options.skip_bad_rows
@@ -196,6 +200,11 @@ class DuckTable:
         return [parts for _, _, parts in kernels.read_stream(relation.__arrow_c_stream__())]
 
 
+def countable(table: Table) -> TypeGuard[DuckTable]:
+    """Say whether DuckDB can count the rows of a table, as the table knows itself."""
+    return table.is_countable
+
+
 class CsvTable(DuckTable):
     """A csv or tsv file."""
 
@@ -208,7 +217,6 @@ class CsvTable(DuckTable):
         self._rejected: set[int] = set()
         self._position = {name: f"c{k}" for k, name in enumerate(self.columns)}
         self._lines: list[int] | None = None
-        self.longest_line: int | None = None
 
     def scan(self) -> str:
         """Return the read_csv call, every option said, so that nothing is guessed twice.

@@ -115,8 +115,10 @@ def by_ending(ending: str) -> Format | None:
     return found
 
 
-def recognise(source: Source) -> Format:
-    """Return the format of an input: what its first bytes leave no doubt of, what its name says, what it looks like."""
+def recognise(source: Source, name: str | None = None) -> Format:
+    """Return the format that is named, or what the first bytes leave no doubt of, the ending says, it looks like."""
+    if name is not None:
+        return named(name)
     head, ending = source.head, source.ending
     if source.workbook is not None:
         return named(source.workbook)

@@ -16,11 +16,14 @@ from concordant.types import Floats
 class JoinedTable:
     """Tables with the same columns, one after the other; columns that some of them lack are not read."""
 
+    is_countable = False
+
     def __init__(self, tables: Sequence[Table]) -> None:
         self.tables = tables
         first = tables[0]
         self.name = f"{first.name} and {len(tables) - 1} more"
         self.columns = [name for name in first.columns if all(name in table.columns for table in tables)]
+        self.like = first.name if all(table.columns == first.columns for table in tables) else ""
         for table in tables:
             if table.has_header != first.has_header:
                 raise table.error(-1, f"only one of this and {first.name} names its columns: read them one by one.")

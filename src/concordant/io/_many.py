@@ -7,100 +7,31 @@ cluster, with the same counts bit by bit.
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from glob import glob, has_magic
 from typing import Any
 
 from concordant.engine.executors import Executor, Processes, Serial, running_on
 from concordant.engine.statistics import pair_counts, preferences_of_pairs
 from concordant.engine.tallies import Growing, Tally, merge_all
-from concordant.errors import ConcordantError, FormatError, InputError, RoomError
+from concordant.errors import ConcordantError, FormatError, InputError
 from concordant.io import _coded
-from concordant.io._duckdb import CsvTable, DuckTable
-from concordant.io._formats import named, recognise
+from concordant.io._duckdb import DuckTable, countable
+from concordant.io._formats import recognise
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
+from concordant.io.paths import MOST_NOTES, is_no_fault, is_read_once, notes_on_bad
 from concordant.preferences import Preferences
 from concordant.support import memory
-from concordant.support.files import is_address, without_folders
 from concordant.tables.build import parts_of_table
 from concordant.tables.options import Options
 from concordant.tables.plans import Plan, beyond_counts
-from concordant.tables.roles import plan_columns
+from concordant.tables.roles import planned
 from concordant.tables.rows import Table
 
-BIG = 256 << 20  # bytes from which files are reduced without being asked
-MOST_NOTES = 12
-
 Watch = Callable[[int, int, int, float], None]  # (parts done, parts, rows, seconds); a part is a file as a rule
-
-
-def expand(path: Any) -> list[Any]:
-    """Return the files that are meant by names, patterns (``votes/*.parquet``) and folders, in order."""
-    found: list[Any] = []
-    for one in path if isinstance(path, (list, tuple)) else [path]:
-        if (inside := _inside(one)) is None:
-            found.append(one)
-            continue
-        files = [name for name in inside if os.path.isfile(name)]
-        if not files:
-            is_folder = os.path.isdir(one)
-            what = "the folder holds no files: name another" if is_folder else "no file matches this pattern: check it"
-            raise FormatError(f"{what}.", path=os.fspath(one))
-        found += files
-    return found
-
-
-def _inside(one: Any) -> list[str] | None:
-    """Return what a folder holds or what a pattern matches, hidden entries aside; None for anything else."""
-    if not isinstance(one, (str, os.PathLike)) or os.path.isfile(one):
-        return None
-    name = os.fspath(one)
-    if os.path.isdir(name):
-        return sorted(entry.path for entry in os.scandir(name) if not entry.name.startswith((".", "_")))
-    is_pattern = has_magic(name) and not os.path.exists(name) and not is_address(name)
-    return sorted(one for one in glob(name, recursive=True) if not os.path.isdir(one)) if is_pattern else None
-
-
-def left_out(path: Any, options: Options, *, is_noted: bool = True) -> list[str]:
-    """Name what folders hold besides files (broken links, pipes, other folders); refuse it where no note can tell."""
-    names = path if isinstance(path, (list, tuple)) else [path]
-    odd = [name for one in names for name in _inside(one) or () if not os.path.isfile(name)]
-    if odd and (options.strict or not is_noted):
-        raise FormatError(f"this is {_kind(odd[0])}: remove it, or name the files to read.", path=odd[0])
-    more = [f"left out {len(odd) - MOST_NOTES:,} more entries that are not files"] if len(odd) > MOST_NOTES else []
-    return [f"left out {name}: this is {_kind(name)}" for name in odd[:MOST_NOTES]] + more
-
-
-def _kind(path: str) -> str:
-    if os.path.isdir(path):
-        return "a folder"
-    return "neither a file nor a folder" if os.path.exists(path) else "a link to a file that does not exist"
-
-
-def is_pattern(path: Any) -> bool:
-    """Say whether a folder or a pattern is named, which stands for files."""
-    names = path if isinstance(path, (list, tuple)) else [path]
-    texts = [os.fspath(one) for one in names if isinstance(one, (str, os.PathLike))]
-    return any(os.path.isdir(one) or (has_magic(one) and not os.path.exists(one)) for one in texts)
-
-
-def is_read_once(path: Any) -> bool:
-    """Say whether something gives its content once only: standard input, an open file, a pipe."""
-    if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
-        return True
-    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
-
-
-def is_big(paths: Sequence[Any]) -> bool:
-    """Say whether files are so large that they had better be reduced."""
-    return (
-        sum(os.path.getsize(one) for one in paths if isinstance(one, (str, os.PathLike)) and os.path.isfile(one)) > BIG
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +87,7 @@ def _listed(part: Counted) -> str:
 
 def count_pairs(path: Any, options: Options, limit: str | None) -> Counted:
     """Count the pairs of one file; a task for an executor."""
-    return count_table(path, options, limit, lambda table: counted_pairs(table, plan_columns(table, options), options))
+    return count_table(path, options, limit, lambda table: counted_pairs(table, planned(table, options), options))
 
 
 def count_table(path: Any, options: Options, limit: str | None, count: Callable[[Table], Counted]) -> Counted:
@@ -170,16 +101,11 @@ def count_table(path: Any, options: Options, limit: str | None, count: Callable[
         return Counted(None, 0, (), str(path), "", files=0, bad=((path, str(problem)),))
 
 
-def is_no_fault(problem: Exception) -> bool:
-    """Say whether a file could not be read for lack of room: it is good, and leaving it out would be wrong."""
-    return isinstance(problem, RoomError) or getattr(problem, "errno", None) == errno.ENOSPC
-
-
 def open_table(source: Source, options: Options) -> Table:
     """Open a file as a table, refusing what is none."""
     from concordant.io.formats.table import open_table
 
-    kind = named(options.format) if options.format is not None else recognise(source)
+    kind = recognise(source, options.format)
     if not kind.is_table:
         raise source.error(f"this looks like {kind.name}, and only tables can be reduced: read it without reduce.")
     return open_table(source, replace(options, format=kind.name))
@@ -198,13 +124,19 @@ def counted_pairs(table: Table, plan: Plan, options: Options) -> Counted:
         raise table.error(-1, f"the rows are {plan.layout}, and only pairs can be reduced to counts: leave out reduce.")
     plan, forgotten = _without_agents(plan, options)
     columns = tuple(sorted(plan.column.items()))
-    if not isinstance(table, DuckTable):
-        prefs = Preferences.of_parts(parts_of_table(table, options, plan))
-        return Counted(pair_counts(prefs), prefs.n_ballots, columns, table.name, plan.describe(), prefs.notes[1:])
-    if isinstance(table, CsvTable):
-        table.longest_line = LONGEST_LINE
+    if countable(table):
+        tally, rows, notes = _counted_in_engine(table, plan, options)
+        told = tuple(dict.fromkeys([*forgotten, *notes]))
+        return Counted(tally, rows, columns, table.name, plan.describe(), told)
+    prefs = Preferences.of_parts(parts_of_table(table, options, plan))
+    return Counted(pair_counts(prefs), prefs.n_ballots, columns, table.name, plan.describe(), prefs.notes[1:])
+
+
+def _counted_in_engine(table: DuckTable, plan: Plan, options: Options) -> tuple[Tally, int, list[str]]:
+    """Have DuckDB count the pairs of a table: (tally, rows, notes)."""
+    table.longest_line = LONGEST_LINE
     grown: Growing | None = None
-    rows, notes = 0, [*forgotten]
+    rows, notes = 0, []
     for piece in _pieces(table, plan, options):
         parts = parts_of_table(piece, options, piece.plan)
         prefs = Preferences.of_parts(parts)
@@ -213,9 +145,8 @@ def counted_pairs(table: Table, plan: Plan, options: Options) -> Counted:
         grown.add(tally)
         rows += piece.rows
         notes += parts["notes"][1:]
-    told = tuple(dict.fromkeys(notes))
     assert grown is not None
-    return Counted(grown.done(), rows, columns, table.name, plan.describe(), told)
+    return grown.done(), rows, notes
 
 
 def _pieces(table: DuckTable, plan: Plan, options: Options) -> Any:
@@ -309,8 +240,3 @@ def preferences_of(counted: Counted) -> Preferences:
     more = f" and {counted.files - 1} more" if counted.files > 1 else ""
     read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
     return preferences_of_pairs(counted.tally, (read, *counted.notes[:MOST_NOTES], *notes_on_bad(counted.bad)))
-
-
-def notes_on_bad(bad: Sequence[tuple[Any, str]]) -> list[str]:
-    """Say which files were left out."""
-    return [f"left out a file: {without_folders(sentence, [path])}" for path, sentence in bad[:MOST_NOTES]]

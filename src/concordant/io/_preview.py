@@ -8,11 +8,11 @@ from typing import Any
 
 from concordant.errors import ConcordantError
 from concordant.io import Preview
-from concordant.io._formats import named, recognise
+from concordant.io._formats import recognise
 from concordant.io._source import PathLike, Source
 from concordant.io.formats.table import open_table
 from concordant.tables.options import PREFERENCES, Options
-from concordant.tables.roles import plan_columns
+from concordant.tables.roles import planned
 
 
 def preview(path: PathLike, n_rows: int, given: dict[str, Any]) -> Preview:
@@ -20,13 +20,13 @@ def preview(path: PathLike, n_rows: int, given: dict[str, Any]) -> Preview:
     options = Options.of(PREFERENCES, given)
     with ExitStack() as stack:
         source = stack.enter_context(Source(path, options))
-        kind = named(options.format) if options.format is not None else recognise(source)
+        kind = recognise(source, options.format)
         if not kind.is_table:
             lines = source.head.decode("utf-8", "replace").splitlines()[:n_rows]
             return Preview(kind.name, (), tuple((line,) for line in lines))
         table: Any = open_table(source, replace(options, format=kind.name))
         columns, rows = tuple(table.columns), tuple(zip(*table.first(n_rows), strict=True))
         try:
-            return Preview(kind.name, columns, rows, plan_columns(table, options))
+            return Preview(kind.name, columns, rows, planned(table, options))
         except ConcordantError as problem:
             return Preview(kind.name, columns, rows, None, str(problem))

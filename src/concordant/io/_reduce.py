@@ -34,7 +34,7 @@ LONGEST_LINE = 2_000_000  # room for a line; a larger one costs memory in every 
 class ReducedTable:
     """The groups of equal rows of a table of pairs."""
 
-    has_header = True
+    has_header, is_countable = True, False
     room = 0
     """How many groups there may be in all, where these are some of them; 0 where they are all."""
 

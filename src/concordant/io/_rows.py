@@ -21,7 +21,7 @@ from concordant.engine.executors import Executor
 from concordant.engine.statistics import LABELLED, Statistic
 from concordant.engine.tallies import Sums, Tally
 from concordant.io import _many
-from concordant.io._duckdb import DuckTable, connect
+from concordant.io._duckdb import DuckTable, connect, countable
 from concordant.io._many import Counted
 from concordant.io._source import Source
 from concordant.kernels import read_stream
@@ -29,7 +29,7 @@ from concordant.support import memory
 from concordant.support.limits import sql_weight
 from concordant.tables.options import Options
 from concordant.tables.plans import Plan
-from concordant.tables.roles import plan_columns
+from concordant.tables.roles import planned
 from concordant.tables.rows import Table
 
 BAD = (
@@ -97,7 +97,7 @@ def _seen(table: Table, options: Options, plan: Plan, alone: bool) -> Counted:
     import duckdb
 
     columns = tuple(sorted(plan.column.items()))
-    if not isinstance(table, DuckTable) or plan_columns(table, options).column != plan.column:
+    if not countable(table) or planned(table, options).column != plan.column:
         return Counted(None, 0, columns, table.name, "", is_usable=False)
     with connect(table.path()) as connection:
         try:
@@ -118,7 +118,7 @@ def count_part(part: Part, options: Options, limit: str | None, plan: Plan, stat
     with memory.limited(limit), ExitStack() as stack:
         sources = [stack.enter_context(Source(path, options)) for path in part.paths]
         tables = [_many.open_table(source, options) for source in sources]
-        found = count_rows([table for table in tables if isinstance(table, DuckTable)], plan, statistic, part)
+        found = count_rows(list(filter(countable, tables)), plan, statistic, part)
     return Counted(found and found[0], found[1] if found else 0, (), tables[0].name, "", is_usable=found is not None)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from concordant import api
-from concordant.analysis.groups.ranking import By, compare_groups, grouped_preferences, pooled
+from concordant.analysis.groups.ranking import By, compare_groups, grouped_preferences, request_for_all
 from concordant.errors import InputError
 from concordant.labels import Labels
 from concordant.preferences import Preferences
@@ -26,6 +25,7 @@ from concordant.reporting.about_ranking import matrix_section, ranking_section
 from concordant.reporting.about_why import why_section
 from concordant.reporting.sections import Code, Facts, Part, Section
 from concordant.reporting.study import METRICS, Data, Study
+from concordant.request import Request
 from concordant.support.files import replace_file, without_folders
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def report(
     made: Making | None = None,
     **params: object,
 ) -> Report:
-    """Make a report of preferences and write it to ``path``, if one is given, as one self-contained HTML file.
+    """Make a report of preferences, a DataFrame or files, and write it to ``path`` as one self-contained HTML file.
 
     ``method`` and its ``params`` rank, by default one that fits. ``methods`` are compared, by default some that fit
     (``[]``: none). With ``by``, groups are compared as ``cc.rank_groups`` does. With ``labels`` every ranking is
@@ -102,15 +102,15 @@ def report(
     """
     if top < 1:
         raise InputError(f"top={top} shows nothing: give 1 or more.")
-    grouped = None if by is None else grouped_preferences(prefs, by, {})[0]
-    prefs = api.as_preferences(prefs) if grouped is None else pooled(grouped)
-    if min_ballots is not None:
-        prefs = prefs.min_ballots(min_ballots)
-    used = api.made_method(prefs, method, params)
-    ranking = used.rank(prefs)
-    groups = None if grouped is None else compare_groups(grouped, used, min_ballots=min_ballots)
+    request = prefs if isinstance(prefs, Request) else Request.of(prefs, method, params, min_ballots=min_ballots)
+    groups = None
+    if by is not None:
+        grouped = grouped_preferences(request, by)
+        whole = request_for_all(request, grouped)
+        groups, request = compare_groups(grouped, whole), replace(whole, all_items=False)
+    data, ranking = Data(request.read()), request.run().ranking
     wanted = (metrics,) if isinstance(metrics, str) else tuple(metrics)
-    study = Study(Data(prefs), ranking, None if methods is None else tuple(methods), labels, wanted, groups)
+    study = Study(data, ranking, None if methods is None else tuple(methods), labels, wanted, groups)
     made_of = Report(title or _title(study), sections_of(study, top, made or Making()))
     if path is not None:
         made_of.write(path)

@@ -24,6 +24,7 @@ from concordant.evaluation import Evaluation, evaluate, on_shared_instances, ran
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.request import Request
 from concordant.types import Int64s
 
 MOST_COMPARED = 1_000  # candidates of one instance up to which methods are compared unasked
@@ -113,7 +114,7 @@ class Study:
         if is_own and len(self.ranking.score) == self.prefs.n_slots:
             return self.ranking
         given = dict(self.ranking.params) | {"since": None} if is_own else {}
-        return registry.make(name, **given).of_everybody().rank(self.prefs)
+        return Request(self.prefs, name, given, all_items=True).run().ranking
 
     @cached_property
     def order(self) -> Int64s:

@@ -20,6 +20,8 @@ Cells = Sequence[str | None]
 class CellTable:
     """Rows of text; ``place`` says where a row stands in words of what it came from."""
 
+    is_countable = False
+
     def __init__(
         self,
         name: str,

@@ -109,7 +109,7 @@ def table_of_frame(frame: Any, options: Options, layout: str | None = None) -> T
 class FrameTable:
     """A DataFrame that hands out columns by name; rows are counted from 1 as people do."""
 
-    has_header = True
+    has_header, is_countable = True, False
 
     def __init__(self, frame: Any, name: str = "the frame") -> None:
         import narwhals as nw

@@ -230,6 +230,8 @@ class Options:
     strict: bool = option(False, "reject whatever has to be guessed or repaired", reads=(*FILES, FRAME))
     max_bytes: int = option(MAX_BYTES, "maximum size of an unpacked file, in bytes", flag=None)
     max_ratio: float = option(MAX_RATIO, "maximum ratio of an unpacked to its compressed file", flag=None)
+    plans: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The plans of tables made so far, by file: what shares these options plans each file once."""
 
     @classmethod
     def of(cls, what: str, given: Mapping[str, Any]) -> Options:
@@ -279,7 +281,7 @@ def options_of(what: str) -> tuple[Option, ...]:
     for one in dataclasses.fields(Options):
         if one.name == "roles":
             found += COLUMNS
-        else:
+        elif one.name != "plans":
             found.append(Option(**checked[one.name], **{"typed": str(one.type), **one.metadata["option"]}))
     return tuple(one for one in found if what in one.reads)
 

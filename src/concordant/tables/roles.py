@@ -29,6 +29,7 @@ The two matrices hold ranks (``rank-matrix``) or ratings (``rating-matrix``); wh
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
@@ -89,6 +90,20 @@ _KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(wh
 def plan_columns(table: Headed, options: Options, layout: str | None = None) -> Plan:
     """Decide the layout of a table, unless it is labels or features, and the role of every column."""
     return _Planner(table, options, layout).plan()
+
+
+def planned(table: Headed, options: Options) -> Plan:
+    """Return the plan of a table of preferences in a file, made once by those who share the options.
+
+    Joined tables with the same columns have the plan of the first, unless it was recognised by content.
+    """
+    own = os.path.abspath(table.name)
+    if own not in options.plans:
+        first = options.plans.get(os.path.abspath(getattr(table, "like", "")))
+        is_known = first is not None and first.layout in ("pairs", "ranks", "ratings")
+        options.plans[own] = first if is_known else plan_columns(table, options)
+    plan: Plan = options.plans[own]
+    return plan
 
 
 def is_known_name(name: str) -> bool:

@@ -30,6 +30,8 @@ class Table(Protocol):
     columns: list[str]
     has_header: bool
     notes: list[str]
+    is_countable: bool
+    """Whether DuckDB can count its rows without handing them out."""
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
         """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from concordant import api, registry
+from concordant import registry
 from concordant.errors import ConcordantError, InputError
-from concordant.io import preview, read, read_labels, write
+from concordant.io import Preview, preview, read_labels, write
 from concordant.labels import Labels
 from concordant.method import NEEDS
 from concordant.params import params_of
@@ -41,6 +41,7 @@ from concordant.reporting.pictures import standalone
 from concordant.reporting.reports import Making, Report, sections_of
 from concordant.reporting.sections import Section, Text
 from concordant.reporting.study import METRICS, Data, Study
+from concordant.request import Request
 from concordant.tables.options import MATRICES
 from concordant.web import commands, forms
 from concordant.web.messages import Answer, Question, Screen
@@ -58,7 +59,7 @@ class Answerer:
 
     def __init__(self, tell: Callable[[Screen], None]) -> None:
         self.tell = tell
-        self._data: dict[str, Data] = {}
+        self._data: dict[str, tuple[Request, Data]] = {}
         self._rankings: dict[str, Ranking] = {}
         self._labels: dict[str, Labels] = {}
 
@@ -79,21 +80,17 @@ class Answerer:
 
     # ---- what is on the screen ----
     def _show(self, question: Question) -> Answer:
-        settings, files = question["settings"], question["files"]
-        reading = self._preview(files, settings)
-        self.tell({"progress": "reading"})
-        data = self._read(files, reading, settings)
-        choice = api.default_choice(data.prefs)
-        method = _method_name(settings) or choice.method
-        why = [] if _method_name(settings) else [f"Ranked by {method}, because the data are {choice.reason}"]
-        understood = " ".join(f"{note.removesuffix('.')}." for note in [*data.prefs.notes, *why])
+        settings = question["settings"]
+        request, data, reading = self._asked(question["files"], settings)
+        method, reason = request.choice
+        notes = [*data.prefs.notes, *([reason[0].upper() + reason[1:]] if reason else [])]
+        understood = " ".join(f"{note.removesuffix('.')}." for note in notes)
         declared = params_of(registry.load(registry.resolve(method)[0]))
         if "description" not in vars(data):  # the others come when it is known which fit
             self.tell({"methods": element("option", method, value=method)})
         self.tell({"understood": understood, "method": method, "about": _summary(method)})
         self.tell({"form": forms.option_form(declared), "progress": f"ranking by {method}"})
-        params = typed(declared, settings.get("params") or {}, _method_name(settings))
-        ranking = self._rank(data, method, params)
+        ranking, params = self._rank(request), request.chosen_params
         view = settings.get("view", "ranking")
         labels = self._labelled(question) if view == "evaluate" else None
         study = Study(data, ranking, _listed(settings.get("methods")), labels, _metrics(settings))
@@ -105,8 +102,8 @@ class Answerer:
         lines = self._lines(question, reading, method, params, study, view)
         return {"methods": _method_options(data, method), "shell": lines["shell"], "python": lines["python"]}
 
-    def _preview(self, files: list[str], settings: Settings) -> dict[str, Any]:
-        """Tell the first rows and the roles of the columns; return the options to read with."""
+    def _preview(self, files: list[str], settings: Settings) -> tuple[Preview, dict[str, Any]]:
+        """Tell the first rows and the roles of the columns; return them and the options to read with."""
         said: dict[str, Any] = {"layout": settings["layout"]} if settings.get("layout") else {}
         if settings.get("skip_bad_rows"):
             said["skip_bad_rows"] = True
@@ -129,22 +126,34 @@ class Answerer:
         })  # fmt: skip
         if looked.problem:
             raise InputError(looked.problem)
-        return {**said, **roles}
+        return looked, {**said, **roles}
 
-    def _read(self, files: list[str], reading: Mapping[str, Any], settings: Settings) -> Data:
+    def _asked(self, files: list[str], settings: Settings) -> tuple[Request, Data, dict[str, Any]]:
+        """Return the request of a question, what is known of the data (read where they are others), and how to read."""
+        looked, reading = self._preview(files, settings)
+        self.tell({"progress": "reading"})
         least = settings.get("min_ballots")
         key = json.dumps([files, reading, least], default=str, sort_keys=True)
         if key not in self._data:
-            prefs = read(files if len(files) > 1 else files[0], **reading, max_bytes=MOST_BYTES)
-            self._data = {key: Data(prefs if least is None else prefs.min_ballots(least))}
+            plans = {} if looked.plan is None else {os.path.abspath(files[0]): looked.plan}
+            asked = Request(files, reading={**reading, "max_bytes": MOST_BYTES}, min_ballots=least, plans=plans)
+            self._data = {key: (asked, Data(asked.read()))}
             self._rankings.clear()
-        return self._data[key]
+        asked, data = self._data[key]
+        named = _method_name(settings)
 
-    def _rank(self, data: Data, method: str, params: Mapping[str, Any]) -> Ranking:
-        key = json.dumps([method, params], default=str, sort_keys=True)
+        def params(method: str) -> dict[str, Any]:
+            declared = params_of(registry.load(registry.resolve(method)[0]))
+            return typed(declared, settings.get("params") or {}, named)
+
+        return asked.by(named or None, params), data, reading
+
+    def _rank(self, request: Request) -> Ranking:
+        method = request.choice.name
+        key = json.dumps([method, request.chosen_params], default=str, sort_keys=True)
         if key not in self._rankings:
             with self._watched(method):
-                ranking = api.rank(data.prefs, method, min_ballots=None, **params)
+                ranking = request.run().ranking
             while len(self._rankings) >= KEPT:
                 self._rankings.pop(next(iter(self._rankings)))
             self._rankings[key] = ranking
@@ -197,7 +206,7 @@ class Answerer:
         return [section for section in sections if section is not None]
 
     def _lines(
-        self, question: Question, reading: dict[str, Any], method: str, params: dict[str, Any], study: Study,
+        self, question: Question, reading: dict[str, Any], method: str, params: Mapping[str, Any], study: Study,
         view: str,
     ) -> Screen:  # fmt: skip
         """Return what to type to get what is on the screen."""
@@ -224,11 +233,12 @@ class Answerer:
     def _file(self, question: Question) -> Answer:
         """Return a file of what is on the screen: csv, json, svg, html or a run."""
         settings, files, kind = question["settings"], question["files"], question["kind"]
-        data, reading = self._known(files, settings)
-        method = _method_name(settings) or api.default_method(data.prefs)
-        declared = params_of(registry.load(registry.resolve(method)[0]))
-        params = typed(declared, settings.get("params") or {}, _method_name(settings))
-        ranking = self._rank(data, method, params)
+        told, self.tell = self.tell, lambda _: None
+        try:
+            request, data, reading = self._asked(files, settings)
+        finally:
+            self.tell = told
+        ranking = self._rank(request)
         if kind == "csv":
             content = csv_of(ranking)
         elif kind == "json":
@@ -240,18 +250,10 @@ class Answerer:
             content = _run(ranking)
         else:
             study = Study(data, ranking, _listed(settings.get("methods")), self._labelled(question), _metrics(settings))
-            lines = self._lines(question, reading, method, params, study, "ranking")
+            lines = self._lines(question, reading, request.choice.name, request.chosen_params, study, "ranking")
             made = Making.of_files([*files, *filter(None, [question["labels"]])], lines["shell"], lines["python"])
             content = Report(question["title"], sections_of(study, TOP, made)).to_html().encode("utf-8")
         return {"content": base64.b64encode(content).decode()}
-
-    def _known(self, files: list[str], settings: Settings) -> tuple[Data, dict[str, Any]]:
-        told, self.tell = self.tell, lambda _: None
-        try:
-            reading = self._preview(files, settings)
-        finally:
-            self.tell = told
-        return self._read(files, reading, settings), reading
 
 
 def _run(ranking: Ranking) -> bytes:

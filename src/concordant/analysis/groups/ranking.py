@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from concordant import api, registry
 from concordant.analysis.groups import contrasts
 from concordant.analysis.groups.comparison import GroupComparison, GroupDifference
 from concordant.analysis.groups.contrasts import POOLED, Contrasts
@@ -25,8 +23,8 @@ from concordant.errors import InputError, ParameterError
 from concordant.params import params_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
-from concordant.tables.frames import is_frame
-from concordant.tables.options import FRAME, PREFERENCES, UNGROUPED, options_of
+from concordant.request import Request
+from concordant.tables.options import UNGROUPED
 
 if TYPE_CHECKING:
     from concordant.method import Method
@@ -63,33 +61,33 @@ def rank_groups(
     for. A difference holds where its p-value, corrected for all groups and items, is below ``alpha``.
     """
     _check(alpha, test, permutations)
-    grouped, params = grouped_preferences(prefs, by, params, method)
-    made = api.made_method(pooled(grouped), method, params)
+    request = Request.of(prefs, method, params, min_ballots=min_ballots)
+    grouped = grouped_preferences(request, by)
     return compare_groups(
-        grouped, made, alpha=alpha, test=test, permutations=permutations, seed=seed, min_ballots=min_ballots
+        grouped, request_for_all(request, grouped), alpha=alpha, test=test, permutations=permutations, seed=seed
     )
+
+
+def request_for_all(request: Request, grouped: Preferences) -> Request:
+    """Return the request to rank the ballots of all groups as those of one instance."""
+    return replace(request, source=grouped.replace(**POOLED), reading={}, all_items=True)
 
 
 def compare_groups(
     grouped: Preferences,
-    method: Method,
+    request: Request,
     *,
     alpha: float = 0.05,
     test: str = "auto",
     permutations: int | None = None,
     seed: int = 0,
-    min_ballots: float | None = None,
 ) -> GroupComparison:
-    """Compare groups, which are the instances of these preferences; see ``rank_groups``."""
-    by, method = str(grouped.meta.get("by", "group")), method.of_everybody()
+    """Compare groups, which are the instances of these preferences, given the request for all (see ``rank_groups``)."""
+    by, answer = str(grouped.meta.get("by", "group")), request.run()
+    whole, together, method = answer.ranking, request.read(), request.chosen_method
+    if request.min_ballots is not None:
+        grouped = grouped.select(items=list(together.items.labels))
     grouped = by_size(grouped)
-    notices: list[Notice] = []
-    if min_ballots is not None:
-        kept = pooled(grouped).min_ballots(min_ballots)
-        notices.append(Notice("few-ballots", kept.notes[-1]))
-        grouped = by_size(grouped.select(items=list(kept.items.labels)))
-    together = pooled(grouped)
-    whole = method.rank(together)
     settled = _settled(method, whole)
     has_errors = "stderr" in whole.details
     if test == "errors" and not has_errors:
@@ -119,7 +117,7 @@ def compare_groups(
         found.n_compared,
         found.permutations,
         by,
-        (*notices, *_small(sizes)),
+        _small(sizes),
     )
 
 
@@ -180,39 +178,30 @@ def _known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _small(sizes: Mapping[str, float]) -> list[Notice]:
+def _small(sizes: Mapping[str, float]) -> tuple[Notice, ...]:
     small = [f"{shorten(name, 40)} ({size:,.6g})" for name, size in sizes.items() if size < SMALL]
     if not small:
-        return []
+        return ()
     named = ", ".join(small[:8]) + (f" and {len(small) - 8:,} more" if len(small) > 8 else "")
     text = f"groups of fewer than {SMALL:g} ballots show only large differences, and their ranks are luck: {named}"
-    return [Notice("small-groups", text)]
+    return (Notice("small-groups", text),)
 
 
 # ---- who is in which group ----
-def grouped_preferences(
-    prefs: Any, by: By, params: Mapping[str, Any], method: object = None
-) -> tuple[Preferences, dict[str, Any]]:
-    """Return preferences whose instances are the groups, and what of ``params`` does not say how to read."""
-    is_path = isinstance(prefs, (str, PathLike)) or (
-        isinstance(prefs, (list, tuple)) and bool(prefs) and all(isinstance(one, (str, PathLike)) for one in prefs)
-    )
-    if is_path or is_frame(prefs):
-        reading, params = _reading(params, PREFERENCES if is_path else FRAME, method)
+def grouped_preferences(request: Request, by: By) -> Preferences:
+    """Return the preferences of a request with the groups as their instances."""
+    if request.has_columns:
         if not isinstance(by, (str, int)):
             raise InputError("Say which column holds the groups: by='language', for example.")
-        from concordant.io import read
-
-        read_as = read if is_path else Preferences.from_frame
-        return checked_groups(read_as(prefs, by=by, **reading)), params
-    prefs = api.as_preferences(prefs)
+        return _checked(replace(request, reading={**request.reading, "by": by}, min_ballots=None).read())
+    prefs: Preferences = replace(request, min_ballots=None).read()
     if by is None or (isinstance(by, str) and by == "instance"):
         if prefs.instances is None:
             raise InputError(
                 "These preferences name no groups: give by= a group per ballot or a mapping from agents to groups, or "
                 "read them with by=COLUMN."
             )
-        return checked_groups(prefs), dict(params)
+        return _checked(prefs)
     if prefs.n_instances > 1:
         raise InputError(
             f"These preferences have {prefs.n_instances:,} instances, and groups are compared within one: take one "
@@ -226,17 +215,7 @@ def grouped_preferences(
     labels = [UNGROUPED if _is_missing(label) else str(label) for label in _labels(prefs, by)]
     code = {label: k for k, label in enumerate(dict.fromkeys(labels))}
     instance = np.array([code[label] for label in labels], np.int32)
-    return checked_groups(prefs.replace(**POOLED | {"instances": Vocabulary(code), "instance": instance})), dict(params)
-
-
-def _reading(params: Mapping[str, Any], what: str, method: object) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Tell options of reading from those of the method, which win where both have one of that name."""
-    mine: set[str] = set()
-    if isinstance(method, str):
-        mine = {one.name for one in params_of(registry.load(registry.resolve(method)[0]))}
-    readable = {one.name for one in options_of(what)} - mine
-    reading = {name: value for name, value in params.items() if name in readable}
-    return reading, {name: value for name, value in params.items() if name not in readable}
+    return _checked(prefs.replace(**POOLED | {"instances": Vocabulary(code), "instance": instance}))
 
 
 def _labels(prefs: Preferences, by: Iterable[object] | Mapping[Any, object]) -> Iterable[object]:
@@ -262,7 +241,7 @@ def _is_missing(label: object) -> bool:
     return label is None or label == "" or label != label
 
 
-def checked_groups(grouped: Preferences) -> Preferences:
+def _checked(grouped: Preferences) -> Preferences:
     """Refuse what cannot be compared."""
     n = len(np.unique(grouped.instance_of_ballot))
     if n < 2:
@@ -280,11 +259,6 @@ def checked_groups(grouped: Preferences) -> Preferences:
             "country, age class), not of items."
         )
     return grouped
-
-
-def pooled(grouped: Preferences) -> Preferences:
-    """Return the ballots of all groups as those of one instance."""
-    return grouped.replace(**POOLED)
 
 
 def by_size(grouped: Preferences) -> Preferences:

@@ -9,19 +9,17 @@ from typing import Any
 from concordant.errors import InputError
 from concordant.io._compose import Columns, columns
 from concordant.io._csv import Dialect, sniff
-from concordant.io._duckdb import DuckTable, JsonTable, ParquetTable, parquet_of
+from concordant.io._duckdb import JsonTable, ParquetTable, parquet_of
 from concordant.io._formats import WORKBOOKS, Format, Writing
-from concordant.io._joined import JoinedTable
 from concordant.io._plain_csv import open_csv
 from concordant.io._source import OLE, Source
 from concordant.io.formats.features import Features, features_of_table
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.tables.build import labels_of_table, parts_of_table, turned_if_named
-from concordant.tables.frames import FrameTable
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options
-from concordant.tables.plans import beyond_counts
-from concordant.tables.roles import plan_columns
+from concordant.tables.plans import Plan, beyond_counts
+from concordant.tables.roles import planned
 from concordant.tables.rows import Table
 
 _HOLDS = (PREFERENCES, LABELS, FEATURES)
@@ -59,17 +57,19 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
         if jester.is_jester(sources[0]):
             return jester.read(sources, options)
     table = _open_all(sources, options)
-    return _read_merged(table, options) if options.merge else Preferences.of_parts(parts_of_table(table, options))
+    plan = planned(table, options)
+    if options.merge:
+        return _merged(table, options, plan)
+    return Preferences.of_parts(parts_of_table(table, options, plan))
 
 
-def _read_merged(table: Table, options: Options) -> Preferences:
+def _merged(table: Table, options: Options, plan: Plan) -> Preferences:
     """Read a table and join equal ballots; pairs are counted by DuckDB before anything else is made of them."""
     from concordant.io._many import counted_pairs, preferences_of
 
-    plan = plan_columns(table, options)
     if "time" in plan.column:
         raise InputError("merge forgets the order of events: leave out time=, or merge.")
-    if plan.layout == "pairs" and isinstance(table, DuckTable) and not beyond_counts(plan, options):
+    if plan.layout == "pairs" and table.is_countable and not beyond_counts(plan, options):
         return preferences_of(counted_pairs(table, plan, options))
     prefs = Preferences.of_parts(parts_of_table(table, options, plan))
     return prefs.merge(agents=True).noted(*prefs.notes)
@@ -100,7 +100,11 @@ def _only(sources: Sequence[Source]) -> Source:
 
 def _open_all(sources: Sequence[Source], options: Options, layout: str | None = None) -> Table:
     tables = [open_table(source, options, layout) for source in sources]
-    return tables[0] if len(tables) == 1 else JoinedTable(tables)
+    if len(tables) == 1:
+        return tables[0]
+    from concordant.io._joined import JoinedTable
+
+    return JoinedTable(tables)
 
 
 def open_table(source: Source, options: Options, layout: str | None = None) -> Table:
@@ -140,6 +144,8 @@ def _arrow(source: Source) -> Table:
     if not find_spec("pyarrow"):
         raise source.error("Arrow files need pyarrow: pip install pyarrow, or give the DataFrame you read it into.")
     import pyarrow as pa
+
+    from concordant.tables.frames import FrameTable
 
     content = source.read_bytes()  # no memory map: a file that changes under one ends the process
     try:

@@ -1,0 +1,98 @@
+"""Which files are meant by names, folders and patterns, and whether they are many, large or bad."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from glob import glob, has_magic
+from typing import Any
+
+from concordant.errors import FormatError, InputError, RoomError
+from concordant.support.files import is_address, without_folders
+from concordant.tables.options import Options
+
+BIG = 256 << 20  # bytes from which files are reduced without being asked
+MOST_NOTES = 12
+HOW = ("reduce", "workers", "cluster", "memory_limit", "skip_bad_files")  # options that ask for a reduction
+
+
+def expand(path: Any) -> list[Any]:
+    """Return the files that are meant by names, patterns (``votes/*.parquet``) and folders, in order."""
+    found: list[Any] = []
+    for one in path if isinstance(path, (list, tuple)) else [path]:
+        if (inside := _inside(one)) is None:
+            found.append(one)
+            continue
+        files = [name for name in inside if os.path.isfile(name)]
+        if not files:
+            is_folder = os.path.isdir(one)
+            what = "the folder holds no files: name another" if is_folder else "no file matches this pattern: check it"
+            raise FormatError(f"{what}.", path=os.fspath(one))
+        found += files
+    if not found:
+        raise InputError("No file was named: give at least one path.")
+    return found
+
+
+def _inside(one: Any) -> list[str] | None:
+    """Return what a folder holds or what a pattern matches, hidden entries aside; None for anything else."""
+    if not isinstance(one, (str, os.PathLike)) or os.path.isfile(one):
+        return None
+    name = os.fspath(one)
+    if os.path.isdir(name):
+        return sorted(entry.path for entry in os.scandir(name) if not entry.name.startswith((".", "_")))
+    is_pattern = has_magic(name) and not os.path.exists(name) and not is_address(name)
+    return sorted(one for one in glob(name, recursive=True) if not os.path.isdir(one)) if is_pattern else None
+
+
+def left_out(path: Any, options: Options, *, is_noted: bool = True) -> list[str]:
+    """Name what folders hold besides files (broken links, pipes, other folders); refuse it where no note can tell."""
+    names = path if isinstance(path, (list, tuple)) else [path]
+    odd = [name for one in names for name in _inside(one) or () if not os.path.isfile(name)]
+    if odd and (options.strict or not is_noted):
+        raise FormatError(f"this is {_kind(odd[0])}: remove it, or name the files to read.", path=odd[0])
+    more = [f"left out {len(odd) - MOST_NOTES:,} more entries that are not files"] if len(odd) > MOST_NOTES else []
+    return [f"left out {name}: this is {_kind(name)}" for name in odd[:MOST_NOTES]] + more
+
+
+def _kind(path: str) -> str:
+    if os.path.isdir(path):
+        return "a folder"
+    return "neither a file nor a folder" if os.path.exists(path) else "a link to a file that does not exist"
+
+
+def is_pattern(path: Any) -> bool:
+    """Say whether a folder or a pattern is named, which stands for files."""
+    names = path if isinstance(path, (list, tuple)) else [path]
+    texts = [os.fspath(one) for one in names if isinstance(one, (str, os.PathLike))]
+    return any(os.path.isdir(one) or (has_magic(one) and not os.path.exists(one)) for one in texts)
+
+
+def is_read_once(path: Any) -> bool:
+    """Say whether something gives its content once only: standard input, an open file, a pipe."""
+    if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
+        return True
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
+def is_big(paths: Sequence[Any]) -> bool:
+    """Say whether files are so large that they had better be reduced."""
+    return (
+        sum(os.path.getsize(one) for one in paths if isinstance(one, (str, os.PathLike)) and os.path.isfile(one)) > BIG
+    )
+
+
+def asks_for_counts(path: Any, options: Options) -> bool:
+    """Say whether files should be reduced if they can be: somebody asks for it, or they are many or large."""
+    return any(getattr(options, name) for name in HOW) or is_pattern(path) or is_big(expand(path))
+
+
+def is_no_fault(problem: Exception) -> bool:
+    """Say whether a file could not be read for lack of room: it is good, and leaving it out would be wrong."""
+    return isinstance(problem, RoomError) or getattr(problem, "errno", None) == errno.ENOSPC
+
+
+def notes_on_bad(bad: Sequence[tuple[Any, str]]) -> list[str]:
+    """Say which files were left out."""
+    return [f"left out a file: {without_folders(sentence, [path])}" for path, sentence in bad[:MOST_NOTES]]

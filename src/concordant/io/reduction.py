@@ -1,0 +1,125 @@
+"""Files of any size reduced to what a method needs: counts of pairs, or sums of rows.
+
+Files are reduced where somebody says how to work (reduce, workers, a cluster, a limit of memory), names a folder or a
+pattern, or where they are large. What was done is said in the notes and in ``ran``, which becomes ``ranking.ran``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from concordant.api import Summed
+from concordant.engine.executors import Executor, Serial, running_on
+from concordant.engine.reduced import statistic_for
+from concordant.errors import InputError
+from concordant.io import _many, _rows
+from concordant.io._formats import recognise
+from concordant.io._many import Watch as Watch
+from concordant.io._source import Source, changed, state_of
+from concordant.io.paths import expand, is_no_fault, is_read_once, left_out, notes_on_bad
+from concordant.method import Method
+from concordant.preferences import Preferences
+from concordant.support import memory
+from concordant.tables.options import Options
+from concordant.tables.plans import Plan, beyond_counts
+from concordant.tables.roles import planned
+
+
+class Reduced(NamedTuple):
+    """What files were reduced to: merged preferences, or the sums of rankings or ratings."""
+
+    data: Preferences | Summed
+    notes: tuple[str, ...]
+    ran: str
+
+
+class Needs(NamedTuple):
+    """What will be done with the files."""
+
+    method: Method | None
+    """The method that was named, if one was."""
+    fitting: Callable[[str], Method]
+    """Returns the method that fits a form in one instance, where none was named."""
+    ballots: bool = False
+    """Whether sums do not suffice, whatever the method."""
+
+
+def reduce_files(path: Any, options: Options, needs: Needs, watch: Watch | None = None) -> Reduced | None:
+    """Reduce files to what a method needs; None where all of their ballots are needed."""
+    paths = expand(path)
+    # A file is opened twice, to plan and to count.
+    if any(map(is_read_once, paths)):
+        return None
+    notes, before = left_out(path, options), list(map(state_of, paths))
+    with memory.limited(options.memory_limit), running_on(options.workers, options.cluster) as executor:
+        found = _reduced(paths, options, needs, executor, watch)
+    for one, state in zip(paths, before, strict=True):
+        if state != state_of(one):
+            raise changed(str(one))
+    return found and found._replace(notes=(*found.notes, *notes))
+
+
+def _reduced(
+    paths: list[Any], options: Options, needs: Needs, executor: Executor, watch: Watch | None
+) -> Reduced | None:
+    plan, method = _plan(paths, options), needs.method
+    if plan is None or beyond_counts(plan, options):
+        return None
+    if plan.layout == "pairs" and (method is None or "order" not in method.needs):
+        roles = dict(options.roles)
+        if method is not None and "agent" in plan.column and _needs_agents(method):
+            roles["agent"] = plan.column["agent"]
+        counted = _many.count_files(paths, replace(options, roles=roles, reduce=True), executor, watch=watch)
+        prefs = _many.preferences_of(counted)
+        return Reduced(prefs, prefs.notes, _told(counted, "counted", executor))
+    if needs.ballots or not _rows.is_countable(plan):
+        return None
+    return _sums(paths, options, needs, plan, executor, watch)
+
+
+def _told(counted: _many.Counted, what: str, executor: Executor) -> str:
+    """Say what was done with how many rows, and where."""
+    where = "DuckDB in this process" if isinstance(executor, Serial) else f"DuckDB on {executor.place}"
+    return f"{counted.rows:,} rows of {counted.files:,} file{'s' * (counted.files != 1)} {what} by {where}"
+
+
+def _needs_agents(method: Method) -> bool:
+    said = (getattr(method, "errors", ""), getattr(method, "adherence", False), "agent_weights" in method.learnt)
+    return "agents" in method.needs or said[0] in ("sandwich", "bootstrap") or bool(said[1]) or said[2]
+
+
+def _plan(paths: list[Any], options: Options) -> Plan | None:
+    """Plan the columns by the first file that can be opened; None where it is no table for DuckDB."""
+    problem: Exception | None = None
+    for path in paths:
+        try:
+            with Source(path, options) as source:
+                kind = recognise(source, options.format)
+                if not kind.is_table or kind.name == "arrow":
+                    return None
+                return planned(_many.open_table(source, options), options)
+        except InputError as error:
+            if not options.skip_bad_files or is_no_fault(error):
+                raise
+            problem = problem or error
+    raise InputError(f"No file could be read; the first: {problem}")
+
+
+def _sums(
+    paths: list[Any], options: Options, needs: Needs, plan: Plan, executor: Executor, watch: Watch | None
+) -> Reduced | None:
+    form = "ratings" if "rating" in plan.column else "rankings"
+    if needs.method is None and "instance" in plan.column:
+        return None
+    statistic = statistic_for(needs.method or needs.fitting(form))
+    if statistic is None:
+        return None
+    found = _rows.count_files(paths, options, plan, statistic, executor, watch)
+    if found.tally is None or not found.is_usable or not found.rows:
+        return None
+    ran = _told(found, f"reduced to {statistic.name}", executor)
+    notes = (f"{os.path.basename(found.name)}: {plan.describe()}; {ran}", *notes_on_bad(found.bad))
+    return Reduced(Summed(form, _rows.unnamed(found.tally, plan)), notes, ran)

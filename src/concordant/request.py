@@ -1,0 +1,221 @@
+"""One path from a request to a ranking: what to rank, how to read it, by which method, and where the work runs.
+
+``cc.rank``, ``cc.compare``, ``cc.rank_groups``, ``cc.report``, the commands and the web app all make a ``Request``. It
+reads its source once, chooses the method where none is named and says why, leaves out items on too few ballots and says
+how many, and reduces files to counts where the method needs no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from concordant import registry
+from concordant.api import Summed, default_choice
+from concordant.errors import InputError
+from concordant.preferences import Preferences
+
+if TYPE_CHECKING:
+    from concordant.io.reduction import Reduced, Watch
+    from concordant.method import Method
+    from concordant.ranking import Ranking
+    from concordant.tables.options import Options
+
+Params = Mapping[str, Any] | Callable[[str], Mapping[str, Any]]
+WHERE = ("workers", "cluster", "memory_limit")  # reading options that also say where methods run
+
+
+class Choice(NamedTuple):
+    """The name of a method, and why it was chosen: empty where it was named."""
+
+    name: str
+    reason: str = ""
+
+
+class Answer(NamedTuple):
+    """A ranking, what was ranked (None where only sums were kept), what was understood of it, and the method."""
+
+    ranking: Ranking
+    prefs: Preferences | None
+    notes: tuple[str, ...]
+    choice: Choice
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What to rank, and how; ``run`` ranks it."""
+
+    source: Any
+    """Preferences, a DataFrame, or names of files, folders and patterns."""
+    method: str | Method | None = None
+    params: Params = field(default_factory=dict)
+    """Of the method, or a function that returns them once the name of the method is known."""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """How to read the source, and where the work runs."""
+    min_ballots: float | None = None
+    all_items: bool = False
+    """Whether methods also rank items that were not seen for long."""
+    needs_ballots: bool = False
+    """Whether the ballots are used for more than the ranking, so that sums of them do not suffice."""
+    watch: Watch | None = None
+    """Called while files are counted: (parts done, parts, rows, seconds)."""
+    plans: Mapping[str, Any] = field(default_factory=dict)
+    """How to read the columns of files that were looked at before, by file."""
+
+    @classmethod
+    def of(cls, source: Any, method: str | Method | None, given: Mapping[str, Any], **more: Any) -> Request:
+        """Make a request from arguments of which some say how to read; those of the method win where both have one."""
+        request = cls(source, method, given, **more)
+        if not given or not request.has_columns:
+            return request
+        from concordant.params import params_of
+        from concordant.tables.options import FRAME, PREFERENCES, options_of
+
+        readable = {one.name for one in options_of(PREFERENCES if request._are_files else FRAME)}
+        if isinstance(method, str):
+            readable -= {one.name for one in params_of(registry.load(registry.resolve(method)[0]))}
+        reading = {name: value for name, value in given.items() if name in readable}
+        params = {name: value for name, value in given.items() if name not in readable}
+        return replace(request, params=params, reading=reading)
+
+    def by(self, method: str | Method | None, params: Params | None = None) -> Request:
+        """Return the request for another method, which shares what was read."""
+        other = replace(self, method=method, params={} if params is None else params)
+        vars(other).update({name: vars(self)[name] for name in ("_whole", "_kept") if name in vars(self)})
+        return other
+
+    # ---- what is ranked ----
+    @cached_property
+    def _are_files(self) -> bool:
+        names = self.source if isinstance(self.source, (list, tuple)) else [self.source]
+        return bool(names) and all(isinstance(one, (str, PathLike)) for one in names)
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether the source is files or a DataFrame, whose columns reading options name."""
+        if self._are_files or isinstance(self.source, Preferences):
+            return self._are_files
+        from concordant.tables.frames import is_frame
+
+        return is_frame(self.source)
+
+    @cached_property
+    def _options(self) -> Options:
+        from concordant.tables.options import PREFERENCES, Options
+
+        return replace(Options.of(PREFERENCES, self.reading), plans=dict(self.plans))
+
+    @cached_property
+    def _whole(self) -> Preferences:
+        if isinstance(self.source, Preferences):
+            return self.source
+        if self._are_files:
+            from concordant.io import read_whole
+
+            return read_whole(self.source, self._options)
+        if self.has_columns:
+            return Preferences.from_frame(self.source, **self.reading)
+        raise InputError(
+            f"rank() takes Preferences, a DataFrame or names of files, not {type(self.source).__name__}: make them "
+            "with cc.read(path), cc.Preferences.from_rankings(lists) or another from_… constructor."
+        )
+
+    @cached_property
+    def _kept(self) -> Preferences:
+        return self._filtered(self._whole)
+
+    def _filtered(self, prefs: Preferences) -> Preferences:
+        return prefs if self.min_ballots is None else prefs.min_ballots(self.min_ballots)
+
+    def read(self) -> Preferences:
+        """Return all ballots of the source, read once, without the items that are on too few of them."""
+        return self._kept
+
+    @property
+    def asks_for_counts(self) -> bool:
+        """Whether files are reduced to counts if they can be, which may take long."""
+        if not self._are_files:
+            return False
+        from concordant.io.paths import asks_for_counts
+
+        return asks_for_counts(self.source, self._options)
+
+    @cached_property
+    def _reduced(self) -> Reduced | None:
+        """What files were reduced to; None where all ballots are read."""
+        method = None if self.method is None else self.chosen_method
+        if "_whole" in vars(self) or not self.asks_for_counts:
+            return None
+        from concordant.io.reduction import Needs, reduce_files
+
+        def fitting(form: str) -> Method:
+            return self.by(_fitting(Summed(form)).name, self.params).chosen_method
+
+        needs = Needs(method, fitting, self.needs_ballots or self.min_ballots is not None)
+        return reduce_files(self.source, self._options, needs, self.watch)
+
+    def gather(self) -> Preferences | Summed:
+        """Read the source, or reduce files to what the method needs."""
+        return self._whole if self._reduced is None else self._reduced.data
+
+    # ---- the method ----
+    @cached_property
+    def choice(self) -> Choice:
+        """The method that was named, or else the one that fits the data, and why."""
+        if self.method is not None:
+            return Choice(self.method if isinstance(self.method, str) else self.method.name)
+        return _fitting(self.gather())
+
+    @cached_property
+    def chosen_params(self) -> Mapping[str, Any]:
+        """The parameters of the method."""
+        return self.params(self.choice.name) if callable(self.params) else self.params
+
+    @cached_property
+    def chosen_method(self) -> Method:
+        """The method with its parameters."""
+        made = self.method
+        if made is None or isinstance(made, str):
+            made = registry.make(self.choice.name, **self.chosen_params)
+        elif self.params:
+            raise InputError("Give hyper-parameters to the method object itself, not to rank().")
+        return made.of_everybody() if self.all_items else made
+
+    # ---- the ranking ----
+    def run(self) -> Answer:
+        """Rank the source."""
+        method, data, reduced = self.chosen_method, self.gather(), self._reduced
+        if isinstance(data, Summed):
+            from concordant.engine.reduced import rank_sums
+
+            prefs, ranking = None, rank_sums(method, data.sums, data.form)
+        else:
+            prefs = self._kept if reduced is None else self._filtered(data)
+            ranking = self._ranked(method, prefs)
+        if reduced is not None:
+            ranking = replace(ranking, ran="; ".join(filter(None, [reduced.ran, ranking.ran])))
+        if prefs is not None and self.min_ballots is not None:
+            from concordant.ranking import Notice
+
+            ranking = replace(ranking, notices=(Notice("few-ballots", prefs.notes[-1]), *ranking.notices))
+        return Answer(ranking, prefs, self._whole.notes if reduced is None else reduced.notes, self.choice)
+
+    def _ranked(self, method: Method, prefs: Preferences) -> Ranking:
+        """Rank ballots, on the workers where there are any."""
+        where = {name: self.reading.get(name) for name in WHERE}
+        if not any(where.values()):
+            return method.rank(prefs)
+        from concordant.engine.executors import running_on
+        from concordant.engine.instances import rank_apart
+        from concordant.support import memory
+
+        with memory.limited(where["memory_limit"]), running_on(where["workers"], where["cluster"]) as executor:
+            return rank_apart(method, prefs, executor)
+
+
+def _fitting(data: Preferences | Summed) -> Choice:
+    row = default_choice(data)
+    return Choice(row.method, f"ranked by {row.method}, because the data are {row.reason}")

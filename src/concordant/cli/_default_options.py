@@ -1,16 +1,12 @@
-"""Options of methods nobody named, and messages that speak of options instead of Python's arguments."""
+"""Options of methods nobody named."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import click
 
 from concordant.cli import _shared as shared
-
-_ARGUMENT = re.compile(r"(?<!\w\()\b([a-z][a-z_]*)=('[^']*'|\"[^\"]*\"|…|-?\w[\w.-]*\w|-?\w)?")
-_SAID_TWICE = re.compile(r"(--[a-z-]+) \(\1\)")
 
 
 class DefaultCommand(shared.MethodCommand):
@@ -71,20 +67,3 @@ def method_and_params(
     params = given if method is not None else settle_params(command, name, given)
     has_seed = any(declared.name == "seed" for declared in command.params_of(name))
     return name, params | ({"seed": seed} if seed is not None and has_seed else {})
-
-
-def in_options(message: str, command: click.Command | None) -> str:
-    """Return a message with Python's arguments written as options of the command: ``--winner`` for ``winner=``."""
-    options: list[str] = [name for param in (command.params if command else ()) for name in param.opts]
-    known = {name.lstrip("-").replace("-", "_"): name for name in options}
-
-    def option(match: re.Match[str]) -> str:
-        name, value = str(match[1]), str(match[2] or "").strip("'\"")
-        if name not in known:
-            return str(match[0])
-        if value in ("True", "False"):
-            return known[name] if value == "True" else known[name].replace("--", "--no-", 1)
-        return f"{known[name]} {value}".rstrip()
-
-    words: str = _ARGUMENT.sub(option, message)
-    return _SAID_TWICE.sub(r"\1", words)

@@ -10,7 +10,7 @@ import click
 from concordant.cli import _shared as shared
 from concordant.cli._default_options import method_and_params
 from concordant.cli.rank import draw, learnt
-from concordant.errors import ConcordantError, UnknownColumnError
+from concordant.errors import ConcordantError
 from concordant.ranking import SORTED_BY
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ def read_groups(file: Sequence[str], reading: Mapping[str, Any]) -> Preferences:
         return shared.read_preferences(file, {f"read_{name}": value for name, value in reading.items()})
     except ConcordantError as problem:
         by = str(reading["by"])
-        is_no_column = isinstance(problem, UnknownColumnError) and f" {by!r} " in str(problem)
-        if by in SORTED_BY and (is_no_column or "by= has no meaning" in str(problem)):
+        if by in SORTED_BY and (problem.column == by or problem.parameter == "by"):
             raise click.UsageError(
                 f"There is no column {by!r} of groups to compare; to sort by it, use --sort {by}."
             ) from None

@@ -80,7 +80,7 @@ def command(
         made=_making(file, labels, output),
         **params,
     )
-    shared.write_text(made.to_html(), output)
+    shared.write_text(made.to_html(shared.words()), output)
     if output != "-":
         shared.tell([f"wrote {output}: {', '.join(section.title for section in made.sections)}"], "")
 

@@ -119,7 +119,7 @@ def _read_whole(paths: list[Any], reading: Mapping[str, Any]) -> Preferences:
     left = {path for path, _ in bad}
     good = [path for path in paths if path not in left]
     if not good:
-        raise InputError(f"No file could be read; the first: {bad[0][1]}")
+        raise InputError("No file could be read; the first: " + bad[0][1])
     return read(good if len(good) > 1 else good[0], **plain).noted(*_many.notes_on_bad(bad))
 
 
@@ -177,7 +177,7 @@ def _plan(paths: list[Any], options: Options) -> Plan | None:
             if not options.skip_bad_files or _many.is_no_fault(error):
                 raise
             problem = problem or error
-    raise InputError(f"No file could be read; the first: {problem}")
+    raise InputError("No file could be read; the first: " + str(problem))
 
 
 def _sums(

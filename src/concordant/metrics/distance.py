@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from concordant import kernels
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, ParameterError, arg
 from concordant.kernels.codes import Missing
 from concordant.metrics.value import Metric, parse_all
 from concordant.params import param, values_of
@@ -110,7 +110,7 @@ def _correlation(name: str, reference: ArrayLike, ranks: ArrayLike) -> float:
 def footrule(reference: ArrayLike, ranks: ArrayLike, *, missing: str = "ignore") -> float:
     """Sum how far the positions of each item lie apart; a tied item has the mean position of its bucket."""
     if missing not in ("ignore", "last"):
-        raise ParameterError(f"missing={missing!r} is not a choice of footrule: use 'ignore' or 'last'.")
+        raise ParameterError(arg("missing", missing) + " is not a choice of footrule: use 'ignore' or 'last'.")
     one, other = _common(reference, ranks) if missing == "ignore" else _two(reference, ranks)
     return float(np.abs(_positions(one) - _positions(other)).sum())
 

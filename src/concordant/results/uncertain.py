@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from concordant.errors import Sentence
 from concordant.support.frozen import FrozenParts
 from concordant.types import AnyArray, Floats
 
@@ -19,7 +20,7 @@ class Notice:
     items: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.text}"
+        return Sentence(self.name, ": ", self.text)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, arg
 from concordant.preferences import Preferences
 from concordant.simulate._draws import Items, Scores, Seed, count, from_duels, scored
 
@@ -35,7 +35,12 @@ def drifting(
         raise ParameterError("A duel takes two items: give at least two.")
     if drift < 0 or length <= 0 or moments < 1:
         raise ParameterError(
-            f"drift={drift:g}, length={length:g}, moments={moments} are out of range: give a drift of at least 0, a "
+            arg("drift", shown=f"{drift:g}")
+            + ", "
+            + arg("length", shown=f"{length:g}")
+            + ", "
+            + arg("moments", shown=str(moments))
+            + " are out of range: give a drift of at least 0, a "
             "length above 0 and at least one moment."
         )
     step = length / moments

@@ -8,11 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from concordant.ballots.vocabulary import Coded, renumber
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.tables.options import Options
 from concordant.types import AnyArray, Bools
 
-SKIP_HINT = "correct the row, or use --skip-bad-rows (skip_bad_rows=True) to leave such rows out"
+SKIP_HINT = ": correct the row, or use " + arg("skip_bad_rows", True) + " to leave such rows out."
 
 
 class Placed(Protocol):
@@ -51,7 +51,7 @@ class Screen:
         first = int(rows[0])
         if not self.skip:
             what = reason if explain is None else explain(first)
-            raise self.rows.error(first, f"{what}: {SKIP_HINT}.")
+            raise self.rows.error(first, what + SKIP_HINT)
         count = self.rows.rows_in(rows) if hasattr(self.rows, "rows_in") else len(rows)  # a row may stand for many
         self._reasons[reason] = (count, first)
         self.good = self.good & ~bad
@@ -92,5 +92,5 @@ def refuse_lines(
     """Stop at the first line that could not even be parsed, or say of each reason how many such lines there are."""
     if bad and not options.skip_bad_rows:
         reason = min(bad, key=lambda one: min(bad[one]))
-        raise error(f"{reason}: {SKIP_HINT}.", min(bad[reason]))
+        raise error(reason + SKIP_HINT, min(bad[reason]))
     return [left_out(reason, len(lines), f"line {min(lines)}") for reason, lines in bad.items()]

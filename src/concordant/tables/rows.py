@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from concordant.ballots.vocabulary import Coded, Vocabulary, renumber, shorten
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.support.limits import NUMBERS, WEIGHTS, bad_numbers, bad_weights
 from concordant.tables.bad_rows import Screen
 from concordant.tables.grades import means_missing, place_in, rate
@@ -88,9 +88,10 @@ class Rows(Screen):
         if len(codes) >= FEWEST_ROWS * len(vocabulary):
             return
         name = self.plan.column["instance"]
-        note = f"{shorten(name)} numbers the rows, so it is not the instance (instance={name!r} says it is)"
+        note = f"{shorten(name)} numbers the rows, so it is not the instance (" + arg("instance", name) + " says it is)"
         if self.strict:
-            raise self.table.error(-1, f"{note}: say instance={name!r} or instance='none'.")
+            either = arg("instance", name) + " or " + arg("instance", "none")
+            raise self.table.error(-1, note + ": say " + either + ".").at(column=name)
         self.plan = self.plan.without("instance", note)
 
     # ---- columns, good rows only ----
@@ -166,8 +167,8 @@ class Rows(Screen):
 
     def _strange(self, reason: str, codes: Int32s, labels: Vocabulary) -> Callable[[int], str]:
         """Return the function that says which word stands where a number should, and how words can be ordered."""
-        advice = "" if self.plan.layout == "rank-matrix" else " (categories= orders words, best first)"
-        return lambda row: f"{reason}, but {shorten(labels[int(codes[row])])!r}{advice}"
+        advice = "" if self.plan.layout == "rank-matrix" else " (" + arg("categories") + " orders words, best first)"
+        return lambda row: f"{reason}, but {shorten(labels[int(codes[row])])!r}" + advice
 
     def shared(self) -> dict[str, Any]:
         """Return the columns every layout may have, checked."""
@@ -245,7 +246,7 @@ class Rows(Screen):
         own = values[self.good]
         bad = np.zeros(len(self.good), bool)
         bad[self.good] = own != own[first][inverse.reshape(-1)]
-        self.refuse(bad, f"the {role} differs from the other rows of its {of}")
+        self.refuse(bad, f"the {role} differs from the other rows of its " + of)
 
     def refuse_repeated_items(self, roles: Sequence[str], what: str, advice: str) -> None:
         """Refuse rows that say again what an earlier row said: the same codes in all these roles."""
@@ -258,6 +259,6 @@ class Rows(Screen):
             said = [label(role, row) for role in roles if role != "item" and self.has(role)]
             where = f" for {', '.join(said)}" if said else ""
             first = f"(first in {self.table.place(earlier)})"
-            return f"the {label('item', row)} is {what.format(where=where)} {first}, {advice}"
+            return f"the {label('item', row)} is {what.format(where=where)} {first}, " + advice
 
         self.refuse_repeats(self.key(roles), "the item stands twice in one ballot", explain)

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from concordant import api, registry
-from concordant.errors import ConcordantError, InputError
+from concordant.errors import ConcordantError, InputError, Words, in_words
 from concordant.io import preview, read, read_labels, write
 from concordant.labels import Labels
 from concordant.method import NEEDS
@@ -39,11 +39,12 @@ from concordant.reporting.pages import rendered, static
 from concordant.reporting.pictures import dot_plot as drawn_dots
 from concordant.reporting.pictures import standalone
 from concordant.reporting.reports import Making, Report, sections_of
-from concordant.reporting.sections import Section, Text
+from concordant.reporting.sections import Section, Text, spoken
 from concordant.reporting.study import METRICS, Data, Study
 from concordant.tables.options import MATRICES
 from concordant.web import commands, forms
 from concordant.web.settings import typed
+from concordant.web.words import control_words
 
 TOP = 100
 MOST_BYTES = 2_000_000_000  # a compressed upload may unpack into
@@ -60,6 +61,7 @@ class Answerer:
         self._data: dict[str, Data] = {}
         self._rankings: dict[str, Ranking] = {}
         self._labels: dict[str, Labels] = {}
+        self._words = control_words()
 
     def answer(self, question: dict[str, Any]) -> dict[str, Any]:
         """Return what is shown, or a file; whatever is wrong is a sentence."""
@@ -67,7 +69,7 @@ class Answerer:
             shown = self._show(question) if question["do"] == "show" else self._file(question)
             return {"error": None, **shown}
         except ConcordantError as problem:
-            return {"error": str(problem)}
+            return {"error": in_words(problem, self._words)}
         except MemoryError:
             self._data.clear()
             self._rankings.clear()
@@ -84,8 +86,9 @@ class Answerer:
         choice = api.default_choice(data.prefs)
         method = _method_name(settings) or choice.method
         why = [] if _method_name(settings) else [f"Ranked by {method}, because the data are {choice.reason}"]
-        understood = " ".join(f"{note.removesuffix('.')}." for note in [*data.prefs.notes, *why])
+        understood = " ".join(f"{in_words(note, self._words).removesuffix('.')}." for note in [*data.prefs.notes, *why])
         declared = params_of(registry.load(registry.resolve(method)[0]))
+        self._words = _words_of(method)
         if "description" not in vars(data):  # the others come when it is known which fit
             self.tell({"methods": element("option", method, value=method)})
         self.tell({"understood": understood, "method": method, "about": _summary(method)})
@@ -99,7 +102,7 @@ class Answerer:
         quick = {"results": self._quick(study)} if view == "ranking" else {}
         self.tell({**quick, "progress": "looking closer", **lines})
         shown = self._shown(study, view)
-        self.tell({"results": rendered(shown), "progress": "looking at methods"})
+        self.tell({"results": rendered(spoken(shown, self._words)), "progress": "looking at methods"})
         return {"methods": _method_options(data, method), **self._lines(question, reading, method, params, study, view)}
 
     def _preview(self, files: list[str], settings: Settings) -> dict[str, Any]:
@@ -175,7 +178,7 @@ class Answerer:
             return element("p", f"{ranking.n_instances:,} instances are ranked by {ranking.method}.", class_="lead")
         return rendered([Section("ranking", "The ranking", (*first_place(ranking), ranking_table(ranking, TOP)))])
 
-    def _shown(self, study: Study, view: str) -> list[Section]:
+    def _shown(self, study: Study, view: str) -> tuple[Section, ...]:
         if view == "compare":
             sections = [methods_section(study)]
         elif view == "evaluate":
@@ -191,7 +194,7 @@ class Answerer:
                 data_section(study),
                 warnings_section(Study(study.data, study.ranking, ())),
             ]
-        return [section for section in sections if section is not None]
+        return tuple(section for section in sections if section is not None)
 
     def _lines(
         self, question: dict[str, Any], reading: dict[str, Any], method: str, params: dict[str, Any], study: Study,
@@ -223,6 +226,7 @@ class Answerer:
         settings, files, kind = question["settings"], question["files"], question["kind"]
         data, reading = self._known(files, settings)
         method = _method_name(settings) or api.default_method(data.prefs)
+        self._words = _words_of(method)
         declared = params_of(registry.load(registry.resolve(method)[0]))
         params = typed(declared, settings.get("params") or {}, _method_name(settings))
         ranking = self._rank(data, method, params)
@@ -271,7 +275,7 @@ def _summary(method: str) -> str:
 
 def _method_options(data: Data, chosen: str) -> Markup:
     """Return all methods: first those that fit, with the reason; those that cannot rank this say what they need."""
-    fitting = {advice.method: advice.reason for advice in data.description.methods}
+    fitting = {advice.method: in_words(advice.reason, _words_of(advice.method)) for advice in data.description.methods}
     fits: list[Markup] = []
     others: list[Markup] = []
     lacking: list[Markup] = []
@@ -282,6 +286,10 @@ def _method_options(data: Data, chosen: str) -> Markup:
         group.append(element("option", shown, value=name, selected=name == chosen, disabled=bool(lack)))
     groups = (("Fit these data", fits), ("Others", others), ("Need something else", lacking))
     return joined(element("optgroup", *options, label=label) for label, options in groups if options)
+
+
+def _words_of(method: str) -> Words:
+    return control_words([declared.name for declared in params_of(registry.load(registry.resolve(method)[0]))])
 
 
 def _lack(name: str, data: Data) -> str:

@@ -35,7 +35,7 @@ from concordant.aggregate.permutation._displacement import normalisers
 from concordant.aggregate.permutation._insertion import fit_by_insertion
 from concordant.aggregate.permutation._model import MallowsModel, dispersion_notices
 from concordant.ballots.segments import places, sum_by
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, arg
 from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -61,7 +61,7 @@ class Mallows(WeighsMajorities):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return places of the centre as scores, with phi and the log-likelihood in ``fit``."""
         if self.partial == "insertion" and self.distance != "kendall":
-            raise ParameterError("partial='insertion' needs distance='kendall'.")
+            raise ParameterError(arg("partial", "insertion") + " needs " + arg("distance", "kendall") + ".")
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
         order = centre(prefs, self.distance, self.missing)
         seen = against(prefs, order)

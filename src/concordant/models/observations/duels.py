@@ -17,7 +17,7 @@ import numpy as np
 from concordant import kernels, views
 from concordant.ballots.segments import pointer, segment_index, spans
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, ParameterError, arg
 from concordant.kernels.bundles import DuelRows
 from concordant.preferences import Preferences
 from concordant.support import memory
@@ -104,7 +104,13 @@ def order_of_sides(prefs: Preferences, what: str) -> Int32s:
     if prefs.shown is None:
         raise InputError(
             f"{what} needs to know which item was shown first (or played at home), and these preferences have no first "
-            "side: columns of winners and losers do not say it. Read the sides with left=, right= and outcome= "
+            "side: columns of winners and losers do not say it. Read the sides with "
+            + arg("left")
+            + ", "
+            + arg("right")
+            + " and "
+            + arg("outcome")
+            + " "
             "(in Python also from_pairs with winner_first), or leave it out."
         )
     return prefs.shown
@@ -123,7 +129,14 @@ class Counting:
     def duels(self, prefs: Preferences) -> Duels:
         """Count the duels of preferences."""
         if self.counts != "binary" and self.missing != "ignore":
-            raise ParameterError(f"counts={self.counts!r} knows no missing={self.missing!r}: use missing='ignore'.")
+            raise ParameterError(
+                arg("counts", self.counts)
+                + " knows no "
+                + arg("missing", self.missing)
+                + ": use "
+                + arg("missing", "ignore")
+                + "."
+            )
         if self.order_effect:
             order_of_sides(prefs, "An order effect")
         if self.trust is not None:
@@ -223,7 +236,7 @@ def _require(bytes_of_pair: int, n_pairs: float) -> None:
 def trusted(prefs: Preferences, trust: Mapping[str, float]) -> Preferences:
     """Return the preferences with every ballot's weight multiplied by the weight of its agent (1 if not named)."""
     if prefs.agents is None or prefs.agent is None:
-        raise InputError("Weights of agents need agents: build the preferences with agent=.")
+        raise InputError("Weights of agents need agents: build the preferences with " + arg("agent") + ".")
     by_agent = np.ones(len(prefs.agents))
     for agent, weight in trust.items():
         if bad_weights(weight):

@@ -76,7 +76,7 @@ class Sentence(str):
 
 
 def arg(name: str, value: object = ..., *, shown: str | None = None) -> Sentence:
-    """Name a parameter in a message: ``winner=``, with a value ``reduce=True``, with ``shown="COLUMN"`` ``by=COLUMN``."""
+    """Name a parameter in a message: ``winner=``, with a value ``reduce=True``, with ``shown`` text ``by=COLUMN``."""
     if shown is not None or value is ...:
         return Sentence(Reference(name, shown or "", shown or ""))
     return Sentence(Reference(name, repr(value), str.__str__(value) if isinstance(value, str) else repr(value)))

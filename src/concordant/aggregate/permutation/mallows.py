@@ -55,7 +55,7 @@ class Mallows(WeighsMajorities):
     distance: str = param("kendall", "what is counted between two orders", choices=DISTANCES)
     missing: str = options.missing(choices=("auto", "last", "ignore"), more=", when the centre is sought")
     partial: str = param("own", "what a ballot over some of the items means for phi", choices=("own", "insertion"))
-    samples: int = param(20, "completions drawn per ballot with partial='insertion'", low=1, high=1e5)
+    samples: int = param(20, "completions drawn per ballot where partial is insertion", low=1, high=1e5)
     seed: int | None = param(0, "seed of everything random", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:

@@ -116,7 +116,7 @@ def _refuse_words(rows: Rows, X: AnyArray) -> None:
         def explain(row: int, name: str = name, words: Mapping[int, str | None] = words) -> str:
             return f"the feature {name!r} is {shorten(words[row] or '')!r}, not {NUMBERS}"
 
-        rows.refuse(bad, f"the feature {name!r} is not {NUMBERS}", explain)
+        rows.refuse(bad, f"the feature {name!r} is not {NUMBERS}", explain, column=name)
 
 
 def _means_missing(text: str | None) -> bool:

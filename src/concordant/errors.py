@@ -19,6 +19,8 @@ class Reference(NamedTuple):
     """The value as Python writes it, a placeholder such as COLUMN, or nothing."""
     value: str = ""
     """The same without quotes."""
+    of: str = ""
+    """What it is a parameter of, where reading has one of the same name: "write" or "sort"."""
 
     @property
     def is_text(self) -> bool:
@@ -75,11 +77,12 @@ class Sentence(str):
         return Sentence, self.parts
 
 
-def arg(name: str, value: object = ..., *, shown: str | None = None) -> Sentence:
+def arg(name: str, value: object = ..., *, shown: str | None = None, of: str = "") -> Sentence:
     """Name a parameter in a message: ``winner=``, with a value ``reduce=True``, with ``shown`` text ``by=COLUMN``."""
     if shown is not None or value is ...:
-        return Sentence(Reference(name, shown or "", shown or ""))
-    return Sentence(Reference(name, repr(value), str.__str__(value) if isinstance(value, str) else repr(value)))
+        return Sentence(Reference(name, shown or "", shown or "", of))
+    plain = str.__str__(value) if isinstance(value, str) else repr(value)
+    return Sentence(Reference(name, repr(value), plain, of))
 
 
 def in_words(said: object, words: Words) -> str:

@@ -150,7 +150,7 @@ class Ranking(FrozenParts):
         Sorted by the low end, an item must have earned its place: one seen rarely stands behind those known as well.
         """
         if end not in SORTED_BY:
-            raise InputError(arg("by", end) + f" is not a choice: use one of {', '.join(SORTED_BY)}.")
+            raise InputError(arg("by", end, of="sort") + f" is not a choice: use one of {', '.join(SORTED_BY)}.")
         if end != "score" and (self.slot_low is None or self.slot_high is None):
             raise InputError(
                 f"{self.method or 'This method'} gives no intervals here, so its items cannot be sorted by their "

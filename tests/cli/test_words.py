@@ -51,6 +51,12 @@ def test_a_parameter_is_the_option_to_type_where_there_is_one(sentence: Sentence
         ("train", arg("qid"), "--query"),
         ("recommend", arg("agent"), "--agent"),
         ("datasets", arg("folder"), "--data"),
+        ("rank", arg("by"), "--by"),
+        ("rank", arg("by", "low", of="sort"), "--sort low"),
+        ("convert", arg("format"), "--format"),
+        ("convert", arg("format", "csv", of="write"), "--to csv"),
+        ("convert", arg("layout", "rankings", of="write"), "layout='rankings'"),
+        ("convert", arg("spreadsheet", of="write"), "--spreadsheet"),
         ("compare", arg("methods", shown="A,B"), "--methods A,B"),
     ],
 )

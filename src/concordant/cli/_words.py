@@ -12,16 +12,21 @@ from concordant.errors import Reference, Words
 
 # Parameters of Python whose option has another name, in the commands that have that option.
 CALLED = {"qid": "query", "folder": "data", "n_ballots": "ballots", "n": "number", "share": "validation"}
+ELSEWHERE = {("write", "format"): "to", ("sort", "by"): "sort"}
 _SAFE = re.compile(r"[\w@%+=:,./…-]+")  # needs no quotes in a shell
 
 
 def option_words(command: click.Command | None) -> Words:
     """Return how a command names parameters: by its own options, else by those of the methods."""
     known = {_parameter(option): option for option in _options(command)}
+    others = {option.name: option for option in known.values()}  # those of reading under a name that starts with read_
 
     def words(reference: Reference) -> str | None:
         name = reference.name
-        option = known.get(name) or known.get(CALLED.get(name, "")) or _of_a_method(name)
+        if reference.of:
+            option = others.get(ELSEWHERE.get((reference.of, name), name))
+        else:
+            option = known.get(name) or known.get(CALLED.get(name, "")) or _of_a_method(name)
         return None if option is None else _written(option, reference)
 
     return words

@@ -29,7 +29,7 @@ NOT_WRITTEN = {
     "covariate": "the covariates are",
     "time": "the times are",
 }
-_AS_RANKINGS = arg("layout", "rankings")
+_AS_RANKINGS = arg("layout", "rankings", of="write")
 CARRIED = {"pairs": ("covariate", "shown"), "ranks": ("team", "covariate"), "ratings": ("team", "covariate")}
 
 
@@ -148,7 +148,9 @@ def _ranks(prefs: Preferences) -> Columns:
 
 def _ratings(prefs: Preferences) -> Columns:
     if prefs.scale != "rating" or not _values_order(prefs, -1.0):
-        raise InputError("These preferences hold no ratings that give their order: say " + arg("layout", "ranks") + ".")
+        raise InputError(
+            "These preferences hold no ratings that give their order: say " + arg("layout", "ranks", of="write") + "."
+        )
     return _long(prefs, {"rating": prefs.value})
 
 

@@ -24,11 +24,11 @@ def write(data: Any, path: Any, format: str | None, **how: Any) -> list[str]:
     compression, kind = _kind(name, format)
     writing = Writing(kind=kind, name=name, asked=format, **how)
     if writing.spreadsheet and kind.name not in ("csv", "tsv"):
-        raise InputError(arg("spreadsheet") + " is for csv and tsv files: leave it out.")
+        raise InputError(arg("spreadsheet", of="write") + " is for csv and tsv files: leave it out.")
     if writing.layout is not None and not (kind.is_table and isinstance(data, Preferences)):
-        raise InputError(arg("layout") + " is for preferences written as a table: leave it out.")
+        raise InputError(arg("layout", of="write") + " is for preferences written as a table: leave it out.")
     if writing.tag is not None and kind.is_table:
-        raise InputError(arg("tag") + " names a TREC run: leave it out for tables.")
+        raise InputError(arg("tag", of="write") + " names a TREC run: leave it out for tables.")
     content, notes = kind.function("write")(data, writing)
     _deliver(_packed(content, compression), path, name)
     return list(notes)
@@ -48,7 +48,7 @@ def _kind(name: str | None, format: str | None) -> tuple[str | None, Format]:
         found = by_ending(os.path.splitext(stem.lower())[1])
         if found is None:
             what = f"The name {name} does not say its format"
-            raise InputError(what + ": end it in .csv, .run, … or say " + arg("format") + ".")
+            raise InputError(what + ": end it in .csv, .run, … or say " + arg("format", of="write") + ".")
         kind = found
     if not kind.can_write:
         writable = ", ".join(one.name for one in built_in() if one.can_write)

@@ -114,7 +114,7 @@ class History(FrozenParts):
         or the best of these (``peak``). Items that were not rated in a period do not lead it, as they did not play.
         """
         if by not in WITHIN:
-            raise InputError(arg("by", by) + f" is not a choice: use one of {', '.join(WITHIN)}.")
+            raise InputError(arg("by", by, of="sort") + f" is not a choice: use one of {', '.join(WITHIN)}.")
         if isinstance(period, str) and not self.is_dated:
             raise InputError(
                 f"There are no dates, so nobody knows what a {period} is: name the column of dates when reading "
@@ -168,14 +168,14 @@ class History(FrozenParts):
 
     def _values(self, by: str) -> Floats:
         if by not in BY:
-            raise InputError(arg("by", by) + f" is not a choice: use one of {', '.join(BY)}.")
+            raise InputError(arg("by", by, of="sort") + f" is not a choice: use one of {', '.join(BY)}.")
         values: Floats | None = getattr(self, by)
         if values is None:
             raise InputError(
                 "This method does not know how sure it was, so there is no "
-                + arg("by", by)
+                + arg("by", by, of="sort")
                 + ": use "
-                + arg("by", "score")
+                + arg("by", "score", of="sort")
                 + "."
             )
         return values

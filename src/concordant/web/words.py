@@ -29,6 +29,8 @@ def control_words(params: Collection[str] = ()) -> Words:
 
     def words(reference: Reference) -> str | None:
         name, value = reference.name, reference.value
+        if reference.of:
+            return None
         if name in LABELS or (name in params and name not in roles):
             shown = "" if name == "skip_bad_rows" and value == "True" else f" {value}" * bool(value)
             return f"“{LABELS.get(name, label_of(name))}”{shown}"

@@ -207,7 +207,9 @@ def _lines_of_ranking(ranking: Ranking, tag: str | None) -> tuple[list[str], lis
 
 def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str], list[str]]:
     if has_open(prefs):
-        raise InputError("Open ballots cannot be written as a run: say " + arg("format", "csv") + " instead.")
+        raise InputError(
+            "Open ballots cannot be written as a run: say " + arg("format", "csv", of="write") + " instead."
+        )
     owner, notes = segment_index(prefs.indptr), left_behind(prefs, "run")
     if not are_told_apart(prefs):
         raise InputError("A run holds one ballot per agent and instance, here are more: name the agents, or write csv.")

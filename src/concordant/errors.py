@@ -98,6 +98,11 @@ class ConcordantError(Exception):
     first two. ``parameter`` is the first parameter that the message names.
     """
 
+    path: str | None = None
+    line: int | None = None
+    column: str | None = None
+    item: str | None = None
+
     def __init__(
         self,
         message: str = "",
@@ -109,17 +114,21 @@ class ConcordantError(Exception):
     ) -> None:
         self.path, self.line, self.column, self.item = path, line, column, item
         where = f"{path}, line {line}: " if path and line else f"{path}: " if path else ""
-        self.message = Sentence(where, message)
-        super().__init__(self.message)
+        super().__init__(Sentence(where, str(message)))
 
-    def at(self, *, line: int | None = None, column: str | None = None, item: str | None = None) -> Self:
-        """Return this error, which now also says where it was."""
-        self.line, self.column, self.item = line or self.line, column or self.column, item or self.item
+    def at(self, *, column: str | None = None, item: str | None = None) -> Self:
+        """Return this error, which now also knows the column and the item."""
+        self.column, self.item = column or self.column, item or self.item
         return self
 
     @property
+    def message(self) -> Sentence:
+        """The text, with the parameters that it names."""
+        return Sentence(str(self))
+
+    @property
     def parameter(self) -> str | None:
-        """The parameter that would mend it, where the message names one."""
+        """The first parameter that the message names: most often the one that would mend it."""
         return next((one.name for one in self.message.references), None)
 
 

@@ -301,8 +301,9 @@ def tell(lines: Iterable[object], prefix: str) -> None:
     """Say something beside the result, on standard error."""
     from concordant.errors import in_words
 
+    named = words()
     for line in lines:
-        said = in_words(line, words())
+        said = in_words(line, named)
         click.echo(f"{prefix}{visible(said, colours=False) if sys.stderr.isatty() else said}", err=True)
 
 

@@ -3,6 +3,7 @@
 A message that names a parameter is a ``Sentence``: ``InputError("It is large: say " + arg("reduce", True) + ".")``. It
 is ordinary text in the words of Python (``reduce=True``), and keeps which parameters it names, so that the command
 line writes ``--reduce`` and the web app the label of its control: each face gives ``in_words`` a function of its own.
+``phrase("{} and {} contradict each other.", arg("since"), arg("all_items"))`` keeps a longer sentence in one piece.
 """
 
 from __future__ import annotations
@@ -83,6 +84,12 @@ def arg(name: str, value: object = ..., *, shown: str | None = None, of: str = "
         return Sentence(Reference(name, shown or "", shown or "", of))
     plain = str.__str__(value) if isinstance(value, str) else repr(value)
     return Sentence(Reference(name, repr(value), plain, of))
+
+
+def phrase(template: str, *values: object) -> Sentence:
+    """Return a sentence with parameters, or other values, in the places that ``template`` marks by {}."""
+    first, *texts = template.split("{}")
+    return Sentence(first, *(part for pair in zip(values, texts, strict=True) for part in map(str, pair)))
 
 
 def in_words(said: object, words: Words) -> str:

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 
 import concordant as cc
 from concordant import registry
-from concordant.errors import FormatError, InputError, Reference, Sentence, arg, in_words
+from concordant.errors import FormatError, InputError, Reference, Sentence, arg, in_words, phrase
 from concordant.params import params_of
 from concordant.tables.options import BALLOTS, FILES, options_of
 
@@ -47,6 +47,14 @@ def test_joined_sentences_keep_their_parameters() -> None:
     assert joined == f"first; {SENTENCE}; last"
     assert in_words(joined, loudly) == f"first; {in_words(SENTENCE, loudly)}; last"
     assert Sentence(", ").join([]) == ""
+
+
+def test_a_phrase_takes_values_as_they_are() -> None:
+    sentence = phrase("{} of {}: say {}.", "{}", 3, arg("left", "{}"))
+    assert sentence == "{} of 3: say left='{}'."
+    assert in_words(sentence, loudly) == "{} of 3: say <left:{}>."
+    with pytest.raises(ValueError, match="zip"):
+        phrase("{} and {}", "one value")
 
 
 @pytest.mark.parametrize("odd", ["reduce=True", "left='x'", "{0}", "%s", "\x00\x02", "“left”", "--left", "\ud800", "…"])
@@ -112,7 +120,7 @@ class Literals(ast.NodeVisitor):
         self.name = name
         self.said: list[tuple[str, str]] = []
         self.flattened: list[str] = []
-        """Where an f-string makes plain text of a parameter."""
+        """Where an f-string makes plain text of a parameter, or a template of values."""
 
     def visit_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
@@ -126,8 +134,13 @@ class Literals(ast.NodeVisitor):
         parts = [str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values]
         self.said.append((f"{self.name}:{node.lineno}", "".join(parts)))
         calls = (one.func for value in node.values for one in ast.walk(value) if isinstance(one, ast.Call))
-        if any(isinstance(called, ast.Name) and called.id in ("arg", "Sentence") for called in calls):
+        if any(isinstance(called, ast.Name) and called.id in ("arg", "Sentence", "phrase") for called in calls):
             self.flattened.append(f"{self.name}:{node.lineno}")
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Name) and node.func.id == "phrase" and isinstance(node.args[0], ast.JoinedStr):
+            self.flattened.append(f"{self.name}:{node.lineno}")  # values could hold {}
+        self.generic_visit(node)
 
 
 @cache

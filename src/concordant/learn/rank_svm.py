@@ -34,7 +34,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from concordant.errors import InputError, NeedError, ParameterError, arg
+from concordant.errors import InputError, NeedError, ParameterError, arg, phrase
 from concordant.learn._gradient import GradientRanker, LearningCurve
 from concordant.losses.base import Loss
 from concordant.losses.hinge import HingeLoss
@@ -121,12 +121,8 @@ class RankSVM(GradientRanker):
 
     def _by_dual(self, objective: Objective, watch: Watch, rng: np.random.Generator) -> Minimum:
         if self.loss != "hinge" or self.hidden:
-            raise NeedError(
-                arg("solver", "dual")
-                + " is for the hinge loss without hidden units: use "
-                + arg("solver", "auto")
-                + "."
-            )
+            text = "{} is for the hinge loss without hidden units: use {}."
+            raise NeedError(phrase(text, arg("solver", "dual"), arg("solver", "auto")))
         X, back, pairs = objective.X, None, objective.data
         if isinstance(pairs, Pairs):
             objective.loss.evaluate_pairs(np.zeros(X.shape[0]), pairs)  # refuses ties

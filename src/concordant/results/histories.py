@@ -14,7 +14,7 @@ import numpy as np
 
 from concordant.ballots.segments import is_new, max_by, number_inside, pointer, sum_by
 from concordant.ballots.vocabulary import Vocabulary, shorten
-from concordant.errors import ConcordantError, InputError, arg
+from concordant.errors import ConcordantError, InputError, arg, phrase
 from concordant.support.dates import as_moment, periods, shown_time
 from concordant.support.frozen import FrozenParts
 from concordant.support.text import align, number_format
@@ -171,13 +171,8 @@ class History(FrozenParts):
             raise InputError(arg("by", by, of="sort") + f" is not a choice: use one of {', '.join(BY)}.")
         values: Floats | None = getattr(self, by)
         if values is None:
-            raise InputError(
-                "This method does not know how sure it was, so there is no "
-                + arg("by", by, of="sort")
-                + ": use "
-                + arg("by", "score", of="sort")
-                + "."
-            )
+            text = "This method does not know how sure it was, so there is no {}: use {}."
+            raise InputError(phrase(text, *(arg("by", one, of="sort") for one in (by, "score"))))
         return values
 
     def _columns(self, rows: Int64s, with_ends: bool = True) -> dict[str, Any]:

@@ -33,7 +33,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
-from concordant.errors import InputError, UnknownColumnError, UnknownNameError, arg, suggest
+from concordant.errors import InputError, UnknownColumnError, UnknownNameError, arg, phrase, suggest
 from concordant.tables.covariates import Covariate, covariates_said
 from concordant.tables.grades import ORDINALS
 from concordant.tables.headings import side_columns, stems
@@ -77,12 +77,12 @@ WIDE = {"places": "places", **dict.fromkeys(MATRICES, "places"), FEATURES: "feat
 SIDES = ("winner", "loser", "left", "right")  # roles that several columns may play, the players of a team
 COVARIATES = {"pairs": 2, "ranks": 1, "ratings": 1}  # how many columns one may have
 
-_UNCLEAR = (
-    "do not say what the preferences are: name them, for example "
-    + (arg("winner", shown="…") + " and " + arg("loser", shown="…") + ", or " + arg("item", shown="…") + " with ")
-    + (arg("rank", shown="…") + " or " + arg("rating", shown="…") + ", or " + arg("ranking", shown="…"))
-    + ("; of a column per agent say " + arg("layout", MATRICES[0]) + " or " + arg("layout", MATRICES[1]))
-    + (", of a row per agent " + arg("transpose", True) + ", too.")
+_UNCLEAR = phrase(
+    "do not say what the preferences are: name them, for example {} and {}, or {} with {} or {}, or {}; of a column "
+    "per agent say {} or {}, of a row per agent {}, too.",
+    *(arg(role, shown="…") for role in ("winner", "loser", "item", "rank", "rating", "ranking")),
+    *(arg("layout", layout) for layout in MATRICES),
+    arg("transpose", True),
 )
 _PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d{1,9})(?:st|nd|rd|th)?")
 _KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms}
@@ -361,11 +361,10 @@ class _Planner:
         what, say = f"no column was recognised as the {' or the '.join(lacking)}", arg(lacking[0], shown="COLUMN")
         if layout == FEATURES:
             self._refuse(
-                f"{what} (columns: {listed(self.columns)}): say "
-                + say
-                + ", or "
-                + arg(lacking[0], False)
-                + " for rows without labels."
+                phrase(
+                    "{} (columns: {}): say {}, or {} for rows without labels.",
+                    *(what, listed(self.columns), say, arg(lacking[0], False)),
+                )
             )
         self._refuse(f"{what}, which {layout} need: say " + say + ".")
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from concordant.ballots.vocabulary import Coded, shorten
-from concordant.errors import InputError, Sentence, arg
+from concordant.errors import InputError, Sentence, arg, phrase
 from concordant.support.dates import read_times
 from concordant.tables.cells import number_in
 from concordant.tables.grades import is_grade, means_missing, place_in, rate
@@ -111,19 +111,14 @@ def _refuse_named_competitors(table: Any, kinds: Mapping[str, str]) -> None:
 
 def competitors_error(table: Any, first: str, second: str) -> InputError:
     """Make the error for a table of results in which no column says how they ended."""
-    error: InputError = table.error(
-        -1,
-        f"{shorten(first)} and {shorten(second)} name two competitors, and no column was recognised as the result: say "
-        + Sentence(", ").join([arg("left", first), arg("right", second)])
-        + " and "
-        + arg("outcome", shown="COLUMN")
-        + ". That column names the winner or holds the result (home, away or draw; 3-1); add it where the table has "
-        "only scores. If the table is a matrix of ranks or ratings, say "
-        + arg("layout", RANKS)
-        + " or "
-        + arg("layout", RATINGS)
-        + ".",
+    text = phrase(
+        "{} and {} name two competitors, and no column was recognised as the result: say {}, {} and {}. That column "
+        "names the winner or holds the result (home, away or draw; 3-1); add it where the table has only scores. If "
+        "the table is a matrix of ranks or ratings, say {} or {}.",
+        *(shorten(first), shorten(second), arg("left", first), arg("right", second), arg("outcome", shown="COLUMN")),
+        *(arg("layout", RANKS), arg("layout", RATINGS)),
     )
+    error: InputError = table.error(-1, text)
     return error
 
 
@@ -420,13 +415,12 @@ class _Look:
         known = found["agent"] | found["item"]
         layout, *others = known if len(known) == 1 and "" not in known else (RANKS, RATINGS)
         either = f" (or {others[0]!r})" if others else ""
-        return self._error(
-            f"the columns {listed(self.table.columns)} could be items or people: say "
-            + arg("layout", layout)
-            + f"{either} if every row is an item, and "
-            + arg("transpose", True)
-            + ", too, if every row is a person."
+        text = phrase(
+            "the columns {} could be items or people: say {}{} if every row is an item, and {}, too, if every row is a "
+            "person.",
+            *(listed(self.table.columns), arg("layout", layout), either, arg("transpose", True)),
         )
+        return self._error(text)
 
 
 def _texts(questions: Sequence[_Question]) -> str:

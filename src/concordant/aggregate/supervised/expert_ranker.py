@@ -239,8 +239,7 @@ class ExpertRanker(SupervisedMethod):
             raise NeedError(
                 f"{self.name} has no weights per expert: fit it with "
                 + arg("features", "svd")
-                + " and a linear learner such as "
-                "lambdarank."
+                + " and a linear learner such as lambdarank."
             )
         (features,) = self._transformers()
         assert isinstance(features, experts.ExpertFeatures)

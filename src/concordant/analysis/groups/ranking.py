@@ -21,7 +21,7 @@ from concordant.analysis.groups import contrasts
 from concordant.analysis.groups.comparison import GroupComparison, GroupDifference
 from concordant.analysis.groups.contrasts import POOLED, Contrasts
 from concordant.ballots.vocabulary import Vocabulary, shorten
-from concordant.errors import InputError, ParameterError, arg
+from concordant.errors import InputError, ParameterError, arg, phrase
 from concordant.params import params_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
@@ -211,10 +211,11 @@ def grouped_preferences(
     if by is None or (isinstance(by, str) and by == "instance"):
         if prefs.instances is None:
             raise InputError(
-                "These preferences name no groups: give "
-                + arg("by")
-                + " a group per ballot or a mapping from agents to groups, or "
-                "read them with " + arg("by", shown="COLUMN") + "."
+                phrase(
+                    "These preferences name no groups: give {} a group per ballot or a mapping from agents to groups, "
+                    "or read them with {}.",
+                    *(arg("by"), arg("by", shown="COLUMN")),
+                )
             )
         return checked_groups(prefs), dict(params)
     if prefs.n_instances > 1:
@@ -224,9 +225,11 @@ def grouped_preferences(
         )
     if isinstance(by, (str, int)):
         raise InputError(
-            arg("by", by)
-            + " names a column, which files and DataFrames have: of preferences, give a group per ballot or a "
-            "mapping from agents to groups, or read them with " + arg("by", shown="COLUMN") + "."
+            phrase(
+                "{} names a column, which files and DataFrames have: of preferences, give a group per ballot or a "
+                "mapping from agents to groups, or read them with {}.",
+                *(arg("by", by), arg("by", shown="COLUMN")),
+            )
         )
     labels = [UNGROUPED if _is_missing(label) else str(label) for label in _labels(prefs, by)]
     code = {label: k for k, label in enumerate(dict.fromkeys(labels))}

@@ -17,7 +17,7 @@ import numpy as np
 from concordant import kernels, views
 from concordant.ballots.segments import pointer, segment_index, spans
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import InputError, ParameterError, arg
+from concordant.errors import InputError, ParameterError, arg, phrase
 from concordant.kernels.bundles import DuelRows
 from concordant.preferences import Preferences
 from concordant.support import memory
@@ -103,15 +103,12 @@ def order_of_sides(prefs: Preferences, what: str) -> Int32s:
     """Return the place at which every entry was shown; refuse what needs it where the preferences do not say it."""
     if prefs.shown is None:
         raise InputError(
-            f"{what} needs to know which item was shown first (or played at home), and these preferences have no first "
-            "side: columns of winners and losers do not say it. Read the sides with "
-            + arg("left")
-            + ", "
-            + arg("right")
-            + " and "
-            + arg("outcome")
-            + " "
-            "(in Python also from_pairs with winner_first), or leave it out."
+            phrase(
+                "{} needs to know which item was shown first (or played at home), and these preferences have no first "
+                "side: columns of winners and losers do not say it. Read the sides with {}, {} and {} (in Python also "
+                "from_pairs with winner_first), or leave it out.",
+                *(what, arg("left"), arg("right"), arg("outcome")),
+            )
         )
     return prefs.shown
 
@@ -129,14 +126,8 @@ class Counting:
     def duels(self, prefs: Preferences) -> Duels:
         """Count the duels of preferences."""
         if self.counts != "binary" and self.missing != "ignore":
-            raise ParameterError(
-                arg("counts", self.counts)
-                + " knows no "
-                + arg("missing", self.missing)
-                + ": use "
-                + arg("missing", "ignore")
-                + "."
-            )
+            given = arg("counts", self.counts), arg("missing", self.missing)
+            raise ParameterError(phrase("{} knows no {}: use {}.", *given, arg("missing", "ignore")))
         if self.order_effect:
             order_of_sides(prefs, "An order effect")
         if self.trust is not None:

@@ -1,10 +1,142 @@
-"""The few exceptions of concordant. Every message says what is wrong, where, and what to do."""
+"""The few exceptions of concordant. Every message says what is wrong, where, and what to do.
+
+A message that names a parameter is a ``Sentence``: ``InputError("It is large: say " + arg("reduce", True) + ".")``. It
+is ordinary text in the words of Python (``reduce=True``), and keeps which parameters it names, so that the command
+line writes ``--reduce`` and the web app the label of its control: each face gives ``in_words`` a function of its own.
+``phrase("{} and {} contradict each other.", arg("since"), arg("all_items"))`` keeps a longer sentence in one piece.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, Self
+
+
+class Reference(NamedTuple):
+    """A parameter that a sentence names; plain text, so that it passes to other processes whatever the value was."""
+
+    name: str
+    shown: str = ""
+    """The value as Python writes it, a placeholder such as COLUMN, or nothing."""
+    value: str = ""
+    """The same without quotes."""
+    of: str = ""
+    """What it is a parameter of, where reading has one of the same name: "write" or "sort"."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the value is text that a face may have to quote."""
+        return self.shown != self.value
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.shown}"
+
+
+Words = Callable[[Reference], str | None]  # how a face names a parameter; None where it has none of that name
+
+
+class Sentence(str):
+    """Text that knows which parameters it names; an f-string around it gives plain text, ``+`` and ``join`` keep it."""
+
+    __slots__ = ("parts",)
+    parts: tuple[str | Reference, ...]
+
+    def __new__(cls, *parts: str | Reference) -> Sentence:
+        """Put texts, sentences and references together."""
+        flat = [one for part in parts for one in (part.parts if isinstance(part, Sentence) else (part,)) if one]
+        made = super().__new__(cls, "".join(map(str, flat)))
+        made.parts = tuple(flat)
+        return made
+
+    def rendered(self, words: Words) -> str:
+        """Return the text with the parameters in the words of a face, those unknown to it in the words of Python."""
+        return "".join(part if isinstance(part, str) else words(part) or str(part) for part in self.parts)
+
+    @property
+    def references(self) -> Iterator[Reference]:
+        """The parameters it names, in order."""
+        return (part for part in self.parts if isinstance(part, Reference))
+
+    def each(self, change: Callable[[str], str]) -> Sentence:
+        """Return the sentence with a change to every text between the parameters."""
+        return Sentence(*(change(part) if isinstance(part, str) else part for part in self.parts))
+
+    def join(self, texts: Iterable[str]) -> Sentence:
+        """Return texts with this one between them."""
+        return Sentence(*(part for k, text in enumerate(texts) for part in ((self, text) if k else (text,))))
+
+    def __add__(self, other: str) -> Sentence:
+        return Sentence(self, other)
+
+    def __radd__(self, other: str) -> Sentence:
+        return Sentence(other, self)
+
+    def __str__(self) -> str:  # also of an error, whose text it is
+        return self
+
+    def __reduce__(self) -> tuple[type[Sentence], tuple[str | Reference, ...]]:
+        return Sentence, self.parts
+
+
+def arg(name: str, value: object = ..., *, shown: str | None = None, of: str = "") -> Sentence:
+    """Name a parameter in a message: ``winner=``, with a value ``reduce=True``, with ``shown`` text ``by=COLUMN``."""
+    if shown is not None or value is ...:
+        return Sentence(Reference(name, shown or "", shown or "", of))
+    plain = str.__str__(value) if isinstance(value, str) else repr(value)
+    return Sentence(Reference(name, repr(value), plain, of))
+
+
+def phrase(template: str, *values: object) -> Sentence:
+    """Return a sentence with parameters, or other values, in the places that ``template`` marks by {}."""
+    first, *texts = template.split("{}")
+    return Sentence(first, *(part for pair in zip(values, texts, strict=True) for part in map(str, pair)))
+
+
+def in_words(said: object, words: Words) -> str:
+    """Return an error, a notice or a note in the words of a face."""
+    text = str(said)
+    return text.rendered(words) if isinstance(text, Sentence) else text
+
 
 class ConcordantError(Exception):
-    """Anything concordant refuses to do, with one clear sentence for the user."""
+    """Anything concordant refuses to do, with one clear sentence for the user.
+
+    ``path``, ``line``, ``column`` (of a table) and ``item`` say where, as far as known; the message begins with the
+    first two. ``parameter`` is the first parameter that the message names.
+    """
+
+    path: str | None = None
+    line: int | None = None
+    column: str | None = None
+    item: str | None = None
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        path: str | None = None,
+        line: int | None = None,
+        column: str | None = None,
+        item: str | None = None,
+    ) -> None:
+        self.path, self.line, self.column, self.item = path, line, column, item
+        where = f"{path}, line {line}: " if path and line else f"{path}: " if path else ""
+        super().__init__(Sentence(where, str(message)))
+
+    def at(self, *, column: str | None = None, item: str | None = None) -> Self:
+        """Return this error, which now also knows the column and the item."""
+        self.column, self.item = column or self.column, item or self.item
+        return self
+
+    @property
+    def message(self) -> Sentence:
+        """The text, with the parameters that it names."""
+        return Sentence(str(self))
+
+    @property
+    def parameter(self) -> str | None:
+        """The first parameter that the message names: most often the one that would mend it."""
+        return next((one.name for one in self.message.references), None)
 
 
 class InputError(ConcordantError, ValueError):
@@ -13,11 +145,6 @@ class InputError(ConcordantError, ValueError):
 
 class FormatError(InputError):
     """A file cannot be read; knows the file and, where there is one, the line."""
-
-    def __init__(self, message: str, *, path: str | None = None, line: int | None = None) -> None:
-        self.path, self.line = path, line
-        where = f"{path}, line {line}: " if path and line else f"{path}: " if path else ""
-        super().__init__(where + message)
 
 
 class RoomError(InputError):

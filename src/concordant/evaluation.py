@@ -18,7 +18,7 @@ from concordant import kernels
 from concordant import metrics as measures
 from concordant.ballots.segments import pointer
 from concordant.ballots.vocabulary import Vocabulary, shorten
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
@@ -272,12 +272,14 @@ def _gaps(missing: Sequence[str], strange: Sequence[str], n_judged: int, queries
     notices = []
     if missing:
         became = (
-            "each counts as an empty list, as trec_eval -c does; queries='shared' leaves them out"
+            "each counts as an empty list, as trec_eval -c does; " + arg("queries", "shared") + " leaves them out"
             if queries == "judged"
-            else "they are left out; queries='judged' counts each as an empty list, as trec_eval -c does"
+            else "they are left out; "
+            + arg("queries", "judged")
+            + " counts each as an empty list, as trec_eval -c does"
         )
-        text = f"{len(missing)} of {n_judged} judged instances are not ranked ({_some(missing)}): {became}."
-        notices.append(Notice("missing-instances", text, tuple(missing)))
+        what = f"{len(missing)} of {n_judged} judged instances are not ranked ({_some(missing)}): "
+        notices.append(Notice("missing-instances", what + became + ".", tuple(missing)))
     if strange:
         are = "ranked instance has" if len(strange) == 1 else "ranked instances have"
         text = f"{len(strange)} {are} no labels ({_some(strange)}): left out."
@@ -298,7 +300,8 @@ def _tied(ranking: Ranking, ranked_label: Floats) -> list[Notice]:
         return []
     text = (
         f"{share:.0%} of the relevant items tie with items of another label, and some order among them decides: "
-        "ties='average' takes the mean over all orders."
+        + arg("ties", "average")
+        + " takes the mean over all orders."
     )
     return [Notice("tied-scores", text)]
 
@@ -309,4 +312,4 @@ def _some(labels: Sequence[str]) -> str:
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise InputError(f"{name}={value!r} is not a choice: use {' or '.join(map(repr, choices))}.")
+        raise InputError(arg(name, value) + f" is not a choice: use {' or '.join(map(repr, choices))}.")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from concordant.errors import InputError, NeedError
+from concordant.errors import InputError, NeedError, arg
 from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertain, Uncertainty
@@ -29,14 +29,18 @@ from concordant.types import AnyArray, Floats
 if TYPE_CHECKING:
     from concordant.narrative.certainty import Certainty
 
-NEEDS = {
-    "agents": "it does not say who cast each ballot: build the preferences with agent=, or name an agent column",
-    "instances": "it has a single instance: build the preferences with instance=, or name an instance column",
+NEEDS: dict[str, str] = {
+    "agents": "it does not say who cast each ballot: build the preferences with "
+    + arg("agent")
+    + ", or name an agent column",
+    "instances": "it has a single instance: build the preferences with "
+    + arg("instance")
+    + ", or name an instance column",
     "values": "it has no ranks or ratings behind the order: build the preferences with from_ranks or from_ratings",
     "order": "equal ballots were merged, so the order of events is lost: use the preferences before merge()",
-    "time": "it does not say when things happened: say it with time=",
+    "time": "it does not say when things happened: say it with " + arg("time"),
     "whole weights": "it counts whole votes, and some weights are fractions: give every ballot its number of votes as "
-    "the weight, or choose rules that count fractions (stv with rules='meek')",
+    "the weight, or choose rules that count fractions (stv with " + arg("rules", "meek") + ")",
     "labels": "it must first learn from labels: call fit(prefs, labels), or use a model that `concordant train-fusion` "
     "wrote",
 }
@@ -259,7 +263,7 @@ class Method(Settings):
         }
         for need in sorted(self.needed()):
             if lacking[need]:
-                raise NeedError(f"{self.name} cannot rank this data: {NEEDS[need]}.")
+                raise NeedError(f"{self.name} cannot rank this data: " + NEEDS[need] + ".")
         if prefs.team is not None and not self.takes_teams:
             raise NeedError(f"{self.name} knows no teams: {TEAMS}.")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
-from concordant.errors import ParameterError, suggest
+from concordant.errors import ParameterError, arg, suggest
 
 T = TypeVar("T")
 _KINDS = {"bool": bool, "int": int, "float": float, "str": str}
@@ -44,17 +44,17 @@ class Param:
         """Raise ParameterError unless ``value`` may stand here."""
         if value is None and self.optional:
             return
-        shown = f"{self.name}={value!r}"
+        shown = arg(self.name, value)
         if self.choices:
             if value not in self.choices:
                 hint = suggest(str(value), list(self.choices))
-                raise ParameterError(f"{shown} is not a choice: use one of {', '.join(self.choices)}.{hint}")
+                raise ParameterError(shown + f" is not a choice: use one of {', '.join(self.choices)}.{hint}")
             return
         if isinstance(value, str) and value in self.words:
             return
         wanted = " or ".join([_an(self.kind), *map(repr, self.words)])
         if not _is_kind(value, self.kind):
-            raise ParameterError(f"{shown} has the wrong type: give {wanted}.")
+            raise ParameterError(shown + f" has the wrong type: give {wanted}.")
         if self.kind in (int, float):
             number = _as_float(value)
             below = self.low is not None and number < self.low
@@ -62,7 +62,7 @@ class Param:
             too_long = self.kind is int and abs(number) >= 2**63
             if math.isnan(number) or below or above or too_long:
                 allowed = " or ".join([f"{_an(self.kind)} {self.range_text()}", *map(repr, self.words)])
-                raise ParameterError(f"{shown} is out of range: give {allowed}.")
+                raise ParameterError(shown + f" is out of range: give {allowed}.")
 
     def range_text(self) -> str:
         """Describe the allowed range in words."""

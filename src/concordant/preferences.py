@@ -21,7 +21,7 @@ from concordant.ballots import build
 from concordant.ballots.invariants import PER_BALLOT, PER_ENTRY, Slots, checked, find_slots
 from concordant.ballots.segments import segment_index, sum_by
 from concordant.ballots.vocabulary import Vocabulary
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.support.frozen import Frozen, freeze
 from concordant.tables.options import FRAME, Options, takes_options
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
@@ -477,6 +477,6 @@ def _bounds_of_pairs(n_entries: int) -> Int64s:
 
 def _codes(vocabulary: Vocabulary | None, labels: Iterable[object] | object, what: str) -> Int32s:
     if vocabulary is None:
-        raise InputError(f"These preferences have no {what}s: build them with {what}= to select by {what}.")
+        raise InputError(f"These preferences have no {what}s: build them with " + arg(what) + f" to select by {what}.")
     wanted = [labels] if isinstance(labels, (str, int)) or not isinstance(labels, Iterable) else list(labels)
     return np.array([vocabulary.code(label, what) for label in wanted], np.int32)

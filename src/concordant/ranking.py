@@ -11,7 +11,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.ballots.vocabulary import Vocabulary
-from concordant.errors import ConcordantError, InputError
+from concordant.errors import ConcordantError, InputError, arg
 from concordant.results.coefficients import Coefficient
 from concordant.results.explanation import Explanation
 from concordant.results.histories import History
@@ -122,7 +122,7 @@ class Ranking(FrozenParts):
         Sorted by the low end, an item must have earned its place: one seen rarely stands behind those known as well.
         """
         if end not in SORTED_BY:
-            raise InputError(f"by={end!r} is not a choice: use one of {', '.join(SORTED_BY)}.")
+            raise InputError(arg("by", end, of="sort") + f" is not a choice: use one of {', '.join(SORTED_BY)}.")
         if end != "score" and (self.slot_low is None or self.slot_high is None):
             raise InputError(
                 f"{self.method or 'This method'} gives no intervals here, so its items cannot be sorted by their "

@@ -19,7 +19,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.ballots.segments import max_by, number_inside, pointer, segment_index, sum_by
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, ParameterError, arg
 from concordant.kernels.bundles import Ballots
 from concordant.preferences import Preferences
 from concordant.support import memory
@@ -146,7 +146,7 @@ def resolve_missing(prefs: Preferences, missing: str) -> str:
     if missing == "auto":
         return "last" if prefs.form in ("rankings", "approvals") else "ignore"
     if missing not in MISSING:
-        raise ParameterError(f"missing={missing!r} is not a choice: use auto, {', '.join(MISSING)}.")
+        raise ParameterError(arg("missing", missing) + f" is not a choice: use auto, {', '.join(MISSING)}.")
     return missing
 
 

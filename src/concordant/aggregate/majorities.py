@@ -14,7 +14,7 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.ballots.segments import first_of, max_by, number_inside, segment_index, sum_by
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, arg, phrase
 from concordant.models.notices import in_instances, named
 from concordant.models.observations.counts import levels
 from concordant.preferences import Preferences
@@ -89,7 +89,8 @@ def weighed_majorities(prefs: Preferences, missing: str, counts: str) -> Majorit
     if counts == "binary":
         return majorities(prefs, missing)
     if missing not in ("auto", "ignore"):
-        raise ParameterError(f"counts={counts!r} knows no missing={missing!r}: use missing='ignore'.")
+        given = arg("counts", counts), arg("missing", missing)
+        raise ParameterError(phrase("{} knows no {}: use {}.", *given, arg("missing", "ignore")))
     level = levels(prefs, counts)
     support = level_support(prefs, level)
     is_exact = views.has_whole_weights(prefs) and bool((level == np.floor(level)).all())

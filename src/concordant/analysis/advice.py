@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from concordant import registry
 from concordant.api import MANY_TIES, default_method
-from concordant.errors import ConcordantError
+from concordant.errors import ConcordantError, arg
 from concordant.preferences import Preferences
 
 MOST = 5  # how many methods are named
 FEW_ITEMS = 60  # for methods whose cost can grow fast with the items
 RANKED = ("rankings", "top-k", "ratings")
+_ADHERENCE = "with " + arg("adherence", True) + " it weighs agents by how far they go with the rest"
 USUAL = {
     "rankings": ("plurality", "instant-runoff", "borda", "schulze", "copeland"),
     "top-k": ("plurality", "instant-runoff", "borda", "schulze"),
@@ -69,7 +70,7 @@ _RULES: tuple[_Rule, ...] = (
     ),
     (
         "mpm",
-        "with --adherence it weighs agents by how far they go with the rest",
+        _ADHERENCE,
         lambda f: "outlier agents" in f.troubles,
     ),
     (
@@ -93,7 +94,7 @@ _RULES: tuple[_Rule, ...] = (
     ("approval", "counts who approves of an item", lambda f: f.form == "approvals"),
     (
         "pav",
-        "elects a committee (--seats) in which groups have their share",
+        "elects a committee (" + arg("seats") + ") in which groups have their share",
         lambda f: f.form == "approvals" and f.n_items <= FEW_ITEMS and f.n_instances == 1,
     ),
     (
@@ -110,14 +111,14 @@ _RULES: tuple[_Rule, ...] = (
     ("schulze", "elects whoever wins every duel", lambda f: f.form == "rankings" and f.n_instances == 1),
     (
         "stv",
-        "elects several (--seats) in proportion; ballots may be short",
+        "elects several (" + arg("seats") + ") in proportion; ballots may be short",
         lambda f: f.form == "rankings" and not f.is_complete and f.n_items <= FEW_ITEMS and f.n_instances == 1,
     ),
     ("mpm", "scores with uncertainty from ratings, at the cost of a sum", lambda f: f.form == "ratings"),
     ("mean-rating", "the mean rating, items with few of them drawn to the middle", lambda f: f.form == "ratings"),
     (
         "mpm",
-        "with --adherence it weighs agents by how far they go with the rest",
+        _ADHERENCE,
         lambda f: f.agents_repeat and f.n_agents > 2,
     ),
     ("borda", "one pass over the data, the usual first answer for ranked lists", lambda f: f.form in RANKED),

@@ -12,7 +12,7 @@ import numpy as np
 from concordant import metrics, registry, views
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import ConcordantError, InputError
+from concordant.errors import ConcordantError, InputError, arg
 from concordant.params import params_of
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -243,7 +243,9 @@ def compare_rankings(prefs: Preferences, rankings: Sequence[Ranking], names: Seq
 def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: int = 5, seed: int = 0) -> HeldOut:
     """Predict each part of the ballots from all the others, by every method."""
     if not 2 <= folds <= prefs.n_ballots:
-        raise InputError(f"folds={folds} does not fit {prefs.n_ballots} ballots: give 2 up to their number.")
+        raise InputError(
+            arg("folds", shown=str(folds)) + f" does not fit {prefs.n_ballots} ballots: give 2 up to their number."
+        )
     fold = np.random.default_rng(seed).permutation(prefs.n_ballots) % folds
     distance, pairs = np.zeros((folds, len(methods))), np.zeros(folds)
     likelihood, by_pair = np.zeros((folds, len(methods))), np.zeros((folds, len(methods), 2))

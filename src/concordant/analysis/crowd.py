@@ -36,7 +36,7 @@ import numpy as np
 from concordant import registry, views
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import encode
-from concordant.errors import InputError, NeedError, ParameterError
+from concordant.errors import InputError, NeedError, ParameterError, arg
 from concordant.labels import Labels
 from concordant.method import Method
 from concordant.preferences import Preferences
@@ -98,7 +98,9 @@ def rank(
     found: Any = method(system, **params)
     if _system(system).learns:
         if train is None:
-            raise NeedError(f"{system} learns from gold labels: give train=(judgements, labels).")
+            raise NeedError(
+                f"{system} learns from gold labels: give " + arg("train", shown="(judgements, labels)") + "."
+            )
         more = {"validation": validation} if "validation" in _arguments(found) else {}
         found = found.fit(*train, **more)
     ranking: Ranking = found.rank(prefs)

@@ -12,6 +12,7 @@ from concordant.analysis import findings
 from concordant.analysis.advice import Advice, fitting_methods
 from concordant.analysis.findings import NAMED, Finding
 from concordant.ballots.vocabulary import shorten
+from concordant.errors import Words, arg, in_words
 from concordant.models.notices import joined
 from concordant.preferences import Preferences
 from concordant.support.text import text_width
@@ -19,8 +20,10 @@ from concordant.types import Bools, Int32s, Int64s
 
 SHOWN, SHOWN_ITEMS = 3, 8  # ballots, and items of each, that are shown as they were understood
 MISSING = {
-    "last": "ranked below the named items by the rules (missing=last); score models leave them out",
-    "ignore": "nothing is said of them (missing=ignore)",
+    "last": "ranked below the named items by the rules ("
+    + arg("missing", shown="last")
+    + "); score models leave them out",
+    "ignore": "nothing is said of them (" + arg("missing", shown="ignore") + ")",
 }
 
 
@@ -103,6 +106,10 @@ class Description:
         return lines + [("note", note) for note in self.notes]
 
     def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, words: Words = str) -> str:
+        """Return all of it as text; ``words`` says how parameters are named."""
         found = [(f"{finding.name}{'' if finding.is_fine else ' !'}", finding.text) for finding in self.findings]
         parts = {
             "": self.rows(),
@@ -110,7 +117,8 @@ class Description:
             "Findings (! asks for attention)": found,
             "Methods that fit": [(advice.method, advice.reason) for advice in self.methods],
         }
-        return "\n\n".join(_block(title, part) for title, part in parts.items() if part)
+        spoken = {title: [(what, in_words(text, words)) for what, text in part] for title, part in parts.items()}
+        return "\n\n".join(_block(title, part) for title, part in spoken.items() if part)
 
     __repr__ = __str__
 

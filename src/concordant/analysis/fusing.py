@@ -17,7 +17,7 @@ import numpy as np
 from concordant import kernels, registry
 from concordant.ballots import build
 from concordant.ballots.vocabulary import Vocabulary, shorten
-from concordant.errors import InputError, NeedError
+from concordant.errors import InputError, NeedError, arg
 from concordant.preferences import Preferences
 from concordant.support.limits import NUMBERS, WEIGHTS, are_numbers, bad_numbers, bad_weights
 from concordant.types import Floats
@@ -115,7 +115,8 @@ def _weights(weights: Sequence[float] | None, n: int) -> Floats:
     try:
         weight = np.array(weights, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"weights={shorten(repr(weights))} are no numbers: give one number per list.") from None
+        given = arg("weights", shown=shorten(repr(weights)))
+        raise InputError(given + " are no numbers: give one number per list.") from None
     if weight.shape != (n,):
         raise InputError(f"There are {weight.size} weights for {n} lists: give one number per list.")
     if bad_weights(weight).any() or not weight.any():

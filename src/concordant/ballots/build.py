@@ -27,7 +27,7 @@ from concordant.ballots.vocabulary import (
     shorten,
     speaks_arrow,
 )
-from concordant.errors import InputError
+from concordant.errors import InputError, arg, phrase
 from concordant.support.dates import as_times
 from concordant.support.frozen import freeze
 from concordant.support.limits import NUMBERS, WEIGHTS, are_numbers, are_weights, bad_numbers, bad_weights
@@ -54,7 +54,8 @@ def gather_rankings(
     parts.update(ballot_columns(len(rankings), **columns))
     if extra:
         if "instance" in parts:
-            raise InputError("candidates= lists the items of a single instance: leave it out, or leave instance= out.")
+            text = "{} lists the items of a single instance: leave it out, or leave {} out."
+            raise InputError(phrase(text, arg("candidates"), arg("instance")))
         seen = set(codes[n:].tolist())
         stranger = next((code for code in codes[:n].tolist() if code not in seen), None)
         if stranger is not None:

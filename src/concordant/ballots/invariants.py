@@ -16,7 +16,7 @@ from concordant import kernels
 from concordant.ballots.build import Parts, number_teams
 from concordant.ballots.segments import pointer, segment_index
 from concordant.ballots.vocabulary import Vocabulary, shorten
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.support.frozen import freeze, own
 from concordant.support.limits import NUMBERS, WEIGHTS, are_numbers, are_weights, bad_weights
 from concordant.types import AnyArray, Int32s, Int64s
@@ -130,11 +130,11 @@ def _check_meaning(parts: Parts) -> None:
     """Refuse a form or scale that the arrays do not have."""
     form, scale, value = parts["said_form"], parts["scale"], parts["value"]
     if form is not None and form not in FORMS:
-        raise InputError(f"form={form!r} is not a form: use {', '.join(FORMS)}, or leave it out.")
+        raise InputError(arg("form", form) + f" is not a form: use {', '.join(FORMS)}, or leave it out.")
     if form == "pairs" and (np.diff(parts["indptr"]) != 2).any():
-        raise InputError("form='pairs' is for ballots of two items each: leave it out.")
+        raise InputError(arg("form", "pairs") + " is for ballots of two items each: leave it out.")
     if scale not in SCALES or (scale is None) != (value is None):
-        raise InputError(f"scale={scale!r} does not fit: it is 'rank' or 'rating' when values are given.")
+        raise InputError(arg("scale", scale) + " does not fit: it is 'rank' or 'rating' when values are given.")
     if value is not None and not are_numbers(value):
         raise InputError(f"A value is not {NUMBERS}: leave the item out of the ballot, or change the unit.")
     if parts["time"] is not None and not are_numbers(parts["time"]):

@@ -100,7 +100,8 @@ class Vocabulary(Sequence[str]):
             return self._lookup()[text]
         except KeyError:
             hint = suggest(text, self._labels[:10_000])
-            raise UnknownNameError(f"There is no {what} {shorten(text)!r} here.{hint}") from None
+            item = text if what == "item" else None
+            raise UnknownNameError(f"There is no {what} {shorten(text)!r} here.{hint}", item=item) from None
 
     def codes(self, labels: Iterable[object]) -> Int32s:
         """Return the codes of many labels, -1 where a label is unknown."""

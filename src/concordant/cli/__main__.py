@@ -99,15 +99,15 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; what it refuses is said in the words of its options."""
-        from concordant.errors import ConcordantError
+        from concordant.errors import ConcordantError, in_words
 
         try:
             return super().invoke(ctx)
         except ConcordantError as error:
-            from concordant.cli._default_options import in_options
+            from concordant.cli._words import option_words
 
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            raise click.ClickException(_shown(in_options(str(error), command))) from error
+            raise click.ClickException(_shown(in_words(error, option_words(command)))) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands with their summaries, without importing any."""

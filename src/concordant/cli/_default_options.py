@@ -1,8 +1,7 @@
-"""Options of methods nobody named, and messages that speak of options instead of Python's arguments."""
+"""Options of methods nobody named."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,6 @@ from concordant.cli import _shared as shared
 
 if TYPE_CHECKING:
     from concordant.request import Request
-
-_ARGUMENT = re.compile(r"(?<!\w\()\b([a-z][a-z_]*)=('[^']*'|\"[^\"]*\"|…|-?\w[\w.-]*\w|-?\w)?")
-_SAID_TWICE = re.compile(r"(--[a-z-]+) \(\1\)")
 
 
 class DefaultCommand(shared.MethodCommand):
@@ -86,20 +82,3 @@ def requested(
         return own | ({"seed": seed} if seed is not None and has_seed else {})
 
     return Request(file, method, params, shared.taken_reading(options), min_ballots)
-
-
-def in_options(message: str, command: click.Command | None) -> str:
-    """Return a message with Python's arguments written as options of the command: ``--winner`` for ``winner=``."""
-    options: list[str] = [name for param in (command.params if command else ()) for name in param.opts]
-    known = {name.lstrip("-").replace("-", "_"): name for name in options}
-
-    def option(match: re.Match[str]) -> str:
-        name, value = str(match[1]), str(match[2] or "").strip("'\"")
-        if name not in known:
-            return str(match[0])
-        if value in ("True", "False"):
-            return known[name] if value == "True" else known[name].replace("--", "--no-", 1)
-        return f"{known[name]} {value}".rstrip()
-
-    words: str = _ARGUMENT.sub(option, message)
-    return _SAID_TWICE.sub(r"\1", words)

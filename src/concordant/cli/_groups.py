@@ -8,7 +8,7 @@ import click
 
 from concordant.cli import _shared as shared
 from concordant.cli.rank import draw, learnt, why
-from concordant.errors import ConcordantError, UnknownColumnError
+from concordant.errors import ConcordantError
 from concordant.ranking import SORTED_BY
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ def read_groups(request: Request) -> Preferences:
     try:
         return grouped_preferences(request, by)
     except ConcordantError as problem:
-        is_no_column = isinstance(problem, UnknownColumnError) and f" {by!r} " in str(problem)
-        if by in SORTED_BY and (is_no_column or "by= has no meaning" in str(problem)):
+        if by in SORTED_BY and (problem.column == by or problem.parameter == "by"):
             raise click.UsageError(
                 f"There is no column {by!r} of groups to compare; to sort by it, use --sort {by}."
             ) from None

@@ -168,7 +168,8 @@ def _spoken(message: Warning | str) -> str:
 
     if isinstance(message, OneQueryWarning):
         return "all rows are one query and compared with each other: name the column of the queries with --query."
-    return str(message).splitlines()[0]
+    text = str(message)
+    return text.splitlines()[0] if "\n" in text else text
 
 
 def refuse_early(output: str | None, plot: str | None) -> None:

@@ -21,6 +21,7 @@ from concordant.support.text import visible
 from concordant.tables.options import Option, options_of
 
 if TYPE_CHECKING:
+    from concordant.errors import Words
     from concordant.preferences import Preferences
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -279,13 +280,21 @@ def table(
     return capture.get() + note
 
 
-def tell(lines: Iterable[object], prefix: str) -> None:
-    """Say something beside the result, on standard error."""
-    from concordant.cli._default_options import in_options
+def words() -> Words:
+    """Return how the command at work names parameters."""
+    from concordant.cli._words import option_words
 
     context = click.get_current_context(silent=True)
+    return option_words(context.command if context else None)
+
+
+def tell(lines: Iterable[object], prefix: str) -> None:
+    """Say something beside the result, on standard error."""
+    from concordant.errors import in_words
+
+    named = words()
     for line in lines:
-        said = in_options(str(line), context.command if context else None)
+        said = in_words(line, named)
         click.echo(f"{prefix}{visible(said, colours=False) if sys.stderr.isatty() else said}", err=True)
 
 

@@ -29,4 +29,4 @@ def command(file: tuple[str, ...], output: shared.Output, **options: Any) -> Non
     """
     prefs = shared.read_preferences(file, options)
     found = prefs.describe()
-    output.show(data=found.to_dict, text=lambda: str(found))
+    output.show(data=found.to_dict, text=lambda: found.to_text(shared.words()))

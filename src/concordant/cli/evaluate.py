@@ -102,16 +102,14 @@ def _test_table(tests: list[dict[str, Any]], test: str, output: shared.Output) -
 
 def _tell(results: dict[str, Any], n_judged: int) -> None:
     """Say over how many instances the means are, and what each system lacks."""
-    import re
-
     n = next(iter(results.values())).n_instances
     shared.tell([f"means over {n} of {n_judged} judged instances"], "note: ")
     of: dict[str, list[str]] = {}
     for name, result in results.items():
         for notice in result.warnings:
-            of.setdefault(re.sub(r"\b(queries|ties)='(\w+)'", r"--\1 \2", str(notice)), []).append(name)
-    for spoken, names in of.items():
-        shared.tell([spoken], "warning: " if len(names) == len(results) > 1 else f"warning: {', '.join(names)}: ")
+            of.setdefault(str(notice), []).append(name)
+    for told, names in of.items():
+        shared.tell([told], "warning: " if len(names) == len(results) > 1 else f"warning: {', '.join(names)}: ")
 
 
 def _systems(runs: tuple[str, ...]) -> dict[str, Any]:

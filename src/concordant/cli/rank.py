@@ -257,5 +257,5 @@ def _text(ranking: Any, told: list[Any], output: shared.Output) -> str:
         if part.coefficients:
             worth = rows_of(part.coefficients)
             drawn.append(output.table(HEADER, worth, set(range(1, len(HEADER))), "what covariates are worth"))
-        drawn += [] if why is None else [why.to_text()]
+        drawn += [] if why is None else [why.to_text(shared.words())]
     return "\n\n".join([*drawn, *([ranking.verdict] if ranking.verdict else [])])

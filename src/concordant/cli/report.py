@@ -69,7 +69,7 @@ def command(
         top=top,
         made=_making(file, labels, output),
     )
-    shared.write_text(made.to_html(), output)
+    shared.write_text(made.to_html(shared.words()), output)
     if output != "-":
         shared.tell([f"wrote {output}: {', '.join(section.title for section in made.sections)}"], "")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from concordant.datasets._known import KNOWN, Dataset
-from concordant.errors import InputError, UnknownNameError, suggest
+from concordant.errors import InputError, UnknownNameError, arg, suggest
 
 if TYPE_CHECKING:
     from concordant.labels import Labels
@@ -97,7 +97,7 @@ def _part(known: Dataset, part: str | None) -> str | None:
     if known.free_part or part in known.parts:
         return part
     if not known.parts:
-        raise InputError(f"The data set {known.name} comes in one part: leave part= out.")
+        raise InputError(f"The data set {known.name} comes in one part: leave " + arg("part") + " out.")
     raise UnknownNameError(f"The data set {known.name} has no part {part!r}: it has {', '.join(known.parts)}.")
 
 
@@ -121,7 +121,9 @@ def _roots(known: Dataset, folder: Folder) -> list[Path]:
     given = folder if folder is not None else os.environ.get("CONCORDANT_DATA")
     if not given:
         raise InputError(
-            f"Where is the data set {known.name}? Say folder=, or set CONCORDANT_DATA to a folder of data sets. "
+            f"Where is the data set {known.name}? Say "
+            + arg("folder")
+            + ", or set CONCORDANT_DATA to a folder of data sets. "
             f"Get it from {known.page} ({known.url}; {known.licence})."
         )
     root = Path(given)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from concordant.errors import arg
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -136,7 +138,7 @@ _SETS = (
         "PrefLib: A Library for Preferences; PrefLib-Data on GitHub", "preflib.github.io/PrefLib-Jekyll",
         loader="preflib", files=(("datasets", "preflib.tar.xz", "preflib"),), folders=("preflib",), free_part=True,
         sha256={"preflib.tar.xz": "72d2196deda2dc2692c0e1861be6be41699fe6c1d900dffd1339e3f313205041"},
-        note="part= names one file, for example part='00014-00000001.soc'",
+        note=arg("part") + " names one file, for example " + arg("part", "00014-00000001.soc"),
     ),
     Dataset(
         "trec-robust03", "TREC 2003 robust track, 17 runs", "preferences",

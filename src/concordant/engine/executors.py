@@ -20,7 +20,7 @@ from threading import RLock
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from concordant.errors import ConcordantError, InputError
+from concordant.errors import ConcordantError, InputError, arg
 from concordant.support import processes
 
 T = TypeVar("T")
@@ -192,8 +192,8 @@ class Processes(Executor):
         return results[0] if len(results) == 1 else merge(results)
 
     def _worker_of(self, args: tuple[Any, ...]) -> int:
-        for arg in args:
-            for one in arg if isinstance(arg, list) else [arg]:
+        for given in args:
+            for one in given if isinstance(given, list) else [given]:
                 if isinstance(one, Held) and one.key is not None:
                     return one.worker
         self._next += 1
@@ -390,5 +390,5 @@ def _opened(workers: object, cluster: object) -> Executor:
     if workers is None:
         return Serial()
     if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise InputError(f"workers={workers!r} is no number of processes: give a whole number from 1 up.")
+        raise InputError(arg("workers", workers) + " is no number of processes: give a whole number from 1 up.")
     return Serial() if workers == 1 else Processes(workers)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from concordant.engine.executors import Executor
-from concordant.errors import InputError, NeedError
+from concordant.errors import InputError, NeedError, arg
 from concordant.types import Floats
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ def fit_parts(
     widths = {about.n_features for about in known}
     if len(widths) > 1:
         raise InputError(
-            f"The parts have {min(widths)} to {max(widths)} features: say n_features=, so that all have as many."
+            f"The parts have {min(widths)} to {max(widths)} features: say "
+            + arg("n_features")
+            + ", so that all have as many."
         )
     learner: Any = ranker
     scaling = learner.scaling_of([about.moments for about in known])
@@ -91,9 +93,13 @@ def _check(ranker: Any) -> None:
     if not hasattr(ranker, "fit_spread"):
         raise NeedError(f"{name} cannot be fitted in parts: use a ranker that minimises a loss, such as RankNet.")
     if ranker.kernel is not None:
-        raise NeedError("A kernel needs all rows at once: leave out kernel=, or fit the rows in one process.")
+        raise NeedError(
+            "A kernel needs all rows at once: leave out " + arg("kernel") + ", or fit the rows in one process."
+        )
     if not ranker.is_full_batch:
-        raise NeedError(f"This {name} takes a step per batch, in order: use solver='lbfgs', or fit in one process.")
+        raise NeedError(
+            f"This {name} takes a step per batch, in order: use " + arg("solver", "lbfgs") + ", or fit in one process."
+        )
 
 
 # ---- what a worker does ----

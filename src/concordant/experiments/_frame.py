@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.metrics.significance import paired_t_test
 from concordant.narrative.plots import panels
 from concordant.types import Floats
 
 COLOURS = ("#1f6f8b", "#d1793b", "#6b7f3f", "#8a5a9e")
 LEVEL = 0.05
+_DATA = arg("data", shown="DIR")
 DataFolder = str | os.PathLike[str] | None
 Progress = Callable[[str], None]
 Settings = Mapping[str, object]
@@ -31,20 +32,20 @@ def data_folder(given: DataFolder, *parts: str) -> Path:
     name = "/".join(parts)
     if not root:
         raise InputError(
-            f"This experiment reads the public data set {name}: say where it is with --data DIR or CONCORDANT_DATA."
+            f"This experiment reads the public data set {name}: say where it is with " + _DATA + " or CONCORDANT_DATA."
         )
     folder = Path(root).joinpath(*parts)
     if not folder.is_dir():
-        raise InputError(f"{folder} is not there: put the files of {name} in it, or give another --data DIR.")
+        raise InputError(f"{folder} is not there: put the files of {name} in it, or give another " + _DATA + ".")
     return folder
 
 
-def existing(folder: Path, *names: str, otherwise: str = "put it in, or give another --data DIR") -> Path:
+def existing(folder: Path, *names: str, otherwise: str = "put it in, or give another " + _DATA) -> Path:
     """Return the first of these files that is there, or say what to do."""
     for name in names:
         if (folder / name).is_file():
             return folder / name
-    raise InputError(f"{folder / names[0]} is not there: {otherwise}.")
+    raise InputError(f"{folder / names[0]} is not there: " + otherwise + ".")
 
 
 def check_sets(names: Iterable[str], known: Sequence[str]) -> None:

@@ -97,7 +97,7 @@ def experts_of(prefs: Preferences, known: Sequence[str], *, strangers: int = -1)
     if prefs.agents is None or prefs.agent is None:
         from concordant.method import NEEDS
 
-        raise NeedError(f"Features of experts cannot be made of this data: {NEEDS['agents']}.")
+        raise NeedError("Features of experts cannot be made of this data: " + NEEDS["agents"] + ".")
     number = {label: k for k, label in enumerate(known)}
     code = np.array([number.get(label, strangers) for label in prefs.agents.labels], np.int64)
     return code[prefs.agent]

@@ -33,6 +33,7 @@ from typing import Self
 import numpy as np
 
 from concordant import views
+from concordant.errors import arg
 from concordant.features.base import PreferenceFeatures, experts_of
 from concordant.features.pairwise import Factors, factors
 from concordant.models.observations.counts import COUNTS
@@ -93,7 +94,7 @@ class ExpertFeatures(PreferenceFeatures):
         memory.require(
             8.0 * prefs.n_slots * self.n_blocks * block,
             f"Features of {self.n_blocks:,} experts for {prefs.n_slots:,} candidates",
-            "use scope='hybrid', which pools experts that say little",
+            "use " + arg("scope", "hybrid") + ", which pools experts that say little",
         )
         table = np.zeros((prefs.n_slots, self.n_blocks, block))
         table[:, :, -1] = 1.0

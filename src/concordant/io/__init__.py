@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
-from concordant.errors import ConcordantError, FormatError, InputError
+from concordant.errors import ConcordantError, FormatError, InputError, arg
 from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, recognise
 from concordant.io._source import PathLike, Source
 from concordant.io.paths import expand, is_no_fault, is_read_once, left_out, notes_on_bad
@@ -178,7 +178,7 @@ def read_whole(path: Any, options: Options) -> Preferences:
     left = {one for one, _ in bad}
     good = [one for one in paths if one not in left]
     if not good:
-        raise InputError(f"No file could be read; the first: {bad[0][1]}")
+        raise InputError("No file could be read; the first: " + bad[0][1])
     prefs: Preferences = read_files(PREFERENCES, good, plain)
     return prefs.noted(*notes_on_bad(bad), *notes) if bad or notes else prefs
 
@@ -222,7 +222,9 @@ def _check_reduction(options: Options) -> None:
     if not options.reduce:
         said = [name for name in ("workers", "cluster", "skip_bad_files") if getattr(options, name)]
         if said:
-            raise InputError(f"{said[0]}= is for files that are reduced to counts: say reduce=True, too.")
+            raise InputError(
+                arg(said[0]) + " is for files that are reduced to counts: say " + arg("reduce", True) + ", too."
+            )
 
 
 def _shown(paths: Sequence[Any]) -> str:
@@ -235,7 +237,8 @@ def _common_kind(sources: Sequence[Source], format: str | None) -> Format:
     kinds = [recognise(source, format) for source in sources]
     for source, other in zip(sources, kinds, strict=True):
         if other != kinds[0]:
-            raise source.error(f"this looks like {other.name}, the first file like {kinds[0].name}: say format=.")
+            what = f"this looks like {other.name}, the first file like {kinds[0].name}"
+            raise source.error(f"{what}: say " + arg("format") + ".")
     return kinds[0]
 
 
@@ -244,11 +247,12 @@ def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Option
         raise sources[0].error(f"the format {kind.name} cannot be read: write another one.")
     if what not in kind.reads:
         found = f"this looks like {kind.name} ({kind.doc}), which holds no {what}"
-        raise sources[0].error(f"{found}: read it with {FUNCTIONS[kind.reads[0]]}, or say format=.")
+        raise sources[0].error(f"{found}: read it with {FUNCTIONS[kind.reads[0]]}, or say " + arg("format") + ".")
     if options.categories is not None and kind.name != "preflib" and not kind.is_table:
-        raise sources[0].error(f"categories= is for PrefLib's cat files and tables, this is {kind.name}: leave it out.")
+        what = arg("categories") + " is for PrefLib's cat files and tables"
+        raise sources[0].error(what + f", this is {kind.name}: leave it out.")
     if options.sheet is not None and kind.name not in WORKBOOKS:
-        raise sources[0].error(f"sheet= is for workbooks, this is {kind.name}: leave it out.")
+        raise sources[0].error(arg("sheet") + f" is for workbooks, this is {kind.name}: leave it out.")
     if kind.is_table:  # all kinds of tables have one reader
         options = replace(options, format=kind.name)
     result = kind.function(FUNCTIONS[what])(sources, options)

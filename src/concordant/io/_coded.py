@@ -16,7 +16,7 @@ import numpy as np
 
 from concordant.ballots.vocabulary import Coded, Vocabulary, coded_of_stream
 from concordant.engine.statistics import exact_sum
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.io._duckdb import DuckTable, connect
 from concordant.io._reduce import ReducedTable
 from concordant.support.limits import sql_weight
@@ -90,7 +90,8 @@ def _cut(
     for size in sizes:
         span *= size
     if span > MOST_KEYS:
-        raise InputError(f"{table.name}: there are too many agents and items to count them apart: leave out agent=.")
+        what = "there are too many agents and items to count them apart"
+        raise InputError(what + ": leave out " + arg("agent") + ".", path=table.name)
     key = "0"
     for k, size in enumerate(sizes):
         key = f"({key} * {size} + coalesce(d{k}.code, 0))"

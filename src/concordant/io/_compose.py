@@ -12,7 +12,7 @@ import numpy as np
 from concordant.ballots.merging import dense_tiers
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -29,6 +29,7 @@ NOT_WRITTEN = {
     "covariate": "the covariates are",
     "time": "the times are",
 }
+_AS_RANKINGS = arg("layout", "rankings", of="write")
 CARRIED = {"pairs": ("covariate", "shown"), "ranks": ("team", "covariate"), "ratings": ("team", "covariate")}
 
 
@@ -53,7 +54,7 @@ def _layout(prefs: Preferences) -> str:
         raise InputError("There are no ballots to write: these preferences are empty.")
     if prefs.value is not None:
         if has_open(prefs):
-            raise InputError("Open ballots with values fit no table: say layout='rankings' to leave the values out.")
+            raise InputError("Open ballots with values fit no table: say " + _AS_RANKINGS + " to leave the values out.")
         is_rated = prefs.scale == "rating" and prefs.form != "rankings" and _values_order(prefs, -1.0)
         return "ratings" if is_rated else "ranks"
     if prefs.team is not None and not has_open(prefs):
@@ -111,7 +112,7 @@ def _with_weight(prefs: Preferences, made: Columns, rows: AnyArray | slice = sli
 
 def _pairs(prefs: Preferences) -> Columns:
     if (np.diff(prefs.indptr) != 2).any() or has_open(prefs):
-        raise InputError("Only closed ballots of two items can be written as pairs: say layout='rankings'.")
+        raise InputError("Only closed ballots of two items can be written as pairs: say " + _AS_RANKINGS + ".")
     one, two = ("winner", "loser") if prefs.shown is None else ("left", "right")
     first, second = _entries_by_side(prefs)
     made: Columns = {one: prefs.items.take(prefs.item[first]), two: prefs.items.take(prefs.item[second])}
@@ -137,7 +138,7 @@ def _ranks(prefs: Preferences) -> Columns:
     if prefs.scale == "rank":
         if not _values_order(prefs, 1.0):
             raise InputError(
-                "The ranks do not follow the order of the ballots: say layout='rankings' to leave them out."
+                "The ranks do not follow the order of the ballots: say " + _AS_RANKINGS + " to leave them out."
             )
         return _long(prefs, {"rank": prefs.value})
     place = competition_ranks(prefs) if prefs.team is None else dense_tiers(prefs) + 1  # teams differ in size
@@ -147,13 +148,15 @@ def _ranks(prefs: Preferences) -> Columns:
 
 def _ratings(prefs: Preferences) -> Columns:
     if prefs.scale != "rating" or not _values_order(prefs, -1.0):
-        raise InputError("These preferences hold no ratings that give their order: say layout='ranks'.")
+        raise InputError(
+            "These preferences hold no ratings that give their order: say " + arg("layout", "ranks", of="write") + "."
+        )
     return _long(prefs, {"rating": prefs.value})
 
 
 def _long(prefs: Preferences, values: Columns) -> Columns:
     if has_open(prefs):
-        raise InputError("Open ballots cannot be written row by row: say layout='rankings'.")
+        raise InputError("Open ballots cannot be written row by row: say " + _AS_RANKINGS + ".")
     owner = segment_index(prefs.indptr)
     made: Columns = {} if are_told_apart(prefs) and prefs.team is None else {"ballot": owner + 1}
     made |= ballot_columns(prefs, owner)
@@ -171,7 +174,7 @@ def _long(prefs: Preferences, values: Columns) -> Columns:
 def _places(prefs: Preferences) -> Columns:
     tier, owner = dense_tiers(prefs), segment_index(prefs.indptr)
     if has_ties(prefs) or has_open(prefs):
-        raise InputError("Ties and open ballots cannot be written as places: say layout='rankings'.")
+        raise InputError("Ties and open ballots cannot be written as places: say " + _AS_RANKINGS + ".")
     width = int(np.diff(prefs.indptr).max())
     table = np.full((prefs.n_ballots, width), "", object)
     table[owner, tier] = prefs.items.take(prefs.item)

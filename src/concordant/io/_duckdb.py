@@ -323,7 +323,7 @@ class CsvTable(DuckTable):
         line, kind, message = found[0]
         if "UNICODE" in kind:
             return self.source.not_utf_8(line)
-        return self.source.error(f"{_rejection(kind, message)}: {SKIP_HINT}.", line)
+        return self.source.error(_rejection(kind, message) + SKIP_HINT, line)
 
     def line(self, row: int) -> int | None:
         """Return the line on which a record begins."""

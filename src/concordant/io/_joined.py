@@ -43,7 +43,7 @@ class JoinedTable:
         Remembers where each table starts, for ``error``, ``place`` and ``cells``.
         """
         fetched = [table.fetch(texts, numbers) for table in self.tables]
-        said = (f"{table.name}: {note}" for table in self.tables for note in table.notes)
+        said = (f"{table.name}: " + note for table in self.tables for note in table.notes)
         self.notes += [note for note in said if note not in self.notes]
         # Rows of each table, by its first column: a text comes as (codes, labels), a number as an array.
         sizes = [

@@ -16,7 +16,7 @@ from typing import Any
 from concordant.engine.executors import Executor, Processes, Serial, running_on
 from concordant.engine.statistics import pair_counts, preferences_of_pairs
 from concordant.engine.tallies import Growing, Tally, merge_all
-from concordant.errors import ConcordantError, FormatError, InputError
+from concordant.errors import ConcordantError, FormatError, InputError, arg
 from concordant.io import _coded
 from concordant.io._duckdb import DuckTable, countable
 from concordant.io._formats import recognise
@@ -114,11 +114,12 @@ def open_table(source: Source, options: Options) -> Table:
 def counted_pairs(table: Table, plan: Plan, options: Options) -> Counted:
     """Count the pairs of a table, by DuckDB where it can."""
     if "time" in plan.column:
-        raise InputError("merge and reduce forget the order of events: leave out time=, or read the table as it is.")
+        what = "merge and reduce forget the order of events"
+        raise InputError(what + ": leave out " + arg("time") + ", or read the table as it is.")
     more = beyond_counts(plan, options)
     if more:
         raise InputError(
-            f"reduce keeps counts of pairs, and {more}= says more than counts can: leave out reduce, or it."
+            "reduce keeps counts of pairs, and " + arg(more) + " says more than counts can: leave out reduce, or it."
         )
     if plan.layout != "pairs":
         raise table.error(-1, f"the rows are {plan.layout}, and only pairs can be reduced to counts: leave out reduce.")
@@ -162,7 +163,7 @@ def _without_agents(plan: Plan, options: Options) -> tuple[Plan, list[str]]:
     """Forget agents that nobody asked to keep."""
     if "agent" not in plan.column or options.roles.get("agent") is not None:
         return plan, []
-    note = f"agents ({plan.column['agent']}) are forgotten: say agent= to keep them apart"
+    note = f"agents ({plan.column['agent']}) are forgotten: say " + arg("agent") + " to keep them apart"
     return plan.without("agent"), [note]
 
 
@@ -236,7 +237,7 @@ def read_reduced(paths: Sequence[Any], options: Options, watch: Watch | None = N
 def preferences_of(counted: Counted) -> Preferences:
     """Return counts of pairs as merged preferences, with notes on what was read."""
     if counted.tally is None:
-        raise InputError(f"No file could be read; the first: {counted.bad[0][1]}")
+        raise InputError("No file could be read; the first: " + counted.bad[0][1])
     more = f" and {counted.files - 1} more" if counted.files > 1 else ""
     read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
     return preferences_of_pairs(counted.tally, (read, *counted.notes[:MOST_NOTES], *notes_on_bad(counted.bad)))

@@ -116,7 +116,7 @@ class ReducedTable:
         if not self._skip:
             cell = self.table.cells(self._weight or "", [row := self._first_odd_weight()])[0]
             what = "missing" if cell is None else f"{cell!r}, not {COUNTED}"
-            raise self.table.error(row, f"the weight is {what}: {SKIP_HINT}.")
+            raise self.table.error(row, f"the weight is {what}" + SKIP_HINT)
         groups = self._reduce(only_good=True)
         count = rows - self._counted(groups)
         self.notes.append(f"left out {count:,} row{'s' * (count > 1)}: the weight is out of range")

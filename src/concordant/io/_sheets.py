@@ -20,7 +20,7 @@ from typing import Any
 from xml.parsers import expat
 
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import FormatError
+from concordant.errors import FormatError, arg
 from concordant.io._csv import has_header
 from concordant.io._source import CHUNK, OLE, Source
 from concordant.support import workbooks
@@ -70,7 +70,7 @@ def open_sheet(source: Source, options: Options) -> CellTable:
     if others:
         shown = ", ".join(map(shorten, others[:6]))
         what = f"read: the sheet {shorten(sheet.name)}; others with data: {shown}"
-        table.notes.append(f"{what} (sheet= takes one of them)")
+        table.notes.append(f"{what} (" + arg("sheet") + " takes one of them)")
     table.notes += notes
     return table
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from concordant.errors import FormatError, InputError
+from concordant.errors import FormatError, InputError, arg
 from concordant.support import pipes
 from concordant.support.files import is_address
 from concordant.tables.options import Options
@@ -158,7 +158,8 @@ class Source(AbstractContextManager["Source"]):
 
     def not_utf_8(self, line: int | None) -> FormatError:
         """Make the error for text in another encoding."""
-        return self.error("the text is not UTF-8: name its encoding, for example encoding='latin-1'.", line)
+        example = arg("encoding", "latin-1")
+        return self.error("the text is not UTF-8: name its encoding, for example " + example + ".", line)
 
     def plain_path(self) -> str:
         """Return the path of an unpacked UTF-8 file, a temporary one where the input is not that already."""
@@ -187,7 +188,8 @@ class Source(AbstractContextManager["Source"]):
                 yield decoder.decode(chunk).encode("utf-8")
             yield decoder.decode(b"", True).encode("utf-8")
         except UnicodeError:
-            raise self.error(f"the text is not in the encoding {self.encoding}: name another encoding=.") from None
+            what = f"the text is not in the encoding {self.encoding}"
+            raise self.error(f"{what}: name another " + arg("encoding") + ".") from None
 
     def _unpacked(self) -> Iterator[bytes]:
         """Yield the unpacked bytes, bounded in size and in ratio to the packed ones."""
@@ -214,12 +216,12 @@ class Source(AbstractContextManager["Source"]):
         if is_packed and total > RATIO_FROM and total > self.options.max_ratio * packed:
             raise self.error(
                 f"{packed:,} bytes unpack into more than {self.options.max_ratio:g} times as many: "
-                "raise max_ratio= if you trust the file."
+                "raise " + arg("max_ratio") + " if you trust the file."
             )
 
     def _too_large(self) -> FormatError:
         what = f"it holds more than max_bytes = {self.options.max_bytes:,} bytes"
-        return self.error(f"{what}: raise max_bytes= if you trust the file.")
+        return self.error(f"{what}: raise " + arg("max_bytes") + " if you trust the file.")
 
     def _open(self) -> IO[bytes]:
         if self.compression is None:

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.io._formats import Format, Writing, built_in, by_ending, named
 from concordant.io._source import COMPRESSIONS, ZSTD
 from concordant.preferences import Preferences
@@ -24,11 +24,11 @@ def write(data: Any, path: Any, format: str | None, **how: Any) -> list[str]:
     compression, kind = _kind(name, format)
     writing = Writing(kind=kind, name=name, asked=format, **how)
     if writing.spreadsheet and kind.name not in ("csv", "tsv"):
-        raise InputError("spreadsheet= is for csv and tsv files: leave it out.")
+        raise InputError(arg("spreadsheet", of="write") + " is for csv and tsv files: leave it out.")
     if writing.layout is not None and not (kind.is_table and isinstance(data, Preferences)):
-        raise InputError("layout= is for preferences written as a table: leave it out.")
+        raise InputError(arg("layout", of="write") + " is for preferences written as a table: leave it out.")
     if writing.tag is not None and kind.is_table:
-        raise InputError("tag= names a TREC run: leave it out for tables.")
+        raise InputError(arg("tag", of="write") + " names a TREC run: leave it out for tables.")
     content, notes = kind.function("write")(data, writing)
     _deliver(_packed(content, compression), path, name)
     return list(notes)
@@ -47,7 +47,8 @@ def _kind(name: str | None, format: str | None) -> tuple[str | None, Format]:
     else:
         found = by_ending(os.path.splitext(stem.lower())[1])
         if found is None:
-            raise InputError(f"The name {name} does not say its format: end it in .csv, .run, … or say format=.")
+            what = f"The name {name} does not say its format"
+            raise InputError(what + ": end it in .csv, .run, … or say " + arg("format", of="write") + ".")
         kind = found
     if not kind.can_write:
         writable = ", ".join(one.name for one in built_in() if one.can_write)

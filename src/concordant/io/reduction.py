@@ -105,7 +105,7 @@ def _plan(paths: list[Any], options: Options) -> Plan | None:
             if not options.skip_bad_files or is_no_fault(error):
                 raise
             problem = problem or error
-    raise InputError(f"No file could be read; the first: {problem}")
+    raise InputError("No file could be read; the first: " + str(problem))
 
 
 def _sums(

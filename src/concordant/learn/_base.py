@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from concordant.errors import InputError, NeedError, ParameterError
+from concordant.errors import InputError, NeedError, ParameterError, arg
 from concordant.learn import _data
 from concordant.learn._data import Rows, Validation
 from concordant.params import check_params, params_of
@@ -51,7 +51,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         for declared in params_of(type(self)):
             value = getattr(self, declared.name)
             if isinstance(value, float) and not math.isfinite(value):
-                raise ParameterError(f"{declared.name}={value!r} is out of range: give a finite number.")
+                raise ParameterError(arg(declared.name, value) + " is out of range: give a finite number.")
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
 
@@ -102,7 +102,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         if after > HARDLY * before and after > FLAT:
             warnings.warn(
                 f"{type(self).__name__} stopped after {found.iterations} iterations away from the minimum (the "
-                f"gradient is still {after / before:.0%} of that at the start): set standardise=True, or lower tol.",
+                f"gradient is still {after / before:.0%} of that at the start): set "
+                + arg("standardise", True)
+                + ", or lower tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -111,10 +113,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         more = (
             f"raise max_iter, or {remedy}"
             if getattr(self, "standardise", True)
-            else f"set standardise=True, or {remedy}"
+            else "set " + arg("standardise", True) + f", or {remedy}"
         )
         warnings.warn(
-            f"{type(self).__name__} stopped after {iterations} iterations before it converged: {more}.",
+            f"{type(self).__name__} stopped after {iterations} iterations before it converged: " + more + ".",
             ConvergenceWarning,
             stacklevel=5,
         )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from concordant import metrics
-from concordant.errors import InputError, OneQueryWarning, ParameterError
+from concordant.errors import InputError, OneQueryWarning, ParameterError, arg
 from concordant.losses.queries import Pairs, Queries
 from concordant.metrics.relevance.ndcg import NDCG
 from concordant.scorers.base import Matrix
@@ -63,9 +63,10 @@ def checked_queries(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None 
     if n_rows > MANY_ROWS and group is None and not query.any():
         what = "no qid is given" if qid is None else "qid has the same value everywhere"
         warnings.warn(
-            f"{what}, so all {n_rows:,} rows are one query and compared with each other: give qid=, the query of every "
-            "row. In GridSearchCV and pipelines, first sklearn.set_config(enable_metadata_routing=True), then "
-            "fit(X, y, qid=qid).",
+            f"{what}, so all {n_rows:,} rows are one query and compared with each other: give "
+            + arg("qid")
+            + ", the query of every row. In GridSearchCV and pipelines, first "
+            "sklearn.set_config(enable_metadata_routing=True), then fit(X, y, qid=qid).",
             OneQueryWarning,
             stacklevel=3,
         )
@@ -206,7 +207,7 @@ def refuse_labels_beside_pairs(y: object, qid: object, group: object, weighting:
     if y is not None or qid is not None or group is not None:
         raise InputError("pairs were given beside y, qid or group: give labels or pairs, not both.")
     if weighting == "queries":
-        raise ParameterError("weighting='queries' means nothing for pairs: weigh them by sample_weight.")
+        raise ParameterError(arg("weighting", "queries") + " means nothing for pairs: weigh them by sample_weight.")
 
 
 def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_by_row: Floats | None = None) -> float:

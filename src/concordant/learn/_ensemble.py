@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from concordant.errors import NeedError, ParameterError
+from concordant.errors import NeedError, ParameterError, arg
 from concordant.learn._base import Ranker
 from concordant.scorers.base import Matrix
 from concordant.support.state import SMALLEST, Each, Kind, floats, part
@@ -37,7 +37,7 @@ class MeanRanker(Ranker):
 def fresh_copy(estimator: Any, name: str, *methods: str) -> Any:
     """Return an unfitted copy of an estimator with some methods, given as the parameter ``name``."""
     if isinstance(estimator, type) or not all(hasattr(estimator, one) for one in ("fit", "get_params", *methods)):
-        raise ParameterError(f"{name}={estimator!r} is no estimator: give an instance of one, unfitted.")
+        raise ParameterError(arg(name, estimator) + " is no estimator: give an instance of one, unfitted.")
     return clone(estimator)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from concordant.errors import InputError, NeedError, ParameterError
+from concordant.errors import InputError, NeedError, ParameterError, arg
 from concordant.learn import _data, _scaling
 from concordant.learn._base import METRIC, Ranker
 from concordant.learn._data import Patience, Rows
@@ -204,7 +204,11 @@ class GradientRanker(Ranker):
                 watch=watch,
             )
         if not loss.is_exact:
-            raise NeedError(f"The gradient of the {loss.name} loss allows no line search: use solver='adam' or 'sgd'.")
+            raise NeedError(
+                f"The gradient of the {loss.name} loss allows no line search: use "
+                + arg("solver", "adam")
+                + " or 'sgd'."
+            )
         if solver == "newton":
             from concordant.solvers.newton import minimise_newton
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from concordant import losses
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, arg
 from concordant.learn._gradient import RidgeRanker
 from concordant.losses.base import Loss
 
@@ -29,5 +29,7 @@ class LossRanker(RidgeRanker):
         if isinstance(self.loss, Loss):
             return self.loss
         if not isinstance(self.loss, str):
-            raise ParameterError(f"loss={self.loss!r} is no loss: give a name or an instance of a subclass of Loss.")
+            raise ParameterError(
+                arg("loss", self.loss) + " is no loss: give a name or an instance of a subclass of Loss."
+            )
         return losses.load(self.loss)()

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, arg, phrase
 from concordant.learn import _data
 from concordant.learn._gradient import STOCHASTIC, PairProbabilities
 from concordant.losses.ordered_partitions import ExtremePartitionLoss, MeanPartitionLoss, OrderedPartitionLoss
@@ -98,9 +98,8 @@ class OrderedPartitionRanker(PairProbabilities):
         if self.mean in ("maximum", "minimum"):
             return ExtremePartitionLoss(is_maximum=self.mean == "maximum", **shared)
         if self.tie_odds == 0 and self.sampler == "gibbs":
-            raise ParameterError(
-                "tie_odds=0 leaves the gibbs sampler no way from one set to another: use sampler='metropolis'."
-            )
+            text = "{} leaves the gibbs sampler no way from one set to another: use {}."
+            raise ParameterError(phrase(text, arg("tie_odds", 0), arg("sampler", "metropolis")))
         return SampledPartitionLoss(
             is_harmonic=self.mean == "harmonic",
             sampler=self.sampler,

@@ -31,7 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from concordant import metrics
 from concordant.ballots.segments import first_of, number_inside, pointer
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.learn import _data, _scaling
 from concordant.learn._base import Ranker
 from concordant.learn._data import Rows
@@ -161,7 +161,9 @@ class PairwiseRanker(Ranker):
         ends = np.cumsum(np.bincount(query)) if len(query) else np.zeros(0, np.int64)
         sizes = np.diff(ends, prepend=0)
         if sizes.max(initial=0) > LARGEST_QUERY:
-            raise InputError(f"A query has {sizes.max():,} rows, too many to compare all: pass qid=, or split it.")
+            raise InputError(
+                f"A query has {sizes.max():,} rows, too many to compare all: pass " + arg("qid") + ", or split it."
+            )
         group = np.cumsum(sizes**2) // (8 * PAIRS_AT_ONCE)
         for number in np.unique(group):
             mine = group == number

@@ -34,7 +34,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from concordant.errors import InputError, NeedError, ParameterError
+from concordant.errors import InputError, NeedError, ParameterError, arg, phrase
 from concordant.learn._gradient import GradientRanker, LearningCurve
 from concordant.losses.base import Loss
 from concordant.losses.hinge import HingeLoss
@@ -80,7 +80,7 @@ class RankSVM(GradientRanker):
 
     def _alpha(self) -> float:
         if not 0 < self.C < np.inf:
-            raise ParameterError(f"C={self.C!r} is out of range: give a finite number above 0.")
+            raise ParameterError(arg("C", self.C) + " is out of range: give a finite number above 0.")
         return 1 / self.C
 
     def _solver(self, loss: Loss) -> str:
@@ -121,7 +121,8 @@ class RankSVM(GradientRanker):
 
     def _by_dual(self, objective: Objective, watch: Watch, rng: np.random.Generator) -> Minimum:
         if self.loss != "hinge" or self.hidden:
-            raise NeedError("solver='dual' is for the hinge loss without hidden units: use solver='auto'.")
+            text = "{} is for the hinge loss without hidden units: use {}."
+            raise NeedError(phrase(text, arg("solver", "dual"), arg("solver", "auto")))
         X, back, pairs = objective.X, None, objective.data
         if isinstance(pairs, Pairs):
             objective.loss.evaluate_pairs(np.zeros(X.shape[0]), pairs)  # refuses ties
@@ -130,7 +131,9 @@ class RankSVM(GradientRanker):
         elif self.solver == "auto":
             return self._by_bundle(objective, objective.start(rng), watch)
         else:
-            raise InputError(f"There are {pairs.pairs.sum():,.0f} pairs, too many for the dual: use solver='bundle'.")
+            raise InputError(
+                f"There are {pairs.pairs.sum():,.0f} pairs, too many for the dual: use " + arg("solver", "bundle") + "."
+            )
         space: Space
         if self._is_expansion():
             space = KernelSpace(X)

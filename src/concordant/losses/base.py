@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from concordant.errors import NeedError
+from concordant.errors import NeedError, arg
 from concordant.losses.queries import Pairs, Queries
 from concordant.types import AnyArray, Floats, Int64s
 
@@ -48,7 +48,9 @@ class Loss(ABC):
 
     def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
         """Return the Hessian at ``scores`` times ``direction``, per position."""
-        raise NeedError(f"The {self.name} loss has no second derivative here: use solver='lbfgs' instead.")
+        raise NeedError(
+            f"The {self.name} loss has no second derivative here: use " + arg("solver", "lbfgs") + " instead."
+        )
 
     def evaluate_pairs(self, scores: Floats, pairs: Pairs, own: Floats = NOTHING) -> Evaluation:
         """Return the weighted sum of the losses of explicit pairs; scores and gradient are per row."""

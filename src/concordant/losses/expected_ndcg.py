@@ -24,7 +24,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.ballots.segments import number_inside, pointer
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, ParameterError, arg
 from concordant.kernels.bundles import LabelledQueries
 from concordant.losses.base import NOTHING, Evaluation, Loss
 from concordant.losses.queries import Queries
@@ -48,9 +48,13 @@ class ExpectedNdcgLoss(Loss):
     def __post_init__(self) -> None:
         """Refuse settings that mean nothing."""
         if self.cutoff is not None and self.cutoff < 1:
-            raise ParameterError(f"cutoff={self.cutoff} leaves no place to count: give at least 1, or None.")
+            raise ParameterError(
+                arg("cutoff", shown=str(self.cutoff)) + " leaves no place to count: give at least 1, or None."
+            )
         if not 2 <= self.largest <= MOST:
-            raise ParameterError(f"largest={self.largest} objects cannot be put in all orders: give 2 to {MOST}.")
+            raise ParameterError(
+                arg("largest", shown=str(self.largest)) + f" objects cannot be put in all orders: give 2 to {MOST}."
+            )
         object.__setattr__(self, "_rng", np.random.default_rng(self.seed))
 
     def fitted_to(self, queries: Queries) -> ExpectedNdcgLoss:

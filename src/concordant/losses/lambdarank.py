@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from concordant import kernels
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, ParameterError, arg
 from concordant.kernels.bundles import LabelledQueries, LambdaGoal
 from concordant.kernels.codes import Lambda
 from concordant.losses.base import NOTHING, Evaluation, Loss, Step
@@ -46,9 +46,13 @@ class LambdaRankLoss(Loss):
     def __post_init__(self) -> None:
         """Refuse settings that mean nothing."""
         if self.target not in _TARGETS:
-            raise ParameterError(f"target={self.target!r} is unknown to lambdarank: use one of {', '.join(_TARGETS)}.")
+            raise ParameterError(
+                arg("target", self.target) + f" is unknown to lambdarank: use one of {', '.join(_TARGETS)}."
+            )
         if self.cutoff is not None and self.cutoff < 1:
-            raise ParameterError(f"cutoff={self.cutoff} leaves no place to count: give at least 1, or None.")
+            raise ParameterError(
+                arg("cutoff", shown=str(self.cutoff)) + " leaves no place to count: give at least 1, or None."
+            )
 
     def fitted_to(self, queries: Queries) -> LambdaRankLoss:
         """Take the largest label, the scale of ERR, from all queries; refuse them if the target has nothing to gain.

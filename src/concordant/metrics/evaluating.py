@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from concordant import kernels
 from concordant.ballots.segments import segment_index
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, ParameterError, arg
 from concordant.metrics.lists import Lists
 from concordant.metrics.retrieval import LARGEST_LABEL, BinaryMetric, ListMetric, RetrievalMetric
 from concordant.metrics.value import Metric, parse_all
@@ -141,7 +141,9 @@ def _by_name(
         gathered = lists()
         for one in chosen:
             if average and isinstance(one, ListMetric):
-                raise ParameterError(f"{one} is not known for tied scores: evaluate it with ties='order'.")
+                raise ParameterError(
+                    f"{one} is not known for tied scores: evaluate it with " + arg("ties", "order") + "."
+                )
             if one not in columns:
                 columns[one] = one.values(gathered)
     return {str(one): columns[one] for one in chosen}
@@ -150,7 +152,7 @@ def _by_name(
 def _chosen(name: str, given: str, usual: str, other: str) -> bool:
     """Say whether the other of two choices is given."""
     if given not in (usual, other):
-        raise ParameterError(f"{name}={given!r} is not a choice: use {usual!r} or {other!r}.")
+        raise ParameterError(arg(name, given) + f" is not a choice: use {usual!r} or {other!r}.")
     return given == other
 
 

@@ -16,7 +16,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from concordant.errors import InputError, ParameterError, UnknownNameError, suggest
+from concordant.errors import InputError, ParameterError, UnknownNameError, arg, suggest
 from concordant.metrics.evaluating import mean
 from concordant.support import special
 from concordant.support.text import format_p
@@ -187,8 +187,8 @@ def _per_query(name: str, given: ArrayLike) -> Floats:
 
 def _check_test(test: str, alpha: float, rounds: int) -> None:
     if test not in ("t", "randomisation"):
-        raise ParameterError(f"test={test!r} is not a choice: use 't' or 'randomisation'.")
+        raise ParameterError(arg("test", test) + " is not a choice: use 't' or 'randomisation'.")
     if not 0 < alpha < 1:
-        raise ParameterError(f"alpha={alpha!r} is out of range: give a number between 0 and 1.")
+        raise ParameterError(arg("alpha", alpha) + " is out of range: give a number between 0 and 1.")
     if rounds < 1:
-        raise ParameterError(f"rounds={rounds!r} is out of range: give a whole number of at least 1.")
+        raise ParameterError(arg("rounds", rounds) + " is out of range: give a whole number of at least 1.")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, ParameterError, arg, phrase
 from concordant.models.notices import named, notice_on
 from concordant.models.observations.contestants import TEAM_SIZE, Contest, Design, contest_of
 from concordant.models.solve.objectives import Fit
@@ -154,6 +154,8 @@ def _among_coefficients(part: Fit) -> Floats:
 def refuse(what: str, use: str) -> None:
     """Refuse a setting that knows neither teams nor covariates."""
     raise ParameterError(
-        f"{what} knows neither teams nor covariates: use {use}, or leave them out with style_control=False and "
-        "prefs.replace(team=None)."
+        phrase(
+            "{} knows neither teams nor covariates: use {}, or leave them out with {} and prefs.replace(team=None).",
+            *(what, use, arg("style_control", False)),
+        )
     )

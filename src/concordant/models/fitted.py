@@ -18,7 +18,7 @@ from concordant import kernels
 from concordant.ballots.segments import segment_index
 from concordant.ballots.subsets import parts_of_subset
 from concordant.ballots.vocabulary import Vocabulary
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.kernels import links
 from concordant.models.effects import Effects
 from concordant.models.observations.counts import agent_of_ballot, count
@@ -143,8 +143,8 @@ class FittedModel:
         block = None if self.errors is None else self.errors.covariance(q)
         if block is None:
             raise InputError(
-                "The covariance of these scores was not kept (errors='none', or too many items): "
-                "rank with errors='hessian' and fewer items."
+                "The covariance of these scores was not kept (" + arg("errors", "none") + ", or too many items): "
+                "rank with " + arg("errors", "hessian") + " and fewer items."
             )
         i, j = int(first[0] - self.slot_ptr[q]), int(second[0] - self.slot_ptr[q])
         variance = block[i, i] + block[j, j] - 2 * block[i, j]
@@ -154,7 +154,10 @@ class FittedModel:
         """Draw ``n`` ballots as this model has them come about, over the candidates of an instance."""
         slots = self.slots(instance)
         if n < 0 or len(slots) < 2:
-            raise InputError(f"n={n} ballots over {len(slots)} candidates cannot be drawn: give n >= 0 and two items.")
+            raise InputError(
+                arg("n", shown=str(n))
+                + f" ballots over {len(slots)} candidates cannot be drawn: give n >= 0 and two items."
+            )
         rows, tier = self.drawn(n, slots, np.random.default_rng(seed))
         named = None if self.instances is None else [self.instances[self._instance(instance)]]
         return Preferences(
@@ -236,10 +239,10 @@ def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance:
     """Return the number of the instance a question to a fitted model is about; one of several must be named."""
     if instance is None:
         if n_instances > 1:
-            raise InputError("This model covers several instances: name one with instance= to say which.")
+            raise InputError("This model covers several instances: name one with " + arg("instance") + " to say which.")
         return 0
     if instances is None:
-        raise InputError("This model has a single, unnamed instance: leave instance= out.")
+        raise InputError("This model has a single, unnamed instance: leave " + arg("instance") + " out.")
     return instances.code(instance, "instance")
 
 
@@ -338,7 +341,7 @@ class PairModel(ComparisonModel):
 
     def _between(self, a: object, b: object, instance: object, first: object) -> tuple[float, float, float]:
         if first is not None and str(first) not in (str(a), str(b)):
-            raise InputError(f"first={first!r} is neither of the two items compared.")
+            raise InputError(arg("first", first) + " is neither of the two items compared.")
         order = 0.0 if first is None else (1.0 if str(first) == str(a) else -1.0)
         up, down, even = self.chances(*self._pair(a, b, instance), order)
         return float(up[0]), float(down[0]), float(even[0])

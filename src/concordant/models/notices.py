@@ -54,7 +54,7 @@ def notice_on(prefs: Preferences, name: str, text: str, slots: Bools) -> Notice:
     if prefs.n_instances > 1:
         affected = len(np.unique(views.instance_of_slot(prefs)[slots]))
         where = f" (in {affected:,} of {prefs.n_instances:,} instances)"
-    return Notice(name, f"{text}{where}: {named(items)}", items)
+    return Notice(name, text + f"{where}: {named(items)}", items)
 
 
 def named(labels: Sequence[str], most: int = SHOWN) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from concordant import kernels
+from concordant.errors import arg
 from concordant.models.clusters import Agents, Voters, clustered
 from concordant.models.likelihoods.observed import ObservedDuels, ObservedStages
 from concordant.models.notices import notice_on
@@ -111,7 +112,7 @@ class ScoreErrors:
         memory.require(
             8 * MATRICES * float((size.astype(np.float64) ** 2).sum()),
             f"Standard errors of up to {int(size.max(initial=0)):,} items in {len(size):,} instances",
-            "use errors='none'",
+            "use " + arg("errors", "none"),
         )
         for part in self.parts:
             lacking[part.instances] = part.is_definite == 0

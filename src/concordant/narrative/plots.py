@@ -15,7 +15,7 @@ import numpy as np
 
 from concordant import views
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import ConcordantError, InputError
+from concordant.errors import ConcordantError, InputError, arg
 from concordant.preferences import Preferences
 from concordant.support.files import replace_file
 
@@ -210,15 +210,10 @@ def plot_groups(found: GroupComparison, path: str | os.PathLike[str] | None = No
 def plot_agents(ranking: Ranking, path: str | os.PathLike[str] | None = None, *, top: int = 40) -> Any:
     """Draw the weight (theta) the method gave to every agent, largest first."""
     if not ranking.agents:
-        name = ranking.method or "This method"
+        name, asked = ranking.method or "This method", arg("adherence", True)
         if "adherence" in ranking.params:
-            raise InputError(
-                f"{name} learns the weights of agents only when asked to: give adherence=True (--adherence)."
-            )
-        raise InputError(
-            f"{name} gives agents no weights: use one that does, such as mpm with adherence=True "
-            "(--method mpm --adherence)."
-        )
+            raise InputError(f"{name} learns the weights of agents only when asked to: give " + asked + ".")
+        raise InputError(f"{name} gives agents no weights: use one that does, such as mpm with " + asked + ".")
     agents: Mapping[str, float] = ranking.agents
     ordered = sorted(agents.items(), key=lambda pair: -pair[1])
     n = min(top, len(ordered))

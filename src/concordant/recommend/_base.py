@@ -19,7 +19,7 @@ import numpy as np
 
 from concordant import metrics
 from concordant.ballots.vocabulary import Vocabulary, encode
-from concordant.errors import InputError, NeedError
+from concordant.errors import InputError, NeedError, arg
 from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -121,7 +121,7 @@ class Recommender(Settings):
         one agent the ranking has one instance; for several, one per agent: ``ranking["ann"]``.
         """
         if n < 1:
-            raise InputError(f"n={n} items cannot be recommended: give a number of at least 1.")
+            raise InputError(arg("n", shown=str(n)) + " items cannot be recommended: give a number of at least 1.")
         single = isinstance(agent, str) or (agent is not None and not isinstance(agent, Iterable))
         wanted = [agent] if single else None if agent is None else list(dict.fromkeys(agent))  # type: ignore[call-overload]
         if wanted is None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from concordant import kernels
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.kernels.bundles import Terms
 from concordant.params import param
 from concordant.ranking import Ranking
@@ -49,7 +49,7 @@ class FactorRecommender(Recommender):
     def similar(self, item: object, n: int = 10) -> Ranking:
         """Return the items most like one, by the cosine between their factors."""
         if n < 1:
-            raise InputError(f"n={n} items cannot be listed: give a number of at least 1.")
+            raise InputError(arg("n", shown=str(n)) + " items cannot be listed: give a number of at least 1.")
         code = self.items.code(item, "item")
         found = cosines(self._known("of_item")[:, :-1].astype(np.float64), code)
         found[code] = -np.inf

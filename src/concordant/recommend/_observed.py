@@ -9,7 +9,7 @@ import numpy as np
 
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Vocabulary
-from concordant.errors import InputError, NeedError
+from concordant.errors import InputError, NeedError, arg
 from concordant.kernels.bundles import Side
 from concordant.preferences import Preferences
 from concordant.types import Bools, Floats, Int32s, Int64s
@@ -34,7 +34,9 @@ class Observed:
         """Sort the ballots by agent; what stands in several instances is several ballots of the agent."""
         if prefs.agents is None or prefs.agent is None:
             raise NeedError(
-                "Recommending needs to know who said what: build the preferences with agent=, or name an agent column."
+                "Recommending needs to know who said what: build the preferences with "
+                + arg("agent")
+                + ", or name an agent column."
             )
         if not len(prefs.item):
             raise InputError("There are no ratings to fit: give at least one.")
@@ -104,5 +106,7 @@ class Observed:
     def ratings(self, name: str) -> Floats:
         """Return the rating of every entry, or say who needs ratings."""
         if self.value is None:
-            raise NeedError(f"{name} learns from ratings, and here are rankings: use plackett-luce-mf, or beta=1.")
+            raise NeedError(
+                f"{name} learns from ratings, and here are rankings: use plackett-luce-mf, or " + arg("beta", 1) + "."
+            )
         return self.value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, ParameterError, arg
 from concordant.preferences import Preferences
 from concordant.recommend._observed import Observed
 from concordant.types import Bools
@@ -22,9 +22,9 @@ def split(
     agents.
     """
     if count is None and not 0 < share < 1:
-        raise ParameterError(f"share={share!r} is out of range: give a number between 0 and 1, such as 0.1.")
+        raise ParameterError(arg("share", share) + " is out of range: give a number between 0 and 1, such as 0.1.")
     if count is not None and count < 1:
-        raise ParameterError(f"count={count!r} is out of range: give a whole number of at least 1.")
+        raise ParameterError(arg("count", count) + " is out of range: give a whole number of at least 1.")
     observed = Observed.of(prefs)
     size = np.diff(observed.by_agent.ptr)
     if count is None:

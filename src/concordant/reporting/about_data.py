@@ -32,7 +32,7 @@ def warnings_section(study: Study) -> Section | None:
         for notice in ranking.warnings:
             items = ", ".join(shorten(label, 30) for label in notice.items[:MOST_NAMED])
             more = f" ({items}{', …' if len(notice.items) > MOST_NAMED else ''})" if items else ""
-            said.setdefault(f"{method} {notice.name}", Message(f"{method}, {notice.name}", f"{notice.text}{more}"))
+            said.setdefault(f"{method} {notice.name}", Message(f"{method}, {notice.name}", notice.text + more))
     for system, evaluation in study.evaluations.items():
         for notice in evaluation.warnings:
             said.setdefault(f"{system} {notice.name}", Message(f"{system}, {notice.name}", notice.text))

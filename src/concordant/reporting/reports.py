@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant.analysis.groups.ranking import By, compare_groups, grouped_preferences, request_for_all
-from concordant.errors import InputError
+from concordant.errors import InputError, Words, arg
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -23,7 +23,7 @@ from concordant.reporting.about_labels import labels_section
 from concordant.reporting.about_methods import methods_section
 from concordant.reporting.about_ranking import matrix_section, ranking_section
 from concordant.reporting.about_why import why_section
-from concordant.reporting.sections import Code, Facts, Part, Section
+from concordant.reporting.sections import Code, Facts, Part, Section, spoken
 from concordant.reporting.study import METRICS, Data, Study
 from concordant.request import Request
 from concordant.support.files import replace_file, without_folders
@@ -64,11 +64,14 @@ class Report:
     title: str
     sections: tuple[Section, ...] = field(default=())
 
-    def to_html(self) -> str:
-        """Return the page: no outside request, readable without scripts, on paper and by screen readers."""
+    def to_html(self, words: Words = str) -> str:
+        """Return the page: no outside request, readable without scripts, on paper and by screen readers.
+
+        ``words`` says how parameters are named in its sentences.
+        """
         from concordant.reporting.pages import page
 
-        return page(self.title, self.sections)
+        return page(self.title, spoken(self.sections, words))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the page; the file appears whole or not at all."""
@@ -101,7 +104,7 @@ def report(
     embedded as csv.
     """
     if top < 1:
-        raise InputError(f"top={top} shows nothing: give 1 or more.")
+        raise InputError(arg("top", shown=str(top)) + " shows nothing: give 1 or more.")
     request = prefs if isinstance(prefs, Request) else Request.of(prefs, method, params, min_ballots=min_ballots)
     groups = None
     if by is not None:

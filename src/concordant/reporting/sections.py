@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Any
+
+from concordant.errors import Sentence, Words
 
 
 @dataclass(frozen=True)
@@ -168,3 +172,15 @@ class Section:
     name: str
     title: str
     parts: tuple[Part, ...]
+
+
+def spoken(value: Any, words: Words) -> Any:
+    """Return sections, or what they are made of, with the parameters that sentences name in the words of a face."""
+    if isinstance(value, Sentence):
+        return value.rendered(words)
+    if isinstance(value, tuple):
+        return tuple(spoken(one, words) for one in value)
+    if isinstance(value, Section | Text | Facts | Messages | Message | Table | Fold):
+        changed = {one.name: spoken(getattr(value, one.name), words) for one in dataclasses.fields(value)}
+        return dataclasses.replace(value, **changed)
+    return value

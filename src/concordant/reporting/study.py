@@ -19,7 +19,7 @@ from concordant.analysis.comparing import Comparison, compare_rankings
 from concordant.analysis.describing import Description, describe
 from concordant.analysis.findings import Agreement
 from concordant.analysis.groups.comparison import GroupComparison
-from concordant.errors import ConcordantError
+from concordant.errors import ConcordantError, arg
 from concordant.evaluation import Evaluation, evaluate, on_shared_instances, ranking_of_run
 from concordant.labels import Labels
 from concordant.preferences import Preferences
@@ -33,6 +33,9 @@ METHODS = 6  # compared unasked
 SLOW = {"kemeny": 12, "mallows": 60, "ordered-partitions": 60}  # candidates up to which they are compared unasked
 RUNS = 20  # agents up to which each one's own order is a system to evaluate
 METRICS = ("ndcg@10", "map")
+_TOO_MANY = (
+    "Methods were not compared: there are too many candidates. " + arg("methods", shown="A,B") + " compares them."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +94,11 @@ class Study:
         if self.methods == ():
             return None, ()
         if self.methods is None and not self.data.may_compare:
-            return None, ("Methods were not compared: there are too many candidates. --methods A,B compares them.",)
+            return None, (_TOO_MANY,)
         rankings: dict[str, Ranking] = {}
         fitting, slow = self._fitting() if self.methods is None else ([], [])
-        notes = (
-            [f"Not compared, being slow for so many candidates: {', '.join(slow)}; --methods names them."]
+        notes: list[str] = (
+            [f"Not compared, being slow for so many candidates: {', '.join(slow)}; " + arg("methods") + " names them."]
             if slow
             else []
         )
@@ -105,7 +108,7 @@ class Study:
             except ConcordantError as problem:
                 if self.methods is not None:
                     raise
-                notes.append(f"{name} was left out: {problem}")
+                notes.append(f"{name} was left out: " + str(problem))
         return compare_rankings(self.prefs, list(rankings.values()), list(rankings)), tuple(notes)
 
     def _ranked_by(self, name: str) -> Ranking:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from concordant.errors import Words, in_words
 from concordant.support.text import align, text_width
 
 
@@ -32,11 +33,13 @@ class Reason:
         table = [dict(zip(self.header, row, strict=True)) for row in self.rows]
         return {"title": self.title, "sentences": list(self.sentences), "table": table}
 
-    def to_text(self, width: int) -> str:
-        """Return it as lines of at most this width, tables aside."""
+    def to_text(self, width: int, words: Words = str) -> str:
+        """Return it as lines of at most this width, tables aside; ``words`` says how parameters are named."""
         lines = [self.title]
         for sentence in self.sentences:
-            lines += textwrap.wrap(sentence, width, initial_indent="  ", subsequent_indent="  ") or [""]
+            lines += textwrap.wrap(in_words(sentence, words), width, initial_indent="  ", subsequent_indent="  ") or [
+                ""
+            ]
         if self.rows:
             lines += [f"  {line}" for line in align([list(self.header), *map(list, self.rows)], set(self.right))]
         return "\n".join(lines)
@@ -57,11 +60,12 @@ class Explanation:
         reasons = [reason.to_dict() for reason in self.reasons]
         return {"method": self.method, "instance": self.instance, "reasons": reasons}
 
-    def to_text(self) -> str:
-        """Return all reasons as text."""
-        return "\n\n".join(reason.to_text(text_width()) for reason in self.reasons)
+    def to_text(self, words: Words = str) -> str:
+        """Return all reasons as text; ``words`` says how parameters are named."""
+        return "\n\n".join(reason.to_text(text_width(), words) for reason in self.reasons)
 
-    __str__ = to_text
+    def __str__(self) -> str:
+        return self.to_text()
 
     def __repr__(self) -> str:
         return self.to_text()

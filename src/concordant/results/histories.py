@@ -14,7 +14,7 @@ import numpy as np
 
 from concordant.ballots.segments import is_new, max_by, number_inside, pointer, sum_by
 from concordant.ballots.vocabulary import Vocabulary, shorten
-from concordant.errors import ConcordantError, InputError
+from concordant.errors import ConcordantError, InputError, arg, phrase
 from concordant.support.dates import as_moment, periods, shown_time
 from concordant.support.frozen import FrozenParts
 from concordant.support.text import align, number_format
@@ -114,11 +114,11 @@ class History(FrozenParts):
         or the best of these (``peak``). Items that were not rated in a period do not lead it, as they did not play.
         """
         if by not in WITHIN:
-            raise InputError(f"by={by!r} is not a choice: use one of {', '.join(WITHIN)}.")
+            raise InputError(arg("by", by, of="sort") + f" is not a choice: use one of {', '.join(WITHIN)}.")
         if isinstance(period, str) and not self.is_dated:
             raise InputError(
                 f"There are no dates, so nobody knows what a {period} is: name the column of dates when reading "
-                "(time=), or give the length of a period as a number."
+                "(" + arg("time") + "), or give the length of a period as a number."
             )
         number, ends = periods(self.time, self.is_dated, period)
         place = self._instance.astype(np.int64) * len(ends) + number
@@ -168,10 +168,11 @@ class History(FrozenParts):
 
     def _values(self, by: str) -> Floats:
         if by not in BY:
-            raise InputError(f"by={by!r} is not a choice: use one of {', '.join(BY)}.")
+            raise InputError(arg("by", by, of="sort") + f" is not a choice: use one of {', '.join(BY)}.")
         values: Floats | None = getattr(self, by)
         if values is None:
-            raise InputError(f"This method does not know how sure it was, so there is no by={by!r}: use by='score'.")
+            text = "This method does not know how sure it was, so there is no {}: use {}."
+            raise InputError(phrase(text, *(arg("by", one, of="sort") for one in (by, "score"))))
         return values
 
     def _columns(self, rows: Int64s, with_ends: bool = True) -> dict[str, Any]:

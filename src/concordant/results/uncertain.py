@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from concordant.errors import Sentence
 from concordant.support.frozen import FrozenParts
 from concordant.support.later import Later
 from concordant.types import AnyArray, Floats, Int64s
@@ -23,7 +24,7 @@ class Notice:
     items: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.text}"
+        return Sentence(self.name, ": ", self.text)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, ParameterError, arg
 from concordant.losses.base import Loss
 from concordant.params import by_new_names, check_params, params_of
 from concordant.registry import LEARNERS, LOSSES
@@ -97,7 +97,9 @@ class Estimators:
         library, name, private = _place(estimator)
         params = dict(estimator.get_params(deep=False))
         if params.get("memory") is not None:
-            raise InputError(f"{name} cannot be saved with memory=: a cache belongs to a machine, leave it out.")
+            raise InputError(
+                f"{name} cannot be saved with " + arg("memory") + ": a cache belongs to a machine, leave it out."
+            )
         learnt = _state(estimator, name, private, params)
         packed: dict[str, Any] = {"kind": "estimator", "library": library, "name": name}
         packed["params"] = self._packed(params, path, arrays)

@@ -23,7 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.scorers.base import Matrix
 from concordant.support.state import Kind, Text, floats, maybe, whole
 from concordant.types import AnyArray, Floats
@@ -101,7 +101,7 @@ class KernelMap:
         if X.shape[0] > MOST_LANDMARKS:
             raise InputError(
                 f"A kernel over {X.shape[0]:,} rows needs all their inner products, too many to hold: "
-                "give components=1000 (or so) to draw rows for the expansion."
+                "give " + arg("components", 1000) + " (or so) to draw rows for the expansion."
             )
         landmarks = X.copy() if isinstance(X, np.ndarray) else np.asarray(X.toarray())
         return cls(kernel, gamma_of(X) if gamma is None else gamma, degree, landmarks)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, arg
 from concordant.preferences import Preferences
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
@@ -21,7 +21,7 @@ def labels_of(items: Items) -> list[str]:
     """Return labels: those given, or "item 1", "item 2", …"""
     if isinstance(items, int):
         if items < 1:
-            raise ParameterError(f"items={items} is not enough: give at least one item.")
+            raise ParameterError(arg("items", shown=str(items)) + " is not enough: give at least one item.")
         return [f"item {k + 1}" for k in range(items)]
     labels = [str(item) for item in items]
     if len(set(labels)) != len(labels) or not labels:
@@ -32,7 +32,7 @@ def labels_of(items: Items) -> list[str]:
 def count(name: str, value: int) -> int:
     """Check a number of things to draw."""
     if value < 0:
-        raise ParameterError(f"{name}={value} is out of range: give a whole number of at least 0.")
+        raise ParameterError(arg(name, shown=str(value)) + " is out of range: give a whole number of at least 0.")
     return value
 
 
@@ -40,7 +40,7 @@ def check_phi(phi: ArrayLike) -> Floats:
     """Check dispersions: 0 repeats the centre, 1 is uniform."""
     values = np.asarray(phi, np.float64)
     if not ((values >= 0) & (values <= 1)).all():
-        raise ParameterError(f"phi={phi!r} is out of range: give numbers between 0 (no spread) and 1 (uniform).")
+        raise ParameterError(arg("phi", phi) + " is out of range: give numbers between 0 (no spread) and 1 (uniform).")
     return values
 
 
@@ -50,7 +50,7 @@ def centre_of(labels: list[str], centre: Sequence[object] | str | None, rng: np.
         return np.arange(len(labels))
     if isinstance(centre, str):
         if centre != "random":
-            raise ParameterError(f"centre={centre!r} is not a choice: give labels best first, or 'random'.")
+            raise ParameterError(arg("centre", centre) + " is not a choice: give labels best first, or 'random'.")
         return rng.permutation(len(labels))
     number = {label: k for k, label in enumerate(labels)}
     order = [number.get(str(label), -1) for label in centre]

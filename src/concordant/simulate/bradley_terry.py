@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, arg
 from concordant.preferences import Preferences
 from concordant.simulate._draws import Items, Scores, Seed, count, from_duels, scored
 
@@ -24,7 +24,7 @@ def bradley_terry(
     if len(labels) < 2:
         raise ParameterError("A duel takes two items: give at least two.")
     if ties < 0:
-        raise ParameterError(f"ties={ties:g} is out of range: give a number of at least 0.")
+        raise ParameterError(arg("ties", shown=f"{ties:g}") + " is out of range: give a number of at least 0.")
     one = rng.integers(0, len(labels), count("n_ballots", n_ballots))
     other = rng.integers(0, len(labels) - 1, n_ballots)
     other += other >= one

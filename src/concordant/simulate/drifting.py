@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, Sentence, arg
 from concordant.preferences import Preferences
 from concordant.simulate._draws import Items, Scores, Seed, count, from_duels, scored
 
@@ -34,9 +34,10 @@ def drifting(
     if len(labels) < 2:
         raise ParameterError("A duel takes two items: give at least two.")
     if drift < 0 or length <= 0 or moments < 1:
+        given = {"drift": f"{drift:g}", "length": f"{length:g}", "moments": str(moments)}
         raise ParameterError(
-            f"drift={drift:g}, length={length:g}, moments={moments} are out of range: give a drift of at least 0, a "
-            "length above 0 and at least one moment."
+            Sentence(", ").join(arg(name, shown=text) for name, text in given.items())
+            + " are out of range: give a drift of at least 0, a length above 0 and at least one moment."
         )
     step = length / moments
     steps = rng.normal(0.0, drift * np.sqrt(step), (moments, len(labels)))

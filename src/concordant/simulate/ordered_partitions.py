@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, arg
 from concordant.preferences import Preferences
 from concordant.simulate._draws import Items, Scores, Seed, count, from_tiers, scored
 from concordant.types import Floats, Int64s
@@ -25,7 +25,7 @@ def ordered_partitions(
     """
     labels, score, rng = scored(items, scores, spread, seed)
     if tie_odds < 0:
-        raise ParameterError(f"tie_odds={tie_odds:g} is out of range: give a number of at least 0.")
+        raise ParameterError(arg("tie_odds", shown=f"{tie_odds:g}") + " is out of range: give a number of at least 0.")
     n, m = count("n_ballots", n_ballots), len(labels)
     tiers = np.full((n, m), -1, np.int64)
     for level in range(m):

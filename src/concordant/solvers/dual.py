@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.losses.queries import Pairs
 from concordant.scorers.base import Matrix
 from concordant.solvers.bundle import Bounded
@@ -119,7 +119,9 @@ class KernelSpace(Space):
         """Take the inner products of rows of features."""
         if X.shape[0] > MOST_ROWS:
             raise InputError(
-                f"The dual needs the inner products of all {X.shape[0]:,} sparse rows: use solver='bundle' instead."
+                f"The dual needs the inner products of all {X.shape[0]:,} sparse rows: use "
+                + arg("solver", "bundle")
+                + " instead."
             )
         gram: Any = X @ X.T
         return cls(gram if isinstance(gram, np.ndarray) else gram.toarray())

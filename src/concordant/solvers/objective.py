@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from concordant.errors import NeedError
+from concordant.errors import NeedError, arg
 from concordant.losses.base import Evaluation, Loss, Step
 from concordant.losses.queries import Pairs, Queries
 from concordant.scorers.base import Matrix, Scorer
@@ -116,7 +116,7 @@ class Objective:
         if not self.scorer.is_linear or self.loss.own_start:
             raise NeedError(
                 "Newton's method needs second derivatives, which are known for linear models and kernels and for "
-                "losses without parameters of their own: use solver='lbfgs' instead."
+                "losses without parameters of their own: use " + arg("solver", "lbfgs") + " instead."
             )
         layouts = [_as_queries(block) for block in self.blocks]
         scores = [self.scorer.scores(self._features(block), theta)[block.place] for block in layouts]

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 
 import numpy as np
 
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.types import AnyArray, Floats, Int64s
 
 DAY = 86_400.0  # seconds
@@ -94,7 +94,9 @@ def calendar_numbers(time: Floats, is_dated: bool, period: str | float) -> Int64
 
 def _counted(number: Floats, period: str | float) -> Int64s:
     if np.abs(number).max(initial=0.0) > 2.0**62:
-        raise InputError(f"The times lie too far from 0 to count periods of {period}: give a longer period=.")
+        raise InputError(
+            f"The times lie too far from 0 to count periods of {period}: give a longer " + arg("period") + "."
+        )
     return number.astype(np.int64)
 
 

@@ -11,7 +11,7 @@ import secrets
 import stat
 from collections.abc import Iterable
 
-from concordant.errors import InputError
+from concordant.errors import InputError, Sentence
 from concordant.support import pipes
 
 
@@ -86,6 +86,9 @@ def _flush_folder(folder: str) -> None:
 
 def without_folders(text: str, paths: Iterable[object]) -> str:
     """Return a text in which these files are named without the folders they are in."""
+    if isinstance(text, Sentence):
+        every = list(paths)
+        return text.each(lambda part: without_folders(part, every))
     names = {os.fspath(path) for path in paths if isinstance(path, (str, os.PathLike))}
     for name in sorted({*names, *map(os.path.abspath, names)}, key=len, reverse=True):
         if os.path.dirname(name):

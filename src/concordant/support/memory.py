@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, ParameterError, arg
 
 VARIABLE = "CONCORDANT_MEMORY"
 UNASKED = 32 << 20  # so little that asking would cost more
@@ -51,7 +51,7 @@ def allowance() -> int:
 def _bytes_of(said: str, where: str) -> int:
     found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?)(?:i?b)?", said.strip().lower())
     if found is None:
-        raise ParameterError(f"{where}={said} is no amount of memory: say it like 4GB or 500MB.")
+        raise ParameterError(arg(where, shown=said) + " is no amount of memory: say it like 4GB or 500MB.")
     return int(float(found[1]) * _UNITS[found[2]])
 
 
@@ -64,8 +64,9 @@ def require(needed: float, what: str, instead: str) -> None:
     """Refuse to take more bytes than allowed: what needs them, how many, what to do instead."""
     if not fits(needed):
         raise InputError(
-            f"{what} needs about {shown(needed)} of memory, and {shown(allowance())} are allowed: {instead}, or allow "
-            f"more with {VARIABLE}={shown(needed * 1.1).replace(' ', '')}."
+            f"{what} needs about {shown(needed)} of memory, and {shown(allowance())} are allowed: "
+            + instead
+            + f", or allow more with {VARIABLE}={shown(needed * 1.1).replace(' ', '')}."
         )
 
 

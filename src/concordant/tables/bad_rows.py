@@ -8,11 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from concordant.ballots.vocabulary import Coded, renumber
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.tables.options import Options
 from concordant.types import AnyArray, Bools
 
-SKIP_HINT = "correct the row, or use --skip-bad-rows (skip_bad_rows=True) to leave such rows out"
+SKIP_HINT = ": correct the row, or use " + arg("skip_bad_rows", True) + " to leave such rows out."
 
 
 class Placed(Protocol):
@@ -43,27 +43,40 @@ class Screen:
         """Return a text column of the good rows; where some were left out, only labels still in use, renumbered."""
         return column if self.good.all() else renumber(column[0][self.good], column[1])
 
-    def refuse(self, bad: Bools, reason: str, explain: Callable[[int], str] | None = None) -> None:
-        """Stop at the first bad row, or leave all of them out under this reason; ``explain(row)`` may say more."""
+    def refuse(
+        self,
+        bad: Bools,
+        reason: str,
+        explain: Callable[[int], str] | None = None,
+        *,
+        column: str | None = None,
+        item: Callable[[int], str] | None = None,
+    ) -> None:
+        """Stop at the first bad row, or leave all of them out under this reason; ``explain(row)`` may say more.
+
+        The error knows the column and the item of the row, where they are given.
+        """
         rows = np.flatnonzero(bad & self.good)
         if not len(rows):
             return
         first = int(rows[0])
         if not self.skip:
             what = reason if explain is None else explain(first)
-            raise self.rows.error(first, f"{what}: {SKIP_HINT}.")
+            raise self.rows.error(first, what + SKIP_HINT).at(column=column, item=None if item is None else item(first))
         count = self.rows.rows_in(rows) if hasattr(self.rows, "rows_in") else len(rows)  # a row may stand for many
         self._reasons[reason] = (count, first)
         self.good = self.good & ~bad
 
-    def refuse_repeats(self, key: AnyArray, reason: str, explain: Callable[[int, int], str]) -> None:
+    def refuse_repeats(
+        self, key: AnyArray, reason: str, explain: Callable[[int, int], str], item: Callable[[int], str] | None = None
+    ) -> None:
         """Refuse good rows whose key an earlier one has; ``explain(row, earlier row)`` says more."""
         rows = np.flatnonzero(self.good)
         _, first, inverse = np.unique(key[rows], return_index=True, return_inverse=True)
         earlier = rows[first[inverse.reshape(-1)]]
         bad = np.zeros(len(self.good), bool)
         bad[rows] = earlier != rows
-        self.refuse(bad, reason, lambda row: explain(row, int(earlier[np.searchsorted(rows, row)])))
+        self.refuse(bad, reason, lambda row: explain(row, int(earlier[np.searchsorted(rows, row)])), item=item)
 
     def tolerate(self, odd: Bools, what: str) -> None:
         """Accept something odd with a note, unless strict."""
@@ -83,7 +96,7 @@ class Screen:
 
 def left_out(reason: str, count: int, first: str) -> str:
     """Say how many rows were left out, why, and where the first of them stands."""
-    return f"left out {count:,} row{'s' * (count > 1)}: {reason} (first: {first})"
+    return f"left out {count:,} row{'s' * (count > 1)}: " + reason + f" (first: {first})"
 
 
 def refuse_lines(
@@ -92,5 +105,5 @@ def refuse_lines(
     """Stop at the first line that could not even be parsed, or say of each reason how many such lines there are."""
     if bad and not options.skip_bad_rows:
         reason = min(bad, key=lambda one: min(bad[one]))
-        raise error(f"{reason}: {SKIP_HINT}.", min(bad[reason]))
+        raise error(reason + SKIP_HINT, min(bad[reason]))
     return [left_out(reason, len(lines), f"line {min(lines)}") for reason, lines in bad.items()]

@@ -17,7 +17,7 @@ from concordant import kernels
 from concordant.ballots import build
 from concordant.ballots.build import Parts
 from concordant.ballots.vocabulary import Coded, Vocabulary, join_rows, renumber, shorten
-from concordant.errors import InputError
+from concordant.errors import InputError, Sentence, arg
 from concordant.support.dates import read_times
 from concordant.support.frozen import freeze
 from concordant.tables.cells import CellTable, turned
@@ -31,7 +31,7 @@ from concordant.tables.teams import Sides, shown_side, split_teams
 from concordant.types import Bools, Floats, Int32s, Int64s
 
 RATED = ("ratings", "rating-matrix")  # layouts with words for ratings, perhaps
-_NO_WORDS = "categories= is for PrefLib's cat files and for ratings in words, and these are"
+_NO_WORDS = arg("categories") + " is for PrefLib's cat files and for ratings in words, and these are"
 
 
 def parts_of_table(table: Table, options: Options, plan: Plan | None = None) -> Parts:
@@ -40,7 +40,7 @@ def parts_of_table(table: Table, options: Options, plan: Plan | None = None) -> 
     rows.drop_identifier()
     plan = rows.plan
     if options.categories is not None and plan.layout not in RATED:
-        raise table.error(-1, f"{_NO_WORDS} {plan.layout}: leave it out.")
+        raise table.error(-1, _NO_WORDS + f" {plan.layout}: leave it out.")
     parts = _BUILDERS[plan.layout](rows)
     if rows.has_sides:
         parts = split_teams(parts, options.team_separator)
@@ -51,7 +51,7 @@ def parts_of_table(table: Table, options: Options, plan: Plan | None = None) -> 
     unread = [f"not read: {', '.join(shorten(name) for name in plan.unread[:12])}"] if plan.unread else []
     if plan.is_grouped:
         parts["meta"] = {"by": plan.column["instance"]}
-    parts["notes"] = ["; ".join([read, *plan.notes, *unread]), *table.notes, *rows.notes()]
+    parts["notes"] = [Sentence("; ").join([read, *plan.notes, *unread]), *table.notes, *rows.notes()]
     return parts
 
 
@@ -208,8 +208,8 @@ def _long_ballots(rows: Rows) -> Parts:
         level = "rank" if rows.has("rank") else "rating"
         team = rows.key(whole) * (len(rows.good) + len(rows.raw("team")[1])) + _team_numbers(rows)
         rows.tolerate(rows.raw("team")[0] < 0, "no team is named: the player is alone")
-        unknown = "" if rows.has("ballot") else " (no column of matches is known: ballot= names it)"
-        rows.refuse_differing(level, rows.values(level), team, f"team{unknown}")
+        unknown = "" if rows.has("ballot") else " (no column of matches is known: " + arg("ballot") + " names it)"
+        rows.refuse_differing(level, rows.values(level), team, "team" + unknown)
     covariates, (time, is_dated) = rows.covariates(), _times(rows)
     if time is not None:
         rows.refuse_differing("time", time, rows.key(whole), "ballot")
@@ -217,7 +217,8 @@ def _long_ballots(rows: Rows) -> Parts:
     if kernels.find_repeated(parts["indptr"], parts["item"], len(parts["items"]))[0] >= 0:
         advice = "keep one of them"
         if not rows.has("agent") and not rows.has("ballot"):
-            advice += " or name the column of agents with agent=, or that of matches or races with ballot="
+            advice += " or name the column of agents with " + arg("agent")
+            advice += ", or that of matches or races with " + arg("ballot")
         rows.refuse_repeated_items([*whole, "item"], "given twice{where}", advice)
         parts, row = _gather_long(rows)
     row = np.flatnonzero(rows.good)[row]
@@ -336,8 +337,8 @@ def _matrix(rows: Rows) -> Parts:
     scale = plan.layout.removesuffix("-matrix")
     if "item" in plan.column:
         if plan.is_grouped:
-            advice = "say transpose=True if rows are agents, or leave out by="
-            raise rows.table.error(-1, f"every row is an item, and groups are of agents: {advice}.")
+            advice = "say " + arg("transpose", True) + " if rows are agents, or leave out " + arg("by")
+            raise rows.table.error(-1, "every row is an item, and groups are of agents: " + advice + ".")
         rows.refuse_missing("item")
         rows.refuse_repeated_items(["item"], "listed twice{where}", "name each item once")
         item = rows.coded("item")

@@ -68,7 +68,7 @@ class CellTable:
 
     def error(self, row: int, message: str) -> InputError:
         """Make the error that names this row's place."""
-        return FormatError(message if row < 0 else f"{self.place(row)}: {message}", path=self.name)
+        return FormatError(message if row < 0 else f"{self.place(row)}: " + message, path=self.name)
 
 
 def number_in(cell: str | None, decimal_comma: bool = False) -> float | None:

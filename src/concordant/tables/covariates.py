@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,9 @@ def covariates_said(
         asked = [one] if str(one) in columns else str(one).split(",")
         if not 1 <= len(asked) <= 2:
             raise InputError(
-                f"covariate={str(one)!r} names {len(asked)} columns: name two, one of each side, or one; more "
-                "covariates are a list in Python, and --covariate again on the command line."
+                arg("covariate", str(one))
+                + f" names {len(asked)} columns: name two, one of each side, or one; more covariates are a list in "
+                "Python, and the option again on the command line."
             )
         names = tuple(find(column, "covariate") for column in asked)
         found.append(Covariate(_common(*names, words=words) if len(names) == 2 else names[0], names))

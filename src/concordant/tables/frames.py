@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from concordant.ballots.vocabulary import Coded, coded_of_stream, encode, read_arrow, shorten, speaks_arrow
-from concordant.errors import ConcordantError, InputError
+from concordant.errors import ConcordantError, InputError, arg
 from concordant.tables.build import turned_if_named
 from concordant.tables.options import Options
 from concordant.tables.plans import Names, beyond_counts
@@ -40,7 +40,7 @@ def frame_of(columns: Mapping[str, Any], backend: str | None = None) -> Any:
     if chosen is None:
         raise ConcordantError("No DataFrame library is installed: pip install pandas, polars or pyarrow.")
     if chosen not in known:
-        raise InputError(f"backend={chosen!r} is not a choice: use one of {', '.join(known)}.")
+        raise InputError(arg("backend", chosen) + f" is not a choice: use one of {', '.join(known)}.")
     frame: Any = nw.from_dict(columns, backend=chosen)  # type: ignore[arg-type]
     return frame.to_native()
 
@@ -197,7 +197,7 @@ class FrameTable:
     def error(self, row: int, message: str) -> InputError:
         """Make the error that names this row."""
         where = self.name if row < 0 else f"{self.name}, row {row + 1}"
-        return InputError(f"{where}: {message}")
+        return InputError(f"{where}: " + message)
 
     def place(self, row: int) -> str:
         """Say where a row stands."""

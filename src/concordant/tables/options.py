@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
-from concordant.errors import InputError, UnknownNameError, suggest
+from concordant.errors import InputError, UnknownNameError, arg, suggest
 from concordant.params import Param, params_of
 
 T = TypeVar("T")
@@ -251,7 +251,7 @@ class Options:
             elif value is not None or what != FEATURES:
                 roles[name] = value
         if fields.get("dtype", "float64") not in ("float64", "float32"):
-            raise InputError(f"dtype={fields['dtype']!r} is no type of features: use 'float64' or 'float32'.")
+            raise InputError(arg("dtype", fields["dtype"]) + " is no type of features: use 'float64' or 'float32'.")
         if isinstance(fields.get("categories"), str):
             fields["categories"] = [category.strip() for category in fields["categories"].split(",")]
         return cls(**fields, roles=roles)
@@ -270,7 +270,7 @@ class Options:
         others = ("layout", "delimiter", "header", "sheet", "question")
         said += [name for name in others if getattr(self, name) is not None] + ["transpose"] * self.transpose
         if said:
-            raise InputError(f"{said[0]}= has no meaning for {what}, whose layout is fixed: leave it out.")
+            raise InputError(arg(said[0]) + f" has no meaning for {what}, whose layout is fixed: leave it out.")
 
 
 @cache

@@ -32,7 +32,7 @@ class Names:
 
     def error(self, row: int, message: str) -> InputError:
         """Make the error that names the table."""
-        return InputError(f"{self.name}: {message}")
+        return InputError(message, path=self.name)
 
 
 @dataclass(frozen=True)

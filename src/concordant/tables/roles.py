@@ -34,7 +34,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
-from concordant.errors import InputError, UnknownColumnError, UnknownNameError, suggest
+from concordant.errors import InputError, UnknownColumnError, UnknownNameError, arg, phrase, suggest
 from concordant.tables.covariates import Covariate, covariates_said
 from concordant.tables.grades import ORDINALS
 from concordant.tables.headings import side_columns, stems
@@ -78,10 +78,12 @@ WIDE = {"places": "places", **dict.fromkeys(MATRICES, "places"), FEATURES: "feat
 SIDES = ("winner", "loser", "left", "right")  # roles that several columns may play, the players of a team
 COVARIATES = {"pairs": 2, "ranks": 1, "ratings": 1}  # how many columns one may have
 
-_UNCLEAR = (
-    "do not say what the preferences are: name them, for example winner=… and loser=…, or item=… with rank=… or "
-    "rating=…, or ranking=…; of a column per agent say layout='rank-matrix' or layout='rating-matrix', of a row per "
-    "agent transpose=True, too."
+_UNCLEAR = phrase(
+    "do not say what the preferences are: name them, for example {} and {}, or {} with {} or {}, or {}; of a column "
+    "per agent say {} or {}, of a row per agent {}, too.",
+    *(arg(role, shown="…") for role in ("winner", "loser", "item", "rank", "rating", "ranking")),
+    *(arg("layout", layout) for layout in MATRICES),
+    arg("transpose", True),
 )
 _PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d{1,9})(?:st|nd|rd|th)?")
 _KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms}
@@ -150,11 +152,13 @@ class _Planner:
         if layout is None:
             return self._recognised(guesses)
         if self.options.question is not None:
-            self._refuse(f"question= is for forms with a column per answer, and these are {layout}: leave it out.")
+            self._refuse(
+                arg("question") + f" is for forms with a column per answer, and these are {layout}: leave it out."
+            )
         column = self._fill(layout, {} if layout in MATRICES else guesses)
         if layout in MATRICES:
             if strange := [role for role in self.said if role != "item"]:
-                self._refuse(f"{strange[0]}= has no meaning for a {layout} whose rows are items: leave it out.")
+                self._refuse(arg(strange[0]) + f" has no meaning for a {layout} whose rows are items: leave it out.")
             column = {"item": self.said.get("item", self.columns[0])}
         # A second column that could be the label or the query is not a feature, either.
         rivals = {name for names in guesses.values() for name in names} if layout == FEATURES else set()
@@ -201,7 +205,8 @@ class _Planner:
         called = "group" if role == "by" else role
         raise UnknownColumnError(
             f"{self.table.name} has no column {text!r} to be the {called}.{suggest(text, self.columns)} "
-            f"Its columns are {listed(self.columns)}."
+            f"Its columns are {listed(self.columns)}.",
+            column=text,
         )
 
     def _assume_by_position(self) -> None:
@@ -217,7 +222,9 @@ class _Planner:
         else:
             raise InputError(
                 f"{self.table.name} has no header line and {len(self.columns)} columns: say which is which by "
-                "position, for example winner=1 and loser=2, or layout='places' for one ballot per row, best first."
+                "position, for example "
+                + (arg("winner", 1) + " and " + arg("loser", 2) + ", or " + arg("layout", "places"))
+                + " for one ballot per row, best first."
             )
 
     # ---- what the names say ----
@@ -266,7 +273,7 @@ class _Planner:
         """Return the plan of a matrix, or of a form, that its content is recognised by."""
         from concordant.tables.wide import Said, recognise
 
-        unclear = self.table.error(-1, f"the columns {listed(self.columns)} {_UNCLEAR}")
+        unclear = self.table.error(-1, f"the columns {listed(self.columns)} " + _UNCLEAR)
         if any(role not in OPTIONAL[MATRICES[0]] for role in self.said):
             raise unclear
         column = dict(self.said)
@@ -276,7 +283,8 @@ class _Planner:
         grid = recognise(self.table, self.options, said, unclear)
         column = dict(grid.column) | ({"instance": self.said["by"]} if "by" in self.said else {})
         if "by" in self.said and grid.questions:
-            self._refuse("groups are compared within one question: say which with question=TEXT.")
+            say = arg("question", shown="TEXT")
+            self._refuse("groups are compared within one question: say which with " + say + ".")
         read = {*column.values(), *grid.columns}
         unread = tuple(name for name in self.columns if name not in read)
         if self.strict:
@@ -312,15 +320,16 @@ class _Planner:
             return fits[0]
         if not fits:
             return None
-        advice = f"can be read as {' or as '.join(fits)}: say layout={fits[0]!r} or another of them."
-        raise self.table.error(-1, f"the columns {listed(self.columns)} {advice}")
+        advice = f"can be read as {' or as '.join(fits)}: say " + arg("layout", fits[0]) + " or another of them."
+        raise self.table.error(-1, f"the columns {listed(self.columns)} " + advice)
 
     # ---- the plan ----
     def _fill(self, layout: str, guesses: Mapping[str, Sequence[str]]) -> dict[str, str]:
         """Give every role of the layout its column, or say what is missing or ambiguous."""
         strange = [role for role in self.said if role not in _roles_of(layout)]
         if strange:
-            self._refuse(f"{strange[0]}= has no meaning for {layout}: leave it out, or name another layout=.")
+            advice = "leave it out, or name another " + arg("layout")
+            self._refuse(arg(strange[0]) + f" has no meaning for {layout}: " + advice + ".")
         dispensable = {"places", *self.dispensable, *(self.off if layout == FEATURES else ())}
         have = {*self.said, *guesses, *dispensable}
         needed = next((roles for roles in NEEDED[layout] if have.issuperset(roles)), None)
@@ -342,41 +351,45 @@ class _Planner:
             surest = self.roles[role].synonyms[: self.roles[role].sure] if found else ()
             is_sure = bool(found) and normalise(found[0]) in surest and (not self.strict or layout == FEATURES)
             if len(found) > 1 and not is_sure:
-                self._refuse(f"{listed(found)} could each be the {role}: say which with {role}={found[0]!r}.")
+                self._refuse(f"{listed(found)} could each be the {role}: say which with " + arg(role, found[0]) + ".")
             if found:
                 column[role] = found[0]
         if "by" in column and "instance" in column:
             self._refuse(
-                f"{column['instance']} is the instance, and groups are compared within one: say instance='none' to put "
-                "all instances together, or leave out by=."
+                f"{column['instance']} is the instance, and groups are compared within one: say "
+                + (arg("instance", "none") + " to put all instances together, or leave out " + arg("by") + ".")
             )
         missing = [role for role in needed if role not in column and role not in dispensable]
         if missing:
-            self._refuse(f"no column is left to be the {missing[0]}: say {missing[0]}=COLUMN.")
+            self._refuse(f"no column is left to be the {missing[0]}: say " + arg(missing[0], shown="COLUMN") + ".")
         return column
 
     def _check_covariates(self, layout: str) -> None:
         most = COVARIATES.get(layout, 0)
         for one in self.covariates:
             if len(one.columns) > most:
-                advice = "name one column" if most else "leave it out, or name another layout="
-                self._refuse(f"covariate={','.join(one.columns)!r} has no meaning for {layout}: {advice}.")
+                advice = "name one column" if most else "leave it out, or name another " + arg("layout")
+                said = arg("covariate", ",".join(one.columns))
+                self._refuse(said + f" has no meaning for {layout}: " + advice + ".")
 
     def _refuse_lacking(self, layout: str, lacking: Sequence[str]) -> NoReturn:
-        what = f"no column was recognised as the {' or the '.join(lacking)}"
+        what, say = f"no column was recognised as the {' or the '.join(lacking)}", arg(lacking[0], shown="COLUMN")
         if layout == FEATURES:
             self._refuse(
-                f"{what} (columns: {listed(self.columns)}): say {lacking[0]}=COLUMN, or {lacking[0]}=False for rows "
-                "without labels."
+                phrase(
+                    "{} (columns: {}): say {}, or {} for rows without labels.",
+                    *(what, listed(self.columns), say, arg(lacking[0], False)),
+                )
             )
-        self._refuse(f"{what}, which {layout} need: say {lacking[0]}=COLUMN.")
+        self._refuse(f"{what}, which {layout} need: say " + say + ".")
 
     def _wide_columns(self, layout: str, taken: set[str]) -> tuple[str, ...]:
         """Return the columns that together hold places, ranks or features: those named, or all that are left."""
         if layout in MATRICES or (layout == FEATURES and not self.says_places):
             self.places = tuple(name for name in self.columns if name not in taken)
         if layout == "places" and not self.places:
-            self._refuse("no columns are named first, second, …: say places='COLUMN,COLUMN', best first.")
+            say = arg("places", "COLUMN,COLUMN")
+            self._refuse("no columns are named first, second, …: say " + say + ", best first.")
         if layout in MATRICES and not self.places:
             what = layout.removesuffix("-matrix")
             self._refuse(f"there is no column of {what}s beside the items: a {what} matrix has one per agent.")
@@ -415,7 +428,7 @@ def _wanted(role: str, columns: object) -> Sequence[object]:
         return [columns]
     if isinstance(columns, Iterable) and (wanted := list(columns)):
         return wanted
-    raise InputError(f"{role}={columns!r} names no columns: give their names or positions, best first.")
+    raise InputError(arg(role, columns) + " names no columns: give their names or positions, best first.")
 
 
 def _outcome_flags(plain: Mapping[str, str], sides: tuple[str, str], settled: set[str]) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from concordant.ballots.vocabulary import Coded, Vocabulary, renumber, shorten
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.support.limits import NUMBERS, WEIGHTS, bad_numbers, bad_weights
 from concordant.tables.bad_rows import Screen
 from concordant.tables.grades import means_missing, place_in, rate
@@ -90,9 +90,10 @@ class Rows(Screen):
         if len(codes) >= FEWEST_ROWS * len(vocabulary):
             return
         name = self.plan.column["instance"]
-        note = f"{shorten(name)} numbers the rows, so it is not the instance (instance={name!r} says it is)"
+        note = f"{shorten(name)} numbers the rows, so it is not the instance (" + arg("instance", name) + " says it is)"
         if self.strict:
-            raise self.table.error(-1, f"{note}: say instance={name!r} or instance='none'.")
+            either = arg("instance", name) + " or " + arg("instance", "none")
+            raise self.table.error(-1, note + ": say " + either + ".").at(column=name)
         self.plan = self.plan.without("instance", note)
 
     # ---- columns, good rows only ----
@@ -111,7 +112,9 @@ class Rows(Screen):
     def flags(self, role: str) -> Bools:
         """Return a column of yes and no, refusing rows that say neither."""
         yes, unknown = read_flags(*self.raw(role))
-        self.refuse(unknown, f"the {role} is neither true nor false", self.explain(role, "neither true nor false"))
+        reason = f"the {role} is neither true nor false"
+        said = self.explain(role, "neither true nor false")
+        self.refuse(unknown, reason, said, column=self.plan.column[role])
         return yes
 
     def place_codes(self) -> list[Coded]:
@@ -157,7 +160,8 @@ class Rows(Screen):
                 told = np.array([*(word in words for word in labels.labels), False])[codes]
                 matrix[:, k] = np.where(is_number[:, k], matrix[:, k], meant)
                 reason = f"the {what} in column {places[k]!r} is not a number"
-                self.refuse(told & ~np.isfinite(matrix[:, k]), reason, self._strange(reason, codes, labels))
+                bad = told & ~np.isfinite(matrix[:, k])
+                self.refuse(bad, reason, self._strange(reason, codes, labels), column=places[k])
         return matrix
 
     def _meaning(self, words: set[str], is_mixed: bool) -> dict[str, float]:
@@ -168,8 +172,8 @@ class Rows(Screen):
 
     def _strange(self, reason: str, codes: Int32s, labels: Vocabulary) -> Callable[[int], str]:
         """Return the function that says which word stands where a number should, and how words can be ordered."""
-        advice = "" if self.plan.layout == "rank-matrix" else " (categories= orders words, best first)"
-        return lambda row: f"{reason}, but {shorten(labels[int(codes[row])])!r}{advice}"
+        advice = "" if self.plan.layout == "rank-matrix" else " (" + arg("categories") + " orders words, best first)"
+        return lambda row: f"{reason}, but {shorten(labels[int(codes[row])])!r}" + advice
 
     def shared(self) -> dict[str, Any]:
         """Return the columns every layout may have, checked."""
@@ -177,7 +181,7 @@ class Rows(Screen):
         if self.has("weight"):
             values = self.values("weight")
             said = self.explain("weight", f"not {WEIGHTS}")
-            self.refuse(bad_weights(values), "the weight is out of range", said)
+            self.refuse(bad_weights(values), "the weight is out of range", said, column=self.plan.column["weight"])
         columns: dict[str, Any] = {role: self.coded(role) for role in ("agent", "instance") if self.has(role)}
         return columns | ({"weight": self.number("weight")} if self.has("weight") else {})
 
@@ -206,13 +210,14 @@ class Rows(Screen):
     def refuse_missing(self, *roles: str) -> None:
         """Refuse rows that say nothing where they should."""
         for role in filter(self.has, roles):
-            self.refuse(self.raw(role)[0] < 0, f"the {role} is missing")
+            self.refuse(self.raw(role)[0] < 0, f"the {role} is missing", column=self.plan.column[role])
 
     def refuse_not_finite(self, *roles: str) -> None:
         """Refuse rows without a number where one should stand."""
         for role in filter(self.has, roles):
             bad = bad_numbers(self.values(role))
-            self.refuse(bad, f"the {role} is not a number", self.explain(role, f"not {NUMBERS}"))
+            said = self.explain(role, f"not {NUMBERS}")
+            self.refuse(bad, f"the {role} is not a number", said, column=self.plan.column[role])
 
     def explain(self, role: str, trouble: str, column: str | None = None) -> Callable[[int], str]:
         """Return the function that says what stands in a row where something else should."""
@@ -236,7 +241,7 @@ class Rows(Screen):
                 table[:, side, k] = values = self._numbers[name]
                 what = f"covariate {shorten(name)}"
                 said = self.explain(what, f"not {NUMBERS}", name)
-                self.refuse(bad_numbers(values), f"the {what} is not a number", said)
+                self.refuse(bad_numbers(values), f"the {what} is not a number", said, column=name)
         return table
 
     def refuse_differing(self, role: str, values: AnyArray, key: Int64s, of: str) -> None:
@@ -247,19 +252,23 @@ class Rows(Screen):
         own = values[self.good]
         bad = np.zeros(len(self.good), bool)
         bad[self.good] = own != own[first][inverse.reshape(-1)]
-        self.refuse(bad, f"the {role} differs from the other rows of its {of}")
+        self.refuse(bad, f"the {role} differs from the other rows of its " + of, column=self.plan.column.get(role))
 
     def refuse_repeated_items(self, roles: Sequence[str], what: str, advice: str) -> None:
         """Refuse rows that say again what an earlier row said: the same codes in all these roles."""
 
-        def label(role: str, row: int) -> str:
+        def name(role: str, row: int) -> str:
             codes, vocabulary = self.raw(role)
-            return f"{role} {shorten(vocabulary[int(codes[row])])!r}"
+            return vocabulary[int(codes[row])]
+
+        def label(role: str, row: int) -> str:
+            return f"{role} {shorten(name(role, row))!r}"
 
         def explain(row: int, earlier: int) -> str:
             said = [label(role, row) for role in roles if role != "item" and self.has(role)]
             where = f" for {', '.join(said)}" if said else ""
             first = f"(first in {self.table.place(earlier)})"
-            return f"the {label('item', row)} is {what.format(where=where)} {first}, {advice}"
+            return f"the {label('item', row)} is {what.format(where=where)} {first}, " + advice
 
-        self.refuse_repeats(self.key(roles), "the item stands twice in one ballot", explain)
+        reason = "the item stands twice in one ballot"
+        self.refuse_repeats(self.key(roles), reason, explain, lambda row: name("item", row))

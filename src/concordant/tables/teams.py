@@ -15,7 +15,7 @@ from concordant import kernels
 from concordant.ballots.build import Parts, ballot_columns, sorted_by_time
 from concordant.ballots.segments import number_inside, pointer, spans
 from concordant.ballots.vocabulary import Coded, Vocabulary, encode, renumber, shorten
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 PART = "\x1f"  # between the players of a side that several columns name
@@ -60,7 +60,9 @@ def _teams_of(match: Any, row: int) -> list[list[object]]:
         )
         if not players or any(isinstance(player, (list, tuple, set, frozenset, dict)) for player in players):
             raise InputError(
-                f"{shown}: a team is a list of the names of its players, at least one; ties are said with rank=."
+                f"{shown}: a team is a list of the names of its players, at least one; ties are said with "
+                + arg("rank")
+                + "."
             )
         teams.append(players)
     return teams
@@ -140,7 +142,7 @@ def split_teams(parts: Parts, separator: str | None) -> Parts:
         label = parts["items"][int(np.argmax(sides.is_nameless))]
         raise InputError(f"The side {shown_side(label)} has a player without a name: correct it, or the separator.")
     if sides.are_all_single:
-        raise InputError(f"No name holds team_separator={separator!r}: check it, or leave it out.")
+        raise InputError("No name holds " + arg("team_separator", separator) + ": check it, or leave it out.")
     n_entries = len(parts["item"])
     indptr = parts.get("indptr")
     if indptr is None:  # pairs

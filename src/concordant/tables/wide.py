@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from concordant.ballots.vocabulary import Coded, shorten
-from concordant.errors import InputError
+from concordant.errors import InputError, Sentence, arg, phrase
 from concordant.support.dates import read_times
 from concordant.tables.cells import number_in
 from concordant.tables.grades import is_grade, means_missing, place_in, rate
@@ -111,13 +111,14 @@ def _refuse_named_competitors(table: Any, kinds: Mapping[str, str]) -> None:
 
 def competitors_error(table: Any, first: str, second: str) -> InputError:
     """Make the error for a table of results in which no column says how they ended."""
-    error: InputError = table.error(
-        -1,
-        f"{shorten(first)} and {shorten(second)} name two competitors, and no column was recognised as the result: say "
-        f"left={first!r}, right={second!r} and outcome=COLUMN. That column names the winner or holds the result (home, "
-        "away or draw; 3-1); add it where the table has only scores. If the table is a matrix of ranks or ratings, say "
-        f"layout={RANKS!r} or layout={RATINGS!r}.",
+    text = phrase(
+        "{} and {} name two competitors, and no column was recognised as the result: say {}, {} and {}. That column "
+        "names the winner or holds the result (home, away or draw; 3-1); add it where the table has only scores. If "
+        "the table is a matrix of ranks or ratings, say {} or {}.",
+        *(shorten(first), shorten(second), arg("left", first), arg("right", second), arg("outcome", shown="COLUMN")),
+        *(arg("layout", RANKS), arg("layout", RATINGS)),
     )
+    error: InputError = table.error(-1, text)
     return error
 
 
@@ -186,13 +187,14 @@ class _Look:
         labels = tuple(label for one in questions for label in one.labels)
         rows = self._label_column()
         if side == "item" and rows is None:
-            raise self._error("no column names the items: add one, or say item=COLUMN.")
+            raise self._error("no column names the items: add one, or say " + arg("item", shown="COLUMN") + ".")
         if side == "item":
             return Grid(layout, columns, {"item": rows or ""}, labels, (), tuple(self.notes))
         texts = tuple(one.text for one in questions for _ in one.columns) if len(questions) > 1 else ()
         column = self._people(columns) | {r: name for r, name in self.said.column.items() if r == "weight"}
         if texts:
-            self.notes.append(f"{len(questions)} questions are {len(questions)} instances (question= takes one)")
+            what = f"{len(questions)} questions are {len(questions)} instances"
+            self.notes.append(f"{what} (" + arg("question") + " takes one)")
         return Grid(layout, columns, column, labels, texts, tuple(self.notes))
 
     def _refuse_competitors(self) -> None:
@@ -277,7 +279,8 @@ class _Look:
                 raise self._error(f"{wanted!r} {trouble}: they are {_texts(found or questions)}.")
             return found
         if len(questions) > 1 and any(one.kind in ("items", "lists") for one in questions):
-            raise self._error(f"there are several questions ({_texts(questions)}): say which with question=TEXT.")
+            what = f"there are several questions ({_texts(questions)})"
+            raise self._error(f"{what}: say which with " + arg("question", shown="TEXT") + ".")
         return questions
 
     def _whole_rankings(self, question: _Question) -> Grid:
@@ -295,7 +298,7 @@ class _Look:
         odd = [word for word in words if number_in(word) is None and place_in(word) is None]
         shown = ", ".join(repr(shorten(word)) for word in odd[:5]) + (", …" if len(odd) > 5 else "")
         what = f"the answers {shown} are on no scale that is known"
-        return self._error(f"{what}: order all answers, best first, with categories='BEST,…,WORST'.")
+        return self._error(f"{what}: order all answers, best first, with " + arg("categories", "BEST,…,WORST") + ".")
 
     # ---- who the rows are ----
     def _people(self, taken: Sequence[str]) -> dict[str, str]:
@@ -383,13 +386,12 @@ class _Look:
             side = exact[0]
             self.notes.append(f"as the ranks 1, 2, … run along every {'row' if side == 'agent' else 'column'}")
         if {RANKS, RATINGS} <= found[side]:
-            raise self._error(f"some questions hold ranks, some ratings ({_texts(questions)}): say question=TEXT.")
+            what = f"some questions hold ranks, some ratings ({_texts(questions)})"
+            raise self._error(f"{what}: say " + arg("question", shown="TEXT") + ".")
         if "" in found[side]:
-            more = " and transpose=True" if side == "agent" and not is_form else ""
-            raise self._error(
-                f"the numbers could be ranks (1 is best) or ratings (high is good): say layout={RANKS!r}{more}, or "
-                f"layout={RATINGS!r}{more}."
-            )
+            more = " and " + arg("transpose", True) if side == "agent" and not is_form else ""
+            either = Sentence(", or ").join(arg("layout", layout) + more for layout in (RANKS, RATINGS))
+            raise self._error("the numbers could be ranks (1 is best) or ratings (high is good): say " + either + ".")
         layout = found[side].pop()
         if self.said.layout is None:
             what = "ranks (1 is best)" if layout == RANKS else "ratings (high is good)"
@@ -413,10 +415,12 @@ class _Look:
         known = found["agent"] | found["item"]
         layout, *others = known if len(known) == 1 and "" not in known else (RANKS, RATINGS)
         either = f" (or {others[0]!r})" if others else ""
-        return self._error(
-            f"the columns {listed(self.table.columns)} could be items or people: say layout={layout!r}{either} if "
-            "every row is an item, and transpose=True, too, if every row is a person."
+        text = phrase(
+            "the columns {} could be items or people: say {}{} if every row is an item, and {}, too, if every row is a "
+            "person.",
+            *(listed(self.table.columns), arg("layout", layout), either, arg("transpose", True)),
         )
+        return self._error(text)
 
 
 def _texts(questions: Sequence[_Question]) -> str:

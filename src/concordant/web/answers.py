@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from concordant import registry
-from concordant.errors import ConcordantError, InputError
+from concordant.errors import ConcordantError, InputError, Words, in_words
 from concordant.io import Preview, preview, read_labels, write
 from concordant.labels import Labels
 from concordant.method import NEEDS
@@ -39,13 +39,14 @@ from concordant.reporting.pages import rendered, static
 from concordant.reporting.pictures import dot_plot as drawn_dots
 from concordant.reporting.pictures import standalone
 from concordant.reporting.reports import Making, Report, sections_of
-from concordant.reporting.sections import Section, Text
+from concordant.reporting.sections import Section, Text, spoken
 from concordant.reporting.study import METRICS, Data, Study
 from concordant.request import Request
 from concordant.tables.options import MATRICES
 from concordant.web import commands, forms
 from concordant.web.messages import Answer, Question, Screen
 from concordant.web.settings import typed
+from concordant.web.words import control_words
 
 TOP = 100
 MOST_BYTES = 2_000_000_000  # a compressed upload may unpack into
@@ -62,6 +63,7 @@ class Answerer:
         self._data: dict[str, tuple[Request, Data]] = {}
         self._rankings: dict[str, Ranking] = {}
         self._labels: dict[str, Labels] = {}
+        self._words = control_words()
 
     def answer(self, question: Question) -> Answer:
         """Return what is shown, or a file; whatever is wrong is a sentence."""
@@ -70,7 +72,7 @@ class Answerer:
             answer["error"] = None
             return answer
         except ConcordantError as problem:
-            return {"error": str(problem)}
+            return {"error": in_words(problem, self._words)}
         except MemoryError:
             self._data.clear()
             self._rankings.clear()
@@ -84,8 +86,9 @@ class Answerer:
         request, data, reading = self._asked(question["files"], settings)
         method, reason = request.choice
         notes = [*data.prefs.notes, *([reason[0].upper() + reason[1:]] if reason else [])]
-        understood = " ".join(f"{note.removesuffix('.')}." for note in notes)
+        understood = " ".join(f"{in_words(note, self._words).removesuffix('.')}." for note in notes)
         declared = params_of(registry.load(registry.resolve(method)[0]))
+        self._words = _words_of(method)
         if "description" not in vars(data):  # the others come when it is known which fit
             self.tell({"methods": element("option", method, value=method)})
         self.tell({"understood": understood, "method": method, "about": _summary(method)})
@@ -98,7 +101,7 @@ class Answerer:
         quick: Screen = {"results": self._quick(study)} if view == "ranking" else {}
         self.tell({**quick, "progress": "looking closer", **lines})
         shown = self._shown(study, view)
-        self.tell({"results": rendered(shown), "progress": "looking at methods"})
+        self.tell({"results": rendered(spoken(shown, self._words)), "progress": "looking at methods"})
         lines = self._lines(question, reading, method, params, study, view)
         return {"methods": _method_options(data, method), "shell": lines["shell"], "python": lines["python"]}
 
@@ -187,7 +190,7 @@ class Answerer:
             return element("p", f"{ranking.n_instances:,} instances are ranked by {ranking.method}.", class_="lead")
         return rendered([Section("ranking", "The ranking", (*first_place(ranking), ranking_table(ranking, TOP)))])
 
-    def _shown(self, study: Study, view: str) -> list[Section]:
+    def _shown(self, study: Study, view: str) -> tuple[Section, ...]:
         if view == "compare":
             sections = [methods_section(study)]
         elif view == "evaluate":
@@ -203,7 +206,7 @@ class Answerer:
                 data_section(study),
                 warnings_section(Study(study.data, study.ranking, ())),
             ]
-        return [section for section in sections if section is not None]
+        return tuple(section for section in sections if section is not None)
 
     def _lines(
         self, question: Question, reading: dict[str, Any], method: str, params: Mapping[str, Any], study: Study,
@@ -238,6 +241,7 @@ class Answerer:
             request, data, reading = self._asked(files, settings)
         finally:
             self.tell = told
+        self._words = _words_of(request.choice.name)
         ranking = self._rank(request)
         if kind == "csv":
             content = csv_of(ranking)
@@ -276,7 +280,7 @@ def _summary(method: str) -> str:
 
 def _method_options(data: Data, chosen: str) -> Markup:
     """Return all methods: first those that fit, with the reason; those that cannot rank this say what they need."""
-    fitting = {advice.method: advice.reason for advice in data.description.methods}
+    fitting = {advice.method: in_words(advice.reason, _words_of(advice.method)) for advice in data.description.methods}
     fits: list[Markup] = []
     others: list[Markup] = []
     lacking: list[Markup] = []
@@ -287,6 +291,10 @@ def _method_options(data: Data, chosen: str) -> Markup:
         group.append(element("option", shown, value=name, selected=name == chosen, disabled=bool(lack)))
     groups = (("Fit these data", fits), ("Others", others), ("Need something else", lacking))
     return joined(element("optgroup", *options, label=label) for label, options in groups if options)
+
+
+def _words_of(method: str) -> Words:
+    return control_words([declared.name for declared in params_of(registry.load(registry.resolve(method)[0]))])
 
 
 def _lack(name: str, data: Data) -> str:

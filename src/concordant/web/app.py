@@ -28,13 +28,14 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
-from concordant.errors import ConcordantError
+from concordant.errors import ConcordantError, in_words
 from concordant.web import pages
 from concordant.web.pool import RETRY, BusyError, Limits
 from concordant.web.safety import Gate, GatedApp
 from concordant.web.settings import settings_of
 from concordant.web.stores import DataSet, GoneError, Store, TooLargeError
 from concordant.web.uploads import PIECE, receive, safe_name
+from concordant.web.words import control_words
 
 STATIC = {
     "report.css": ("concordant.reporting", "text/css"),
@@ -342,7 +343,7 @@ async def _unstored(_: Request, problem: Exception) -> Response:
 
 
 async def _refused(_: Request, problem: Exception) -> Response:
-    return Json({"error": str(problem)}, status_code=400)
+    return Json({"error": in_words(problem, control_words())}, status_code=400)
 
 
 async def _status(_: Request, problem: Exception) -> Response:

@@ -15,6 +15,7 @@ from concordant.reporting.markup import Markup, element, joined
 from concordant.tables.options import LAYOUTS, normalise
 from concordant.tables.roles import SIDES
 from concordant.web.settings import OTHER_SIDE, PLACE, offered_roles
+from concordant.web.words import NOT_READ, label_of
 
 COVARIATE = "covariate"
 MANY = {PLACE: "places", COVARIATE: "covariate"}  # what several columns may be, and the role for the reader
@@ -33,7 +34,7 @@ def option_form(params: Sequence[Param]) -> Markup:
 def _field(declared: Param) -> Markup:
     name = f"param-{declared.name}"
     hint = f"{declared.doc[:1].upper()}{declared.doc[1:]}.{_range(declared)}"
-    label = element("label", declared.name.replace("_", " "), for_=name)
+    label = element("label", label_of(declared.name), for_=name)
     common = {"id": name, "data_param": declared.name, "aria_describedby": f"{name}-hint"}
     default = "" if declared.default is None else str(declared.default)
     if declared.kind is bool or declared.choices:
@@ -144,7 +145,7 @@ def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
 
 
 def _role(column: str, number: int, chosen: str, covariates: Sequence[str]) -> Markup:
-    known = {role: role.replace("_", " ") or "not read" for role in offered_roles()}
+    known = {role: label_of(role) or NOT_READ for role in offered_roles()}
     known |= {f"{OTHER_SIDE}{one}": f"{OTHER_SIDE}{shorten(one, CELL)}" for one in covariates if one != column}
     options = [element("option", shown, value=role, selected=role == chosen) for role, shown in known.items()]
     label = f"Role of the column {shorten(column, CELL)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from concordant.reporting.markup import Markup, element
+from concordant.web.words import LABELS
 
 EXAMPLES = {
     "model-votes.csv": "pairwise votes between models, with ties",
@@ -73,28 +74,31 @@ def _workspace() -> Markup:
         "details",
         element("summary", "The data"),
         element("div", id="preview"),
-        element("p", element("label", "The rows are ", for_="layout"), element("select", id="layout"), id="layout-row"),
+        element("p", element("label", LABELS["layout"] + " ", for_="layout"), element("select", id="layout"),
+                id="layout-row"),
         element("p", element("input", type="checkbox", id="skip-bad-rows"),
-                element("label", "Leave out rows that cannot be read", for_="skip-bad-rows")),
+                element("label", LABELS["skip_bad_rows"], for_="skip-bad-rows")),
         element("p", element("label", "Add more files of the same kind", for_="more", class_="button"),
                 element("input", type="file", id="more", multiple=True, class_="spoken")),
         id="data-region", open=True,
     )  # fmt: skip
     method = element(
         "div",
-        element("div", element("label", "Method", for_="method"), element("select", id="method"), class_="field"),
+        element(
+            "div", element("label", LABELS["method"], for_="method"), element("select", id="method"), class_="field"
+        ),
         element("p", id="about", class_="quiet"),
         element("details", element("summary", "Options"), element("form", id="form", autocomplete="off")),
-        _field("min-ballots", "Leave out items on fewer ballots than", "0", "number"),
+        _field("min-ballots", LABELS["min_ballots"], "0", "number"),
         id="method-region",
     )
-    compare = element("div", _field("methods", "Methods to compare, separated by commas", "those that fit"),
+    compare = element("div", _field("methods", LABELS["methods"], "those that fit"),
                       data_only="compare", hidden=True)  # fmt: skip
     evaluate = element(
         "div",
         element("p", element("label", "Choose the file of labels", for_="labels", class_="button"),
                 element("input", type="file", id="labels", class_="spoken"), " ", element("span", id="labels-name")),
-        _field("metrics", "Metrics, separated by commas", "ndcg@10, map"),
+        _field("metrics", LABELS["metrics"], "ndcg@10, map"),
         data_only="evaluate", hidden=True,
     )  # fmt: skip
     downloads = [

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from concordant.errors import ConcordantError, InputError
+from concordant.errors import ConcordantError, InputError, arg
 from concordant.web.pool import Limits
 
 NEEDS = "The web page needs Starlette and uvicorn: pip install 'concordant[web]'."
@@ -87,7 +87,8 @@ def _bound(host: str, port: int) -> socket.socket:
         made.listen(128)  # before the link is printed: whoever follows it at once waits, and is not turned away
     except OSError as problem:
         made.close()
-        raise InputError(f"Port {port} of {host} cannot be used ({problem.strerror}): choose another --port.") from None
+        what = f"Port {port} of {host} cannot be used ({problem.strerror})"
+        raise InputError(f"{what}: choose another " + arg("port") + ".") from None
     return made
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from concordant.errors import InputError, ParameterError, suggest
+from concordant.errors import InputError, ParameterError, arg, suggest
 from concordant.params import Param, param, params_of
 from concordant.tables.options import LAYOUTS, PREFERENCES, columns_of
 
@@ -83,7 +83,7 @@ def _checked(declared: Param, given: object) -> Any:
         text = _text(declared.name, given, MOST_TEXT if declared.kind is str and not declared.choices else MOST_WORD)
         return value_of(declared, text.strip()) if text.strip() else declared.default
     if isinstance(given, int | float) and abs(given) > 1e300:  # also infinite, also too large for a float
-        raise ParameterError(f"{declared.name}={_shown(str(given))} is too large: give a smaller number.")
+        raise ParameterError(arg(declared.name, shown=_shown(str(given))) + " is too large: give a smaller number.")
     if isinstance(given, dict | list):
         raise ParameterError(f"{declared.name} must be a single value, got {_shown(json.dumps(given))}.")
     declared.check(given)
@@ -99,7 +99,9 @@ def _text(name: str, given: object, most: int = MOST_TEXT) -> str:
     try:
         given.encode("utf-8")
     except UnicodeEncodeError:
-        raise ParameterError(f"{name}={_shown(given)} contains half of a surrogate pair: remove it.") from None
+        raise ParameterError(
+            arg(name, shown=_shown(given)) + " contains half of a surrogate pair: remove it."
+        ) from None
     return given
 
 
@@ -176,8 +178,8 @@ def _parsed(declared: Param, text: str) -> Any:
     try:
         value = declared.kind(text)
     except ValueError:
-        said = f"{declared.name}={_shown(text)} is not a number"
-        raise ParameterError(f"{said}: give one {declared.range_text()}.") from None
+        said = arg(declared.name, shown=_shown(text)) + " is not a number"
+        raise ParameterError(said + f": give one {declared.range_text()}.") from None
     if abs(value) > 1e300 and not math.isnan(value):
-        raise ParameterError(f"{declared.name}={_shown(text)} is out of range: give a smaller number.")
+        raise ParameterError(arg(declared.name, shown=_shown(text)) + " is out of range: give a smaller number.")
     return value

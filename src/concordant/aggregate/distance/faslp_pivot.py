@@ -23,6 +23,7 @@ from concordant.aggregate.distance._inputs import better_of
 from concordant.aggregate.distance._outcome import finish
 from concordant.aggregate.explain.overruled import WeighsMajorities
 from concordant.ballots.segments import places
+from concordant.errors import arg
 from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -71,7 +72,8 @@ class FaslpPivot(WeighsMajorities):
         ranking = blocks.join(tier)
         # Pairs of different blocks cost in this ranking as little as they can.
         lower = costs.total(ranking) - blocks.total(tier) + float(bound @ blocks.unit)
-        late = Notice("time-limit", "time or memory did not suffice to solve the linear programme: raise time_limit")
+        what = "time or memory did not suffice to solve the linear programme"
+        late = Notice("time-limit", what + ": raise " + arg("time_limit"))
         chosen = better_of(prefs, costs, ranking) if self.pick else ranking
         return finish(prefs, costs, chosen, fit={"lower_bound": lower}, warnings=(late,) if is_late else ())
 

@@ -37,6 +37,7 @@ from concordant.aggregate import options
 from concordant.aggregate.distance._outcome import finish
 from concordant.aggregate.explain.overruled import WeighsMajorities
 from concordant.ballots.segments import sum_by
+from concordant.errors import arg
 from concordant.method import Outcome
 from concordant.models.notices import in_instances
 from concordant.params import param
@@ -103,8 +104,9 @@ class Kemeny(WeighsMajorities):
         q = 0 if ranking.instance is None or known is None else known.code(ranking.instance, "instance")
         if not model.is_proven[q]:
             return [
-                f"The search was stopped: another ranking may cost up to {model.gap[q]:.2%} less (time_limit= gives it "
-                "more seconds)."
+                f"The search was stopped: another ranking may cost up to {model.gap[q]:.2%} less ("
+                + arg("time_limit")
+                + " gives it more seconds)."
             ]
         alone = {True: "; no other ranking costs as little", False: "; others cost as little", None: ""}
         return [f"Proven optimal: no ranking has a smaller total distance{alone[model.is_unique[q]]}."]
@@ -159,9 +161,9 @@ class Consensus:
         open_ones = np.flatnonzero(~self.is_proven)
         if len(open_ones):
             where = in_instances(prefs, open_ones)
-            text = (
+            text: str = (
                 f"stopped before the proof was complete: the ranking may be up to {self.gap.max():.2%} above the least "
-                f"total distance{where}; time_limit= gives more seconds"
+                f"total distance{where}; " + arg("time_limit") + " gives more seconds"
             )
             warnings.append(Notice("not-proven-optimal", text))
         several = np.flatnonzero([unique is False for unique in self.is_unique])

@@ -63,7 +63,7 @@ class Lehmer(WeighsMajorities):
     statistic: str = param("mode", "how a coordinate is aggregated", choices=("mode", "median"))
     reference: str = param("auto", REFERENCE_DOC, choices=("auto", "borda", "outside-in", "input"))
     result: str = options.result()
-    bucketing: str = param("exact", "how tiers are formed for result=weak", choices=("exact", "greedy"))
+    bucketing: str = param("exact", "how tiers are formed where the result is weak", choices=("exact", "greedy"))
     missing: str = options.missing()
     measure: bool = param(False, "count pairs to report the total distance")
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.ballots.segments import sum_by
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.method import Method
 from concordant.params import param, values_of
 from concordant.preferences import Preferences
@@ -76,8 +76,9 @@ def reciprocal_ranks(prefs: Preferences, k: float, name: str) -> Floats:
         ranks = views.competition_ranks(prefs)
     elif len(ranks) and k + ranks.min() <= 0:
         raise InputError(
-            f"{name} divides by k + rank, and with k={k:g} the rank {ranks.min():g} makes that "
-            f"{k + ranks.min():g}: give a larger k, or ranks that start at 1."
+            f"{name} divides by k + rank, and with "
+            + arg("k", shown=f"{k:g}")
+            + f" the rank {ranks.min():g} makes that {k + ranks.min():g}: give a larger k, or ranks that start at 1."
         )
     gain = k + ranks
     np.divide(1.0, gain, out=gain)

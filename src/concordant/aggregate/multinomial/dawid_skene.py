@@ -32,7 +32,7 @@ from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import Vocabulary
-from concordant.errors import InputError, NeedError
+from concordant.errors import InputError, NeedError, arg
 from concordant.method import Method, Outcome
 from concordant.models.fitted import FittedModel
 from concordant.models.notices import named
@@ -171,7 +171,11 @@ class _Answers:
 
     def __init__(self, prefs: Preferences, categories: Floats | None = None) -> None:
         if prefs.value is None or prefs.agent is None or prefs.agents is None:
-            raise NeedError("dawid-skene judges answers of agents: build the preferences with from_ratings and agent=.")
+            raise NeedError(
+                "dawid-skene judges answers of agents: build the preferences with from_ratings and "
+                + arg("agent")
+                + "."
+            )
         value = prefs.value if prefs.scale == "rating" else -prefs.value
         self.categories = np.unique(value) if categories is None else categories
         code = np.minimum(np.searchsorted(self.categories, value), len(self.categories) - 1)

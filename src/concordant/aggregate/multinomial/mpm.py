@@ -97,7 +97,7 @@ class MPM(Method):
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
         """Return a copy whose adherences are how well each agent agrees with the labels of these instances."""
         if prefs.agents is None or prefs.agent is None:
-            raise NeedError(f"{self.name} cannot learn adherence from this data: {NEEDS['agents']}.")
+            raise NeedError(f"{self.name} cannot learn adherence from this data: " + NEEDS["agents"] + ".")
         theta = agreement(prefs, labels)
         if self.normalise:
             low, high = theta.min(), theta.max()
@@ -125,7 +125,7 @@ class MPM(Method):
 
     def _learnt_outcome(self, solver: Solver, prefs: Preferences) -> Outcome:
         if prefs.agent is None or prefs.agents is None:
-            raise NeedError(f"{self.name} cannot learn adherence from this data: {NEEDS['agents']}.")
+            raise NeedError(f"{self.name} cannot learn adherence from this data: " + NEEDS["agents"] + ".")
         part = Part(solver, prefs.agent, len(prefs.agents))
         theta, has_converged = self.learn_adherences(prefs, part.ask)
         return self.outcome_of(solver, part.solution(theta), self.by_agent(prefs, theta), has_converged)

@@ -27,7 +27,7 @@ from concordant import kernels, views
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.ballots.segments import sum_by
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.kernels.bundles import Adherences
 from concordant.method import Method, Outcome
 from concordant.models.fitted import FittedModel, MPMModel
@@ -111,7 +111,7 @@ class MixtureModel(FittedModel):
     def for_agent(self, agent: object) -> Ranking:
         """Return the personal ranking of one agent: the types' scores weighted by how likely it is of each."""
         if self.prefs.agents is None:
-            raise InputError("The preferences do not say who cast each ballot: build them with agent=.")
+            raise InputError("The preferences do not say who cast each ballot: build them with " + arg("agent") + ".")
         return self._ranking(self.responsibilities[self.prefs.agents.code(agent, "agent")] @ self.scores)
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate.pairwise._recent import OverTime
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.models.notices import notice_on
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
@@ -62,7 +62,7 @@ def in_order(prefs: Preferences) -> Preferences:
         if len(late):
             raise InputError(
                 f"Ballot {int(late[0]) + 2} is older than the one before it, but ratings follow the order of ballots: "
-                "sort them by time (from_pairs(time=…) and --time do)."
+                "sort them by time (" + arg("time") + " does)."
             )
     return prefs
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.kernels import links
 from concordant.method import Method, Outcome
 from concordant.models.clusters import Agents, Voters, dependence
@@ -152,9 +152,9 @@ class ScoreModel(Method):
         contest = contest_of(prefs, self.team_strength, self.style_control)
         if contest is not None:
             if self.missing != "ignore":
-                refuse(f"missing={self.missing!r}", "missing='ignore'")
+                refuse(arg("missing", self.missing), arg("missing", "ignore"))
             if self.counts != "binary" and not contest.design.is_single:
-                refuse(f"counts={self.counts!r}", "counts='binary'")
+                refuse(arg("counts", self.counts), arg("counts", "binary"))
         return contest
 
     def _observed(self, over: Preferences, design: Design | None) -> tuple[Observed, Standing, Bools]:

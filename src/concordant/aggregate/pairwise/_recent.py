@@ -16,7 +16,7 @@ import numpy as np
 from concordant import views
 from concordant.aggregate import options
 from concordant.ballots.segments import max_by
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, ParameterError, arg
 from concordant.method import Method
 from concordant.models.notices import named, notice_on
 from concordant.preferences import Preferences
@@ -50,17 +50,21 @@ class OverTime(Method):
     def of_everybody(self) -> Self:
         """Return a copy that ranks every item, as comparisons with other rankings need it."""
         if self.since is not None:
-            raise ParameterError(f"since={self.since!r} leaves items out, but all must be ranked here: leave it out.")
+            raise ParameterError(
+                arg("since", self.since) + " leaves items out, but all must be ranked here: leave it out."
+            )
         return replace(self, all_items=True).with_learnt(**self.learnt)
 
     def kept(self, prefs: Preferences) -> Bools | None:
         """Return by slot whether it is ranked; None where everybody is."""
         if self.all_items and self.since is not None:
-            raise ParameterError(f"all_items and since={self.since!r} contradict each other: give one of them.")
+            both = arg("all_items", True) + " and " + arg("since", self.since)
+            raise ParameterError(both + " contradict each other: give one of them.")
         if self.since is not None:
             keep = seen(prefs, played(prefs)) >= moment_of(prefs, self.since, "since")
             if not keep.any():
-                raise InputError(f"No item played after since={self.since}: give an earlier moment, or leave it out.")
+                since = arg("since", shown=str(self.since))
+                raise InputError("No item played after " + since + ": give an earlier moment, or leave it out.")
             return keep
         length = None if self.all_items or prefs.time is None else self.recent(prefs)
         return None if length is None else _lately(prefs, self.moments(prefs), length)
@@ -80,7 +84,8 @@ class OverTime(Method):
             said += f"since {shown_time(moment_of(prefs, self.since, 'since'), prefs.is_dated)}"
         else:
             said += f"in the last {self.recent(prefs):g}{' days' if prefs.is_dated else ''} of the data"
-        return f"{said} (since= moves the limit, all_items=True ranks every item){_emptied(prefs, keep)}"
+        advice = arg("since") + " moves the limit, " + arg("all_items", True) + " ranks every item"
+        return f"{said} (" + advice + f"){_emptied(prefs, keep)}"
 
 
 def _emptied(prefs: Preferences, keep: Bools) -> str:
@@ -97,7 +102,7 @@ def _emptied(prefs: Preferences, keep: Bools) -> str:
 def played(prefs: Preferences) -> Floats:
     """Return when each ballot was cast."""
     if prefs.time is None:
-        raise ParameterError("since= needs to know when ballots were cast: say it with time=.")
+        raise ParameterError(arg("since") + " needs to know when ballots were cast: say it with " + arg("time") + ".")
     return prefs.time
 
 
@@ -121,5 +126,5 @@ def moment_of(prefs: Preferences, moment: object, name: str) -> float:
     found, is_dated = as_times([moment])
     if np.isnan(found[0]) or is_dated != prefs.is_dated:
         wanted = "a date, written year first" if prefs.is_dated else "a number, as the times are"
-        raise ParameterError(f"{name}={moment!r} is not a valid time: give {wanted}.")
+        raise ParameterError(arg(name, moment) + f" is not a valid time: give {wanted}.")
     return float(found[0])

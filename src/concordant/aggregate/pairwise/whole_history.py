@@ -36,6 +36,7 @@ from concordant import views
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.pairwise._recent import OverTime, moment_of
+from concordant.errors import arg
 from concordant.method import Outcome
 from concordant.models.notices import OF_PAIRS, duel_standing, notice_on, standing_notices
 from concordant.models.observations.duels import Counting
@@ -160,5 +161,9 @@ class WholeHistory(OverTime):
         if not idle.any():
             return []
         latest = shown_time(float(np.nanmax(last[idle])) * unit_of(prefs), prefs.is_dated)
-        text = f"these items of the first {TOP} have not played since {latest} or longer; since= leaves such items out"
+        text = (
+            f"these items of the first {TOP} have not played since {latest} or longer; "
+            + arg("since")
+            + " leaves such items out"
+        )
         return [notice_on(prefs, "no-longer-playing", text, idle)]

@@ -28,7 +28,7 @@ from concordant.aggregate.common import snap_scores
 from concordant.aggregate.pairwise._recent import OverTime, played
 from concordant.aggregate.pairwise.bradley_terry import BradleyTerry
 from concordant.ballots.segments import max_by, pointer, spans
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, arg
 from concordant.kernels.links import BRADLEY_TERRY
 from concordant.method import Outcome
 from concordant.models.fitted import PairModel
@@ -120,10 +120,12 @@ class WindowedBradleyTerry(OverTime):
             return DAYS["year"] if prefs.is_dated else _share(prefs.time, 10)
         if isinstance(self.window, str):
             if not prefs.is_dated:
-                raise ParameterError(f"window={self.window!r} needs dates: give a number, in the unit of the times.")
+                raise ParameterError(
+                    arg("window", self.window) + " needs dates: give a number, in the unit of the times."
+                )
             return DAYS[self.window]
         if self.window == 0:
-            raise ParameterError("window=0 holds nothing: give a positive number.")
+            raise ParameterError(arg("window", 0) + " holds nothing: give a positive number.")
         return self.window
 
     def _period(self, prefs: Preferences) -> str | float:

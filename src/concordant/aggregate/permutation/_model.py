@@ -14,7 +14,7 @@ from concordant.aggregate.permutation._centre import Against, inversions, seen_f
 from concordant.aggregate.permutation._dispersion import MOST_THETA, chance_turned, log_kendall, log_places
 from concordant.aggregate.permutation._displacement import normalisers
 from concordant.ballots.segments import segment_index, sum_by
-from concordant.errors import InputError
+from concordant.errors import InputError, arg, phrase
 from concordant.models.fitted import FittedModel
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
@@ -120,8 +120,11 @@ class MallowsModel(PermutationModel):
         """Return all orders of the places of the centre, with their chances."""
         if len(slots) > FEW:
             raise InputError(
-                f"Mallows with distance={self.distance!r} tells chances and draws of up to {FEW} items by counting "
-                f"their orders, and there are {len(slots):,}: use distance='kendall', or select fewer items."
+                phrase(
+                    "Mallows with {} tells chances and draws of up to {} items by counting their orders, and there are "
+                    "{}: use {}, or select fewer items.",
+                    *(arg("distance", self.distance), FEW, f"{len(slots):,}", arg("distance", "kendall")),
+                )
             )
         orders = np.array(list(permutations(range(len(slots)))))
         shift = np.abs(np.argsort(orders, axis=1) - np.arange(len(slots)))

@@ -53,7 +53,7 @@ class CPS(Method):
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
         """Return a copy that knows how closely each agent follows the labels of these instances."""
         if prefs.agents is None or prefs.agent is None:
-            raise NeedError(f"{self.name} cannot learn from this data: {NEEDS['agents']}.")
+            raise NeedError(f"{self.name} cannot learn from this data: " + NEEDS["agents"] + ".")
         phi = learn_phi(prefs, labels, self.distance, self.instances, self.draws, self.seed)
         return self.with_learnt(phi=dict(zip(prefs.agents.labels, phi.tolist(), strict=True)))
 
@@ -68,7 +68,7 @@ class CPS(Method):
         if known is None:
             return np.ones(prefs.n_ballots), None
         if prefs.agents is None or prefs.agent is None:
-            raise NeedError(f"{self.name} weighs agents, but {NEEDS['agents']}.")
+            raise NeedError(f"{self.name} weighs agents, but " + NEEDS["agents"] + ".")
         usual = float(np.mean(list(known.values())))
         by_agent = {agent: float(known.get(agent, usual)) for agent in prefs.agents.labels}
         return np.array(list(by_agent.values()))[prefs.agent], by_agent

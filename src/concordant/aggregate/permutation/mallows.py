@@ -35,7 +35,7 @@ from concordant.aggregate.permutation._displacement import normalisers
 from concordant.aggregate.permutation._insertion import fit_by_insertion
 from concordant.aggregate.permutation._model import MallowsModel, dispersion_notices
 from concordant.ballots.segments import places, sum_by
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, arg
 from concordant.method import Outcome
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -55,13 +55,13 @@ class Mallows(WeighsMajorities):
     distance: str = param("kendall", "what is counted between two orders", choices=DISTANCES)
     missing: str = options.missing(choices=("auto", "last", "ignore"), more=", when the centre is sought")
     partial: str = param("own", "what a ballot over some of the items means for phi", choices=("own", "insertion"))
-    samples: int = param(20, "completions drawn per ballot with partial='insertion'", low=1, high=1e5)
+    samples: int = param(20, "completions drawn per ballot where partial is insertion", low=1, high=1e5)
     seed: int | None = param(0, "seed of everything random", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return places of the centre as scores, with phi and the log-likelihood in ``fit``."""
         if self.partial == "insertion" and self.distance != "kendall":
-            raise ParameterError("partial='insertion' needs distance='kendall'.")
+            raise ParameterError(arg("partial", "insertion") + " needs " + arg("distance", "kendall") + ".")
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
         order = centre(prefs, self.distance, self.missing)
         seen = against(prefs, order)

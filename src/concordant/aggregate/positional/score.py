@@ -32,7 +32,7 @@ from concordant.types import Floats
 class Score(Method):
     """Sum or mean of the ratings."""
 
-    silence = "they get 0 from the ballot, or with total=mean it does not count for them"
+    silence = "they get 0 from the ballot, or where total is mean, it does not count for them"
     needs = frozenset({"values"})
     waives = {"condorcet_consistency": "a few strong opinions can outweigh a majority"}
     aliases = {"range": {}, "range-voting": {}, "score-voting": {}}

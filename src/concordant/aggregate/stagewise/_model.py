@@ -11,6 +11,7 @@ import numpy as np
 
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
+from concordant.errors import arg
 from concordant.method import Method, Outcome
 from concordant.models.effects import ON_COEFFICIENTS, Effects, refuse
 from concordant.models.fitted import StageModel
@@ -66,9 +67,9 @@ class ChoiceModel(Method):
         if contest is None:
             return prefs, None
         if self.missing != "ignore":
-            refuse(f"missing={self.missing!r}", "missing='ignore'")
+            refuse(arg("missing", self.missing), arg("missing", "ignore"))
         if self.solver in FIRST_ORDER:
-            refuse(f"solver={self.solver!r}", "solver='auto'")
+            refuse(arg("solver", self.solver), arg("solver", "auto"))
         return contest.prefs, contest.design
 
     def fitted(

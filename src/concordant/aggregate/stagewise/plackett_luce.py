@@ -33,7 +33,7 @@ import numpy as np
 
 from concordant.aggregate.stagewise._model import ChoiceModel, chosen_prior, prior_of, search_of
 from concordant.aggregate.stagewise._posterior import draw_posterior
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, arg
 from concordant.method import Outcome
 from concordant.models.effects import refuse
 from concordant.models.likelihoods.evidence import PriorSearch, settled_on, settled_prior
@@ -67,10 +67,12 @@ class PlackettLuce(ChoiceModel):
         """Return the scores with standard errors, ranks that hold, fit and warnings."""
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
         if self.posterior and (self.prior_kind != "gamma" or self.prior == 0):
-            raise ParameterError("posterior draws need the Gamma prior: set prior_kind='gamma' and prior above 0.")
+            raise ParameterError(
+                "posterior draws need the Gamma prior: set " + arg("prior_kind", "gamma") + " and prior above 0."
+            )
         over, design = self.contest(prefs)
         if self.posterior and design is not None:
-            refuse(f"posterior={self.posterior}", "posterior=0")
+            refuse(arg("posterior", shown=str(self.posterior)), arg("posterior", 0))
         staging = Staging(self.missing, self.ties, seed)
         stages = staging.stages(over)
         weighed = replace(staging, ties="shuffle").stages(over) if self.ties == "partition" else stages

@@ -16,7 +16,7 @@ import numpy as np
 from concordant import kernels, views
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import Vocabulary
-from concordant.errors import InputError, NeedError
+from concordant.errors import InputError, NeedError, arg
 from concordant.kernels.bundles import LabelLists
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method
@@ -78,7 +78,9 @@ class Labelled:
         """Draw a share of the instances, at least one and not all, for validation: (the rest, those)."""
         n = self.prefs.n_instances
         if n < 2:
-            raise InputError("There is one labelled instance only: give validation=(prefs, labels), or none.")
+            raise InputError(
+                "There is one labelled instance only: give " + arg("validation", shown="(prefs, labels)") + ", or none."
+            )
         drawn = np.random.default_rng(seed).permutation(n)
         count = min(max(1, round(share * n)), n - 1)
         return self.take(np.sort(drawn[count:])), self.take(np.sort(drawn[:count]))
@@ -111,13 +113,15 @@ class SupervisedMethod(Method):
     def _parts(self, prefs: Preferences, labels: Labels, validation: Validation) -> tuple[Labelled, Labelled | None]:
         """Return the instances to learn from and those to validate on."""
         if prefs.agents is None or prefs.agent is None:
-            raise NeedError(f"{self.name} cannot learn from this data: {NEEDS['agents']}.")
+            raise NeedError(f"{self.name} cannot learn from this data: " + NEEDS["agents"] + ".")
         train = Labelled.of(prefs, labels, unjudged=self.unjudged)
         if validation is None:
             return train, None
         if isinstance(validation, (int, float)):
             if not 0 < validation < 1:
-                raise InputError(f"validation={validation!r} is no share of the instances: give one between 0 and 1.")
+                raise InputError(
+                    arg("validation", validation) + " is no share of the instances: give one between 0 and 1."
+                )
             return train.split(float(validation), self.seed)
         if not isinstance(validation, (tuple, list)) or len(validation) != 2:
             raise InputError("validation must be (prefs, labels), or the share of the instances to be drawn for it.")
@@ -166,7 +170,7 @@ class SupervisedMethod(Method):
 
     def _agents_to_fuse(self) -> tuple[str, ...]:
         if not self.learnt:
-            raise NeedError(f"{self.name} cannot fuse lists: {NEEDS['labels']}.")
+            raise NeedError(f"{self.name} cannot fuse lists: " + NEEDS["labels"] + ".")
         return self.known_agents
 
     @cached_property

@@ -37,7 +37,7 @@ from concordant import kernels, metrics, registry, views
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.supervised._base import TRUST, Labelled, SupervisedMethod, Validation
 from concordant.ballots.segments import sum_by
-from concordant.errors import InputError, NeedError, ParameterError
+from concordant.errors import InputError, NeedError, ParameterError, arg
 from concordant.features import experts, fusion
 from concordant.features.base import PreferenceFeatures
 from concordant.features.pairwise import MOST, TOLERANCE, level_of_lists
@@ -237,8 +237,9 @@ class ExpertRanker(SupervisedMethod):
         weights = self.learnt.get("weights")
         if weights is None or self.features != "svd":
             raise NeedError(
-                f"{self.name} has no weights per expert: fit it with features='svd' and a linear learner such as "
-                "lambdarank."
+                f"{self.name} has no weights per expert: fit it with "
+                + arg("features", "svd")
+                + " and a linear learner such as lambdarank."
             )
         (features,) = self._transformers()
         assert isinstance(features, experts.ExpertFeatures)
@@ -333,14 +334,16 @@ def _parsed_settings(text: str, declared: Mapping[str, Any]) -> dict[str, Any]:
         name, equals, value = (word.strip() for word in one.partition("="))
         if not equals or name not in declared:
             raise ParameterError(
-                f"settings={text!r} names no parameter of the learner in {one!r}: write name=value of "
-                f"{', '.join(declared)}."
+                arg("settings", text)
+                + f" names no parameter of the learner in {one!r}: write name=value of {', '.join(declared)}."
             )
         kind = declared[name].kind
         try:
             found[name] = value if kind is str or value in declared[name].words else _READ[kind](value)
         except (KeyError, ValueError):
-            raise InputError(f"settings={text!r}: {value!r} is no value of {name}: give {kind.__name__}.") from None
+            raise InputError(
+                arg("settings", text) + f": {value!r} is no value of {name}: give {kind.__name__}."
+            ) from None
         declared[name].check(found[name])
     return found
 

@@ -33,7 +33,7 @@ import numpy as np
 
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.voting._committees import Approvals, Chosen, CommitteeRule
-from concordant.errors import ConcordantError
+from concordant.errors import ConcordantError, arg
 from concordant.models.notices import in_instances
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -95,8 +95,8 @@ class PAV(CommitteeRule):
         text = (
             f"the time limit came before the proof{in_instances(prefs, rough)}; another committee's total may be up to"
         )
-        advice = "raise --time-limit, or use sequential-pav or phragmen"
-        return (Notice("not-proven", f"{text} {most:.2g}% larger: {advice}"),)
+        advice = "raise " + arg("time_limit") + ", or use sequential-pav or phragmen"
+        return (Notice("not-proven", f"{text} {most:.2g}% larger: " + advice),)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say who is elected, and how the ballots are represented."""
@@ -224,7 +224,8 @@ class _Programme:
         if found.status == 2:
             return None, 0.0
         if found.x is None:
-            late = "raise --time-limit, or " if found.status == 1 else ""
-            raise ConcordantError(f"No committee was found ({found.message}): {late}use sequential-pav or phragmen.")
+            late = "raise " + arg("time_limit") + ", or " if found.status == 1 else ""
+            what = f"No committee was found ({found.message}): "
+            raise ConcordantError(what + late + "use sequential-pav or phragmen.")
         gap = 0.0 if found.status == 0 else max(float(found.mip_gap), 1e-12)
         return np.asarray(found.x[: self.m] > 0.5), gap

@@ -43,7 +43,7 @@ from concordant.aggregate.voting._meek import meek_count
 from concordant.aggregate.voting._scottish import VALUE, scottish_count
 from concordant.aggregate.voting._transfers import Result, elections
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import NeedError
+from concordant.errors import NeedError, arg
 from concordant.method import Method, Outcome
 from concordant.models.notices import in_instances
 from concordant.params import param
@@ -80,7 +80,9 @@ class STV(Method):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many tiers stand below every slot, and the count of every instance."""
         if self.rules == "scottish" and prefs.weight.sum() > MOST_VOTES:
-            raise NeedError(f"stv by the Scottish rules counts up to {MOST_VOTES:,} votes: use rules='meek'.")
+            raise NeedError(
+                f"stv by the Scottish rules counts up to {MOST_VOTES:,} votes: use " + arg("rules", "meek") + "."
+            )
         rule = scottish_count if self.rules == "scottish" else meek_count
         results = [rule(election, self.seats) for election in elections(prefs)]
         score = [(one.tier.max(initial=0) - one.tier).astype(np.float64) for one in results]

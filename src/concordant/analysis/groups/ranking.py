@@ -19,7 +19,7 @@ from concordant.analysis.groups import contrasts
 from concordant.analysis.groups.comparison import GroupComparison, GroupDifference
 from concordant.analysis.groups.contrasts import POOLED, Contrasts
 from concordant.ballots.vocabulary import Vocabulary, shorten
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, ParameterError, arg, phrase
 from concordant.params import params_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
@@ -91,7 +91,9 @@ def compare_groups(
     settled = _settled(method, whole)
     has_errors = "stderr" in whole.details
     if test == "errors" and not has_errors:
-        raise InputError(f"{method.name} gives no standard errors here: use test='permutation', or leave it out.")
+        raise InputError(
+            f"{method.name} gives no standard errors here: use " + arg("test", "permutation") + ", or leave it out."
+        )
     is_by_errors = has_errors and (
         test == "errors" or (test == "auto" and permutations is None and method.errors_by_ballots)
     )
@@ -192,14 +194,17 @@ def grouped_preferences(request: Request, by: By) -> Preferences:
     """Return the preferences of a request with the groups as their instances."""
     if request.has_columns:
         if not isinstance(by, (str, int)):
-            raise InputError("Say which column holds the groups: by='language', for example.")
+            raise InputError("Say which column holds the groups: " + arg("by", "language") + ", for example.")
         return _checked(replace(request, reading={**request.reading, "by": by}, min_ballots=None).read())
     prefs: Preferences = replace(request, min_ballots=None).read()
     if by is None or (isinstance(by, str) and by == "instance"):
         if prefs.instances is None:
             raise InputError(
-                "These preferences name no groups: give by= a group per ballot or a mapping from agents to groups, or "
-                "read them with by=COLUMN."
+                phrase(
+                    "These preferences name no groups: give {} a group per ballot or a mapping from agents to groups, "
+                    "or read them with {}.",
+                    *(arg("by"), arg("by", shown="COLUMN")),
+                )
             )
         return _checked(prefs)
     if prefs.n_instances > 1:
@@ -209,8 +214,11 @@ def grouped_preferences(request: Request, by: By) -> Preferences:
         )
     if isinstance(by, (str, int)):
         raise InputError(
-            f"by={by!r} names a column, which files and DataFrames have: of preferences, give a group per ballot or a "
-            "mapping from agents to groups, or read them with by=COLUMN."
+            phrase(
+                "{} names a column, which files and DataFrames have: of preferences, give a group per ballot or a "
+                "mapping from agents to groups, or read them with {}.",
+                *(arg("by", by), arg("by", shown="COLUMN")),
+            )
         )
     labels = [UNGROUPED if _is_missing(label) else str(label) for label in _labels(prefs, by)]
     code = {label: k for k, label in enumerate(dict.fromkeys(labels))}
@@ -224,7 +232,8 @@ def _labels(prefs: Preferences, by: Iterable[object] | Mapping[Any, object]) -> 
         if prefs.agents is None or prefs.agent is None:
             raise InputError(
                 "A mapping from agents to groups needs preferences that say who cast each ballot: build them with "
-                "agent=, or give a group per ballot."
+                + arg("agent")
+                + ", or give a group per ballot."
             )
         named = {str(agent): group for agent, group in by.items()}
         if not set(named) & set(prefs.agents.labels):
@@ -233,7 +242,7 @@ def _labels(prefs: Preferences, by: Iterable[object] | Mapping[Any, object]) -> 
         return [of_agent[k] for k in prefs.agent.tolist()]
     listed = list(by)
     if len(listed) != prefs.n_ballots:
-        raise InputError(f"by= has {len(listed):,} groups for {prefs.n_ballots:,} ballots: give one for each.")
+        raise InputError(arg("by") + f" has {len(listed):,} groups for {prefs.n_ballots:,} ballots: give one for each.")
     return listed
 
 
@@ -281,8 +290,8 @@ def _sizes(grouped: Preferences) -> dict[str, float]:
 
 def _check(alpha: float, test: str, permutations: int | None) -> None:
     if not 0 < alpha < 1:
-        raise ParameterError(f"alpha={alpha!r} is out of range: give a number between 0 and 1.")
+        raise ParameterError(arg("alpha", alpha) + " is out of range: give a number between 0 and 1.")
     if test not in TESTS:
-        raise ParameterError(f"test={test!r} is not a choice: use one of {', '.join(TESTS)}.")
+        raise ParameterError(arg("test", test) + f" is not a choice: use one of {', '.join(TESTS)}.")
     if permutations is not None and permutations < 1:
-        raise ParameterError(f"permutations={permutations!r} is out of range: give a whole number of at least 1.")
+        raise ParameterError(arg("permutations", permutations) + " is out of range: give a whole number of at least 1.")

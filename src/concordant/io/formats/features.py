@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from concordant.ballots.vocabulary import Vocabulary, renumber, shorten
+from concordant.errors import Sentence, arg
 from concordant.support.limits import NUMBERS, WEIGHTS, bad_numbers, bad_weights
 from concordant.tables.options import FEATURES, Options, listed
 from concordant.tables.roles import plan_columns, refuse_unread
@@ -66,7 +67,7 @@ def features_of_table(table: Table, options: Options) -> Features:
         raise table.error(-1, f"no column holds numbers to learn from (columns: {listed(table.columns)}).")
     if options.n_features is not None and len(kept) != options.n_features:
         raise table.error(
-            -1, f"it has {len(kept)} features, not {options.n_features}: name the columns with features=."
+            -1, f"it has {len(kept)} features, not {options.n_features}: name the columns with " + arg("features") + "."
         )
     plan = replace(plan, places=tuple(kept), unread=(*plan.unread, *words))
     if options.strict:
@@ -115,7 +116,7 @@ def _refuse_words(rows: Rows, X: AnyArray) -> None:
         def explain(row: int, name: str = name, words: Mapping[int, str | None] = words) -> str:
             return f"the feature {name!r} is {shorten(words[row] or '')!r}, not {NUMBERS}"
 
-        rows.refuse(bad, f"the feature {name!r} is not {NUMBERS}", explain)
+        rows.refuse(bad, f"the feature {name!r} is not {NUMBERS}", explain, column=name)
 
 
 def _means_missing(text: str | None) -> bool:
@@ -159,12 +160,12 @@ def _note(rows: Rows, found: Features) -> str:
     of_queries = f" of {_counted(found.n_queries, 'query', 'queries')}"
     parts = [
         f"{rows.table.name}: {_counted(len(found.y), 'row', 'rows')}"
-        f"{of_queries if found.queries is not None else ', all of one query (no query=)'}",
+        + (of_queries if found.queries is not None else ", all of one query (no " + arg("query") + ")"),
         plan.describe(),
     ]
     parts += [f"{_counted(missing, 'value is', 'values are')} missing"] if missing else []
     parts += [f"not read: {listed(plan.unread)}"] if plan.unread else []
-    return "; ".join(parts)
+    return Sentence("; ").join(parts)
 
 
 def _counted(number: int, one: str, many: str) -> str:

@@ -20,6 +20,7 @@ from concordant import kernels
 from concordant.ballots import build
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Coded, Vocabulary, renumber
+from concordant.errors import arg
 from concordant.io._formats import Format
 from concordant.io._lines import Lines
 from concordant.io._source import COMPRESSIONS, Source
@@ -118,7 +119,7 @@ def read_features(sources: Sequence[Source], options: Options) -> Features:
     if n_features is not None and width > n_features:
         at = int(row[np.argmax(rows.index)])
         raise rows.lines.error(
-            at, f"feature {width - 1 + base} is beyond n_features = {n_features}: raise n_features=."
+            at, f"feature {width - 1 + base} is beyond n_features = {n_features}: raise " + arg("n_features") + "."
         )
     width = width if n_features is None else n_features
     _refuse_too_wide(rows, row, width, options)
@@ -151,8 +152,8 @@ def _refuse_too_wide(rows: _Letor, row: Int64s, width: int, options: Options) ->
         found = f"feature {largest} makes the dense matrix too large ({memory.shown(needed)}"
         if is_meant:
             raise rows.lines.error(at, f"{found}): check the index, or allow more with {memory.VARIABLE}=.")
-        todo = "check the index, number the features without gaps, or in Python give n_features="
-        raise rows.lines.error(at, f"{found} for {len(rows.value):,} values): {todo}.")
+        todo = "check the index, number the features without gaps, or in Python give " + arg("n_features")
+        raise rows.lines.error(at, f"{found} for {len(rows.value):,} values): " + todo + ".")
 
 
 def sizes_beside(source: Source) -> Int64s | None:

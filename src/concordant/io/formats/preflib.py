@@ -31,7 +31,7 @@ from concordant import kernels
 from concordant.ballots import build
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Vocabulary, encode, encode_together, shorten
-from concordant.errors import FormatError
+from concordant.errors import FormatError, arg
 from concordant.io._compose import lists_of_tiers
 from concordant.io._formats import Format, Writing
 from concordant.io._source import Source
@@ -331,7 +331,7 @@ class _File(Screen):
             meta[COUNTED_FROM] = 0
         if best_first != listed:
             meta[AS_LISTED] = tuple(listed)
-        self.said.append(f"categories, best first{how}: {', '.join(map(shorten, best_first))}")
+        self.said.append("categories, best first" + how + f": {', '.join(map(shorten, best_first))}")
 
     def _listed_categories(self) -> list[str]:
         named = {int(m[1]): value for key, value in self.header.items() if (m := _CATEGORY.fullmatch(key))}
@@ -354,12 +354,12 @@ def _meant(listed: list[str], asked: Sequence[str] | None, source: Source) -> tu
         unknown = [name for name in asked if name.strip().lower() not in plain]
         if unknown or len(set(asked)) != len(asked) or not asked:
             raise source.error(
-                f"categories= must name some of the file's categories once, best first: {', '.join(listed)}."
+                arg("categories") + f" must name some of the file's categories once, best first: {', '.join(listed)}."
             )
         return [plain[name.strip().lower()] for name in asked], ", as asked"
     if len(listed) > 1 and listed[0].strip().lower() in _NO and listed[-1].strip().lower() in _YES:
         return listed[::-1], " (listed the other way round)"
-    return listed, " as listed (categories= says otherwise)"
+    return listed, " as listed (" + arg("categories") + " says otherwise)"
 
 
 def _refusal(kind: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.io._compose import Columns, columns
 from concordant.io._csv import Dialect, sniff
 from concordant.io._duckdb import JsonTable, ParquetTable, parquet_of
@@ -68,7 +68,7 @@ def _merged(table: Table, options: Options, plan: Plan) -> Preferences:
     from concordant.io._many import counted_pairs, preferences_of
 
     if "time" in plan.column:
-        raise InputError("merge forgets the order of events: leave out time=, or merge.")
+        raise InputError("merge forgets the order of events: leave out " + arg("time") + ", or merge.")
     if plan.layout == "pairs" and table.is_countable and not beyond_counts(plan, options):
         return preferences_of(counted_pairs(table, plan, options))
     prefs = Preferences.of_parts(parts_of_table(table, options, plan))

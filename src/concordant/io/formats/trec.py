@@ -19,7 +19,7 @@ from concordant import kernels
 from concordant.ballots import build
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Coded, Vocabulary, shorten
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.io._compose import are_told_apart, ballot_columns, has_open, label_columns, left_behind
 from concordant.io._formats import Format, Writing
 from concordant.io._lines import Lines
@@ -207,7 +207,9 @@ def _lines_of_ranking(ranking: Ranking, tag: str | None) -> tuple[list[str], lis
 
 def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str], list[str]]:
     if has_open(prefs):
-        raise InputError("Open ballots cannot be written as a run: say format='csv' instead.")
+        raise InputError(
+            "Open ballots cannot be written as a run: say " + arg("format", "csv", of="write") + " instead."
+        )
     owner, notes = segment_index(prefs.indptr), left_behind(prefs, "run")
     if not are_told_apart(prefs):
         raise InputError("A run holds one ballot per agent and instance, here are more: name the agents, or write csv.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, arg
 from concordant.metrics.distance import DistanceMetric
 from concordant.metrics.distances._ranks import common, positions, two
 from concordant.params import param
@@ -16,7 +16,7 @@ from concordant.params import param
 def footrule(reference: ArrayLike, ranks: ArrayLike, *, missing: str = "ignore") -> float:
     """Sum how far the positions of each item lie apart; a tied item has the mean position of its bucket."""
     if missing not in ("ignore", "last"):
-        raise ParameterError(f"missing={missing!r} is not a choice of footrule: use 'ignore' or 'last'.")
+        raise ParameterError(arg("missing", missing) + " is not a choice of footrule: use 'ignore' or 'last'.")
     one, other = common(reference, ranks) if missing == "ignore" else two(reference, ranks)
     return float(np.abs(positions(one) - positions(other)).sum())
 

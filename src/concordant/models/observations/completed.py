@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from concordant.errors import arg
 from concordant.preferences import Preferences
 from concordant.support import memory
 
@@ -21,7 +22,7 @@ def with_missing(prefs: Preferences, missing: str) -> Preferences:
     memory.require(
         48 * float(candidates.sum()),
         f"Keeping {int(candidates.max(initial=0)):,} candidates in the denominators of {prefs.n_ballots:,} ballots",
-        "use missing='ignore'",
+        "use " + arg("missing", "ignore"),
     )
     is_open = np.zeros(prefs.n_ballots, bool) if prefs.open is None else prefs.open
     if (size == candidates).all():

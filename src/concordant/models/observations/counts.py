@@ -13,7 +13,7 @@ import numpy as np
 
 from concordant import kernels, views
 from concordant.ballots.segments import sum_by
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.preferences import Preferences
 from concordant.support import memory
 from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
@@ -31,7 +31,9 @@ def levels(prefs: Preferences, counts: str) -> Floats:
         rank = prefs.value if prefs.value is not None and prefs.scale == "rank" else views.positions(prefs)
         if len(rank) and rank.min() <= 0:
             raise InputError(
-                f"A rank is {rank.min():g}, which has no logarithm: ranks start at 1, or use counts='difference'."
+                f"A rank is {rank.min():g}, which has no logarithm: ranks start at 1, or use "
+                + arg("counts", "difference")
+                + "."
             )
         level = -np.log(rank)
         return level / np.repeat(_largest(prefs, level), np.diff(prefs.indptr))
@@ -117,7 +119,7 @@ class Corpus:
         memory.require(
             32 * needed,
             f"Learning the variances of {int(size.max()):,} items from {needed:,.0f} pairs",
-            "use variances='equal', or select fewer items",
+            "use " + arg("variances", "equal") + ", or select fewer items",
         )
         factor = prefs.weight * theta / self.divisor[prefs.instance_of_ballot]
         return kernels.net_pairs(views.ballots(prefs)._replace(weight=factor), self.level, self.is_binary)

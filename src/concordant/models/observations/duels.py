@@ -17,7 +17,7 @@ import numpy as np
 from concordant import kernels, views
 from concordant.ballots.segments import pointer, segment_index, spans
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import InputError, ParameterError
+from concordant.errors import InputError, ParameterError, arg, phrase
 from concordant.kernels.bundles import DuelRows
 from concordant.preferences import Preferences
 from concordant.support import memory
@@ -103,9 +103,12 @@ def order_of_sides(prefs: Preferences, what: str) -> Int32s:
     """Return the place at which every entry was shown; refuse what needs it where the preferences do not say it."""
     if prefs.shown is None:
         raise InputError(
-            f"{what} needs to know which item was shown first (or played at home), and these preferences have no first "
-            "side: columns of winners and losers do not say it. Read the sides with left=, right= and outcome= "
-            "(in Python also from_pairs with winner_first), or leave it out."
+            phrase(
+                "{} needs to know which item was shown first (or played at home), and these preferences have no first "
+                "side: columns of winners and losers do not say it. Read the sides with {}, {} and {} (in Python also "
+                "from_pairs with winner_first), or leave it out.",
+                *(what, arg("left"), arg("right"), arg("outcome")),
+            )
         )
     return prefs.shown
 
@@ -123,7 +126,8 @@ class Counting:
     def duels(self, prefs: Preferences) -> Duels:
         """Count the duels of preferences."""
         if self.counts != "binary" and self.missing != "ignore":
-            raise ParameterError(f"counts={self.counts!r} knows no missing={self.missing!r}: use missing='ignore'.")
+            given = arg("counts", self.counts), arg("missing", self.missing)
+            raise ParameterError(phrase("{} knows no {}: use {}.", *given, arg("missing", "ignore")))
         if self.order_effect:
             order_of_sides(prefs, "An order effect")
         if self.trust is not None:
@@ -263,7 +267,7 @@ def _require(bytes_of_pair: int, n_pairs: float) -> None:
 def trusted(prefs: Preferences, trust: Mapping[str, float]) -> Preferences:
     """Return the preferences with every ballot's weight multiplied by the weight of its agent (1 if not named)."""
     if prefs.agents is None or prefs.agent is None:
-        raise InputError("Weights of agents need agents: build the preferences with agent=.")
+        raise InputError("Weights of agents need agents: build the preferences with " + arg("agent") + ".")
     by_agent = np.ones(len(prefs.agents))
     for agent, weight in trust.items():
         if bad_weights(weight):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -65,7 +66,7 @@ class Fit:
     ends: tuple[Floats, Floats] | None = None
     """Ends of the score intervals, where they were resampled."""
 
-    @property
+    @cached_property
     def slot_ptr(self) -> Int64s:
         """The slots of every instance here."""
         return self.observed.slot_ptr

@@ -12,7 +12,7 @@ from math import exp, isnan, pi, sqrt
 
 import numpy as np
 
-from concordant.errors import ParameterError
+from concordant.errors import ParameterError, arg
 from concordant.models.time.courses import Compared, nodes_of, unit_of
 from concordant.models.time.walks import ROUGH_STEP, Nodes, Walk, fitted
 from concordant.preferences import Preferences
@@ -53,7 +53,9 @@ def rolling(
         was = past
         if drift is None or prior is None:
             if not len(own):
-                raise ParameterError("Nothing happened before since=, so drift and prior cannot be chosen: give them.")
+                raise ParameterError(
+                    "Nothing happened before " + arg("since") + ", so drift and prior cannot be chosen: give them."
+                )
             walk = fitted(own, drift, prior, score[past])
             drift, prior = walk.drift, walk.prior
         else:

@@ -17,7 +17,7 @@ import numpy as np
 
 from concordant import views
 from concordant.ballots.segments import max_by, pointer, segment_index
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.models.fitted import ComparisonModel, decided_pairs
 from concordant.models.time.walks import LARGEST_DENSE, Nodes, Walk
 from concordant.models.uncertainty import simultaneous
@@ -407,7 +407,7 @@ class CourseModel(ComparisonModel):
     def _moment(self, asked: object) -> float:
         time, is_dated = as_times([asked])
         if np.isnan(time[0]):
-            raise InputError(f"time={asked!r} is no moment: give a date written year first, or a number.")
+            raise InputError(arg("time", asked) + " is no moment: give a date written year first, or a number.")
         self._check(is_dated)
         return float(time[0]) / self.unit
 

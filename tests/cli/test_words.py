@@ -1,0 +1,99 @@
+"""The command line names options, whatever a message of the library names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+from tests.conftest import Run
+
+import concordant as cc
+from concordant.cli.__main__ import cli
+from concordant.cli._words import option_words
+from concordant.errors import InputError, Sentence, arg, in_words
+
+
+def said(command: str, sentence: Sentence) -> str:
+    found = cli.get_command(click.Context(cli), command)
+    return in_words(sentence, option_words(found))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        (arg("winner"), "--winner"),
+        (arg("winner", shown="…"), "--winner …"),
+        (arg("layout", "rank-matrix"), "--layout rank-matrix"),
+        (arg("left", "Team A"), "--left 'Team A'"),
+        (arg("left", "it's $5"), "--left 'it'\"'\"'s $5'"),
+        (arg("left", "é…"), "--left é…"),
+        (arg("left", ""), "--left ''"),
+        (arg("reduce", True), "--reduce"),
+        (arg("header", False), "--no-header"),
+        (arg("style_control", False), "--no-style-control"),
+        (arg("adherence", True), "--adherence"),
+        (arg("instance", None), "--instance none"),
+        (arg("max_bytes"), "max_bytes="),
+        (arg("n_features", 3), "n_features=3"),
+    ],
+)
+def test_a_parameter_is_the_option_to_type_where_there_is_one(sentence: Sentence, words: str) -> None:
+    assert said("rank", sentence) == words
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence", "words"),
+    [
+        ("train", arg("features"), "--feature-columns"),
+        ("train", arg("dtype", "float32"), "--float32"),
+        ("train", arg("dtype", "float64"), "dtype='float64'"),
+        ("train", arg("qid"), "--query"),
+        ("recommend", arg("agent"), "--agent"),
+        ("datasets", arg("folder"), "--data"),
+        ("rank", arg("by"), "--by"),
+        ("rank", arg("by", "low", of="sort"), "--sort low"),
+        ("convert", arg("format"), "--format"),
+        ("convert", arg("format", "csv", of="write"), "--to csv"),
+        ("convert", arg("layout", "rankings", of="write"), "layout='rankings'"),
+        ("convert", arg("spreadsheet", of="write"), "--spreadsheet"),
+        ("compare", arg("methods", shown="A,B"), "--methods A,B"),
+    ],
+)
+def test_options_have_the_names_of_their_command(command: str, sentence: Sentence, words: str) -> None:
+    assert said(command, sentence) == words
+
+
+def test_an_error_a_note_and_a_warning_name_options(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text("winner,loser,day\na,b,2020-01-01\nc,b,\n,b,2020-01-02\n")
+    with pytest.raises(InputError, match=r"use skip_bad_rows=True to leave such rows out\.$"):
+        cc.read(path)
+    code, _, err = run("rank", str(path))
+    assert code == 1
+    assert err.endswith("the winner is missing: correct the row, or use --skip-bad-rows to leave such rows out.\n")
+    path.write_text("winner,loser,day\na,b,2020-01-01\nb,c,2023-01-02\n")
+    code, _, err = run(
+        "rank", str(path), "--method", "whole-history", "--time", "day", "--since", "2022", "--all-items"
+    )
+    assert code == 1
+    assert "--all-items and --since 2022 contradict each other" in err
+    _, _, err = run("rank", str(path), "--method", "whole-history", "--time", "day")
+    assert "(--since moves the limit, --all-items ranks every item)" in err
+
+
+def test_labels_that_look_like_parameters_stay_as_they_are(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text("winner,loser,reduce=True,winner=x\na,b,1,2\n,b,1,2\n")
+    code, _, err = run("rank", str(path), "--strict")
+    assert code == 1
+    assert "the columns reduce=True, winner=x would not be read" in err
+
+
+def test_a_description_names_options(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "ballots.csv"
+    path.write_text("ranking\na > b > c\nb > c\na\nc > a\n")
+    assert "elects several (seats=) in proportion" in str(cc.read(path).describe())
+    _, out, _ = run("describe", str(path))
+    assert "elects several (--seats) in proportion" in out
+    assert "(--missing last)" in out

@@ -1,0 +1,75 @@
+"""The page names its controls, whatever a message of the library names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from concordant import registry
+from concordant.errors import Sentence, arg, in_words
+from concordant.params import params_of
+from concordant.web import pages
+from concordant.web.answers import Answerer
+from concordant.web.settings import offered_roles
+from concordant.web.words import LABELS, control_words
+
+PARAMS = [one.name for one in params_of(registry.load("bradley-terry"))]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        (arg("winner"), "the role “winner”"),
+        (arg("winner", shown="…"), "the role “winner”"),
+        (arg("left_won", "A wins?"), "the role “left won” for A wins?"),
+        (arg("places", "x,y"), "the role “place” for x,y"),
+        (arg("instance", "none"), "“not read” for the instance"),
+        (arg("layout", "rank-matrix"), "“The rows are” rank-matrix"),
+        (arg("skip_bad_rows", True), "“Leave out rows that cannot be read”"),
+        (arg("min_ballots"), "“Leave out items on fewer ballots than”"),
+        (arg("prior", -1), "“prior” -1"),
+        (arg("reduce", True), "reduce=True"),
+        (arg("seats"), "seats="),
+    ],
+)
+def test_a_parameter_is_the_control_to_use_where_there_is_one(sentence: Sentence, words: str) -> None:
+    assert in_words(sentence, control_words(PARAMS)) == words
+
+
+def test_the_labels_are_those_of_the_page() -> None:
+    page = pages.page({})
+    assert all(f">{label}" in page for label in LABELS.values())
+    assert {"winner", "agent", "place"} <= set(offered_roles())
+
+
+def asked(path: Path, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    told: dict[str, Any] = {}
+    question = {"do": "show", "files": [str(path)], "labels": None, "title": "", "settings": settings}
+    return Answerer(told.update).answer(question), told
+
+
+def test_an_error_names_the_control_that_mends_it(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("winner,loser\na,b\n,b\n")
+    answer, _ = asked(path)
+    wanted = "correct the row, or use “Leave out rows that cannot be read” to leave such rows out."
+    assert answer["error"].endswith(wanted)
+    path.write_text("winner,loser\na,b\nb,a\n")
+    answer, _ = asked(path, method="bradley-terry", params={"prior": "-1"})
+    assert answer["error"].startswith("“prior” -1.0 is out of range")
+    path.write_text("x,y\nfoo,1\nbar,2\n")
+    answer, _ = asked(path)
+    assert "for example the role “winner” and the role “loser”" in answer["error"]
+    assert "“The rows are” rank-matrix" in answer["error"]
+
+
+def test_notes_and_results_name_controls(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text("winner,loser,day\na,b,2020-01-01\nb,c,2023-01-02\n")
+    roles = {"winner": "winner", "loser": "loser", "day": "time"}
+    answer, told = asked(path, method="whole-history", roles=roles)
+    assert answer["error"] is None
+    assert "(“since” moves the limit, “all items” True ranks every item)" in told["results"]
+    assert "since=" not in told["results"]

@@ -281,7 +281,6 @@ def test_covariates_made_of_each_other_share_their_worth_and_are_told() -> None:
     [
         ("bradley-terry", {"missing": "last"}, "missing='ignore'"),
         ("plackett-luce", {"missing": "last-free"}, "missing='ignore'"),
-        ("plackett-luce", {"solver": "mm"}, "solver='auto'"),
         ("plackett-luce", {"posterior": 10, "prior_kind": "gamma"}, "posterior=0"),
     ],
 )

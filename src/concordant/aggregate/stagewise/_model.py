@@ -21,7 +21,6 @@ from concordant.models.notices import LOOSE, OF_STAGES, Standing, stage_standing
 from concordant.models.observations.contestants import Design, contest_of
 from concordant.models.observations.designs import Designed, stage_standing_of
 from concordant.models.observations.stages import Stages, Staging
-from concordant.models.solve.first_order import fit_by
 from concordant.models.solve.strategies import Fit, fit
 from concordant.models.style_reasons import style_reasons
 from concordant.models.uncertainty import Asked, ScoreErrors
@@ -31,8 +30,6 @@ from concordant.ranking import Notice, Ranking
 from concordant.results.explanation import Reason
 
 TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are one score
-FIRST_ORDER = ("lbfgs", "mm")  # solvers without second derivatives
-LARGEST_IN_BATCH = 256  # candidates up to which Newton's method is asked for in the kernel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +38,11 @@ class ChoiceModel(Method):
 
     takes_teams: ClassVar[bool] = True
     errors_by_ballots = True
+    renamed = {"solver": ""}
 
     missing: str = options.missing_choices()
     style_control: bool = options.style_control()
     team_strength: str = options.team_strength()
-    solver: str = param("auto", "how the scores are found", choices=("auto", "newton", "lbfgs", "mm"))
     errors: str = param("hessian", "where standard errors come from", choices=("hessian", "none"))
     level: float = options.level()
 
@@ -66,21 +63,7 @@ class ChoiceModel(Method):
             return prefs, None
         if self.missing != "ignore":
             refuse(f"missing={self.missing!r}", "missing='ignore'")
-        if self.solver in FIRST_ORDER:
-            refuse(f"solver={self.solver!r}", "solver='auto'")
         return contest.prefs, contest.design
-
-    def fitted(
-        self, stages: Stages, prior: Prior, start: list[Fit] | None = None, design: Design | None = None
-    ) -> list[Fit]:
-        """Fit every instance by the solver asked for."""
-        if self.solver in FIRST_ORDER:
-            return fit_by(self.solver, ObservedStages(stages), prior)
-        way = None
-        if self.solver == "newton":
-            is_small = np.diff(stages.slot_ptr).max(initial=0) <= LARGEST_IN_BATCH and design is None
-            way = "batch" if is_small else "matrix"
-        return fit(observed_of(stages, design), prior, start, way=way)
 
     def outcome(
         self,

@@ -10,7 +10,6 @@ from concordant import recommend as recommend
 from concordant import registry as registry
 from concordant import simulate as simulate
 from concordant import views as views
-from concordant.analysis import crowd as crowd
 from concordant.aggregate.distance.fas_pivot import FasPivot as FasPivot
 from concordant.aggregate.distance.faslp_pivot import FaslpPivot as FaslpPivot
 from concordant.aggregate.distance.footrule import Footrule as Footrule
@@ -72,6 +71,7 @@ from concordant.aggregate.voting.schulze import Schulze as Schulze
 from concordant.aggregate.voting.sequential_pav import SequentialPAV as SequentialPAV
 from concordant.aggregate.voting.star import Star as Star
 from concordant.aggregate.voting.stv import STV as STV
+from concordant.analysis import crowd as crowd
 from concordant.analysis.comparing import compare as compare
 from concordant.analysis.fusing import fuse as fuse
 from concordant.analysis.groups.ranking import rank_groups as rank_groups

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ from concordant.models.notices import LOOSE, OF_STAGES, Standing, stage_standing
 from concordant.models.observations.contestants import Design, contest_of
 from concordant.models.observations.designs import Designed, stage_standing_of
 from concordant.models.observations.stages import Stages, Staging
-from concordant.models.solve.strategies import Fit, fit
+from concordant.models.solve.strategies import Fit
 from concordant.models.style_reasons import style_reasons
 from concordant.models.uncertainty import Asked, ScoreErrors
 from concordant.params import param
@@ -88,7 +88,7 @@ class ChoiceModel(Method):
         asked, errors = Asked("hessian", self.level, seed=staging.seed), None
         if self.errors == "hessian":
             errors = ScoreErrors(prefs, fits, score, asked, doubt)
-        effects = self._effects(prefs, design, fits, errors)
+        effects = Effects.of(self, prefs, design, fits, errors)
         if effects is not None:
             warnings += effects.notices()
         return Outcome(
@@ -121,15 +121,6 @@ class ChoiceModel(Method):
             return stage_standing_of(design, staging.stages(self.contest(prefs)[0]))
         only = fits[0].observed if len(fits) == 1 else None
         return stage_standing(only.stages if isinstance(only, ObservedStages) else staging.stages(prefs))
-
-    def _effects(
-        self, prefs: Preferences, design: Design | None, fits: list[Fit], errors: ScoreErrors | None
-    ) -> Effects | None:
-        if design is None:
-            return None
-        has_covariates = bool(self.style_control and prefs.covariates)
-        ranked = partial(replace(self, style_control=False).rank, prefs) if has_covariates else None
-        return Effects(prefs, design, fits, self.team_strength, errors, self.level, ranked)
 
 
 def observed_of(stages: Stages, design: Design | None) -> Observed:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -94,6 +95,9 @@ class Chosen:
 class CommitteeRule(Method):
     """Base of the rules that elect a committee from approvals."""
 
+    title: ClassVar[str]
+    principle: ClassVar[str]
+    """How seats are given, in a sentence."""
     silence = "they are not approved of"
     unmentioned = "last"
     waives = {
@@ -157,13 +161,18 @@ class CommitteeRule(Method):
         """Tell what is not proven."""
         return ()
 
-    def told(self, prefs: Preferences, ranking: Ranking, rule: str, more: Sequence[str] = ()) -> list[Reason]:
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say who is elected, and how the ballots are represented."""
+        return self.told(prefs, ranking, self.principle)
+
+    def told(self, prefs: Preferences, ranking: Ranking, principle: str) -> list[Reason]:
         """Say who is elected, and how many of the committee every ballot approves of."""
         told, (given,) = Told(prefs), approvals(prefs, self.cutoff)
         elected = (ranking.details["elected"] > 0)[given.order]
         place = np.argsort(given.order)
         people = "1 is" if self.seats == 1 else f"{self.seats} are"
-        sentences = [f"{told.number(given.weight.sum())} ballots approve of somebody; {people} to be elected.", *more]
+        counted = f"{told.number(given.weight.sum())} ballots approve of somebody; {people} to be elected."
+        sentences = [counted, principle]
         members = given.table[:, elected].sum(axis=1)
         held = np.bincount(members, weights=given.weight, minlength=1)
         parts = [f"{told.number(weight)} of {count}" for count, weight in enumerate(held.tolist()) if weight]
@@ -177,7 +186,7 @@ class CommitteeRule(Method):
         ]
         verb = "is elected" if elected.sum() == 1 else "are elected"
         header = ["", "approvals", "approve of no other elected"]
-        title = f"{told.names(elected[place])} {verb} by {rule}"
+        title = f"{told.names(elected[place])} {verb} by {self.title}"
         return [Reason(title, tuple(sentences)), score_table(told, ranking, header, columns)]
 
 

@@ -18,13 +18,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from concordant import views
 from concordant.aggregate.explain.telling import Told, score_table
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.positional.approval import Approval
 from concordant.aggregate.positional.borda import borda_levels
-from concordant.aggregate.rounds import distinct_rows
-from concordant.ballots.segments import spans
+from concordant.aggregate.rounds import ballot_tables, distinct_rows
 from concordant.method import Method, Outcome
 from concordant.narrative.certainty import Certainty, assess
 from concordant.params import param
@@ -57,17 +55,9 @@ class Approvals:
 def approvals(prefs: Preferences, cutoff: float | None) -> Iterator[Approvals]:
     """Go through all instances."""
     is_approved, borda = Approval(cutoff=cutoff).votes(prefs), borda_levels(prefs, "last")
-    ballots = dict(views.ballots_by_instance(prefs))
-    for q in range(prefs.n_instances):
-        start, stop = int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1])
-        own = ballots.get(q, np.empty(0, np.int64))
-        entry = spans(prefs.indptr[own], prefs.indptr[own + 1])
-        row = np.repeat(np.arange(len(own)), np.diff(prefs.indptr)[own])
-        table = np.zeros((len(own), stop - start), bool)
-        kept = is_approved[entry]
-        table[row[kept], prefs.entry_slot[entry[kept]] - start] = True
+    for slots, own, table in ballot_tables(prefs, is_approved, is_approved, False):
         approves = table.any(axis=1)
-        order = np.argsort(-borda[start:stop], kind="stable")
+        order = np.argsort(-borda[slots], kind="stable")
         yield Approvals(*distinct_rows(table[approves][:, order], prefs.weight[own[approves]]), order)
 
 

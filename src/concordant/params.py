@@ -1,7 +1,7 @@
 """One declaration of a hyper-parameter.
 
 ``param(...)`` makes a dataclass field whose default, range, choices and sentence of documentation are
-written once. Checks, command-line options, docs pages and (later) web forms all read it from there.
+written once. Checks, command-line options, docs pages and web forms all read it from there.
 """
 
 from __future__ import annotations

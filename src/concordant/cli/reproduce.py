@@ -75,6 +75,10 @@ def _count(flag: str, usual: int, what: str) -> Callable[[Any], Any]:
     return click.option(flag, type=click.IntRange(1), default=usual, help=f"{what}  [default: {usual}]")
 
 
+def _list(flag: str, metavar: str, what: str) -> Callable[[Any], Any]:
+    return click.option(flag, metavar=metavar, help=what, callback=lambda _, __, text: shared.listed(text or ""))
+
+
 def _show(module: Any, result: Any, as_json: bool, markdown: str | None, plots: str | None) -> None:
     """Print a result, and write its page and pictures where wanted."""
     if markdown:
@@ -99,16 +103,16 @@ def _show(module: Any, result: Any, as_json: bool, markdown: str | None, plots: 
 
 @experiment(
     _sets("MQ2008-agg or MQ2007-agg; by default both."),
-    click.option("--methods", metavar="A,B,…", help="Methods, separated by commas; theta-mpm is mpm fitted to labels."),
+    _list("--methods", "A,B,…", "Methods, separated by commas; theta-mpm is mpm fitted to labels."),
     _count("--seeds", 5, "Seeds of methods that draw."),
     data=DATA.format("letor4-agg"),
     as_json="Print a list of rows as JSON.",
 )
-def metasearch(data: str | None, sets: tuple[str, ...], methods: str | None, seeds: int) -> Plan:
+def metasearch(data: str | None, sets: tuple[str, ...], methods: list[str], seeds: int) -> Plan:
     """Fuse the search engines of the LETOR 4.0 aggregation sets (Volkovs, Larochelle and Zemel 2012, table 3)."""
     from concordant.experiments import metasearch as module
 
-    wanted, names = sets or module.SETS, shared.listed(methods or "") or module.default_methods()
+    wanted, names = sets or module.SETS, methods or module.default_methods()
     return module, module.n_steps(wanted, names), lambda advance: module.run(data, wanted, names, advance, seeds=seeds)
 
 
@@ -136,16 +140,16 @@ def movielens_consensus(data: str | None) -> Plan:
 
 @experiment(
     _sets("ml-1m, ml-100k or ml-10m; else the first two."),
-    click.option("--models", metavar="A,B,…", help="Models, separated by commas; by default all that are here."),
+    _list("--models", "A,B,…", "Models, separated by commas; by default all that are here."),
     _count("--seeds", 5, "Random splits of the ratings."),
     data=DATA.format("ml-1m and ml-100k"),
     plots="Draw figure 2 into this folder.",
 )
-def collaborative(data: str | None, sets: tuple[str, ...], models: str | None, seeds: int) -> Plan:
+def collaborative(data: str | None, sets: tuple[str, ...], models: list[str], seeds: int) -> Plan:
     """Recommend MovieLens films by ordered partitions and others (Tran and others 2016, table 3, figure 2)."""
     from concordant.experiments import collaborative as module
 
-    wanted, names = sets or module.DEFAULT_SETS, shared.listed(models or "") or module.default_models()
+    wanted, names = sets or module.DEFAULT_SETS, models or module.default_models()
     return module, module.n_steps(wanted, names, seeds), lambda advance: module.run(data, wanted, names, seeds, advance)
 
 
@@ -186,15 +190,15 @@ def crowd(data: str | None, seed: int) -> Plan:
 
 
 @experiment(
-    click.option("--systems", metavar="A,B,…", help="Systems, separated by commas; by default all."),
+    _list("--systems", "A,B,…", "Systems, separated by commas; by default all."),
     _count("--splits", 5, "Random halves of the topics."),
     data=DATA.format("trec-robust03"),
 )
-def trained_fusion(data: str | None, systems: str | None, splits: int) -> Plan:
+def trained_fusion(data: str | None, systems: list[str], splits: int) -> Plan:
     """Train fusion on half of the topics of TREC robust 2003, test it on the others beside rrf and single runs."""
     from concordant.experiments import trained_fusion as module
 
-    wanted = shared.listed(systems or "") or None
+    wanted = systems or None
     return module, module.n_steps(wanted, splits), lambda advance: module.run(data, wanted, splits, advance)
 
 
@@ -218,7 +222,7 @@ def lehmer(data: str | None, parts: tuple[str, ...], repeats: int, seed: int) ->
 
 
 @experiment(
-    click.option("--models", metavar="A,B,…", help="Models, separated by commas; by default all."),
+    _list("--models", "A,B,…", "Models, separated by commas; by default all."),
     click.option(
         "--features",
         type=click.Choice(["first", "second", "both"]),
@@ -226,16 +230,16 @@ def lehmer(data: str | None, parts: tuple[str, ...], repeats: int, seed: int) ->
         show_default=True,
         help="The features as they are, with products of two of them (linear models only), or one after the other.",
     ),
-    click.option("--folds", metavar="1,2,…", help="Folds, separated by commas; by default all."),
+    _list("--folds", "1,2,…", "Folds, separated by commas; by default all."),
     click.option("--speed/--no-speed", default=True, help="Also measure training time as queries grow."),
     data="Folder with letor4-mq2008 (default: CONCORDANT_DATA), MSLR's Fold1 …, Yahoo's set1.train.txt …, or one file.",
     epilog=None,
 )
-def document_ranking(data: str | None, models: str | None, features: str, folds: str | None, speed: bool) -> Plan:
+def document_ranking(data: str | None, models: list[str], features: str, folds: list[str], speed: bool) -> Plan:
     """Learn to rank documents from features with and without ties (Tran and others 2016, table 2)."""
     from concordant.experiments import document_ranking as module
 
-    names, wanted = (shared.listed(text or "") or None for text in (models, folds))
+    names, wanted = models or None, folds or None
     orders = module.ORDERS if features == "both" else (features,)
     return (
         module,

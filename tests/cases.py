@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import concordant as cc
+from concordant import laws, registry
 from concordant.cli.__main__ import main
 from concordant.losses.base import Loss
 from concordant.losses.queries import Queries
@@ -26,6 +28,19 @@ EDGES = {
     "two items": [["a", "b"]],
     "one item": [["a"]],
 }
+# What a ranking as plain data has, whatever the method.
+PLAIN_KEYS = [
+    "method",
+    "params",
+    "instances",
+    "agents",
+    "fit",
+    "warnings",
+    "seconds",
+    "ran",
+    "coefficients",
+    "certainty",
+]
 
 
 def one_silent_instance() -> cc.Preferences:
@@ -42,6 +57,14 @@ def assert_gradient_is_the_slope(loss: Loss, scores: Floats, queries: Queries) -
         step[k] = 1e-6
         rise = loss.evaluate(scores + step, queries).value - loss.evaluate(scores - step, queries).value
         assert gradient[k] == pytest.approx(rise / 2e-6, abs=1e-7)
+
+
+def assert_law_holds(law: str, method: str, draw: Callable[[np.random.Generator], cc.Preferences], seed: int) -> None:
+    """Test a law of a method on a dozen preferences."""
+    rng, made = np.random.default_rng(seed), registry.make(method)
+    for _ in range(12):
+        answer = {**laws.WAIVABLE, **laws.ALWAYS}[law](made, draw(rng), rng)
+        assert answer is None, answer
 
 
 def output_of(capsys: pytest.CaptureFixture[str], *args: object) -> str:

@@ -6,7 +6,6 @@ mind a machine that draws them slowly. Limits of time count the processor time o
 
 from __future__ import annotations
 
-import atexit
 import importlib.util
 import os
 import sys
@@ -51,11 +50,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "backend" in getattr(item, "fixturenames", ()):
             item.add_marker("once")
-
-
-def pytest_unconfigure() -> None:
-    """Keep DuckDB's list of what it leaks at exit off the terminal: the tests' own last line should be the last."""
-    atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 2))
 
 
 @pytest.fixture(scope="session", autouse=True)

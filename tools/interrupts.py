@@ -54,47 +54,49 @@ def rows(n, features=50):
 """
 
 REPEAT = "{}\nbegin()\nwhile True:\n    {}\n"
+RANKED = {
+    "elo of 15 million games": "thrice(games(5_000_000))",
+    "trueskill of 3 million games": "games(3_000_000)",
+    "glicko2 of 3 million games": "games(3_000_000)",
+    "kemeny of 200 items": "votes(50, 200)",
+    "kemeny of 40 items": "votes(9, 40)",
+    "local-search of 500 items": "votes(50, 500)",
+    "faslp-pivot of 60 items": "votes(9, 60)",
+    "schulze of 2,000 items": "votes(50, 2000)",
+    "ranked-pairs of 2,000 items": "votes(50, 2000)",
+    "condorcet of 5,000 items": "votes(50, 5000)",
+    "hodgerank of 3,000 items": "votes(50, 3000)",
+    "markov-chain of 4,000 items": "votes(50, 4000)",
+    "instant-runoff of a million ballots": "votes(1_000_000, 12)",
+    "stv of a million ballots": "votes(1_000_000, 12)",
+    "pav of 100 candidates": "votes(2000, 100)",
+    "footrule of 1,500 items": "votes(20, 1500)",
+    "mallows of 100 items": "votes(200, 100)",
+    "pick-a-perm of 3,000 rankings": "votes(3000, 200)",
+    "dawid-skene of a million answers": "ratings(1_000_000, 2000, 20_000, 4)",
+    "mpm of a million ratings": "ratings(1_000_000, 6000, 3000)",
+    "whole-history of 300,000 games": "games(300_000).replace(time=np.arange(300_000.0))",
+}
+ERRORS = {
+    "bradley-terry of 10 million votes": "games(10_000_000, 200)",
+    "bradley-terry of 5,000 items": "games(2_000_000, 5000)",
+    "plackett-luce of 200,000 rankings": "votes(200_000, 20)",
+}
+LEARNERS = ("light-gbm-ranker", "forest-ranker", "rank-svm", "lambda-rank", "rank-boost")
 CALLS = {
-    "elo of 15 million games": ("prefs = thrice(games(5_000_000))", "cc.rank(prefs, 'elo')"),
-    "trueskill of 3 million games": ("prefs = games(3_000_000)", "cc.rank(prefs, 'trueskill')"),
-    "glicko2 of 3 million games": ("prefs = games(3_000_000)", "cc.rank(prefs, 'glicko2')"),
-    "bradley-terry of 10 million votes": ("prefs = games(10_000_000, 200)", "cc.rank(prefs, 'bradley-terry').low"),
-    "bradley-terry of 5,000 items": ("prefs = games(2_000_000, 5000)", "cc.rank(prefs, 'bradley-terry').low"),
-    "plackett-luce of 200,000 rankings": ("prefs = votes(200_000, 20)", "cc.rank(prefs, 'plackett-luce').low"),
-    "kemeny of 200 items": ("prefs = votes(50, 200)", "cc.rank(prefs, 'kemeny')"),
-    "kemeny of 40 items": ("prefs = votes(9, 40)", "cc.rank(prefs, 'kemeny')"),
-    "local-search of 500 items": ("prefs = votes(50, 500)", "cc.rank(prefs, 'local-search')"),
-    "faslp-pivot of 60 items": ("prefs = votes(9, 60)", "cc.rank(prefs, 'faslp-pivot')"),
-    "schulze of 2,000 items": ("prefs = votes(50, 2000)", "cc.rank(prefs, 'schulze')"),
-    "ranked-pairs of 2,000 items": ("prefs = votes(50, 2000)", "cc.rank(prefs, 'ranked-pairs')"),
-    "condorcet of 5,000 items": ("prefs = votes(50, 5000)", "cc.rank(prefs, 'condorcet')"),
-    "hodgerank of 3,000 items": ("prefs = votes(50, 3000)", "cc.rank(prefs, 'hodgerank')"),
-    "markov-chain of 4,000 items": ("prefs = votes(50, 4000)", "cc.rank(prefs, 'markov-chain')"),
-    "instant-runoff of a million ballots": ("prefs = votes(1_000_000, 12)", "cc.rank(prefs, 'instant-runoff')"),
-    "stv of a million ballots": ("prefs = votes(1_000_000, 12)", "cc.rank(prefs, 'stv')"),
-    "pav of 100 candidates": ("prefs = votes(2000, 100)", "cc.rank(prefs, 'pav')"),
-    "footrule of 1,500 items": ("prefs = votes(20, 1500)", "cc.rank(prefs, 'footrule')"),
-    "mallows of 100 items": ("prefs = votes(200, 100)", "cc.rank(prefs, 'mallows')"),
-    "pick-a-perm of 3,000 rankings": ("prefs = votes(3000, 200)", "cc.rank(prefs, 'pick-a-perm')"),
-    "dawid-skene of a million answers": (
-        "prefs = ratings(1_000_000, 2000, 20_000, 4)",
-        "cc.rank(prefs, 'dawid-skene')",
-    ),
-    "mpm of a million ratings": ("prefs = ratings(1_000_000, 6000, 3000)", "cc.rank(prefs, 'mpm')"),
-    "whole-history of 300,000 games": (
-        "prefs = games(300_000).replace(time=np.arange(300_000.0))",
-        "cc.rank(prefs, 'whole-history')",
-    ),
-    "pmf of a million ratings": ("prefs = ratings(1_000_000, 6000, 3000)", "RECOMMENDERS.make('pmf').fit(prefs)"),
-    "bpr of a million ratings": ("prefs = ratings(1_000_000, 6000, 3000)", "RECOMMENDERS.make('bpr').fit(prefs)"),
-    "light-gbm-ranker of 200,000 rows": (
-        "X, y, q = rows(200_000)",
-        "LEARNERS.find('light-gbm-ranker')().fit(X, y, qid=q)",
-    ),
-    "forest-ranker of 200,000 rows": ("X, y, q = rows(200_000)", "LEARNERS.find('forest-ranker')().fit(X, y, qid=q)"),
-    "rank-svm of 200,000 rows": ("X, y, q = rows(200_000)", "LEARNERS.find('rank-svm')().fit(X, y, qid=q)"),
-    "lambda-rank of 200,000 rows": ("X, y, q = rows(200_000)", "LEARNERS.find('lambda-rank')().fit(X, y, qid=q)"),
-    "rank-boost of 200,000 rows": ("X, y, q = rows(200_000)", "LEARNERS.find('rank-boost')().fit(X, y, qid=q)"),
+    **{case: (f"prefs = {prefs}", f"cc.rank(prefs, '{case.split()[0]}')") for case, prefs in RANKED.items()},
+    **{case: (f"prefs = {prefs}", f"cc.rank(prefs, '{case.split()[0]}').low") for case, prefs in ERRORS.items()},
+    **{
+        f"{name} of a million ratings": (
+            "prefs = ratings(1_000_000, 6000, 3000)",
+            f"RECOMMENDERS.make('{name}').fit(prefs)",
+        )
+        for name in ("pmf", "bpr")
+    },
+    **{
+        f"{name} of 200,000 rows": ("X, y, q = rows(200_000)", f"LEARNERS.find('{name}')().fit(X, y, qid=q)")
+        for name in LEARNERS
+    },
     "reading 3 million rows": ("", "cc.read(sys.argv[1] + '/plain.csv')"),
     "reading 3 million quoted rows": ("", "cc.read(sys.argv[1] + '/quoted.csv')"),
     "reading 3 million dated rows": ("", "cc.read(sys.argv[1] + '/plain.csv', time='day')"),

@@ -2,7 +2,7 @@
 
 Run it after changing the layers: ``python tools/make_layers.py``. With ``--check`` it only says whether the picture is
 up to date; a test does the same. A module imports only from the rows below its own; hovering over a module shows the
-first sentence of its documentation. Modules in dashed boxes are not written yet.
+first sentence of its documentation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INK, FAINT, ACCENT = "#24303c", "#c9d3da", "#1f6f8b"
 
 
 def layers() -> list[list[str]]:
-    """Return the modules of every layer, the highest first; a name in parentheses is a module not written yet."""
+    """Return the modules of every layer, the highest first."""
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = pyproject["tool"]["importlinter"]["contracts"]
     (contract,) = (one for one in contracts if one["type"] == "layers")
@@ -46,17 +46,15 @@ def picture() -> str:
     ]
     for k, row in enumerate(rows):
         top = 5 + k * ROW
-        widths = [CHARACTER * len(name.strip("()")) + 18 for name in row]
+        widths = [CHARACTER * len(name) + 18 for name in row]
         left = (WIDTH - sum(widths) - 8 * (len(row) - 1)) / 2
         lines.append(f'<path d="M0 {top + ROW - 5}H{WIDTH}" stroke="{FAINT}"/>' if k < len(rows) - 1 else "")
         for name, width in zip(row, widths, strict=True):
-            dashes = ' stroke-dasharray="4 3"' if name.startswith("(") else ""
-            shown = name.strip("()")
             lines.append(
-                f"<g><title>{escape(f'{shown}: {sentence(shown)}')}</title>"
+                f"<g><title>{escape(f'{name}: {sentence(name)}')}</title>"
                 f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{BOX}" rx="4" fill="#f4f7f9" '
-                f'stroke="{ACCENT}"{dashes}/>'
-                f'<text x="{left + width / 2:.1f}" y="{top + 16}" text-anchor="middle" fill="{INK}">{shown}</text></g>'
+                f'stroke="{ACCENT}"/>'
+                f'<text x="{left + width / 2:.1f}" y="{top + 16}" text-anchor="middle" fill="{INK}">{name}</text></g>'
             )
             left += width + 8
     return "\n".join([*filter(None, lines), "</svg>", ""])

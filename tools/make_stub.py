@@ -34,8 +34,8 @@ def stub() -> str:
         imports.append((module, f"{name} as {name}"))
     lines = ['"""Public names of concordant. Written by tools/make_stub.py: do not edit."""', ""]
     lines += ["from collections.abc import Sequence", "from typing import Any", ""]
-    homes = ((f"concordant.{home}".rpartition(".")[0], name) for name, home in concordant._MODULES.items())
-    imports += [(package, f"{name} as {name}") for package, name in homes]
+    for name, home in concordant._MODULES.items():
+        imports.append((f"concordant.{home}".rpartition(".")[0], f"{name} as {name}"))
     lines += [f"from {module} import {name}" for module, name in sorted(imports)]
     return "\n".join([*lines, "", "__version__: str", "", *functions, ""])
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.core import Answer, Inputs, Task
-from benchmarks.works.recommend import LISTED, TRAINING, VALIDATION, columns, quality
+from benchmarks.works.recommend import LISTED, TRAINING, VALIDATION, columns, quality, timed
 
 RATES = (0.01, 0.02)
 RIDGES = (0.02, 0.05, 0.1)
@@ -21,13 +21,9 @@ def _fit(inputs: Inputs) -> Task:
 
 
 def fit_of(inputs: Inputs, setting: dict[str, Any]) -> Task:
-    """Fit with one setting; the answer is the validation NDCG@10."""
+    """Fit with one setting."""
     data = _data(inputs, columns(inputs, TRAINING))
-
-    def answer(model: Any) -> Answer:
-        return {"ndcg@10": np.array([quality(inputs, scores(model, inputs))])}
-
-    return Task(lambda: _model(inputs, **setting).fit(data), answer)
+    return timed(inputs, lambda: _model(inputs, **setting).fit(data), scores)
 
 
 def tuned(inputs: Inputs) -> tuple[float, dict[str, Any]]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.core import Answer, Inputs, Task
-from benchmarks.works.recommend import TRAINING, VALIDATION, columns, quality
+from benchmarks.core import Inputs, Task
+from benchmarks.works.recommend import TRAINING, VALIDATION, best_setting, columns, quality, timed
 
 RIDGES = (0.02, 0.05, 0.1, 0.2)
 EPOCHS = (5, 10, 20, 40)
@@ -20,28 +20,19 @@ def factor_fit_partition(inputs: Inputs) -> Task:
 
 
 def fit_of(inputs: Inputs, setting: dict[str, Any]) -> Task:
-    """Fit with one setting; the answer is the validation NDCG@10."""
+    """Fit with one setting."""
     data = _data(inputs)
-
-    def answer(model: Any) -> Answer:
-        return {"ndcg@10": np.array([quality(inputs, scores(model, inputs))])}
-
-    return Task(lambda: _fitted(inputs, data, **setting), answer)
+    return timed(inputs, lambda: _fitted(inputs, data, **setting), scores)
 
 
 def tuned(inputs: Inputs) -> tuple[float, dict[str, Any]]:
-    """Return the best validation NDCG@10 over all settings, and the setting; more epochs only while they help."""
-    data, found = _data(inputs), []
-    for ridge in RIDGES:
-        before = -1.0
-        for epochs in EPOCHS:
-            settings = {"regularization": ridge, "epochs": epochs}
-            now = quality(inputs, scores(_fitted(inputs, data, **settings), inputs))
-            found.append((now, settings))
-            if now < before:
-                break
-            before = now
-    return max(found, key=lambda one: one[0])
+    """Return the best validation NDCG@10 over all settings, and the setting."""
+    data, grid = _data(inputs), [{"regularization": ridge} for ridge in RIDGES]
+
+    def reached(**settings: Any) -> float:
+        return quality(inputs, scores(_fitted(inputs, data, **settings), inputs))
+
+    return best_setting(grid, ("epochs", EPOCHS), reached)
 
 
 def scores(model: Any, inputs: Inputs, part: int = VALIDATION) -> np.ndarray:

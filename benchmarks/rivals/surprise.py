@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.core import Answer, Inputs, Task
-from benchmarks.works.recommend import TRAINING, VALIDATION, columns, quality
+from benchmarks.core import Inputs, Task
+from benchmarks.works.recommend import TRAINING, VALIDATION, best_setting, columns, quality, timed
 
 RATES = (0.01, 0.02)
 RIDGES = (0.02, 0.05, 0.1)
@@ -21,29 +21,17 @@ def factor_fit_partition(inputs: Inputs) -> Task:
 
 
 def fit_of(inputs: Inputs, setting: dict[str, Any]) -> Task:
-    """Fit with one setting; the answer is the validation NDCG@10."""
+    """Fit with one setting."""
     data = _data(inputs)
-
-    def answer(model: Any) -> Answer:
-        return {"ndcg@10": np.array([quality(inputs, scores(model, inputs))])}
-
-    return Task(lambda: _model(inputs, **setting).fit(data), answer)
+    return timed(inputs, lambda: _model(inputs, **setting).fit(data), scores)
 
 
 def tuned(inputs: Inputs) -> tuple[float, dict[str, Any]]:
-    """Return the best validation NDCG@10 over all settings, and the setting; more epochs only while they help."""
-    data, found = _data(inputs), []
-    for rate in RATES:
-        for ridge in RIDGES:
-            before = -1.0
-            for epochs in EPOCHS:
-                settings = {"lr_all": rate, "reg_all": ridge, "n_epochs": epochs}
-                now = quality(inputs, scores(_model(inputs, **settings).fit(data), inputs))
-                found.append((now, settings))
-                if now < before:
-                    break
-                before = now
-    return max(found, key=lambda one: one[0])
+    """Return the best validation NDCG@10 over all settings, and the setting."""
+    data, grid = _data(inputs), [{"lr_all": rate, "reg_all": ridge} for rate in RATES for ridge in RIDGES]
+    return best_setting(
+        grid, ("n_epochs", EPOCHS), lambda **one: quality(inputs, scores(_model(inputs, **one).fit(data), inputs))
+    )
 
 
 def scores(model: Any, inputs: Inputs, part: int = VALIDATION) -> np.ndarray:

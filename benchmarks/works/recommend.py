@@ -7,6 +7,7 @@ factors with noise. Where ``CONCORDANT_DATA`` is set, ``factor-fit`` of full siz
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -92,6 +93,28 @@ def quality(inputs: Inputs, score: np.ndarray, part: int = VALIDATION) -> float:
     agent, _, rating = columns(inputs, part)
     found = metrics.evaluate_arrays(score, rating, agent, ["ndcg@10"], ties="average")
     return float(metrics.mean(found["ndcg@10"]))
+
+
+# ---- rivals ----
+def timed(inputs: Inputs, fit: Callable[[], Any], scores: Callable[[Any, Inputs], np.ndarray]) -> Task:
+    """Return a rival's fit as a task; the answer is the validation NDCG@10."""
+    return Task(fit, lambda model: {"ndcg@10": np.array([quality(inputs, scores(model, inputs))])})
+
+
+def best_setting(
+    grid: Iterable[dict[str, Any]], epochs: tuple[str, Sequence[int]], reached: Callable[..., float]
+) -> tuple[float, dict[str, Any]]:
+    """Return the best of what settings reach, and the setting; more epochs only while they help."""
+    found, (name, steps) = [], epochs
+    for settings in grid:
+        before = -1.0
+        for step in steps:
+            now = reached(**settings, **{name: step})
+            found.append((now, {**settings, name: step}))
+            if now < before:
+                break
+            before = now
+    return max(found, key=lambda one: one[0])
 
 
 # ---- one sweep ----

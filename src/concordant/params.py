@@ -1,7 +1,7 @@
 """One declaration of a hyper-parameter.
 
 ``param(...)`` makes a dataclass field whose default, range, choices and sentence of documentation are
-written once. Checks, command-line options, docs pages and (later) web forms all read it from there.
+written once. Checks, command-line options, docs pages and web forms all read it from there.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def check_params(instance: object) -> None:
 def by_new_names(cls: type[Any], params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters of a saved model under the names they have now; ``cls.renamed`` lists the former ones."""
     renamed: Mapping[str, str] = getattr(cls, "renamed", {})
-    return {renamed.get(name, name): value for name, value in params.items()}
+    return {renamed.get(name, name): value for name, value in params.items() if renamed.get(name, name)}
 
 
 def values_of(instance: object) -> dict[str, Any]:

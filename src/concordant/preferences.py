@@ -119,7 +119,7 @@ class Preferences(Frozen):
 
     @classmethod
     def of_parts(cls, parts: build.Parts) -> Preferences:
-        """Build from what ``gather`` made of columns, where the bounds of pairs, two entries each, go without saying.
+        """Build from what ``ballots.build`` made of columns; the bounds of pairs, two entries each, may be left out.
 
         Pairs of nothing but two items each are right by construction, unless an item meets itself.
         """

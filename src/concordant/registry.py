@@ -24,7 +24,8 @@ import glob
 import importlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
@@ -336,6 +337,20 @@ class Kind(Generic[Entry]):
         if known is None or entry.__name__ != name:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return entry  # type: ignore[no-any-return]
+
+    def lazily(
+        self, package: str, others: Mapping[str, str]
+    ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+        """Return ``__getattr__`` and ``__dir__`` of a package; ``others`` are more names, with their modules."""
+        names = vars(sys.modules[package])
+
+        def attribute(name: str) -> object:
+            if name in others:
+                return getattr(importlib.import_module(f"{package}.{others[name]}"), name)
+            names[name] = self.attribute(package, name)
+            return names[name]
+
+        return attribute, lambda: sorted([*names, *others, *self.attributes()])
 
     def attributes(self) -> list[str]:
         """List the names of all built-in classes or functions; imports them all."""

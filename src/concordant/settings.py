@@ -25,7 +25,7 @@ class Settings:
     aliases: ClassVar[Mapping[str, Mapping[str, object]]] = {}
     """Other names, each with the parameters it stands for."""
     renamed: ClassVar[Mapping[str, str]] = {}
-    """Former names of parameters, each with the name it has now: models saved earlier load with it."""
+    """Former names of parameters, each with its current name, or "" if it was removed: older saved models load."""
     learns: ClassVar[Mapping[str, Kind] | tuple[str, ...]] = {}
     """What ``fit`` adds to a copy, by name, each declared with ``support.state``; names alone are not checked."""
 

@@ -41,6 +41,12 @@ def elected(ranking):
     return {item for item, one in zip(ranking.items, ranking.detail("elected"), strict=True) if one}
 
 
+def approvals_and_order(names, ballots, method):
+    """Return how many approve of whom, and who of those is elected after whom."""
+    approved = {name: sum(w for w, b in ballots if name in b) for name in names}
+    return approved, [name for name in cc.rank(preferences(names, ballots), method).items if approved[name]]
+
+
 @settings(max_examples=100)
 @given(elections())
 def test_pav_finds_the_best_of_all_committees(drawn):
@@ -61,10 +67,9 @@ def test_pav_finds_the_best_of_all_committees(drawn):
 @given(elections())
 def test_sequential_pav_adds_whom_unserved_ballots_want(drawn):
     names, ballots, _ = drawn
-    ranking = cc.rank(preferences(names, ballots), "sequential-pav")
-    approved = {name: sum(w for w, b in ballots if name in b) for name in names}
+    approved, elected_in_turn = approvals_and_order(names, ballots, "sequential-pav")
     chosen: list[str] = []
-    for name in [name for name in ranking.items if approved[name]]:
+    for name in elected_in_turn:
         gain = {
             other: sum(Fraction(w, 1 + len(set(b) & set(chosen))) for w, b in ballots if other in b)
             for other in names
@@ -78,11 +83,10 @@ def test_sequential_pav_adds_whom_unserved_ballots_want(drawn):
 @given(elections())
 def test_phragmen_keeps_loads_even(drawn):
     names, ballots, _ = drawn
-    ranking = cc.rank(preferences(names, ballots), "phragmen")
-    approved = {name: sum(w for w, b in ballots if name in b) for name in names}
+    approved, elected_in_turn = approvals_and_order(names, ballots, "phragmen")
     load = [Fraction(0)] * len(ballots)
     chosen: list[str] = []
-    for name in [name for name in ranking.items if approved[name]]:
+    for name in elected_in_turn:
         heavy = {
             other: (1 + sum(w * x for (w, b), x in zip(ballots, load, strict=True) if other in b)) / approved[other]
             for other in names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from itertools import pairwise, product
 
 import numpy as np
@@ -217,12 +216,6 @@ def test_streams_are_alike(rng):
     for sides, all_pairs, has_trail in product((np.empty(0, np.int32), team), (False, True), (False, True)):
         rest = (sides, 25.0, 8.0, 4.0, 0.1, 0.7, all_pairs, has_trail)
         same(*(k.trueskill_stream(ballots, *rest) for k in (compiled, twins)))
-
-
-def test_every_kernel_here_has_both_versions():
-    for family in ("duels", "tallies", "standing", "streams"):
-        for name in importlib.import_module(f"concordant.kernels.twins.{family}").__all__:
-            assert callable(getattr(compiled, name))
 
 
 @pytest.mark.parametrize("model", range(4))

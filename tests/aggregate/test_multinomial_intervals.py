@@ -6,7 +6,7 @@ import numpy as np
 
 import concordant as cc
 from concordant import laws
-from concordant.models.multinomial_errors import standard_errors
+from concordant.models.multinomial_errors import moves_of
 from concordant.models.observations.counts import count
 from concordant.models.solve.multinomial import Solver
 
@@ -43,7 +43,9 @@ def errors_from_dense_matrices(prefs, counts, prior):
         diagonal = (up * down.sum() + down * up.sum()) / z + own_prior
         variance = np.diag(inverse @ meat @ inverse) + squares / entries / diagonal**2
         expected[own] = np.sqrt(variance) / corpus.divisor[q]
-    return expected, standard_errors(corpus, solution, solver.prior_by_instance)
+    moves = moves_of(corpus, solution, solver.prior_by_instance)
+    assert moves is not None
+    return expected, np.sqrt(moves.variance)
 
 
 def test_standard_errors_are_those_of_the_matrices_written_out():

@@ -43,27 +43,26 @@ def scottish_by_hand(names, ballots, seats):
             among = [name for name in among if sign * past[name] == best]
         return among[0] if len(among) == 1 else None
 
+    def elect(those):
+        for _ in range(len(those)):
+            best = pick(those, -1)
+            if best is None:
+                return False
+            elected.append(best)
+            those.remove(best)
+        return True
+
     while True:
         left = [name for name in names if name not in elected and name not in out]
-        reached = [name for name in left if votes[name] >= quota]
-        while reached:
-            best = pick(reached, -1)
-            if best is None:
-                return None
-            elected.append(best)
-            reached.remove(best)
-            waiting += [best] if votes[best] > quota else []
+        before = len(elected)
+        if not elect([name for name in left if votes[name] >= quota]):
+            return None
+        waiting += [name for name in elected[before:] if votes[name] > quota]
         left = [name for name in left if name not in elected]
         if len(elected) == seats:
             return elected, stages
         if len(left) <= seats - len(elected):
-            while left:
-                best = pick(left, -1)
-                if best is None:
-                    return None
-                elected.append(best)
-                left.remove(best)
-            return elected, stages
+            return (elected, stages) if elect(left) else None
         if waiting:
             source = pick(waiting, -1)
             if source is None:
@@ -99,13 +98,16 @@ def elections(draw):
     return names, ballots, draw(st.integers(1, 4))
 
 
+def prefs_of(names, ballots):
+    return election(*(f"{weight} {' '.join(ballot)}" for weight, ballot in ballots), candidates=names)
+
+
 @settings(max_examples=200)
 @given(elections())
 def test_the_scottish_count_is_the_count_by_hand(drawn):
     names, ballots, seats = drawn
     by_hand = scottish_by_hand(names, ballots, seats)
-    prefs = election(*(f"{weight} {' '.join(ballot)}" for weight, ballot in ballots), candidates=names)
-    count = cc.rank(prefs, "stv", seats=seats).model.count()
+    count = cc.rank(prefs_of(names, ballots), "stv", seats=seats).model.count()
     if by_hand is not None:
         elected, stages = by_hand
         assert list(count.elected) == elected
@@ -161,8 +163,7 @@ def meek_by_hand(names, ballots, seats):
 def test_meeks_count_elects_whom_forty_digits_elect(drawn):
     names, ballots, seats = drawn
     by_hand = meek_by_hand(names, ballots, seats)
-    prefs = election(*(f"{weight} {' '.join(ballot)}" for weight, ballot in ballots), candidates=names)
-    ranking = cc.rank(prefs, "stv", seats=seats, rules="meek")
+    ranking = cc.rank(prefs_of(names, ballots), "stv", seats=seats, rules="meek")
     if by_hand is not None and "not-converged" not in [notice.name for notice in ranking.warnings]:
         assert set(ranking.model.elected) == by_hand
 
@@ -171,7 +172,7 @@ def test_meeks_count_elects_whom_forty_digits_elect(drawn):
 @given(elections(), st.sampled_from(["scottish", "meek"]))
 def test_no_vote_is_lost_or_made(drawn, rules):
     names, ballots, seats = drawn
-    prefs = election(*(f"{weight} {' '.join(ballot)}" for weight, ballot in ballots), candidates=names)
+    prefs = prefs_of(names, ballots)
     count = cc.rank(prefs, "stv", seats=seats, rules=rules).model.count()
     total = sum(weight for weight, _ in ballots)
     for stage in count.stages:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.cases import assert_law_holds
 
 import concordant as cc
-from concordant import laws, registry
+from concordant import laws
 from concordant.errors import NeedError, ParameterError
 from concordant.models.observations.contestants import TEAM_SIZE
 
@@ -167,11 +168,7 @@ def random_teams(rng: np.random.Generator) -> cc.Preferences:
 @pytest.mark.parametrize("method", [*PAIRWISE, "ordered-partitions"])
 @pytest.mark.parametrize("law", ["neutrality", "anonymity", "weight_is_repetition", "is_finite", "backends_agree"])
 def test_laws_hold_with_teams(method: str, law: str) -> None:
-    rng = np.random.default_rng(11)
-    made = registry.make(method)
-    for _ in range(12):
-        answer = {**laws.WAIVABLE, **laws.ALWAYS}[law](made, random_teams(rng), rng)
-        assert answer is None, answer
+    assert_law_holds(law, method, random_teams, seed=11)
 
 
 @pytest.mark.parametrize("method", ["borda", "kemeny", "elo", "mpm", "schulze", "rrf", "hodgerank"])

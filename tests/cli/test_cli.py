@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cases import PLAIN_KEYS
 from tests.conftest import ROOT, Run
 
 import concordant as cc
@@ -80,18 +81,7 @@ def test_json_has_the_promised_keys_for_every_method(run: Run, tmp_path: Path) -
         code, out, err = run("rank", ballots, "--method", method, "--json")
         assert code == 0, (method, err)
         data = json.loads(out)
-        assert list(data) == [
-            "method",
-            "params",
-            "instances",
-            "agents",
-            "fit",
-            "warnings",
-            "seconds",
-            "ran",
-            "coefficients",
-            "certainty",
-        ]
+        assert list(data) == PLAIN_KEYS
         assert list(data["instances"][0]["items"][0]) == ["item", "rank", "score", "low", "high"]
         assert sorted(item["item"] for item in data["instances"][0]["items"]) == ["a", "b", "c"]
 

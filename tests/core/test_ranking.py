@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import PLAIN_KEYS
 
 import concordant as cc
 from concordant import kernels
@@ -68,18 +69,7 @@ def test_the_head_keeps_the_best_of_each_instance() -> None:
 
 def test_plain_data_has_the_same_keys_for_every_method() -> None:
     data = two_instances().to_dict()
-    assert list(data) == [
-        "method",
-        "params",
-        "instances",
-        "agents",
-        "fit",
-        "warnings",
-        "seconds",
-        "ran",
-        "coefficients",
-        "certainty",
-    ]
+    assert list(data) == PLAIN_KEYS
     assert data["instances"][0]["items"][0] == {"item": "a", "rank": 1, "score": 1.0, "low": None, "high": None}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import ROOT
-from tests.engine.test_executors import instances, itself, rows
+from tests.engine.test_executors import instances, itself, objectives, rows
 from tests.engine.test_rows_of_files import METHODS, arrays, sums, write_cut
 from tests.io.test_many_files import equal
 from tests.support.test_isolation import COMMAND, Folder, every_name
@@ -21,7 +21,7 @@ from tests.support.test_isolation import COMMAND, Folder, every_name
 import concordant as cc
 from concordant.engine import instances as engine_instances
 from concordant.engine.executors import Cluster, Serial, cluster_at
-from concordant.engine.gradients import SpreadObjective, _objective_of, _part_of, fit_parts
+from concordant.engine.gradients import fit_parts
 from concordant.engine.instances import rank_apart
 from concordant.engine.statistics import NET_WINS
 from concordant.errors import FormatError, InputError
@@ -225,12 +225,7 @@ def test_a_worker_killed_while_instances_are_ranked_loses_nothing(
 
 
 def test_a_worker_killed_between_gradients_loses_nothing(cluster: Cluster, machines: Machines) -> None:
-    parts, ranker = rows(), RankNet(standardise=False)
-    X, y, qid = (np.concatenate(column) for column in zip(*parts, strict=True))
-    whole = ranker.objective_of(ranker.rows_of(X, y, qid), None)
-    loaded = [cluster.hold(_part_of, ranker, itself, part) for part in parts]
-    held = [cluster.hold(_objective_of, ranker, part, None) for part in loaded]
-    spread = SpreadObjective(whole, held, whole.total, cluster)
+    whole, spread = objectives(cluster)
     theta = np.array([0.3, -1.0, 0.2, 0.7])
     before = spread(theta)
     machines.kill_one()

@@ -12,10 +12,11 @@ import pytest
 
 import concordant as cc
 from concordant.engine.executors import Executor, Processes, Serial, Threads, WorkerError, cluster_at, running_on
-from concordant.engine.gradients import fit_parts
+from concordant.engine.gradients import SpreadObjective, _objective_of, _part_of, fit_parts
 from concordant.engine.instances import cut, rank_apart
 from concordant.errors import InputError, NeedError
 from concordant.learn import ListMLE, RankNet
+from concordant.solvers.objective import Objective
 
 
 @pytest.fixture(scope="module", params=["serial", "threads", "processes"])
@@ -209,15 +210,18 @@ def test_a_ranker_fitted_in_parts_is_that_of_all_rows(executor: Executor, ranker
     np.testing.assert_allclose(spread.predict(X), ranker.predict(X), atol=10 * tolerance)
 
 
-def test_the_gradient_of_parts_is_the_gradient_of_all(executor: Executor) -> None:
-    from concordant.engine.gradients import SpreadObjective, _objective_of, _part_of
-
+def objectives(executor: Executor) -> tuple[Objective, SpreadObjective]:
+    """Return the objective of all rows here, and of their parts wherever they run."""
     parts, ranker = rows(), RankNet(standardise=False)
     X, y, qid = (np.concatenate(column) for column in zip(*parts, strict=True))
     whole = ranker.objective_of(ranker.rows_of(X, y, qid), None)
     loaded = [executor.hold(_part_of, ranker, itself, part) for part in parts]
     held = [executor.hold(_objective_of, ranker, part, None) for part in loaded]
-    spread = SpreadObjective(whole, held, whole.total, executor)
+    return whole, SpreadObjective(whole, held, whole.total, executor)
+
+
+def test_the_gradient_of_parts_is_the_gradient_of_all(executor: Executor) -> None:
+    whole, spread = objectives(executor)
     theta, direction = np.array([0.3, -1.0, 0.2, 0.7]), np.array([1.0, 0.5, -0.2, 0.0])
     value, gradient = whole(theta)
     assert spread(theta)[0] == pytest.approx(value, abs=1e-12)

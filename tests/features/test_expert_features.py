@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -174,13 +176,14 @@ def test_observed_pairs_fill_the_matrix_as_they_are() -> None:
     np.testing.assert_allclose(matrix @ right, strength * left, atol=1e-9)
 
 
-def test_instances_do_not_mix() -> None:
+@pytest.mark.parametrize(("made", "tolerance"), [(cc.ExpertFeatures(), 1e-12), (cc.FusionFeatures(), 1e-9)])
+def test_instances_do_not_mix(made: Any, tolerance: float) -> None:
     prefs, _ = laws.random_labelled(np.random.default_rng(3))
-    features = cc.ExpertFeatures().fit(prefs)
+    features = made.fit(prefs)
     together = features.transform(prefs)
     for q, label in enumerate(prefs.instances or ()):
         alone = features.transform(prefs.select(instances=[label]))
-        np.testing.assert_allclose(alone, together[prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]], atol=1e-12)
+        np.testing.assert_allclose(alone, together[prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]], atol=tolerance)
 
 
 def test_it_stands_at_the_head_of_a_pipeline() -> None:

@@ -62,13 +62,7 @@ def test_fused_scores_are_standardised_and_ranked() -> None:
             assert found[f"{name} rank"][mine].max() <= 1
 
 
-def test_instances_do_not_mix_and_the_best_of_several_ballots_counts() -> None:
-    prefs, _ = laws.random_labelled(np.random.default_rng(3))
-    features = cc.FusionFeatures().fit(prefs)
-    together = features.transform(prefs)
-    for q, label in enumerate(prefs.instances or ()):
-        alone = features.transform(prefs.select(instances=[label]))
-        np.testing.assert_allclose(alone, together[prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]], atol=1e-9)
+def test_the_best_of_several_ballots_counts() -> None:
     twice = cc.Preferences.from_rankings([["a", "b"], ["b", "a"]], agent=["x", "x"])
     found = columns(twice)
     np.testing.assert_allclose(found["x height"], [1, 1])

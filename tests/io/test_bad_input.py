@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
-import lzma
 import re
 import zipfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,8 @@ from concordant.io._csv import sniff
 from concordant.io._duckdb import CsvTable
 from concordant.tables.options import Options
 from concordant.tables.ranking_text import _split_outside_braces
+
+PACK = {kind: import_module(module).compress for kind, module in _source.MODULES.items()}
 
 
 def complaint(path: Any, **options: Any) -> str:
@@ -149,22 +150,28 @@ def test_an_outcome_that_names_nobody(make: Any) -> None:
     )
 
 
-def test_a_truncated_gzip_file(make: Any) -> None:
-    packed = gzip.compress(b"winner,loser\n" + b"a,b\nb,c\n" * 40_000)
+@pytest.mark.parametrize("kind", ["gzip", "zstd"])
+def test_a_truncated_compressed_file(make: Any, kind: str) -> None:
+    packed = PACK[kind](b"winner,loser\n" + b"a,b\nb,c\n" * 40_000)
     for cut in (len(packed) // 2, len(packed) - 4):
         assert complaint(make(packed[:cut], "votes.csv.gz")) == (
-            "votes.csv.gz: the gzip data end too early: the file is cut off, fetch it again."
+            f"votes.csv.gz: the {kind} data end too early: the file is cut off, fetch it again."
         )
 
 
-def test_damaged_compressed_data(make: Any) -> None:
-    for pack, name in ((gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz")):
-        content = bytearray(pack(b"winner,loser\n" + bytes(range(97, 122)) * 4000))
-        content[len(content) // 2 :] = b"\xff" * 30
-        assert f"votes.csv.{name}: the " in complaint(make(bytes(content), f"votes.csv.{name}"))
+@pytest.mark.parametrize("kind", PACK)
+def test_damaged_compressed_data(make: Any, kind: str) -> None:
+    content = bytearray(PACK[kind](b"winner,loser\n" + bytes(range(97, 122)) * 4000))
+    content[len(content) // 2 :] = b"\xff" * 30
+    assert f"votes.csv.gz: the {kind} data " in complaint(make(bytes(content), "votes.csv.gz"))
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_bytes_after_the_zstd_data_are_refused(make: Any) -> None:
+    packed = PACK["zstd"](b"winner,loser\na,b\n")
+    assert "votes.csv.zst: the zstd data are damaged" in complaint(make(packed + b"more", "votes.csv.zst"))
+
+
+@pytest.mark.parametrize("pack", PACK.values())
 def test_a_bomb_is_refused_by_ratio(make: Any, pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_source, "RATIO_FROM", 1 << 20)
     path = make(pack(b"winner,loser\n" + b"a,b\n" * 1_000_000), "bomb.csv.gz")
@@ -172,8 +179,9 @@ def test_a_bomb_is_refused_by_ratio(make: Any, pack: Any, monkeypatch: pytest.Mo
     assert cc.read(path, max_ratio=1e9).n_ballots == 1_000_000
 
 
-def test_a_bomb_is_refused_by_size(make: Any) -> None:
-    path = make(gzip.compress(b"winner,loser\n" + b"a,b\n" * 100_000), "bomb.csv.gz")
+@pytest.mark.parametrize("pack", PACK.values())
+def test_a_bomb_is_refused_by_size(make: Any, pack: Any) -> None:
+    path = make(pack(b"winner,loser\n" + b"a,b\n" * 100_000), "bomb.csv.gz")
     assert "it holds more than max_bytes = 1,000 bytes: raise max_bytes=" in complaint(path, max_bytes=1000)
 
 

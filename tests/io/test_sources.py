@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
-import lzma
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,17 +18,22 @@ import concordant as cc
 from concordant.errors import InputError
 from concordant.io import list_formats
 from concordant.io._formats import recognise
-from concordant.io._source import Source
-from concordant.io._zstd import zstd_compress_lines
+from concordant.io._source import MODULES, Source
 
 TEXT = b"winner,loser\na,b\nb,c\n"
 EXPECTED = cc.Preferences.from_pairs(["a", "b"], ["b", "c"])
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zstd_compress_lines])
+@pytest.mark.parametrize("module", MODULES.values())
 @pytest.mark.parametrize("name", ["votes.csv.gz", "votes.csv", "votes", "votes.csv.xz"])
-def test_compression_is_known_by_content_not_by_name(make: Any, pack: Any, name: str) -> None:
-    assert cc.read(make(pack(TEXT), name)) == EXPECTED
+def test_compression_is_known_by_content_not_by_name(make: Any, module: str, name: str) -> None:
+    assert cc.read(make(import_module(module).compress(TEXT), name)) == EXPECTED
+
+
+@pytest.mark.parametrize("module", MODULES.values())
+def test_parts_compressed_one_by_one_are_one_file(make: Any, module: str) -> None:
+    pack = import_module(module).compress
+    assert cc.read(make(pack(TEXT[:20]) + pack(TEXT[20:]))) == EXPECTED
 
 
 def test_open_files_and_standard_input_are_read(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:

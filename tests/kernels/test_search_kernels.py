@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -116,10 +114,9 @@ def test_ballots_cost_what_the_same_rankings_cost():
     assert np.array_equal(totals, twins.ranking_totals(prefs.slot_ptr, before, tied, tier)[:, 0])
 
 
-def test_every_kernel_of_these_families_has_a_twin():
-    for family in ("costs", "search", "local", "lehmer", "totals"):
-        module = importlib.import_module(f"concordant.kernels.twins.{family}")
-        assert all(hasattr(compiled, name) for name in module.__all__)
+def test_every_twin_has_a_compiled_kernel():
+    for name in vars(twins):
+        assert name.startswith("__") or callable(getattr(compiled, name))
 
 
 @pytest.mark.parametrize("sizes", [(3, 0, 1, 7, 20), (150, 4, 110)])

@@ -60,7 +60,7 @@ def test_the_command_is_installed() -> None:
 def test_the_core_depends_on_few_libraries() -> None:
     core = [line for line in metadata.requires("concordant") or [] if "extra ==" not in line]
     names = sorted(line.split(">")[0].split("<")[0] for line in core)
-    assert names == ["click", "duckdb", "highspy", "narwhals", "numpy", "rich", "scipy"]
+    assert names == ["backports.zstd", "click", "duckdb", "highspy", "narwhals", "numpy", "rich", "scipy"]
 
 
 @pytest.mark.slow

@@ -151,6 +151,7 @@ def test_other_files_are_refused(tmp_path):
         ("kemeny", {"output": "weak"}, {"result": "weak"}),
         ("condorcet", {"output": "winner"}, {"result": "winner"}),
         ("elo", {"scale": 200.0}, {"spread": 200.0}),
+        ("plackett-luce", {"solver": "mm"}, {}),
     ],
 )
 def test_models_saved_under_former_names_of_parameters_load(tmp_path, method, former, params):

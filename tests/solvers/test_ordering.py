@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from concordant import metrics
-from concordant.errors import InputError
-from concordant.solvers.ordering.greedy import component_order, component_orders, greedy_order, greedy_orders
+from concordant.solvers.ordering.greedy import component_orders, greedy_orders
 
 
 def lecture_example() -> np.ndarray:
@@ -23,6 +22,14 @@ def lecture_example() -> np.ndarray:
 def random_preferences(rng: np.random.Generator, n: int) -> np.ndarray:
     f = rng.random((n, n))
     return np.where(np.tri(n, dtype=bool), 1 - f.T, f)
+
+
+def greedy_order(f: np.ndarray) -> np.ndarray:
+    return greedy_orders(np.array([0, len(f)]), f.reshape(-1))
+
+
+def component_order(f: np.ndarray) -> np.ndarray:
+    return component_orders(np.array([0, len(f)]), f.reshape(-1))
 
 
 def agree(f: np.ndarray, order: np.ndarray) -> float:
@@ -79,12 +86,3 @@ def test_many_matrices_at_once_equal_each_alone(backend: str) -> None:
     flat = np.concatenate([f.reshape(-1) for f in matrices])
     assert greedy_orders(ptr, flat).tolist() == [int(k) for f in matrices for k in greedy_order(f)]
     assert component_orders(ptr, flat).tolist() == [int(k) for f in matrices for k in component_order(f)]
-
-
-def test_what_is_no_preference_is_refused() -> None:
-    with pytest.raises(InputError, match="square"):
-        greedy_order(np.ones((2, 3)))
-    with pytest.raises(InputError, match=r"f\(0, 1\) and f\(1, 0\)"):
-        greedy_order([[0.5, 0.9], [0.9, 0.5]])
-    with pytest.raises(InputError, match="NaN"):
-        component_order([[0.5, np.nan], [0.3, 0.5]])

@@ -34,70 +34,29 @@ class Kind:
     methods: tuple[str, ...]
 
 
+LONG, SHORT, SQUARE = (1000, 4000, 16_000), (500, 1500, 4500), (250, 500, 1000)
+VOTES = (1000, 4000, 16_000)
 KINDS = (
-    Kind(
-        "rankings",
-        (1000, 4000, 16_000),
-        100,
-        (4000, 16_000, 64_000),
-        50,
-        1,
-        (
-            "approval", "borda", "bucklin", "calibrated-rrf", "majority-vote", "median-rank", "plurality", "rrf",
-            "veto",
-        ),
-    ),
-    Kind("rankings", (500, 1500, 4500), 100, (500, 2000, 8000), 50, 1, ("ordered-partitions", "plackett-luce")),
-    Kind(
-        "rankings",
-        (250, 500, 1000),
-        100,
-        (1000, 4000, 16_000),
-        50,
-        2,
-        (
-            "black", "condorcet", "condorcet-fuse", "coombs", "copeland", "cps", "fas-pivot", "generalised-mallows",
-            "hodgerank", "insertion-sort", "instant-runoff", "lehmer", "local-search", "mallows", "markov-chain",
-            "minimax", "nanson", "phragmen", "pick-a-perm", "rank-centrality", "sequential-pav", "svp",
-        ),
-    ),
-    Kind(
-        "rankings",
-        (250, 500, 1000),
-        100,
-        (1000, 4000, 16_000),
-        50,
-        3,
-        ("baldwin", "footrule", "ranked-pairs", "schulze", "stv"),
-    ),
-    Kind(
-        "duels",
-        (500, 1500, 4500),
-        0,
-        (100_000, 400_000, 1_600_000),
-        300,
-        1,
-        ("bradley-terry", "davidson", "elo", "glicko2", "rao-kupper", "thurstone", "trueskill"),
-    ),
-    Kind(
-        "timed duels",
-        (150, 450, 1350),
-        0,
-        (25_000, 100_000, 400_000),
-        300,
-        1,
-        ("whole-history", "windowed-bradley-terry"),
-    ),
-    Kind(
-        "ratings",
-        (1000, 4000, 16_000),
-        50,
-        (500, 2000, 8000),
-        100,
-        1,
-        ("comb", "dawid-skene", "mean-rating", "mpm", "mpm-mixture", "score"),
-    ),
-    Kind("ratings", (250, 500, 1000), 50, (1000, 4000, 16_000), 50, 2, ("star",)),
+    Kind("rankings", LONG, 100, (4000, 16_000, 64_000), 50, 1, (
+        "approval", "borda", "bucklin", "calibrated-rrf", "majority-vote", "median-rank", "plurality", "rrf", "veto",
+    )),
+    Kind("rankings", SHORT, 100, (500, 2000, 8000), 50, 1, ("ordered-partitions", "plackett-luce")),
+    Kind("rankings", SQUARE, 100, VOTES, 50, 2, (
+        "black", "condorcet", "condorcet-fuse", "coombs", "copeland", "cps", "fas-pivot", "generalised-mallows",
+        "hodgerank", "insertion-sort", "instant-runoff", "lehmer", "local-search", "mallows", "markov-chain",
+        "minimax", "nanson", "phragmen", "pick-a-perm", "rank-centrality", "sequential-pav", "svp",
+    )),
+    Kind("rankings", SQUARE, 100, VOTES, 50, 3, ("baldwin", "footrule", "ranked-pairs", "schulze", "stv")),
+    Kind("duels", SHORT, 0, (100_000, 400_000, 1_600_000), 300, 1, (
+        "bradley-terry", "davidson", "elo", "glicko2", "rao-kupper", "thurstone", "trueskill",
+    )),
+    Kind("timed duels", (150, 450, 1350), 0, (25_000, 100_000, 400_000), 300, 1, (
+        "whole-history", "windowed-bradley-terry",
+    )),
+    Kind("ratings", LONG, 50, (500, 2000, 8000), 100, 1, (
+        "comb", "dawid-skene", "mean-rating", "mpm", "mpm-mixture", "score",
+    )),
+    Kind("ratings", SQUARE, 50, VOTES, 50, 2, ("star",)),
 )  # fmt: skip
 WITHOUT = {
     "kemeny": "exact, and NP-hard: the cost depends on the cycles, not only on the size",

@@ -61,17 +61,8 @@ class Majorities:
         return np.asarray(np.add.reduceat(flags, self.row_start, dtype=np.int64).astype(np.float64))
 
     @cached_property
-    def defeats(self) -> Floats:
-        """How many opponents each slot beats."""
-        return self._duels[0]
-
-    @cached_property
-    def draws(self) -> Floats:
-        """How many opponents each slot neither beats nor loses to."""
-        return self._duels[1]
-
-    @cached_property
-    def _duels(self) -> tuple[Floats, Floats]:
+    def duels(self) -> tuple[Floats, Floats]:
+        """How many opponents each slot beats, and how many it neither beats nor loses to."""
         if self.total is None:
             return kernels.count_majorities(self.slot_ptr, self.support)
         return self.count_rows(self.margin > 0), self.count_rows(self.margin == 0) - 1
@@ -117,7 +108,8 @@ def smith_tiers(found: Majorities) -> Int64s:
     A set beats everyone outside exactly if it is a beginning of the Copeland order and its k members have together
     the most points they can have: k(k-1)/2 among themselves and k(m-k) against the others.
     """
-    points = found.defeats + found.draws / 2
+    defeats, draws = found.duels
+    points = defeats + draws / 2
     ptr, size = found.slot_ptr, np.diff(found.slot_ptr)
     order, _ = kernels.order_segments(points, ptr, 0.0)
     first = first_of(ptr)

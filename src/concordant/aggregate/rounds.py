@@ -8,14 +8,14 @@ stay tied.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant import views
 from concordant.aggregate.majorities import tie_notice
-from concordant.ballots.segments import first_of, is_new, sum_by
+from concordant.ballots.segments import first_of, is_new, spans, sum_by
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice, snap
 from concordant.types import AnyArray, Bools, Bytes, Floats, Int64s
@@ -137,6 +137,22 @@ def tiers_below(prefs: Preferences, *keys: AnyArray) -> Floats:
 def majority_line(papers: Papers, votes: Floats) -> Floats:
     """Return half of the weight that counts in each instance: more than this is a majority."""
     return sum_by(papers.instance_of_slot, votes, len(papers.total)) / 2
+
+
+def ballot_tables(
+    prefs: Preferences, is_kept: Bools, value: AnyArray, empty: object
+) -> Iterator[tuple[slice, Int64s, AnyArray]]:
+    """Go through all instances: slots, ballots, and a table of these by those with the values of the kept entries."""
+    ballots = dict(views.ballots_by_instance(prefs))
+    for q in range(prefs.n_instances):
+        slots = slice(int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1]))
+        own = ballots.get(q, np.empty(0, np.int64))
+        entry = spans(prefs.indptr[own], prefs.indptr[own + 1])
+        row = np.repeat(np.arange(len(own)), np.diff(prefs.indptr)[own])
+        table = np.full((len(own), slots.stop - slots.start), empty, value.dtype)
+        kept = is_kept[entry]
+        table[row[kept], prefs.entry_slot[entry[kept]] - slots.start] = value[entry[kept]]
+        yield slots, own, table
 
 
 def distinct_rows(table: AnyArray, weight: Floats) -> tuple[AnyArray, Floats]:

@@ -227,22 +227,8 @@ def _as_signed(column: AnyArray) -> AnyArray:
     return np.ascontiguousarray(column, np.int32 if column.dtype == np.int32 else np.int64)
 
 
-def gather_rows(
-    item: object,
-    value: object,
-    *,
-    scale: str,
-    agent: object = None,
-    instance: object = None,
-    weight: object = None,
-    level: object = None,
-) -> Parts:
-    """Long form: one row per (agent, instance, item) with a rank (1 best) or a rating (high good).
-
-    ``level`` orders the items where that is not the value itself (a TREC run is ordered by its rank column and
-    carries scores as values).
-    """
-    columns = {"agent": agent, "instance": instance, "weight": weight, "level": level}
+def gather_rows(item: object, value: object, *, scale: str, **columns: object) -> Parts:
+    """Do as ``gather_numbered_rows``, where nobody asks which row an entry was."""
     return gather_numbered_rows(item, value, scale=scale, **columns)[0]
 
 
@@ -256,7 +242,11 @@ def gather_numbered_rows(
     weight: object = None,
     level: object = None,
 ) -> tuple[Parts, Int64s]:
-    """Do as ``gather_rows``, and return the row of every entry, too."""
+    """Long form: one row per (agent, instance, item) with a rank (1 best) or a rating (high good).
+
+    ``level`` orders the items where that is not the value itself (a TREC run is ordered by its rank column and
+    carries scores as values). Returned are the ballots, and the row of every entry.
+    """
     codes, vocabulary = encode(item, "item")
     n = len(codes)
     values = as_numbers(value, n, scale)

@@ -24,6 +24,8 @@ Examples:
   concordant reproduce tennis --quick --plots figures
   concordant reproduce document-ranking --models ranknet,blend --features first
 """
+Plan = tuple[Any, int | None, Callable[[Callable[[str], None]], Any]]
+"""The module of an experiment, how many steps it takes, and what runs it; it is given what counts the steps."""
 DATA = "Folder with {}; by default CONCORDANT_DATA."
 
 
@@ -39,12 +41,17 @@ def experiment(
     plots: str = "",
     epilog: str | None = EPILOG,
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Declare an experiment: its own options beside those that all have; the function returns (module, result)."""
+    """Declare an experiment: its own options and those that all have. The function says what runs, and how long."""
 
-    def declare(run: Callable[..., tuple[Any, Any]]) -> click.Command:
-        @wraps(run)
+    def declare(plan: Callable[..., Plan]) -> click.Command:
+        name = plan.__name__.replace("_", "-")
+
+        @wraps(plan)
         def run_and_show(as_json: bool, markdown: str | None, plots: str | None = None, **options: Any) -> None:
-            _show(*run(**options), as_json, markdown, plots)
+            module, n_steps, run = plan(**options)
+            with shared.progress(name, n_steps) as advance:
+                result = run(advance)
+            _show(module, result, as_json, markdown, plots)
 
         options = [
             click.option("--data", metavar="PATH" if "file" in data else "DIR", help=data),
@@ -56,9 +63,21 @@ def experiment(
         function: Any = run_and_show
         for option in reversed(options):
             function = option(function)
-        return command.command(run.__name__.replace("_", "-"), epilog=epilog)(function)
+        return command.command(name, epilog=epilog)(function)
 
     return declare
+
+
+def _sets(names: str) -> Callable[[Any], Any]:
+    return click.option("--set", "sets", multiple=True, metavar="NAME", help=names)
+
+
+def _count(flag: str, usual: int, what: str) -> Callable[[Any], Any]:
+    return click.option(flag, type=click.IntRange(1), default=usual, help=f"{what}  [default: {usual}]")
+
+
+def _list(flag: str, metavar: str, what: str) -> Callable[[Any], Any]:
+    return click.option(flag, metavar=metavar, help=what, callback=lambda _, __, text: shared.listed(text or ""))
 
 
 def _show(module: Any, result: Any, as_json: bool, markdown: str | None, plots: str | None) -> None:
@@ -84,58 +103,54 @@ def _show(module: Any, result: Any, as_json: bool, markdown: str | None, plots: 
 
 
 @experiment(
-    click.option("--set", "sets", multiple=True, metavar="NAME", help="MQ2008-agg or MQ2007-agg; by default both."),
-    click.option("--methods", metavar="A,B,…", help="Methods, separated by commas; theta-mpm is mpm fitted to labels."),
-    click.option("--seeds", type=click.IntRange(1), default=5, help="Seeds of methods that draw.  [default: 5]"),
+    _sets("MQ2008-agg or MQ2007-agg; by default both."),
+    _list("--methods", "A,B,…", "Methods, separated by commas; theta-mpm is mpm fitted to labels."),
+    _count("--seeds", 5, "Seeds of methods that draw."),
     data=DATA.format("letor4-agg"),
 )
-def metasearch(data: str | None, sets: tuple[str, ...], methods: str | None, seeds: int) -> tuple[Any, Any]:
+def metasearch(data: str | None, sets: tuple[str, ...], methods: list[str], seeds: int) -> Plan:
     """Fuse the search engines of the LETOR 4.0 aggregation sets (Volkovs, Larochelle and Zemel 2012, table 3)."""
     from concordant.experiments import metasearch as module
 
-    wanted, names = sets or module.SETS, shared.listed(methods or "") or module.default_methods()
-    with shared.progress("metasearch", module.n_steps(wanted, names)) as advance:
-        return module, module.run(data, wanted, names, advance, seeds=seeds)
+    wanted, names = sets or module.SETS, methods or module.default_methods()
+    return module, module.n_steps(wanted, names), lambda advance: module.run(data, wanted, names, advance, seeds=seeds)
 
 
 @experiment(
-    click.option("--set", "sets", multiple=True, metavar="NAME", help="MQ2008-agg or MQ2007-agg; by default both."),
-    click.option("--seeds", type=click.IntRange(1), default=5, help="Seeds of training.  [default: 5]"),
+    _sets("MQ2008-agg or MQ2007-agg; by default both."),
+    _count("--seeds", 5, "Seeds of training."),
     data=DATA.format("letor4-agg"),
     plots="Draw figures 3 and 4 into this folder.",
 )
-def specialisation(data: str | None, sets: tuple[str, ...], seeds: int) -> tuple[Any, Any]:
+def specialisation(data: str | None, sets: tuple[str, ...], seeds: int) -> Plan:
     """Look at every engine by itself, or at their sum (Volkovs, Larochelle and Zemel 2012, figures 3 and 4)."""
     from concordant.experiments import specialisation as module
 
     wanted = sets or module.SETS
-    with shared.progress("specialisation", module.n_steps(wanted)) as advance:
-        return module, module.run(data, wanted, seeds, advance)
+    return module, module.n_steps(wanted), lambda advance: module.run(data, wanted, seeds, advance)
 
 
 @experiment(data=DATA.format("ml-100k"), plots="Draw figures 4 and 5 into this folder.")
-def movielens_consensus(data: str | None) -> tuple[Any, Any]:
+def movielens_consensus(data: str | None) -> Plan:
     """Find the consensus of MovieLens 100K users (Volkovs and Zemel 2012, tables 2 and 3)."""
     from concordant.experiments import movielens_consensus as module
 
-    with shared.progress("movielens-consensus", module.N_STEPS) as advance:
-        return module, module.run(data, progress=advance)
+    return module, module.N_STEPS, lambda advance: module.run(data, progress=advance)
 
 
 @experiment(
-    click.option("--set", "sets", multiple=True, metavar="NAME", help="ml-1m, ml-100k or ml-10m; else the first two."),
-    click.option("--models", metavar="A,B,…", help="Models, separated by commas; by default all that are here."),
-    click.option("--seeds", type=click.IntRange(1), default=5, help="Random splits of the ratings.  [default: 5]"),
+    _sets("ml-1m, ml-100k or ml-10m; else the first two."),
+    _list("--models", "A,B,…", "Models, separated by commas; by default all that are here."),
+    _count("--seeds", 5, "Random splits of the ratings."),
     data=DATA.format("ml-1m and ml-100k"),
     plots="Draw figure 2 into this folder.",
 )
-def collaborative(data: str | None, sets: tuple[str, ...], models: str | None, seeds: int) -> tuple[Any, Any]:
+def collaborative(data: str | None, sets: tuple[str, ...], models: list[str], seeds: int) -> Plan:
     """Recommend MovieLens films by ordered partitions and others (Tran and others 2016, table 3, figure 2)."""
     from concordant.experiments import collaborative as module
 
-    wanted, names = sets or module.DEFAULT_SETS, shared.listed(models or "") or module.default_models()
-    with shared.progress("collaborative", module.n_steps(wanted, names, seeds)) as advance:
-        return module, module.run(data, wanted, names, seeds, advance)
+    wanted, names = sets or module.DEFAULT_SETS, models or module.default_models()
+    return module, module.n_steps(wanted, names, seeds), lambda advance: module.run(data, wanted, names, seeds, advance)
 
 
 @experiment(
@@ -144,61 +159,58 @@ def collaborative(data: str | None, sets: tuple[str, ...], models: str | None, s
     markdown="Also write the table here.",
     plots="Draw figure 3 into this folder.",
 )
-def adherence(data: str | None, dataset: str) -> tuple[Any, Any]:
+def adherence(data: str | None, dataset: str) -> Plan:
     """Compare adherence found from labels with adherence learnt without them (Volkovs and Zemel 2012)."""
     from concordant.experiments import adherence as module
 
-    return module, module.run(data, dataset)
+    return module, None, lambda _: module.run(data, dataset)
 
 
 @experiment(
-    click.option("--set", "sets", multiple=True, metavar="NAME", help="MQ2008-agg, MQ2007-agg or robust03; else all."),
+    _sets("MQ2008-agg, MQ2007-agg or robust03; else all."),
     data=DATA.format("letor4-agg and trec-robust03"),
 )
-def calibrated_fusion(data: str | None, sets: tuple[str, ...]) -> tuple[Any, Any]:
+def calibrated_fusion(data: str | None, sets: tuple[str, ...]) -> Plan:
     """Compare calibrated with plain reciprocal rank fusion, also with few queries to calibrate on."""
     from concordant.experiments import calibrated_fusion as module
 
     wanted = sets or module.SETS
-    with shared.progress("calibrated-fusion", module.n_steps(wanted)) as advance:
-        return module, module.run(data, wanted, progress=advance)
+    return module, module.n_steps(wanted), lambda advance: module.run(data, wanted, progress=advance)
 
 
 @experiment(
     _options.seed(0),
     data=DATA.format("trec2011-crowd"),
 )
-def crowd(data: str | None, seed: int) -> tuple[Any, Any]:
+def crowd(data: str | None, seed: int) -> Plan:
     """Rank documents by the judgements of a crowd (Volkovs, Larochelle and Zemel 2012, table 2)."""
     from concordant.experiments import crowd as module
 
-    with shared.progress("crowd", module.n_steps()) as advance:
-        return module, module.run(data, seed, advance)
+    return module, module.n_steps(), lambda advance: module.run(data, seed, advance)
 
 
 @experiment(
-    click.option("--systems", metavar="A,B,…", help="Systems, separated by commas; by default all."),
-    click.option("--splits", type=click.IntRange(1), default=5, help="Random halves of the topics.  [default: 5]"),
+    _list("--systems", "A,B,…", "Systems, separated by commas; by default all."),
+    _count("--splits", 5, "Random halves of the topics."),
     data=DATA.format("trec-robust03"),
 )
-def trained_fusion(data: str | None, systems: str | None, splits: int) -> tuple[Any, Any]:
+def trained_fusion(data: str | None, systems: list[str], splits: int) -> Plan:
     """Train fusion on half of the topics of TREC robust 2003, test it on the others beside rrf and single runs."""
     from concordant.experiments import trained_fusion as module
 
-    wanted = shared.listed(systems or "") or None
-    with shared.progress("trained-fusion", module.n_steps(wanted, splits)) as advance:
-        return module, module.run(data, wanted, splits, advance)
+    wanted = systems or None
+    return module, module.n_steps(wanted, splits), lambda advance: module.run(data, wanted, splits, advance)
 
 
 @experiment(
     click.option("--part", "parts", multiple=True, metavar="NAME", help="A part (may be repeated); by default all."),
-    click.option("--repeats", type=click.IntRange(1), default=50, help="Repetitions of every draw.  [default: 50]"),
+    _count("--repeats", 50, "Repetitions of every draw."),
     _options.seed(0),
     data=DATA.format("sushi, jester, ml-100k and preflib"),
     plots="Draw the simulation and the recovery curves into this folder.",
     epilog=None,
 )
-def lehmer(data: str | None, parts: tuple[str, ...], repeats: int, seed: int) -> tuple[Any, Any]:
+def lehmer(data: str | None, parts: tuple[str, ...], repeats: int, seed: int) -> Plan:
     """Aggregate by Lehmer codes (Li and others 2017): simulation, theorems, Sushi, Jester, MovieLens, PrefLib."""
     from concordant.experiments import lehmer as module
 
@@ -206,12 +218,11 @@ def lehmer(data: str | None, parts: tuple[str, ...], repeats: int, seed: int) ->
         if part not in module.PARTS:
             raise click.UsageError(f"There is no part {part!r}: use {', '.join(module.PARTS)}.")
     wanted = parts or tuple(module.PARTS)
-    with shared.progress("lehmer", module.n_steps(wanted)) as advance:
-        return module, module.run(wanted, data, repeats, seed, advance)
+    return module, module.n_steps(wanted), lambda advance: module.run(wanted, data, repeats, seed, advance)
 
 
 @experiment(
-    click.option("--models", metavar="A,B,…", help="Models, separated by commas; by default all."),
+    _list("--models", "A,B,…", "Models, separated by commas; by default all."),
     click.option(
         "--features",
         type=click.Choice(["first", "second", "both"]),
@@ -219,21 +230,22 @@ def lehmer(data: str | None, parts: tuple[str, ...], repeats: int, seed: int) ->
         show_default=True,
         help="The features as they are, with products of two of them (linear models only), or one after the other.",
     ),
-    click.option("--folds", metavar="1,2,…", help="Folds, separated by commas; by default all."),
+    _list("--folds", "1,2,…", "Folds, separated by commas; by default all."),
     click.option("--speed/--no-speed", default=True, help="Also measure training time as queries grow."),
     data="Folder with letor4-mq2008 (default: CONCORDANT_DATA), MSLR's Fold1 …, Yahoo's set1.train.txt …, or one file.",
     epilog=None,
 )
-def document_ranking(
-    data: str | None, models: str | None, features: str, folds: str | None, speed: bool
-) -> tuple[Any, Any]:
+def document_ranking(data: str | None, models: list[str], features: str, folds: list[str], speed: bool) -> Plan:
     """Learn to rank documents from features with and without ties (Tran and others 2016, table 2)."""
     from concordant.experiments import document_ranking as module
 
-    names, wanted = (shared.listed(text or "") or None for text in (models, folds))
+    names, wanted = models or None, folds or None
     orders = module.ORDERS if features == "both" else (features,)
-    with shared.progress("document-ranking", module.n_steps(data, names, orders, wanted, speed)) as advance:
-        return module, module.run(data, names, orders, wanted, speed=speed, progress=advance)
+    return (
+        module,
+        module.n_steps(data, names, orders, wanted, speed),
+        lambda advance: module.run(data, names, orders, wanted, speed=speed, progress=advance),
+    )
 
 
 @experiment(
@@ -241,9 +253,8 @@ def document_ranking(
     data=DATA.format("tennis-atp"),
     plots="Draw the careers of the highest rated players into this folder.",
 )
-def tennis(data: str | None, quick: bool) -> tuple[Any, Any]:
+def tennis(data: str | None, quick: bool) -> Plan:
     """Follow tennis players since 1968, and forecast matches by Elo, Glicko-2, TrueSkill and others."""
     from concordant.experiments import tennis as module
 
-    with shared.progress("tennis", module.n_steps(quick)) as advance:
-        return module, module.run(data, quick, advance)
+    return module, module.n_steps(quick), lambda advance: module.run(data, quick, advance)

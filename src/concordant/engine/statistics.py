@@ -47,8 +47,6 @@ class Statistic:
     """What is added up for each of the sums, in SQL."""
     of: Callable[..., Tally]
     """Count a batch of ballots."""
-    has_whole_ballots: bool = False
-    """Whether the rows of a ballot must stand in one part."""
 
     @property
     def zero(self) -> Tally:
@@ -254,7 +252,6 @@ POSITIONS = Statistic(
 SELECT instance, item, {sums} FROM counted GROUP BY instance, item""",
     {"weight": "weight", "better": "weight * better", "worse": "weight * worse", "tied": "weight * tied"},
     _count_positions,
-    True,
 )
 NET_WINS = Statistic(
     *("net wins", ("instance", "item"), ("net", "total", "won", "lost")),
@@ -266,7 +263,6 @@ NET_WINS = Statistic(
         "lost": "weight * (better > 0)::INT",
     },
     _count_net_wins,
-    True,
 )
 
 
@@ -297,7 +293,4 @@ LEHMER = Statistic(
 SELECT instance, item, least, most, {sums} FROM coordinate GROUP BY instance, item, least, most""",
     {"weight": "weight"},
     _count_lehmer,
-    True,
 )
-
-OF_ROWS = {one.name: one for one in (ITEM_COUNTS, LEVELS, POSITIONS, NET_WINS, LEHMER)}

@@ -11,18 +11,16 @@ Merging brings the dictionaries of the parts under one, adds the sums of equal k
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from concordant.ballots.merging import rows_as_scalars
 from concordant.ballots.vocabulary import Vocabulary, join_vocabularies
-from concordant.errors import FormatError, InputError
+from concordant.errors import InputError
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 UNIT_BITS = 52
@@ -170,42 +168,6 @@ class Tally:
         keys = {name: column[rows] for name, column in self.keys.items()}
         return Tally(keys, self.domain, self.labels, {name: one.take(rows) for name, one in self.sums.items()})
 
-    # ---- as bytes ----
-    def to_npz(self) -> bytes:
-        """Return the tally as the content of an npz file: arrays only, no pickle."""
-        arrays: dict[str, AnyArray] = {f"key {name}": column for name, column in self.keys.items()}
-        for name, domain in self.domain.items():
-            arrays[f"domain {name}"] = np.frombuffer(domain.encode(), np.uint8)
-        for name, vocabulary in self.labels.items():
-            arrays[f"ends {name}"], arrays[f"text {name}"] = _spelled(vocabulary)
-        for name, one in self.sums.items():
-            arrays[f"whole {name}"] = one.whole
-            if one.part is not None:
-                arrays[f"part {name}"] = one.part
-        content = io.BytesIO()
-        np.savez(content, **arrays)  # type: ignore[arg-type]
-        return content.getvalue()
-
-    @classmethod
-    def from_npz(cls, content: bytes) -> Tally:
-        """Read what ``to_npz`` wrote."""
-        try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as found:
-                arrays: dict[str, dict[str, AnyArray]] = {kind: {} for kind in _KINDS}
-                for name in found.files:
-                    kind, _, rest = name.partition(" ")
-                    arrays[kind][rest] = found[name]
-        except (ValueError, KeyError, OSError, EOFError) as problem:
-            raise FormatError(f"this is no tally ({problem}): count again.") from None
-        texts = arrays["text"]
-        labels = {name: _read_labels(ends, texts[name]) for name, ends in arrays["ends"].items()}
-        domain = {name: text.tobytes().decode() for name, text in arrays["domain"].items()}
-        sums = {name: Sums(whole, arrays["part"].get(name)) for name, whole in arrays["whole"].items()}
-        return cls(arrays["key"], domain, labels, sums)
-
-
-_KINDS = ("key", "domain", "ends", "text", "whole", "part")
-
 
 class Growing:
     """A tally that pieces are added to, none of which has a key in common with another: nothing is sorted.
@@ -273,17 +235,3 @@ def _in_order(vocabulary: Vocabulary, is_used: Bools) -> tuple[Int32s, Vocabular
     new = np.full(len(vocabulary) + 1, -1, np.int32)
     new[used[order]] = np.arange(len(used), dtype=np.int32)
     return new, Vocabulary([texts[k] for k in order])
-
-
-def _spelled(vocabulary: Vocabulary) -> tuple[Int64s, AnyArray]:
-    if vocabulary.spelling is not None:
-        return vocabulary.spelling
-    texts = [label.encode("utf-8", "surrogatepass") for label in vocabulary.labels]
-    ends = np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64)
-    return ends, np.frombuffer(b"".join(texts), np.uint8)
-
-
-def _read_labels(ends: Int64s, text: AnyArray) -> Vocabulary:
-    raw = text.tobytes()
-    bounds = ends.tolist()
-    return Vocabulary([raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)])

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from concordant import views
 from concordant.errors import NeedError, ParameterError
 from concordant.params import check_params, params_of
 from concordant.preferences import Preferences
@@ -101,8 +100,3 @@ def experts_of(prefs: Preferences, known: Sequence[str], *, strangers: int = -1)
     number = {label: k for k, label in enumerate(known)}
     code = np.array([number.get(label, strangers) for label in prefs.agents.labels], np.int64)
     return code[prefs.agent]
-
-
-def query_of_rows(prefs: Preferences) -> Int64s:
-    """Return the query of every row of features, for ``qid=``."""
-    return views.instance_of_slot(prefs)

@@ -1,7 +1,7 @@
 """Pairwise matrices of experts and their singular pairs, without forming the matrices.
 
-A ballot gives Y(i, j) = level_j - level_i, or 1, wherever i stands before j (``models.counts`` has the levels). A group
-(an expert in an instance, or all of them) has the weighted sum of the matrices of its ballots.
+A ballot gives Y(i, j) = level_j - level_i, or 1, wherever i stands before j (``models.observations.counts`` has the
+levels). A group (an expert in an instance, or all of them) has the weighted sum of the matrices of its ballots.
 """
 
 from __future__ import annotations

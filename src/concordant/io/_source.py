@@ -11,6 +11,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -35,8 +36,9 @@ _MAGIC = (
 )
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # how old workbooks begin, and locked new ones
-ZSTD = ("compression.zstd", "backports.zstd", "zstandard")  # Python's own from 3.14 on, or packages for it
-_MODULES = {"gzip": ("gzip",), "bzip2": ("bz2",), "xz": ("lzma",), "zstd": ZSTD}
+ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+MODULES = {"gzip": "gzip", "bzip2": "bz2", "xz": "lzma", "zstd": ZSTD}
+"""The modules that unpack with ``open`` and pack with ``compress``."""
 RATINGS = ("ratings.csv", "ratings.dat", "u.data")
 
 _ANY_MAGIC = tuple(magic for magic, _ in _MAGIC)
@@ -226,7 +228,10 @@ class Source(AbstractContextManager["Source"]):
     def _open(self) -> IO[bytes]:
         if self.compression is None:
             return open(self.path, "rb")
-        return _open_zip(self) if self.compression == "zip" else _open_plain(self)
+        if self.compression == "zip":
+            return _open_zip(self)
+        opened: IO[bytes] = import_module(MODULES[self.compression]).open(self.path, "rb")
+        return opened
 
     # ---- files ----
     def _locate(self, path: PathLike | IO[Any]) -> str:
@@ -325,27 +330,6 @@ def changed(name: str) -> FormatError:
     return FormatError("the file changed while it was read: read it again when it is complete.", path=name)
 
 
-def _open_plain(source: Source) -> IO[bytes]:
-    """Open a file packed in a way that Python, or a package that is there, can unpack."""
-    import importlib
-    from importlib.util import find_spec
-
-    for module in _MODULES[source.compression or ""]:
-        try:
-            opened: IO[bytes] = importlib.import_module(module).open(source.path, "rb")
-            return opened
-        except ImportError:
-            continue
-    if find_spec("pyarrow"):
-        import pyarrow
-
-        stream: IO[bytes] = pyarrow.CompressedInputStream(source.path, "zstd")
-        return stream
-    from concordant.io._zstd import ZstdLines  # DuckDB always can, line by line
-
-    return ZstdLines(source.path, source.name)  # type: ignore[return-value]
-
-
 def _workbook_kind(path: str) -> str | None:
     """Return the format of a workbook, None for any other zip archive."""
     import zipfile
@@ -388,8 +372,7 @@ def _open_zip(source: Source) -> IO[bytes]:
 
 def _unpacking_errors() -> tuple[type[Exception], ...]:
     """Return what the unpackers loaded so far may raise; only those already imported can."""
-    names = {"zlib": "error", "gzip": "BadGzipFile", "lzma": "LZMAError", "zipfile": "BadZipFile"}
-    names |= dict.fromkeys(ZSTD, "ZstdError")
+    names = {"zlib": "error", "gzip": "BadGzipFile", "lzma": "LZMAError", "zipfile": "BadZipFile", ZSTD: "ZstdError"}
     found = [getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules]
     return (*found, OSError, ValueError)
 

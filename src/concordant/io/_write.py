@@ -6,14 +6,14 @@ Content a format cannot hold without changing a ballot is refused; what is merel
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
+from importlib import import_module
 from typing import Any
 
 from concordant.errors import InputError, arg
 from concordant.io._formats import Format, Writing, built_in, by_ending, named
-from concordant.io._source import COMPRESSIONS, ZSTD
+from concordant.io._source import COMPRESSIONS, MODULES
 from concordant.preferences import Preferences
 from concordant.support.files import replace_file
 
@@ -65,15 +65,8 @@ def _packed(content: bytes, compression: str | None) -> bytes:
         import gzip
 
         return gzip.compress(content, mtime=0)
-    for module in {"bzip2": ("bz2",), "xz": ("lzma",)}.get(compression, ZSTD):
-        try:
-            packed: bytes = importlib.import_module(module).compress(content)
-            return packed
-        except ImportError:
-            continue
-    from concordant.io._zstd import zstd_compress_lines
-
-    return zstd_compress_lines(content)
+    packed: bytes = import_module(MODULES[compression]).compress(content)
+    return packed
 
 
 def _deliver(content: bytes, path: Any, name: str | None) -> None:

@@ -8,26 +8,21 @@
 
 #include <cstring>
 
+// A polynomial in x by its coefficients, that of the highest power first.
+template <typename... Rest> ALWAYS_INLINE double horner(double x, double sum, Rest... rest) {
+    ((sum = sum * x + rest), ...);
+    return sum;
+}
+
 static inline double exponential_of(double x) {
     constexpr double MAGIC = 6755399441055744.0; // 1.5 * 2^52: adding it rounds to a whole number in the low bits
     constexpr double LOG2E = 1.4426950408889634, LN2_HIGH = 0.6931471803691238, LN2_LOW = 1.9082149292705877e-10;
     double shifted = x * LOG2E + MAGIC;
     double k = shifted - MAGIC;
     double r = (x - k * LN2_HIGH) - k * LN2_LOW;
-    double p = 1.6059043836821613e-10;
-    p = p * r + 2.08767569878681e-09;
-    p = p * r + 2.505210838544172e-08;
-    p = p * r + 2.755731922398589e-07;
-    p = p * r + 2.7557319223985893e-06;
-    p = p * r + 2.48015873015873e-05;
-    p = p * r + 0.0001984126984126984;
-    p = p * r + 0.001388888888888889;
-    p = p * r + 0.008333333333333333;
-    p = p * r + 0.041666666666666664;
-    p = p * r + 0.16666666666666666;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
+    double p = horner(r, 1.6059043836821613e-10, 2.08767569878681e-09, 2.505210838544172e-08, 2.755731922398589e-07,
+                      2.7557319223985893e-06, 2.48015873015873e-05, 0.0001984126984126984, 0.001388888888888889,
+                      0.008333333333333333, 0.041666666666666664, 0.16666666666666666, 0.5, 1.0, 1.0);
     uint64_t bits, power;
     std::memcpy(&bits, &p, sizeof bits);
     std::memcpy(&power, &shifted, sizeof power);

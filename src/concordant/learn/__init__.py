@@ -11,7 +11,6 @@ own derives from ``Ranker``, or from ``RidgeRanker`` if it minimises a loss.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from concordant.registry import LEARNERS
@@ -24,14 +23,4 @@ if TYPE_CHECKING:
 
 modules, load = LEARNERS.modules, LEARNERS.load
 BASES = {"Learner": "_base", "Ranker": "_base", "GradientRanker": "_gradient", "RidgeRanker": "_gradient"}
-
-
-def __getattr__(name: str) -> object:
-    if name in BASES:
-        return getattr(importlib.import_module(f"{__name__}.{BASES[name]}"), name)
-    globals()[name] = LEARNERS.attribute(__name__, name)
-    return globals()[name]
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *BASES, *LEARNERS.attributes()])
+__getattr__, __dir__ = LEARNERS.lazily(__name__, BASES)

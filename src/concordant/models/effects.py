@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -44,6 +44,18 @@ class Effects:
     level: float = 0.95
     plain: Callable[[], Ranking] | None = None
     """Ranks without covariates, where there are any."""
+
+    @classmethod
+    def of(
+        cls, method: Any, prefs: Preferences, design: Design | None, fits: list[Fit], errors: ScoreErrors | None
+    ) -> Effects | None:
+        """Return the effects that a method found; None where it ranks plain items."""
+        if design is None:
+            return None
+        has_covariates = bool(method.style_control and prefs.covariates)
+        plain = replace(method, style_control=False).with_learnt(**method.learnt) if has_covariates else None
+        ranked = None if plain is None else partial(plain.rank, prefs)
+        return cls(prefs, design, fits, method.team_strength, errors, method.level, ranked)
 
     @cached_property
     def uncorrected(self) -> Ranking | None:

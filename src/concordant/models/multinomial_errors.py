@@ -82,12 +82,6 @@ class Moves:
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
-def standard_errors(corpus: Corpus, solution: Solution, prior: Floats) -> Floats | None:
-    """Return the standard error of every score; None where variances or the adherences of an instance differ."""
-    moves = moves_of(corpus, solution, prior)
-    return None if moves is None else np.sqrt(moves.variance)
-
-
 def moves_of(corpus: Corpus, solution: Solution, prior: Floats) -> Moves | None:
     """Return how ballots move the scores; None where variances or the adherences of an instance differ."""
     if solution.variance is not None or (np.diff(solution.groups.ptr) > 1).any():

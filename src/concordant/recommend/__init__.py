@@ -39,16 +39,4 @@ BASES = {
     "Observed": "_observed",
     "Sweep": "_alternating",
 }
-
-
-def __getattr__(name: str) -> object:
-    import importlib
-
-    if name in BASES:
-        return getattr(importlib.import_module(f"{__name__}.{BASES[name]}"), name)
-    globals()[name] = RECOMMENDERS.attribute(__name__, name)
-    return globals()[name]
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *BASES, *RECOMMENDERS.attributes()])
+__getattr__, __dir__ = RECOMMENDERS.lazily(__name__, BASES)

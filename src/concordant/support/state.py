@@ -92,12 +92,10 @@ class ByLabel(Kind):
     high: float = LARGEST
 
 
-@dataclass(frozen=True, kw_only=True)
 class Table(Kind):
     """A row of named numbers per label, the same names in all rows."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Curves(Kind):
     """Lists of numbers by name: what happened in the iterations of a fit."""
 
@@ -126,12 +124,10 @@ class Either(Kind):
     or_none: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class Flag(Kind):
     """True or False."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class TypeOfNumbers(Kind):
     """A NumPy type of numbers."""
 

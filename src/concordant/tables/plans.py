@@ -1,4 +1,4 @@
-"""How a table is read: its layout, and which column plays which role; what ``roles`` decides and ``tables`` follows."""
+"""How a table is read: its layout, and which column plays which role; what ``roles`` decides and ``build`` follows."""
 
 from __future__ import annotations
 

@@ -17,14 +17,14 @@ labels     item, label                                    instance
 features   label, columns of numbers                      query, item, weight
 ========== ============================================== ===========================================
 
-``reading`` declares the roles and the names that are taken for them. A column named exactly like its role wins over one
+``options`` declares the roles and the names that are taken for them. A column named exactly like its role wins over one
 named by a synonym, and names over identifiers of the same thing (``winner_name`` over ``winner_id``); two synonyms for
 one role are else an error that says which option settles it. Names are compared without case and punctuation
 (``userId`` is ``user id``). A role said to be ``None`` (or the word ``none``) is switched off. Pairs are split into
 instances only where somebody asks for it. Groups to compare (``by``) are read as instances; a table has one or the
 other. Pairs, ranks and ratings may have covariates, and a side of a pair may be several columns, the players of a team.
 The two matrices hold ranks (``rank-matrix``) or ratings (``rating-matrix``); where no names say what a table is,
-``matrices`` looks whether it is one of them.
+``wide`` looks whether it is one of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Forms made from declarations: options of a method from its ``param`` fields, roles of columns from ``reading``.
+"""Forms made from declarations: options of methods from ``param`` fields, roles of columns from ``tables.options``.
 
 What is typed comes back as text, which ``settings.typed`` turns into the values that the declarations ask for.
 """

@@ -28,6 +28,7 @@ MOST_PLAYS = 100_000_000  # games that weights may make of ballots
 class Following(OverTime):
     """Base of methods that follow items over time."""
 
+    likelihood_of = "games, each predicted from those before it"
     silence = "they did not play"
     needs = frozenset({"order"})
 

@@ -54,6 +54,9 @@ class ScoreModel(Method):
     """Base of the models that give every item a score such that likely winners score higher."""
 
     link: ClassVar[int]
+    waives = {
+        "condorcet_consistency": "an item can win every duel narrowly and still score below one that wins most clearly"
+    }
     takes_teams: ClassVar[bool] = True
     errors_by_ballots = True
     learns = {"agent_weights": optional(ByLabel(low=0, high=LARGEST_WEIGHT)), "covariates": optional(Table())}
@@ -132,7 +135,7 @@ class ScoreModel(Method):
             agents = Agents(over, counting) if self.errors == "bootstrap" and over.agents is not None else None
             errors = ScoreErrors(prefs, parts, score, asked, doubt, by_voter, agents)
         kept = "the prior" if prior > 0 else f"a small prior (precision {FALLBACK:g}) added for them"
-        effects = self._effects(prefs, design, parts, errors)
+        effects = Effects.of(self, prefs, design, parts, errors)
         told = [] if effects is None else effects.notices()
         return Outcome(
             score=score,
@@ -169,16 +172,6 @@ class ScoreModel(Method):
         else:  # a tie parameter could grow with the scores, but teams always have some prior
             settled = is_settled(replace(duels, slot_ptr=design.slot_ptr), found, has_tie_parameter=False)
         return Designed(ObservedDuels(duels, self.link), design), found, settled
-
-    def _effects(
-        self, prefs: Preferences, design: Design | None, parts: list[Fit], errors: ScoreErrors | None
-    ) -> Effects | None:
-        if design is None:
-            return None
-        has_covariates = bool(self.style_control and prefs.covariates)
-        plain = replace(self, style_control=False).with_learnt(**self.learnt) if has_covariates else None
-        ranked = None if plain is None else partial(plain.rank, prefs)
-        return Effects(prefs, design, parts, self.team_strength, errors, self.level, ranked)
 
     def ranks_apart(self, prefs: Preferences) -> bool:
         """Say whether instances can be ranked apart: not where errors or the prior are pooled over all in other ways.

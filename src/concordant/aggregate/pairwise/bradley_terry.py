@@ -41,6 +41,3 @@ class BradleyTerry(ScoreModel):
 
     likelihood_of = "comparisons, a tie counted as half a win each way"
     link = BRADLEY_TERRY
-    waives = {
-        "condorcet_consistency": "an item can win every duel narrowly and still score below one that wins most clearly"
-    }

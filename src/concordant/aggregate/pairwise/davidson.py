@@ -26,6 +26,3 @@ class Davidson(ScoreModel):
 
     likelihood_of = "comparisons, a tie being a result of its own"
     link = DAVIDSON
-    waives = {
-        "condorcet_consistency": "an item can win every duel narrowly and still score below one that wins most clearly"
-    }

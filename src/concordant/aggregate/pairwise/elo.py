@@ -41,7 +41,6 @@ from concordant.types import Floats, Int64s
 class Elo(Following):
     """Ratings that move after every game by how surprising its result was."""
 
-    likelihood_of = "games, each predicted from those before it"
     waives = {
         "anonymity": "ratings depend on the order of the games",
         "condorcet_consistency": "late games count more than early ones",

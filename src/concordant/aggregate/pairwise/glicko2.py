@@ -51,7 +51,6 @@ GAMES = 10  # of an item in a period, where nobody says how long periods are
 class Glicko2(Following):
     """Ratings with deviation and volatility, updated once per period."""
 
-    likelihood_of = "games, each predicted from those before it"
     waives = {
         "anonymity": "ratings depend on the order of the periods",
         "weight_is_repetition": "without times, repeated ballots may lie in two periods, a weighted one lies in one",

@@ -26,6 +26,3 @@ class RaoKupper(ScoreModel):
 
     likelihood_of = "comparisons, a tie being a result of its own"
     link = RAO_KUPPER
-    waives = {
-        "condorcet_consistency": "an item can win every duel narrowly and still score below one that wins most clearly"
-    }

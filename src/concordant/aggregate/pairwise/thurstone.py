@@ -26,7 +26,4 @@ class Thurstone(ScoreModel):
 
     likelihood_of = "comparisons, a tie counted as half a win each way"
     link = THURSTONE
-    waives = {
-        "condorcet_consistency": "an item can win every duel narrowly and still score below one that wins most clearly"
-    }
     aliases = {"thurstone-mosteller": {}}

@@ -52,6 +52,7 @@ from concordant.types import Floats, Int64s
 class Trueskill(Following):
     """Beliefs about skills, sharpened game by game, with draws and rankings of any length."""
 
+    likelihood_of = ""  # that of the final beliefs
     takes_teams = True
     errors_by_ballots = True
     waives = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -22,9 +22,7 @@ from concordant.models.notices import LOOSE, OF_STAGES, Standing, stage_standing
 from concordant.models.observations.contestants import Design, contest_of
 from concordant.models.observations.designs import Designed, stage_standing_of
 from concordant.models.observations.stages import Stages, Staging
-from concordant.models.solve.first_order import fit_by
 from concordant.models.solve.objectives import Fit
-from concordant.models.solve.strategies import fit
 from concordant.models.style_reasons import style_reasons
 from concordant.models.uncertainty import Asked, ScoreErrors
 from concordant.params import param
@@ -33,8 +31,6 @@ from concordant.ranking import Notice, Ranking
 from concordant.results.explanation import Reason
 
 TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are one score
-FIRST_ORDER = ("lbfgs", "mm")  # solvers without second derivatives
-LARGEST_IN_BATCH = 256  # candidates up to which Newton's method is asked for in the kernel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +39,11 @@ class ChoiceModel(Method):
 
     takes_teams: ClassVar[bool] = True
     errors_by_ballots = True
+    renamed = {"solver": ""}
 
     missing: str = options.missing_choices()
     style_control: bool = options.style_control()
     team_strength: str = options.team_strength()
-    solver: str = param("auto", "how the scores are found", choices=("auto", "newton", "lbfgs", "mm"))
     errors: str = param("hessian", "where standard errors come from", choices=("hessian", "none"))
     level: float = options.level()
 
@@ -68,21 +64,7 @@ class ChoiceModel(Method):
             return prefs, None
         if self.missing != "ignore":
             refuse(arg("missing", self.missing), arg("missing", "ignore"))
-        if self.solver in FIRST_ORDER:
-            refuse(arg("solver", self.solver), arg("solver", "auto"))
         return contest.prefs, contest.design
-
-    def fitted(
-        self, stages: Stages, prior: Prior, start: list[Fit] | None = None, design: Design | None = None
-    ) -> list[Fit]:
-        """Fit every instance by the solver asked for."""
-        if self.solver in FIRST_ORDER:
-            return fit_by(self.solver, ObservedStages(stages), prior)
-        way = None
-        if self.solver == "newton":
-            is_small = np.diff(stages.slot_ptr).max(initial=0) <= LARGEST_IN_BATCH and design is None
-            way = "batch" if is_small else "matrix"
-        return fit(observed_of(stages, design), prior, start, way=way)
 
     def outcome(
         self,
@@ -107,7 +89,7 @@ class ChoiceModel(Method):
         asked, errors = Asked("hessian", self.level, seed=staging.seed), None
         if self.errors == "hessian":
             errors = ScoreErrors(prefs, fits, score, asked, doubt)
-        effects = self._effects(prefs, design, fits, errors)
+        effects = Effects.of(self, prefs, design, fits, errors)
         if effects is not None:
             warnings += effects.notices()
         return Outcome(
@@ -140,15 +122,6 @@ class ChoiceModel(Method):
             return stage_standing_of(design, staging.stages(self.contest(prefs)[0]))
         only = fits[0].observed if len(fits) == 1 else None
         return stage_standing(only.stages if isinstance(only, ObservedStages) else staging.stages(prefs))
-
-    def _effects(
-        self, prefs: Preferences, design: Design | None, fits: list[Fit], errors: ScoreErrors | None
-    ) -> Effects | None:
-        if design is None:
-            return None
-        has_covariates = bool(self.style_control and prefs.covariates)
-        ranked = partial(replace(self, style_control=False).rank, prefs) if has_covariates else None
-        return Effects(prefs, design, fits, self.team_strength, errors, self.level, ranked)
 
 
 def observed_of(stages: Stages, design: Design | None) -> Observed:

@@ -24,9 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.aggregate.stagewise._model import ChoiceModel, prior_of
+from concordant.aggregate.stagewise._model import ChoiceModel, observed_of, prior_of
 from concordant.method import Outcome
 from concordant.models.observations.stages import Staging
+from concordant.models.solve.strategies import fit
 from concordant.params import param
 from concordant.preferences import Preferences
 
@@ -48,5 +49,5 @@ class OrderedPartitions(ChoiceModel):
         staging = Staging(self.missing, seed=seed)
         prior = prior_of(self.prior, self.prior_kind, prefs.n_instances)
         over, design = self.contest(prefs)
-        fits = self.fitted(staging.stages(over), prior, design=design)
+        fits = fit(observed_of(staging.stages(over), design), prior)
         return self.outcome(prefs, staging, fits, design=design)

@@ -31,13 +31,14 @@ from typing import Self
 
 import numpy as np
 
-from concordant.aggregate.stagewise._model import ChoiceModel, chosen_prior, prior_of, search_of
+from concordant.aggregate.stagewise._model import ChoiceModel, chosen_prior, observed_of, prior_of, search_of
 from concordant.aggregate.stagewise._posterior import draw_posterior
 from concordant.errors import ParameterError, arg
 from concordant.method import Outcome
 from concordant.models.effects import refuse
 from concordant.models.likelihoods.evidence import PriorSearch, settled_on, settled_prior
 from concordant.models.observations.stages import PRIOR_DOC, Staging
+from concordant.models.solve.strategies import fit
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
@@ -78,7 +79,8 @@ class PlackettLuce(ChoiceModel):
         weighed = replace(staging, ties="shuffle").stages(over) if self.ties == "partition" else stages
         known = settled_prior(self)
         strength, doubt, start = (*known, None) if known else chosen_prior(weighed, self.prior, self.prior_kind, design)
-        fits = self.fitted(stages, prior_of(strength, self.prior_kind, prefs.n_instances), start, design)
+        prior = prior_of(strength, self.prior_kind, prefs.n_instances)
+        fits = fit(observed_of(stages, design), prior, start)
         outcome = self.outcome(prefs, staging, fits, doubt, self._told(over), design)
         if self.posterior:
             return draw_posterior(prefs, stages, outcome, strength, self.posterior, self.level, seed)

@@ -91,6 +91,11 @@ class SupervisedMethod(Method):
     """Base of methods that must learn from labels before they rank."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"agents", "labels"})
+    waives: ClassVar[Mapping[str, str]] = {
+        "anonymity": TRUST,
+        "unanimity": "an agent who is usually wrong counts against what it prefers",
+        "condorcet_consistency": TRUST,
+    }
     learns: ClassVar[Mapping[str, Kind]] = {"agents": labels("agents")}
 
     unjudged: str = param("zero", "what candidates without a label are in labelled instances", choices=("zero", "skip"))

@@ -1,7 +1,8 @@
 """What every agent's lists say for and against every candidate, and where they say nothing.
 
-Agent k prefers i to j by Y_k(i, j), as ``models.counts`` measures it (the difference of log ranks over the log of the
-largest, say), and by 0 where i does not stand before j. The potentials of candidate i are, over the lists of k,
+Agent k prefers i to j by Y_k(i, j), as ``models.observations.counts`` measures it (the difference of log ranks over the
+log of the largest, say), and by 0 where i does not stand before j. The potentials of candidate i are, over
+the lists of k,
 
     unranked   1 where no list of k names i
     won        sum over j of Y_k(i, j) over the length of the list: by how much i is before the others, in the mean

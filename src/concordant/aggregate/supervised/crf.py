@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant.aggregate.common import snap_scores
-from concordant.aggregate.supervised._base import TRUST, Labelled, SupervisedMethod
+from concordant.aggregate.supervised._base import Labelled, SupervisedMethod
 from concordant.aggregate.supervised._potentials import KINDS, potentials
 from concordant.aggregate.supervised._watching import Best, quality, telling
 from concordant.ballots.segments import is_new
@@ -54,11 +54,6 @@ class CRF(SupervisedMethod):
     """Weighted potentials of every agent's lists, learnt for the NDCG of orders drawn by them."""
 
     silence = "a weight of its own says what it means that the agent left them out"
-    waives = {
-        "anonymity": TRUST,
-        "unanimity": "an agent who proved wrong is believed to be wrong",
-        "condorcet_consistency": TRUST,
-    }
     learns = {**SupervisedMethod.learns, **dict.fromkeys(KINDS, ByLabel(of="agents"))}
 
     counts: str = param("log", "how strongly a ballot prefers one item to another", choices=COUNTS)

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from concordant.aggregate.common import snap_scores
-from concordant.aggregate.supervised._base import TRUST, Labelled, SupervisedMethod, Validation
+from concordant.aggregate.supervised._base import Labelled, SupervisedMethod, Validation
 from concordant.ballots.segments import deviation_within
 from concordant.features.places import COLUMNS, PlaceFeatures
 from concordant.labels import Labels
@@ -52,11 +52,6 @@ class ExpertBlend(SupervisedMethod):
     """Rank by the mean of a linear ranker and boosted trees, trained on every expert's places."""
 
     silence = "being left out by an expert has a learnt weight of its own"
-    waives = {
-        "anonymity": TRUST,
-        "unanimity": "an expert who is usually wrong counts against what it prefers",
-        "condorcet_consistency": TRUST,
-    }
     aliases = {"best": {}}
     learns = {
         **SupervisedMethod.learns,

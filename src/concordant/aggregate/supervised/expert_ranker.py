@@ -35,7 +35,7 @@ import numpy as np
 
 from concordant import kernels, metrics, registry, views
 from concordant.aggregate.common import snap_scores
-from concordant.aggregate.supervised._base import TRUST, Labelled, SupervisedMethod, Validation
+from concordant.aggregate.supervised._base import Labelled, SupervisedMethod, Validation
 from concordant.ballots.segments import sum_by
 from concordant.errors import InputError, NeedError, ParameterError, arg
 from concordant.features import experts, fusion
@@ -59,11 +59,6 @@ class ExpertRanker(SupervisedMethod):
     """Rank by what a learner, trained on labelled queries, makes of every expert's preferences."""
 
     silence = "being left out by an expert has a learnt weight of its own"
-    waives = {
-        "anonymity": TRUST,
-        "unanimity": "an expert who is usually wrong counts against what it prefers",
-        "condorcet_consistency": TRUST,
-    }
     aliases = {
         "lr-i": {"counts": "binary"},
         "lr-r": {"counts": "scaled-difference"},

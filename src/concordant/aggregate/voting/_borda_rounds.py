@@ -8,14 +8,28 @@ candidate that beats every other has more than 0 whoever is left: that is why th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from concordant import views
+from concordant.aggregate import options
 from concordant.aggregate.majorities import majorities
 from concordant.ballots.segments import number_inside, pointer, segment_index
+from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import snap
 from concordant.types import Bools, Floats, Int64s
+
+
+@dataclass(frozen=True, kw_only=True)
+class BordaRounds(Method):
+    """Base of the rules that count Borda points again in every round."""
+
+    matrices = 8
+    by_parts = True
+
+    missing: str = options.missing()
 
 
 class NetPoints:

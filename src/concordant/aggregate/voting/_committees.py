@@ -14,16 +14,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from concordant import views
 from concordant.aggregate.explain.telling import Told, score_table
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.positional.approval import Approval
 from concordant.aggregate.positional.borda import borda_levels
-from concordant.aggregate.rounds import distinct_rows
-from concordant.ballots.segments import spans
+from concordant.aggregate.rounds import ballot_tables, distinct_rows
 from concordant.method import Method, Outcome
 from concordant.narrative.certainty import Certainty, assess
 from concordant.params import param
@@ -56,17 +55,9 @@ class Approvals:
 def approvals(prefs: Preferences, cutoff: float | None) -> Iterator[Approvals]:
     """Go through all instances."""
     is_approved, borda = Approval(cutoff=cutoff).votes(prefs), borda_levels(prefs, "last")
-    ballots = dict(views.ballots_by_instance(prefs))
-    for q in range(prefs.n_instances):
-        start, stop = int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1])
-        own = ballots.get(q, np.empty(0, np.int64))
-        entry = spans(prefs.indptr[own], prefs.indptr[own + 1])
-        row = np.repeat(np.arange(len(own)), np.diff(prefs.indptr)[own])
-        table = np.zeros((len(own), stop - start), bool)
-        kept = is_approved[entry]
-        table[row[kept], prefs.entry_slot[entry[kept]] - start] = True
+    for slots, own, table in ballot_tables(prefs, is_approved, is_approved, False):
         approves = table.any(axis=1)
-        order = np.argsort(-borda[start:stop], kind="stable")
+        order = np.argsort(-borda[slots], kind="stable")
         yield Approvals(*distinct_rows(table[approves][:, order], prefs.weight[own[approves]]), order)
 
 
@@ -94,6 +85,9 @@ class Chosen:
 class CommitteeRule(Method):
     """Base of the rules that elect a committee from approvals."""
 
+    title: ClassVar[str]
+    principle: ClassVar[str]
+    """How seats are given, in a sentence."""
     silence = "they are not approved of"
     unmentioned = "last"
     waives = {
@@ -157,13 +151,18 @@ class CommitteeRule(Method):
         """Tell what is not proven."""
         return ()
 
-    def told(self, prefs: Preferences, ranking: Ranking, rule: str, more: Sequence[str] = ()) -> list[Reason]:
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Say who is elected, and how the ballots are represented."""
+        return self.told(prefs, ranking, self.principle)
+
+    def told(self, prefs: Preferences, ranking: Ranking, principle: str) -> list[Reason]:
         """Say who is elected, and how many of the committee every ballot approves of."""
         told, (given,) = Told(prefs), approvals(prefs, self.cutoff)
         elected = (ranking.details["elected"] > 0)[given.order]
         place = np.argsort(given.order)
         people = "1 is" if self.seats == 1 else f"{self.seats} are"
-        sentences = [f"{told.number(given.weight.sum())} ballots approve of somebody; {people} to be elected.", *more]
+        counted = f"{told.number(given.weight.sum())} ballots approve of somebody; {people} to be elected."
+        sentences = [counted, principle]
         members = given.table[:, elected].sum(axis=1)
         held = np.bincount(members, weights=given.weight, minlength=1)
         parts = [f"{told.number(weight)} of {count}" for count, weight in enumerate(held.tolist()) if weight]
@@ -177,7 +176,7 @@ class CommitteeRule(Method):
         ]
         verb = "is elected" if elected.sum() == 1 else "are elected"
         header = ["", "approvals", "approve of no other elected"]
-        title = f"{told.names(elected[place])} {verb} by {rule}"
+        title = f"{told.names(elected[place])} {verb} by {self.title}"
         return [Reason(title, tuple(sentences)), score_table(told, ranking, header, columns)]
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from concordant import views
 from concordant.aggregate.counting import Count, Stage, flows_of, labelled, labels_of
 from concordant.aggregate.positional.borda import borda_levels
-from concordant.aggregate.rounds import distinct_rows
-from concordant.ballots.segments import spans
+from concordant.aggregate.rounds import ballot_tables, distinct_rows
 from concordant.preferences import Preferences
 from concordant.types import AnyArray, Floats, Int32s
 
@@ -39,18 +38,11 @@ def elections(prefs: Preferences) -> Iterator[Election]:
     groups, named = views.tiers(prefs), views.is_named(prefs)
     first_tier = np.searchsorted(groups.ptr[:-1], prefs.indptr[:-1])
     place = groups.of_entry - np.repeat(first_tier, np.diff(prefs.indptr))
-    ballots = dict(views.ballots_by_instance(prefs))
-    for q in range(prefs.n_instances):
-        start, stop = int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1])
-        own = ballots.get(q, np.empty(0, np.int64))
-        entry = spans(prefs.indptr[own], prefs.indptr[own + 1])
-        row = np.repeat(np.arange(len(own)), np.diff(prefs.indptr)[own])
-        table = np.full((len(own), stop - start), NOT_NAMED, np.int32)
-        kept = named[entry]
-        table[row[kept], prefs.entry_slot[entry[kept]] - start] = place[entry[kept]]
+    tables = ballot_tables(prefs, named, place.astype(np.int32), NOT_NAMED)
+    for q, (slots, own, table) in enumerate(tables):
         counts = (table < NOT_NAMED).any(axis=1)
         places, weight = distinct_rows(table[counts], prefs.weight[own[counts]])
-        yield Election(labels_of(prefs, q), places, weight, borda[start:stop])
+        yield Election(labels_of(prefs, q), places, weight, borda[slots])
 
 
 @dataclass

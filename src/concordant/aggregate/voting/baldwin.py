@@ -20,24 +20,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.aggregate import options
 from concordant.aggregate.explain.telling import Told, eliminated
 from concordant.aggregate.rounds import eliminate
-from concordant.aggregate.voting._borda_rounds import NetPoints
-from concordant.method import Method, Outcome
+from concordant.aggregate.voting._borda_rounds import BordaRounds, NetPoints
+from concordant.method import Outcome
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.results.explanation import Reason
 
 
 @dataclass(frozen=True, kw_only=True)
-class Baldwin(Method):
+class Baldwin(BordaRounds):
     """Elimination of the candidate with the fewest Borda points, counted anew in every round."""
-
-    matrices = 8
-    by_parts = True
-
-    missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the round every slot goes out in, from 0."""

@@ -61,7 +61,7 @@ class Black(Method):
             )
             sentence += f"the most, {told.number(points[best][0])}."
             others = "Duels go in a circle, or are drawn, at the top."
-        columns = [[told.number(value) for value in column] for column in (found.defeats, found.draws, points)]
+        columns = [[told.number(value) for value in column] for column in (*found.duels, points)]
         return [
             Reason(told.heading(ranking, "Black's rule"), (sentence, others)),
             score_table(told, ranking, ["duels won", "drawn", "Borda points"], columns),
@@ -70,4 +70,4 @@ class Black(Method):
 
 def _wins_all(prefs: Preferences, found: Majorities) -> Bools:
     """Say of every slot whether it beats all others of its instance."""
-    return np.asarray(found.defeats == np.diff(prefs.slot_ptr)[views.instance_of_slot(prefs)] - 1)
+    return np.asarray(found.duels[0] == np.diff(prefs.slot_ptr)[views.instance_of_slot(prefs)] - 1)

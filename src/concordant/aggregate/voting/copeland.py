@@ -44,8 +44,8 @@ class Copeland(Method):
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the points of every slot."""
-        found = weighed_majorities(prefs, self.missing, self.counts)
-        return found.defeats + self.ties * found.draws
+        defeats, draws = weighed_majorities(prefs, self.missing, self.counts).duels
+        return defeats + self.ties * draws
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Tell the duels of the first places, which are their points."""

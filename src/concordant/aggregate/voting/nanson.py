@@ -21,12 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate import options
 from concordant.aggregate.explain.telling import Told, rounds_table
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.rounds import tiers_below
-from concordant.aggregate.voting._borda_rounds import NetPoints
-from concordant.method import Method, Outcome
+from concordant.aggregate.voting._borda_rounds import BordaRounds, NetPoints
+from concordant.method import Outcome
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.results.explanation import Reason
@@ -34,13 +33,8 @@ from concordant.types import Bools, Floats, Int64s
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nanson(Method):
+class Nanson(BordaRounds):
     """Elimination of all candidates with fewer Borda points than the mean, counted anew in every round."""
-
-    matrices = 8
-    by_parts = True
-
-    missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many tiers stand below every slot: later rounds higher, within a round more points."""

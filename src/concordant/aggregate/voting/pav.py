@@ -50,6 +50,7 @@ class PAV(CommitteeRule):
     """The committee of the largest sum of 1 + 1/2 + … + 1/k over ballots that approve of k members, proven optimal."""
 
     aliases = {"proportional-approval-voting": {}}
+    title = "PAV"
 
     time_limit: float | None = param(30.0, "seconds after which the best committee known is taken", low=0)
 
@@ -102,8 +103,9 @@ class PAV(CommitteeRule):
         """Say who is elected, and how the ballots are represented."""
         is_proven = all(notice.name != "not-proven" for notice in ranking.warnings)
         which = "No committee has a larger" if is_proven else "The committee has, as far as was found, the largest"
-        more = [f"{which} sum of 1 + 1/2 + … + 1/k over the ballots that approve of k members."]
-        return self.told(prefs, ranking, "PAV", more)
+        return self.told(
+            prefs, ranking, f"{which} sum of 1 + 1/2 + … + 1/k over the ballots that approve of k members."
+        )
 
 
 def _by_support(candidates: AnyArray, support: Floats, slack: float) -> list[AnyArray]:

@@ -16,15 +16,11 @@ Thiele's election methods, 2016.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant.aggregate.voting._committees import Approvals, Chosen, CommitteeRule, one_by_one
-from concordant.preferences import Preferences
-from concordant.ranking import Ranking
-from concordant.results.explanation import Reason
 from concordant.types import Bools
 
 EQUAL = 1e-10  # loads this close, relative to the lightest, are one
@@ -35,6 +31,8 @@ class Phragmen(CommitteeRule):
     """The committee that grows by the candidate whose seat puts the lightest load on those who approve."""
 
     aliases = {"sequential-phragmen": {}, "seqphragmen": {}}
+    title = "Phragmén's rule"
+    principle = "Each seat costs 1, shared by the ballots that approve; the next goes to whom that makes lightest."
 
     def choose(self, given: Approvals) -> Chosen:
         """Add one candidate after the other."""
@@ -50,12 +48,3 @@ class Phragmen(CommitteeRule):
             load[given.table[:, chosen]] = least
 
         return one_by_one(given, self.seats, best, take)
-
-    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say who is elected, and how the ballots are represented."""
-        return self.told(
-            prefs,
-            ranking,
-            "Phragmén's rule",
-            ["Each seat costs 1, shared by the ballots that approve; the next goes to whom that makes lightest."],
-        )

@@ -14,15 +14,11 @@ Cost: candidates² x ballots at most; instances one after the other. Reference: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from concordant.aggregate.voting._committees import Approvals, Chosen, CommitteeRule, one_by_one
-from concordant.preferences import Preferences
-from concordant.ranking import Ranking
-from concordant.results.explanation import Reason
 from concordant.types import Bools
 
 
@@ -31,6 +27,8 @@ class SequentialPAV(CommitteeRule):
     """The committee that grows by the candidate whose approvals, less for ballots already served, are largest."""
 
     aliases = {"seqpav": {}, "thiele": {}}
+    title = "sequential PAV"
+    principle = "Each seat goes to whom the ballots count most for; one that has k of the elected counts 1/(k+1)."
 
     def choose(self, given: Approvals) -> Chosen:
         """Add one candidate after the other."""
@@ -45,12 +43,3 @@ class SequentialPAV(CommitteeRule):
             served[:] += given.table[:, chosen]
 
         return one_by_one(given, self.seats, best, take)
-
-    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say who is elected, and how the ballots are represented."""
-        return self.told(
-            prefs,
-            ranking,
-            "sequential PAV",
-            ["Each seat goes to whom the ballots count most for; one that has k of the elected counts 1/(k+1)."],
-        )

@@ -44,9 +44,8 @@ def ridge_rows(
     Where the other side has covariances (a lower triangle per row), the loss is its mean under them, and the rows have
     covariances, too.
     """
-    n, size = len(side.ptr) - 1, other_row.shape[1]
-    row, spread = np.zeros((n, size)), np.zeros((n, other_spread.shape[1]))
-    doubt, log_det = np.zeros(n), np.zeros(n)
+    size = other_row.shape[1]
+    row, spread, doubt, log_det = _zeros(side, size, other_spread)
     for start, stop in _pieces(side.ptr):
         piece = _Piece(side, terms, other_row, mean, start, stop)
         data = piece.sums((piece.x[:, :, None] * piece.x[:, None, :]) * piece.curve[:, None, None])
@@ -67,6 +66,12 @@ def ridge_rows(
     return Rows(row.astype(other_row.dtype), spread.astype(other_row.dtype), doubt, log_det)
 
 
+def _zeros(side: Side, size: int, other_spread: AnyArray) -> Rows:
+    """Return the rows of a side before anything is known of them."""
+    n = len(side.ptr) - 1
+    return Rows(np.zeros((n, size)), np.zeros((n, other_spread.shape[1])), np.zeros(n), np.zeros(n))
+
+
 def ridge_steps(
     side: Side,
     terms: Terms,
@@ -78,9 +83,8 @@ def ridge_steps(
     threads: int,  # noqa: ARG001
 ) -> Rows:
     """Return what ``ridge_rows`` does, nearly: some steps of conjugate gradients, and variances only (or nothing)."""
-    n, size = len(side.ptr) - 1, other_row.shape[1]
-    row, spread = np.zeros((n, size)), np.zeros((n, other_spread.shape[1]))
-    doubt, log_det = np.zeros(n), np.zeros(n)
+    size = other_row.shape[1]
+    row, spread, doubt, log_det = _zeros(side, size, other_spread)
     for start, stop in _pieces(side.ptr):
         piece, at = _Piece(side, terms, other_row, mean, start, stop), slice(start, stop)
         theirs = np.zeros((stop - start, size))

@@ -29,12 +29,14 @@ struct Group {
     bool is_binary;
     std::vector<double> &step; // of every entry to the one before it, from the first entry of the group on
 
+    // Clear y, and add to it ballot by ballot: the first and the last entry, the weight, and the steps of all entries.
+    template <typename Add> void by_ballot(double *y, Add add) const {
+        std::fill_n(y, size, 0.0);
+        for (size_t b = 0; b < ballots; ++b) add(indptr[b], indptr[b + 1] - 1, weight[b], step.data() - indptr[0]);
+    }
     // y = Y x: from the last entry of every ballot to the first.
     void multiply(const double *x, double *y) const {
-        std::fill_n(y, size, 0.0);
-        for (size_t b = 0; b < ballots; ++b) {
-            const int64_t first = indptr[b], last = indptr[b + 1] - 1;
-            const double w = weight[b], *steps = step.data() - indptr[0];
+        by_ballot(y, [&](int64_t first, int64_t last, double w, const double *steps) {
             double behind = 0, sum = 0;
             if (!is_binary) {
                 for (int64_t k = last; k > first; --k) {
@@ -42,21 +44,18 @@ struct Group {
                     sum += steps[k] * behind;
                     y[slot[k - 1] - base] += w * sum;
                 }
-                continue;
+                return;
             }
             for (int64_t k = last; k > first; --k) { // sum: of all behind the tier, behind: of the tier as well
                 behind += x[slot[k] - base];
                 if (steps[k] > 0) sum = behind;
                 y[slot[k - 1] - base] += w * sum;
             }
-        }
+        });
     }
     // y = Y' x: from the first entry to the last.
     void multiply_transposed(const double *x, double *y) const {
-        std::fill_n(y, size, 0.0);
-        for (size_t b = 0; b < ballots; ++b) {
-            const int64_t first = indptr[b], last = indptr[b + 1] - 1;
-            const double w = weight[b], *steps = step.data() - indptr[0];
+        by_ballot(y, [&](int64_t first, int64_t last, double w, const double *steps) {
             double before = 0, sum = 0;
             for (int64_t k = first; k < last; ++k) {
                 before += x[slot[k] - base];
@@ -66,7 +65,7 @@ struct Group {
                     sum = before;
                 y[slot[k + 1] - base] += w * sum;
             }
-        }
+        });
     }
     bool is_strict() const {
         for (int64_t k = indptr[0] + 1; k < indptr[1]; ++k)

@@ -31,30 +31,13 @@ class ShortSearch {
     ShortSearch(size_t size, const double *before, const int64_t *order)
         : m_(size), margin_(margins<double>(size, before)), order_(order, order + size) {}
 
-    // Shake and improve as often as there are rows of draws; an equal ranking replaces the old one, to keep moving.
-    void run(const double *draw, size_t rounds, size_t width) {
-        improve();
-        std::vector<uint32_t> best = order_;
-        Interrupts interrupts;
-        for (size_t r = 0; r < rounds && m_ > 2; ++r) {
-            double change = 0;
-            interrupts.poll(m_ * m_);
-            for (size_t k = 0; k + 1 < width; k += 2)
-                change += move(pick(draw[r * width + k], m_), pick(draw[r * width + k + 1], m_));
-            change += improve();
-            if (change <= 0) best = order_;
-            else order_ = best;
-        }
-    }
     std::vector<int64_t> order() const { return {order_.begin(), order_.end()}; }
-
-  private:
-    size_t m_;
-    std::vector<double> margin_;
-    std::vector<uint32_t> order_;
+    const std::vector<uint32_t> &state() const { return order_; }
+    void restore(const std::vector<uint32_t> &old) { order_ = old; }
+    void even_out() {}
 
     // Move the item at one place to another; return by how much the cost rises.
-    double move(size_t from, size_t to) {
+    double displace(size_t from, size_t to) {
         uint32_t item = order_[from];
         const double *row = margin_.data() + item * m_;
         double change = 0;
@@ -69,6 +52,24 @@ class ShortSearch {
         order_[to] = item;
         return change;
     }
+    double improve() {
+        double change = 0;
+        for (size_t quiet = 0, place = 0; quiet < m_; place = place + 1 < m_ ? place + 1 : 0) {
+            size_t to = best_place(place);
+            if (to == place) {
+                ++quiet;
+            } else {
+                change += displace(place, to);
+                quiet = 0;
+            }
+        }
+        return change;
+    }
+
+  private:
+    size_t m_;
+    std::vector<double> margin_;
+    std::vector<uint32_t> order_;
 
     // The best place of the item at a place.
     size_t best_place(size_t from) const {
@@ -87,26 +88,14 @@ class ShortSearch {
         }
         return place;
     }
-
-    double improve() {
-        double change = 0;
-        for (size_t quiet = 0, place = 0; quiet < m_; place = place + 1 < m_ ? place + 1 : 0) {
-            size_t to = best_place(place);
-            if (to == place) {
-                ++quiet;
-            } else {
-                change += move(place, to);
-                quiet = 0;
-            }
-        }
-        return change;
-    }
 };
 
 // A long order, held as a chain of short buckets. For every item and bucket there is a summary: what passing the whole bucket
 // costs the item, and the least it costs on the way. So the best place of an item is found from the summaries, of which
 // only those of buckets that changed since the item was last looked at are made anew.
 template <typename Cost, typename Sum> class LongSearch {
+    using Bucket = std::vector<uint32_t>;
+
   public:
     LongSearch(size_t size, const double *before, const int64_t *order)
         : m_(size), margin_(margins<Cost>(size, before)), bucket_((size + LENGTH - 1) / LENGTH), home_(size), seen_(size, 0),
@@ -114,32 +103,60 @@ template <typename Cost, typename Sum> class LongSearch {
         lay_out({order, order + m_});
     }
 
-    void run(const double *draw, size_t rounds, size_t width) {
-        improve();
-        std::vector<Bucket> best = bucket_;
-        Interrupts interrupts;
-        for (size_t r = 0; r < rounds && m_ > 2; ++r) {
-            double change = 0;
-            interrupts.poll(m_ * m_);
-            for (size_t k = 0; k + 1 < width; k += 2)
-                change += displace(pick(draw[r * width + k], m_), pick(draw[r * width + k + 1], m_));
-            change += improve();
-            if (change > 0) {
-                restore(best);
-            } else {
-                even_out();
-                best = bucket_;
-            }
-        }
-    }
     std::vector<int64_t> order() const {
         std::vector<int64_t> all;
         for (const Bucket &bucket : bucket_) all.insert(all.end(), bucket.begin(), bucket.end());
         return all;
     }
+    const std::vector<Bucket> &state() const { return bucket_; }
+    void restore(const std::vector<Bucket> &old) {
+        ++clock_;
+        for (size_t b = 0; b < bucket_.size(); ++b) {
+            if (bucket_[b] == old[b]) continue;
+            bucket_[b] = old[b];
+            changed_[b] = clock_;
+            for (uint32_t item : bucket_[b]) home_[item] = static_cast<uint32_t>(b);
+        }
+    }
+    void even_out() {
+        for (const Bucket &bucket : bucket_)
+            if (bucket.size() > 2 * LENGTH) return lay_out(order());
+    }
+    // Move the item at one place to another; return by how much the cost rises.
+    Sum displace(size_t from, size_t to) {
+        if (from == to) return 0;
+        Place start = at(from), end = at(to);
+        uint32_t item = bucket_[start.bucket][start.index];
+        const Cost *margin = row(item);
+        bool up = to < from;
+        Place low = up ? end : start, high = up ? start : end; // the item itself, at one end, costs nothing
+        Sum passed = 0;
+        for (size_t b = low.bucket; b <= high.bucket; ++b) {
+            size_t first = b == low.bucket ? low.index : 0, last = b == high.bucket ? high.index + 1 : bucket_[b].size();
+            for (size_t k = first; k < last; ++k) passed += margin[bucket_[b][k]];
+        }
+        Sum change = up ? passed : -passed;
+        take_out(start);
+        if (to > from && start.bucket != end.bucket) ++end.index;
+        put_in(item, end);
+        return change;
+    }
+    double improve() {
+        double total = 0;
+        Place here = {0, 0};
+        for (size_t quiet = 0, place = 0; quiet < m_;) {
+            while (here.index >= bucket_[here.bucket].size()) here = {here.bucket + 1, 0};
+            Sum change = settle(here);
+            total += static_cast<double>(change);
+            quiet = change == 0 ? quiet + 1 : 0;
+            place = place + 1 < m_ ? place + 1 : 0;
+            if (change == 0 && place) ++here.index;
+            else here = at(place);
+        }
+        return total;
+    }
 
   private:
-    using Bucket = std::vector<uint32_t>;
     struct Passing {
         Sum whole, up, down; // the cost of passing all upwards (downwards: minus that); the least on the way up, and down
     };
@@ -167,19 +184,6 @@ template <typename Cost, typename Sum> class LongSearch {
         }
         std::fill(changed_.begin(), changed_.end(), ++clock_);
     }
-    void even_out() {
-        for (const Bucket &bucket : bucket_)
-            if (bucket.size() > 2 * LENGTH) return lay_out(order());
-    }
-    void restore(const std::vector<Bucket> &old) {
-        ++clock_;
-        for (size_t b = 0; b < bucket_.size(); ++b) {
-            if (bucket_[b] == old[b]) continue;
-            bucket_[b] = old[b];
-            changed_[b] = clock_;
-            for (uint32_t item : bucket_[b]) home_[item] = static_cast<uint32_t>(b);
-        }
-    }
 
     Place at(size_t place) const {
         size_t b = 0;
@@ -196,26 +200,6 @@ template <typename Cost, typename Sum> class LongSearch {
         bucket.insert(bucket.begin() + static_cast<std::ptrdiff_t>(to.index), item);
         home_[item] = static_cast<uint32_t>(to.bucket);
         changed_[to.bucket] = ++clock_;
-    }
-
-    // Move the item at one place to another; return by how much the cost rises.
-    Sum displace(size_t from, size_t to) {
-        if (from == to) return 0;
-        Place start = at(from), end = at(to);
-        uint32_t item = bucket_[start.bucket][start.index];
-        const Cost *margin = row(item);
-        bool up = to < from;
-        Place low = up ? end : start, high = up ? start : end; // the item itself, at one end, costs nothing
-        Sum passed = 0;
-        for (size_t b = low.bucket; b <= high.bucket; ++b) {
-            size_t first = b == low.bucket ? low.index : 0, last = b == high.bucket ? high.index + 1 : bucket_[b].size();
-            for (size_t k = first; k < last; ++k) passed += margin[bucket_[b][k]];
-        }
-        Sum change = up ? passed : -passed;
-        take_out(start);
-        if (to > from && start.bucket != end.bucket) ++end.index;
-        put_in(item, end);
-        return change;
     }
 
     // With P the sums of margins from the first of a bucket on: down the cost falls by P, up it is the whole less P.
@@ -283,29 +267,30 @@ template <typename Cost, typename Sum> class LongSearch {
         put_in(item, to);
         return best;
     }
-
-    double improve() {
-        double total = 0;
-        Place here = {0, 0};
-        for (size_t quiet = 0, place = 0; quiet < m_;) {
-            while (here.index >= bucket_[here.bucket].size()) here = {here.bucket + 1, 0};
-            Sum change = settle(here);
-            total += static_cast<double>(change);
-            quiet = change == 0 ? quiet + 1 : 0;
-            place = place + 1 < m_ ? place + 1 : 0;
-            if (change == 0 && place) ++here.index;
-            else here = at(place);
-        }
-        return total;
-    }
 };
 
 constexpr size_t SHORT = 64; // items up to which passing all is faster
 
+// Shake and improve as often as there are rows of draws; an equal ranking replaces the old one, to keep moving.
 template <typename Search>
 void search_one(size_t m, const double *before, const int64_t *order, const In2<double> &draw, int64_t *result) {
     Search search(m, before, order);
-    search.run(draw.data(), draw.shape(0), draw.shape(1));
+    search.improve();
+    auto best = search.state();
+    Interrupts interrupts;
+    for (size_t r = 0; r < draw.shape(0) && m > 2; ++r) {
+        double change = 0;
+        const double *row = draw.data() + r * draw.shape(1);
+        interrupts.poll(m * m);
+        for (size_t k = 0; k + 1 < draw.shape(1); k += 2) change += search.displace(pick(row[k], m), pick(row[k + 1], m));
+        change += search.improve();
+        if (change > 0) {
+            search.restore(best);
+        } else {
+            search.even_out();
+            best = search.state();
+        }
+    }
     std::vector<int64_t> found = search.order();
     std::copy(found.begin(), found.end(), result);
 }

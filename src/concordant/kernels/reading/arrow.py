@@ -28,6 +28,7 @@ class _Stream(ctypes.Structure): ...
 
 
 _Release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_END = [("release", ctypes.c_void_p), ("private_data", ctypes.c_void_p)]
 _Schema._fields_ = [
     ("format", ctypes.c_char_p),
     ("name", ctypes.c_char_p),
@@ -36,8 +37,7 @@ _Schema._fields_ = [
     ("n_children", ctypes.c_int64),
     ("children", ctypes.POINTER(ctypes.POINTER(_Schema))),
     ("dictionary", ctypes.POINTER(_Schema)),
-    ("release", ctypes.c_void_p),
-    ("private_data", ctypes.c_void_p),
+    *_END,
 ]
 _Array._fields_ = [
     ("length", ctypes.c_int64),
@@ -48,15 +48,13 @@ _Array._fields_ = [
     ("buffers", ctypes.POINTER(ctypes.c_void_p)),
     ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
     ("dictionary", ctypes.POINTER(_Array)),
-    ("release", ctypes.c_void_p),
-    ("private_data", ctypes.c_void_p),
+    *_END,
 ]
 _Stream._fields_ = [
     ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)),
     ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)),
     ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)),
-    ("release", ctypes.c_void_p),
-    ("private_data", ctypes.c_void_p),
+    *_END,
 ]
 
 _NUMBERS = dict(zip("cCsSiIlLfg", ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"), strict=True))

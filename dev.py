@@ -174,8 +174,18 @@ def setup() -> int:
 
 def test(*arguments: str) -> int:
     """Set up and run the tests; all arguments go to pytest."""
-    fetch_browser()
+    if opens_browser(arguments):
+        fetch_browser()
     return run([*pytest(set_up("dev"), *arguments), *arguments], ONE_THREAD)
+
+
+def opens_browser(arguments: Sequence[str]) -> bool:
+    """Say whether tests with these arguments may open a browser: those in tests/web, unless slow tests are left out."""
+    tests, web = ROOT / "tests", ROOT / "tests" / "web"
+    named = [(ROOT / argument.partition("::")[0]).resolve() for argument in arguments]
+    places = [place for place in named if place.exists() and place.is_relative_to(tests)]
+    is_asked_for = not places or any(place.is_relative_to(web) or web.is_relative_to(place) for place in places)
+    return is_asked_for and not any("not slow" in argument for argument in arguments)
 
 
 def fetch_browser() -> None:

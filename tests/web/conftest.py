@@ -149,28 +149,23 @@ def server(start_server: Callable[..., Server]) -> Server:
 
 
 @pytest.fixture(scope="session")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
-    """Open browsers with an empty profile each; skipped where there is none."""
+def chromium() -> Iterator[Callable[..., Any]]:
+    """Open windows that share nothing, of one browser; skipped where there is none."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: python3 dev.py test")
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         pytest.skip("no Chromium is installed: apt-get install chromium, or python3 dev.py test as root")
-    opened = []
     sync_api.expect.set_options(timeout=1000 * MOST)  # the usual five seconds are too few for a busy machine
     with sync_api.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=FLAGS)
 
-        def open_browser(**options: Any) -> Any:
-            folder = tmp_path_factory.mktemp("profile")
-            context = driver.chromium.launch_persistent_context(
-                str(folder), executable_path=program, args=FLAGS, accept_downloads=True, **options
-            )
+        def open_window(**options: Any) -> Any:
+            context = browser.new_context(accept_downloads=True, **options)
             context.set_default_timeout(1000 * MOST)
-            opened.append(context)
             return context
 
-        yield open_browser
-        for context in opened:
-            context.close()
+        yield open_window
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -220,8 +220,8 @@ def test_streams_are_alike(rng):
 
 
 def test_every_kernel_here_has_both_versions():
-    for family in ("duels", "tallies", "standing", "streams"):
-        for name in importlib.import_module(f"concordant.kernels.twins.{family}").__all__:
+    for family in ("models.duels", "counting.tallies", "models.standing", "models.streams"):
+        for name in importlib.import_module(f"concordant.kernels.{family}").__all__:
             assert callable(getattr(compiled, name))
 
 

@@ -118,7 +118,7 @@ def test_ballots_cost_what_the_same_rankings_cost():
 
 def test_every_kernel_of_these_families_has_a_twin():
     for family in ("costs", "search", "local", "lehmer", "totals"):
-        module = importlib.import_module(f"concordant.kernels.twins.{family}")
+        module = importlib.import_module(f"concordant.kernels.ordering.{family}")
         assert all(hasattr(compiled, name) for name in module.__all__)
 
 

@@ -38,8 +38,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 BUILD = ROOT / "build" / f"dev-{sys.implementation.cache_tag}"
 ON_WINDOWS = os.name == "nt"
+# Without byte code every process compiles all it imports, which no installed program does: tests start many.
+WITH_BYTE_CODE = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 # Tests fill the cores with processes; threads of linear algebra beside them would only wait for each other.
-ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+ONE_THREAD = {**WITH_BYTE_CODE, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class StepError(Exception):
@@ -281,9 +283,7 @@ def bench(*arguments: str) -> int:
             except StepError:
                 say(f"{rival} cannot be installed here; its rows will say so")
         environment.stamp.write_text(mark)
-    # Without byte code every import is compiled anew, which no installed program does.
-    env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    return run([environment.python, "-m", "benchmarks", *arguments], env)
+    return run([environment.python, "-m", "benchmarks", *arguments], WITH_BYTE_CODE)
 
 
 COMMANDS: dict[str, Callable[..., int]] = {

@@ -316,7 +316,8 @@ def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:
 def _parts(prefs: Preferences) -> list[Preferences]:
     """Cut preferences of many instances, so that the pairs of each part are counted in little memory."""
     cells = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
-    return [prefs] if prefs.instances is None else cut(prefs, 1 + int(cells // CELLS_AT_ONCE))
+    parts = 1 + int(cells // CELLS_AT_ONCE)
+    return cut(prefs, parts) if parts > 1 and prefs.instances is not None else [prefs]
 
 
 def _over_instances(prefs: Preferences, rankings: Sequence[Ranking]) -> str:

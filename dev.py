@@ -38,8 +38,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 BUILD = ROOT / "build" / f"dev-{sys.implementation.cache_tag}"
 ON_WINDOWS = os.name == "nt"
+# Without byte code every process compiles all it imports, which no installed program does: tests start many.
+WITH_BYTE_CODE = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 # Tests fill the cores with processes; threads of linear algebra beside them would only wait for each other.
-ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+ONE_THREAD = {**WITH_BYTE_CODE, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class StepError(Exception):
@@ -174,8 +176,18 @@ def setup() -> int:
 
 def test(*arguments: str) -> int:
     """Set up and run the tests; all arguments go to pytest."""
-    fetch_browser()
+    if opens_browser(arguments):
+        fetch_browser()
     return run([*pytest(set_up("dev"), *arguments), *arguments], ONE_THREAD)
+
+
+def opens_browser(arguments: Sequence[str]) -> bool:
+    """Say whether tests with these arguments may open a browser: those in tests/web, unless slow tests are left out."""
+    tests, web = ROOT / "tests", ROOT / "tests" / "web"
+    named = [(ROOT / argument.partition("::")[0]).resolve() for argument in arguments]
+    places = [place for place in named if place.exists() and place.is_relative_to(tests)]
+    is_asked_for = not places or any(place.is_relative_to(web) or web.is_relative_to(place) for place in places)
+    return is_asked_for and not any("not slow" in argument for argument in arguments)
 
 
 def fetch_browser() -> None:
@@ -271,9 +283,7 @@ def bench(*arguments: str) -> int:
             except StepError:
                 say(f"{rival} cannot be installed here; its rows will say so")
         environment.stamp.write_text(mark)
-    # Without byte code every import is compiled anew, which no installed program does.
-    env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    return run([environment.python, "-m", "benchmarks", *arguments], env)
+    return run([environment.python, "-m", "benchmarks", *arguments], WITH_BYTE_CODE)
 
 
 COMMANDS: dict[str, Callable[..., int]] = {

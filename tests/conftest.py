@@ -21,6 +21,7 @@ from concordant import kernels
 from concordant.preferences import Preferences
 
 ROOT = Path(__file__).resolve().parent.parent
+LARGE = ("tests/web/", "tests/engine/test_cluster.py")
 Run = Callable[..., tuple[int, str, str]]
 MakeFile = Callable[..., Path]
 settings.register_profile(
@@ -45,8 +46,14 @@ if "CONCORDANT_SANITIZED" in os.environ:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on both back ends by itself: a second run, with another one active, would say nothing new."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what runs on both back ends by itself: a second run, with another one active, would say nothing new.
+
+    Of several processes, the first begins with the tests that start large programs: two browsers, or a browser and a
+    cluster, are never there at once.
+    """
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: not item.nodeid.startswith(LARGE))
     for item in items:
         if "backend" in getattr(item, "fixturenames", ()):
             item.add_marker("once")

@@ -236,7 +236,9 @@ def with_covariates(prefs: cc.Preferences, rng: np.random.Generator) -> cc.Prefe
 
 @pytest.mark.parametrize("method", [*PAIRWISE, "ordered-partitions"])
 @pytest.mark.parametrize("law", ["neutrality", "anonymity", "weight_is_repetition", "is_finite", "backends_agree"])
-def test_laws_hold_with_covariates(method: str, law: str) -> None:
+def test_laws_hold_with_covariates(method: str, law: str, backend: str) -> None:
+    if law == "backends_agree" and backend == "twins":
+        pytest.skip("once is enough: the law runs both back ends")
     assert_law_holds(law, method, lambda rng: with_covariates(laws.random_preferences(rng), rng), seed=7)
 
 

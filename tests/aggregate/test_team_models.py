@@ -167,7 +167,9 @@ def random_teams(rng: np.random.Generator) -> cc.Preferences:
 
 @pytest.mark.parametrize("method", [*PAIRWISE, "ordered-partitions"])
 @pytest.mark.parametrize("law", ["neutrality", "anonymity", "weight_is_repetition", "is_finite", "backends_agree"])
-def test_laws_hold_with_teams(method: str, law: str) -> None:
+def test_laws_hold_with_teams(method: str, law: str, backend: str) -> None:
+    if law == "backends_agree" and backend == "twins":
+        pytest.skip("once is enough: the law runs both back ends")
     assert_law_holds(law, method, random_teams, seed=11)
 
 

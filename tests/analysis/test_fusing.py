@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import concordant as cc
 from concordant import kernels
-from concordant.kernels import twins
+from concordant.kernels.reading import strings
 
 METHODS = ["rrf", "borda", "combsum", "combmnz", "combanz", "combmed"]
 FIRST = {"d1": 0.1, "d2": 0.9, "d3": 0.5}
@@ -81,7 +81,7 @@ def test_the_direct_way_agrees_with_ranking_the_ballots(lists, data):
     assert fused.ranks.tolist() == ranked.ranks.tolist()
     assert fused.scores.tolist() == ranked.scores.tolist()
     assert (fused.method, fused.params) == (ranked.method, ranked.params)
-    found = twins.strings.fuse_lists(lists, np.array(weights), 10.0)
+    found = strings.fuse_lists(lists, np.array(weights), 10.0)
     again = kernels.fuse_lists(lists, np.array(weights), 10.0)
     assert found[0] == again[0]
     assert found[1].tolist() == again[1].tolist()

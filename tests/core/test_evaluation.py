@@ -2,8 +2,10 @@ import re
 
 import numpy as np
 import pytest
+from tests.conftest import random_preferences
 
 import concordant as cc
+from concordant.analysis import comparing
 from concordant.analysis.comparing import distances_to_ballots
 from concordant.evaluation import on_shared_instances, ranking_of_run
 
@@ -186,6 +188,15 @@ def test_methods_that_agree_have_tau_one_and_opposites_minus_one() -> None:
     assert "borda" in str(result)
     with pytest.raises(cc.InputError, match="nothing to compare"):
         cc.compare(prefs, [])
+
+
+def test_distance_to_ballots_is_the_same_however_instances_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    prefs = random_preferences(np.random.default_rng(3), n_ballots=40, n_instances=7)
+    ranks = np.random.default_rng(4).random((3, prefs.n_slots))
+    whole = distances_to_ballots(prefs, ranks)
+    monkeypatch.setattr(comparing, "CELLS_AT_ONCE", 60)
+    assert len(comparing._parts(prefs)) > 2
+    assert distances_to_ballots(prefs, ranks).tolist() == whole.tolist()
 
 
 def test_distance_to_ballots_counts_ties_half() -> None:

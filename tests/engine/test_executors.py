@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.work import add, end_always, end_once, square
 
 import concordant as cc
 from concordant.engine.executors import Executor, Processes, Serial, Threads, WorkerError, cluster_at, running_on
@@ -24,27 +25,6 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     kinds = {"serial": Serial, "threads": lambda: Threads(2), "processes": lambda: Processes(2)}
     with kinds[request.param]() as opened:
         yield opened
-
-
-def add(parts: list[int]) -> int:
-    return sum(parts)
-
-
-def square(number: int) -> int:
-    return number * number
-
-
-def end_once(marker: str) -> int:
-    """End this process as if it were killed, the first time."""
-    if not os.path.exists(marker):
-        with open(marker, "w"):
-            pass
-        os.kill(os.getpid(), signal.SIGKILL)
-    return 7
-
-
-def end_always() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_calls_return_what_they_should(executor: Executor) -> None:

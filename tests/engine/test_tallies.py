@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -95,14 +96,21 @@ RATINGS = st.dictionaries(
 )
 
 
+@cache
+def one_connection() -> Any:
+    """Open a data base once for all examples, which is what takes long."""
+    import duckdb
+
+    return duckdb.connect()
+
+
 @given(
     rated=RATINGS,
     cut=st.sets(st.tuples(st.sampled_from("pq"), st.sampled_from("uvwx"))),
     name=st.sampled_from(list(OF_ROWS)),
 )
 def test_sql_and_ballots_give_the_same_and_parts_add_up(rated: Any, cut: Any, name: str) -> None:
-    import duckdb
-
+    connection = one_connection()
     statistic, reference = OF_ROWS[name], Vocabulary(list("acébd"))
     weight = {key: 1.0 + (sum(map(ord, key)) % 3) / 3 for key in {key[:2] for key in rated}}
 
@@ -113,10 +121,8 @@ def test_sql_and_ballots_give_the_same_and_parts_add_up(rated: Any, cut: Any, na
         return statistic.of(prefs, reference) if statistic is LEHMER else statistic.of(prefs)
 
     def by_sql(rows: dict[Any, float]) -> Tally:
-        connection = duckdb.connect()
-        connection.execute(
-            "CREATE TABLE rows (instance TEXT, ballot TEXT, item TEXT, level DOUBLE, weight DOUBLE, place INT)"
-        )
+        columns = "instance TEXT, ballot TEXT, item TEXT, level DOUBLE, weight DOUBLE, place INT"
+        connection.execute(f"CREATE OR REPLACE TABLE rows ({columns})")
         place = {label: k for k, label in enumerate(reference)}
         values = [(*key, level, weight[key[:2]], place[key[2]]) for key, level in rows.items()]
         connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", values)

@@ -162,7 +162,7 @@ class TestGradients:
 
     @pytest.mark.parametrize("mean", MEANS)
     def test_a_hundred_thousand_objects_in_one_query_are_no_trouble(self, mean: str) -> None:
-        if mean in SAMPLED and kernels.gibbs_subsets.__module__.endswith("twins.subsets"):
+        if mean in SAMPLED and kernels.gibbs_subsets.__module__.endswith("losses.subsets"):
             pytest.skip("the NumPy sampler goes through the objects one by one")
         rng = np.random.default_rng(4)
         label = rng.integers(0, 5, 100_000).astype(float)

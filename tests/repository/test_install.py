@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from tests.cases import load_file
 
 pytestmark = pytest.mark.once
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,7 +68,7 @@ def test_the_core_depends_on_few_libraries() -> None:
 def test_a_wheel_carries_the_compiled_kernels_and_no_sources(tmp_path: Path) -> None:
     if not (shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")):
         pytest.skip("there is no C++ compiler here")
-    files = wheel_files(tmp_path, ROOT / "build" / f"wheel-{sys.implementation.cache_tag}")
+    files = wheel_files(tmp_path, load_file(ROOT / "dev.py").BUILD)  # compiled there already, with the same settings
     assert sum(is_compiled(name) for name in files) == 1
     assert not [name for name in files if name.endswith((".cpp", ".hpp", ".pyc"))]
 
@@ -108,3 +109,20 @@ def test_dev_refuses_what_it_does_not_know(command: list[str]) -> None:
 def test_dev_needs_only_the_standard_library() -> None:
     done = run(sys.executable, "-I", "-S", "dev.py", "--help")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "opens"),
+    [
+        ([], True),
+        (["-x", "-k", "docs"], True),
+        (["tests"], True),
+        (["tests/web"], True),
+        (["tests/tables", "tests/web/test_browser.py::test_pasted_rows_are_ranked"], True),
+        (["tests/tables"], False),
+        (["tests/web/../io", "-k", "web"], False),
+        (["-m", "not slow and not once"], False),
+    ],
+)
+def test_dev_fetches_a_browser_only_for_tests_that_may_open_one(arguments: list[str], opens: bool) -> None:
+    assert load_file(ROOT / "dev.py").opens_browser(arguments) is opens

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,6 @@ import yaml
 pytestmark = pytest.mark.once
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "concordant"
-MODULES = sorted(SOURCE.rglob("*.py"))
 WORKFLOWS = ROOT / ".github" / "workflows"
 YAML = [*sorted((ROOT / ".github").rglob("*.yml")), ROOT / ".pre-commit-config.yaml", ROOT / "CITATION.cff"]
 
@@ -33,6 +32,7 @@ HEAVY = {
     "sklearn",
 }
 UNSAFE = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+Found = dict[Callable[..., set[str]], dict[str, set[str]]]
 MOST_LINES = 550  # "about 500": a longer module is two ideas
 
 
@@ -95,28 +95,100 @@ def written_files() -> list[Path]:
     )
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_heavy_libraries_load_only_where_they_are_used(path: Path) -> None:
-    loaded = set(imports_on_load(ast.parse(path.read_text(encoding="utf-8"))))
+def heavy(path: Path, tree: ast.Module, _: list[ast.AST]) -> set[str]:
+    """Libraries that a module loads and should not, when it is imported."""
     forbidden = HEAVY | {"numpy"} if has_no_numpy(path) else HEAVY
     if path.parent.name == "learn":  # estimators are subclasses of scikit-learn's, and are imported by name only
         forbidden = forbidden - {"sklearn"}
-    assert not loaded & forbidden
+    return forbidden.intersection(imports_on_load(tree))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_nothing_is_ever_unpickled(path: Path) -> None:
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    assert not {name for node in nodes for name in imported(node)} & UNSAFE
+def unpickling(_: Path, __: ast.Module, nodes: list[ast.AST]) -> set[str]:
+    """Libraries that unpickle, and switches that let NumPy do it."""
     switches = [node for node in nodes if isinstance(node, ast.keyword) and node.arg == "allow_pickle"]
-    assert all(isinstance(node.value, ast.Constant) and node.value.value is False for node in switches)
+    on = [node for node in switches if not (isinstance(node.value, ast.Constant) and node.value.value is False)]
+    return UNSAFE.intersection(name for node in nodes for name in imported(node)) | {f"line {one.lineno}" for one in on}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_nothing_evaluates_text_as_code(path: Path) -> None:
-    called = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+def evaluating(_: Path, __: ast.Module, nodes: list[ast.AST]) -> set[str]:
+    """Functions that run a text as code."""
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
     names = {function.id for function in called if isinstance(function, ast.Name)}
-    assert not names & {"eval", "exec", "compile", "__import__"}
+    return names & {"eval", "exec", "compile", "__import__"}
+
+
+def private(path: Path, _: ast.Module, nodes: list[ast.AST]) -> set[str]:
+    """Names with a leading underscore that a module imports from another package (a room inside belongs to it)."""
+    home, found = path.relative_to(SOURCE.parent).parts[:-1], set()
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("concordant"):
+            for parts in ((*str(node.module).split("."), alias.name) for alias in node.names):
+                hidden = next((k for k, part in enumerate(parts) if re.match(r"_[^_]", part)), 0)
+                owner = parts[:hidden] if SOURCE.parent.joinpath(*parts[:hidden]).is_dir() else parts[: hidden - 1]
+                if hidden and owner != home[: len(owner)]:
+                    found.add(".".join(parts))
+    return found
+
+
+def silent(_: Path, tree: ast.Module, __: list[ast.AST]) -> set[str]:
+    """That a module does not say what it is."""
+    return set() if ast.get_docstring(tree) else {"no docstring"}
+
+
+CHECKS = (heavy, unpickling, evaluating, private, silent)
+
+
+@pytest.fixture(scope="module")
+def found() -> Found:
+    """For every check of modules, those in which it finds something; each module is parsed once."""
+    answers: Found = {check: {} for check in CHECKS}
+    for path in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        nodes = list(ast.walk(tree))
+        for check in CHECKS:
+            if names := check(path, tree, nodes):
+                answers[check][relative(path)] = names
+    return answers
+
+
+def test_heavy_libraries_load_only_where_they_are_used(found: Found) -> None:
+    assert found[heavy] == {}
+
+
+def test_nothing_is_ever_unpickled(found: Found) -> None:
+    assert found[unpickling] == {}
+
+
+def test_nothing_evaluates_text_as_code(found: Found) -> None:
+    assert found[evaluating] == {}
+
+
+def test_no_private_name_is_imported_from_another_package(found: Found) -> None:
+    assert found[private] == {}
+
+
+def test_every_module_says_what_it_is(found: Found) -> None:
+    assert found[silent] == {}
+
+
+BAD = """
+import pickle, scipy, numpy
+from concordant.io._csv import sniff
+np.load(path, allow_pickle=True)
+eval("1")
+"""
+
+
+def test_the_checks_find_what_is_wrong() -> None:
+    tree = ast.parse(BAD)
+    answers = [check(SOURCE / "cli" / "bad.py", tree, list(ast.walk(tree))) for check in CHECKS]
+    assert answers == [
+        {"scipy", "numpy"},
+        {"pickle", "line 4"},
+        {"eval"},
+        {"concordant.io._csv.sniff"},
+        {"no docstring"},
+    ]
 
 
 def test_every_promise_of_security_names_a_test_that_exists() -> None:
@@ -189,27 +261,6 @@ def test_no_test_looks_at_the_clock() -> None:
     allowed = {"tests/conftest.py", "tests/repository/test_repository.py", "tests/fuzz/run.py", "tests/web/conftest.py"}
     found = {relative(path) for path in (ROOT / "tests").rglob("*.py") if clock.search(path.read_text("utf-8"))}
     assert found <= allowed
-
-
-def private_imports(path: Path) -> Iterator[str]:
-    """Names with a leading underscore that a module imports from another package (a room inside belongs to it)."""
-    home = path.relative_to(SOURCE.parent).parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("concordant"):
-            for parts in ((*str(node.module).split("."), alias.name) for alias in node.names):
-                hidden = next((k for k, part in enumerate(parts) if re.match(r"_[^_]", part)), 0)
-                owner = parts[:hidden] if SOURCE.parent.joinpath(*parts[:hidden]).is_dir() else parts[: hidden - 1]
-                if hidden and owner != home[: len(owner)]:
-                    yield ".".join(parts)
-
-
-def test_no_private_name_is_imported_from_another_package() -> None:
-    assert {relative(path): names for path in MODULES if (names := list(private_imports(path)))} == {}
-
-
-def test_every_module_says_what_it_is() -> None:
-    silent = [relative(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
-    assert silent == []
 
 
 def test_every_compiled_kernel_has_a_twin_of_the_same_name() -> None:

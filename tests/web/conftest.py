@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,9 +114,9 @@ def started_server(temporary: Path, *options: str, limits: dict[str, Any] | None
     return Server(process, link, int(found[1]), f"concordant-{found[1]}={found[2]}", temporary)
 
 
-@pytest.fixture(scope="session")
-def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
-    """Start servers with further options; all end with the tests."""
+@contextmanager
+def starting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
+    """Start servers, and end them all."""
     started: list[Server] = []
 
     def start(*options: str, temporary: Path | None = None, **limits: Any) -> Server:
@@ -125,9 +126,18 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
         started.append(started_server(folder, *options, limits=limits or None))
         return started[-1]
 
-    yield start
-    for server in started:
-        stop(server)
+    try:
+        yield start
+    finally:
+        for server in started:
+            stop(server)
+
+
+@pytest.fixture
+def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
+    """Start servers with further options; all end with the test."""
+    with starting(tmp_path_factory) as start:
+        yield start
 
 
 def half_sent(server: Server) -> socket.socket:
@@ -151,35 +161,31 @@ def stop(server: Server) -> int:
     return code
 
 
-@pytest.fixture(scope="session")
-def server(start_server: Callable[..., Server]) -> Server:
-    """One server for tests that leave it as it was."""
-    return start_server("--data-sets", "60")
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for the tests of a file that leave it as it was."""
+    with starting(tmp_path_factory) as start:
+        yield start("--data-sets", "60")
 
 
-@pytest.fixture(scope="session")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
-    """Open browsers with an empty profile each; skipped where there is none."""
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Callable[..., Any]]:
+    """Open windows that share nothing, of one browser; skipped where there is none."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: python3 dev.py test")
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         pytest.skip("no Chromium is installed: apt-get install chromium, or python3 dev.py test as root")
-    opened = []
     sync_api.expect.set_options(timeout=1000 * MOST)  # the usual five seconds are too few for a busy machine
     with sync_api.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=FLAGS)
 
-        def open_browser(**options: Any) -> Any:
-            folder = tmp_path_factory.mktemp("profile")
-            context = driver.chromium.launch_persistent_context(
-                str(folder), executable_path=program, args=FLAGS, accept_downloads=True, **options
-            )
+        def open_window(**options: Any) -> Any:
+            context = browser.new_context(accept_downloads=True, **options)
             context.set_default_timeout(1000 * MOST)
-            opened.append(context)
             return context
 
-        yield open_browser
-        for context in opened:
-            context.close()
+        yield open_window
+        browser.close()
 
 
 @pytest.fixture(scope="session")

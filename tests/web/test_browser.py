@@ -373,4 +373,5 @@ def test_the_app_is_accessible_and_fits_a_telephone(
             assert screen.violations(axe) == [], view
             width = screen.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
             assert width[0] <= width[1], view
+    context.close()
     assert screen.trouble == []

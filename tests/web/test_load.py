@@ -289,7 +289,9 @@ def test_temporary_files_of_a_worker_go_when_it_is_ended(tmp_path: Path) -> None
         process = await worker.start()
         (scratch,) = tmp_path.iterdir()
         environment = Path(f"/proc/{process.pid}/environ")
-        assert not environment.exists() or f"TMPDIR={scratch}".encode() in environment.read_bytes()
+        if environment.exists():
+            until(lambda: bool(environment.read_bytes()))  # empty while the process is about to begin
+            assert f"TMPDIR={scratch}".encode() in environment.read_bytes()
         (scratch / "unpacked").write_bytes(b"left by a worker that was killed")
         await worker.end()
         assert list(tmp_path.iterdir()) == []

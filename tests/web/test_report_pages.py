@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,21 @@ EXAMPLES = ROOT / "examples"
 FILES = ["election.csv", "election.soc", "model-votes.csv", "ratings.csv", "runs"]
 
 
-def report_of(name: str, path: Path) -> None:
-    if name == "runs":
-        runs = cc.read(sorted((EXAMPLES / "runs").glob("*.run")))
-        cc.report(runs, path, labels=cc.read_labels(EXAMPLES / "qrels.txt"))
-    else:
-        cc.report(cc.read(EXAMPLES / name), path)
+@pytest.fixture(scope="module")
+def report_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Make the report of an example, once."""
+
+    @cache
+    def made(name: str) -> Path:
+        path = tmp_path_factory.mktemp("report") / "report.html"
+        if name == "runs":
+            runs = cc.read(sorted((EXAMPLES / "runs").glob("*.run")))
+            cc.report(runs, path, labels=cc.read_labels(EXAMPLES / "qrels.txt"))
+        else:
+            cc.report(cc.read(EXAMPLES / name), path)
+        return path
+
+    return made
 
 
 class Reader:
@@ -68,35 +78,42 @@ def reader(chromium: Callable[..., Any], axe: str) -> Reader:
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("way", ["light", "dark", "telephone"])
-def test_reports_of_the_examples_can_be_read(reader: Reader, tmp_path: Path, name: str, way: str) -> None:
-    report_of(name, tmp_path / "report.html")
-    reader.read(tmp_path / "report.html", way).close()
+def test_reports_of_the_examples_can_be_read(
+    reader: Reader, report_of: Callable[[str], Path], name: str, way: str
+) -> None:
+    reader.read(report_of(name), way).close()
 
 
-@pytest.mark.data
-@pytest.mark.parametrize("way", ["light", "telephone"])
-def test_reports_of_public_data_can_be_read(reader: Reader, tmp_path: Path, data_folder: Path, way: str) -> None:
-    path = tmp_path / "report.html"
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory, data_folder: Path) -> Path:
+    """A folder with reports of public data: films.html, runs.html and election.html."""
+    folder = tmp_path_factory.mktemp("public")
     films = cc.read(data_folder / "ml-100k" / "u.data.gz")
     most_rated = np.argsort(-np.bincount(films.item, minlength=films.n_items), kind="stable")[:100]
-    cc.report(films.select(items=films.items.take(most_rated)), path)
-    page = reader.read(path, way)
-    assert page.locator("#ranking tbody tr").count() == 100
-    page.close()
+    cc.report(films.select(items=films.items.take(most_rated)), folder / "films.html")
     runs = sorted((data_folder / "trec-robust03" / "runs").glob("*"))[:4]
     labels = cc.read_labels(data_folder / "trec-robust03" / "robust03_qrels.txt.gz")
-    cc.report(cc.read(runs), path, labels=labels, methods=["rrf", "borda"])
-    page = reader.read(path, way)
-    assert page.locator("#labels tbody tr").count() > 4
-    page.close()
+    cc.report(cc.read(runs), folder / "runs.html", labels=labels, methods=["rrf", "borda"])
     with tarfile.open(data_folder / "preflib" / "preflib.tar.xz") as archive:
         member = next(one for one in archive if one.name.endswith(".soc"))
         content = archive.extractfile(member)
         assert content is not None
-        election = tmp_path / Path(member.name).name
+        election = folder / Path(member.name).name
         election.write_bytes(content.read())
-    cc.report(cc.read(election), path)
-    page = reader.read(path, way)
+    cc.report(cc.read(election), folder / "election.html")
+    return folder
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("way", ["light", "telephone"])
+def test_reports_of_public_data_can_be_read(reader: Reader, public: Path, way: str) -> None:
+    page = reader.read(public / "films.html", way)
+    assert page.locator("#ranking tbody tr").count() == 100
+    page.close()
+    page = reader.read(public / "runs.html", way)
+    assert page.locator("#labels tbody tr").count() > 4
+    page.close()
+    page = reader.read(public / "election.html", way)
     assert page.locator("#ranking tbody tr").count() > 1
     page.close()
 
@@ -109,22 +126,20 @@ def test_hostile_labels_are_shown_and_do_nothing(reader: Reader, tmp_path: Path)
     page.close()
 
 
-def test_without_scripts_everything_can_be_read(chromium: Callable[..., Any], tmp_path: Path) -> None:
-    report_of("model-votes.csv", tmp_path / "report.html")
+def test_without_scripts_everything_can_be_read(chromium: Callable[..., Any], report_of: Callable[[str], Path]) -> None:
     page = chromium(java_script_enabled=False).new_page()
-    page.goto((tmp_path / "report.html").as_uri())
+    page.goto(report_of("model-votes.csv").as_uri())
     text = page.locator("body").inner_text()
     for words in ("heron-large is first of 8", "Several methods", "Who beats whom", "emre", "How this was made"):
         assert words in text
     page.close()
 
 
-def test_the_page_lets_no_other_script_run(chromium: Callable[..., Any], tmp_path: Path) -> None:
-    report_of("election.csv", tmp_path / "report.html")
+def test_the_page_lets_no_other_script_run(chromium: Callable[..., Any], report_of: Callable[[str], Path]) -> None:
     page = chromium().new_page()
     refused: list[str] = []
     page.on("console", lambda message: refused.append(message.text))
-    page.goto((tmp_path / "report.html").as_uri())
+    page.goto(report_of("election.csv").as_uri())
     page.evaluate(
         "() => { const s = document.createElement('script'); s.text = 'window.bad = 1'; document.body.append(s); }"
     )
@@ -133,20 +148,18 @@ def test_the_page_lets_no_other_script_run(chromium: Callable[..., Any], tmp_pat
     page.close()
 
 
-def test_it_prints_on_paper(chromium: Callable[..., Any], tmp_path: Path) -> None:
-    report_of("model-votes.csv", tmp_path / "report.html")
+def test_it_prints_on_paper(chromium: Callable[..., Any], report_of: Callable[[str], Path]) -> None:
     page = chromium(viewport={"width": 1100, "height": 800}).new_page()
-    page.goto((tmp_path / "report.html").as_uri())
+    page.goto(report_of("model-votes.csv").as_uri())
     assert page.pdf(format="A4").startswith(b"%PDF")
     page.emulate_media(media="print")
     assert page.locator("nav.contents").is_hidden()
     page.close()
 
 
-def test_links_of_instances_open_them(chromium: Callable[..., Any], tmp_path: Path) -> None:
-    report_of("runs", tmp_path / "report.html")
+def test_links_of_instances_open_them(chromium: Callable[..., Any], report_of: Callable[[str], Path]) -> None:
     page = chromium().new_page()
-    page.goto((tmp_path / "report.html").as_uri())
+    page.goto(report_of("runs").as_uri())
     page.locator("#instances tbody a").nth(2).click()
     page.locator("details#instance-3[open] table").wait_for()
     page.close()

@@ -12,6 +12,7 @@ import numpy as np
 from concordant import metrics, registry, views
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import shorten
+from concordant.engine.instances import cut
 from concordant.errors import ConcordantError, InputError, arg
 from concordant.params import params_of
 from concordant.preferences import Preferences
@@ -24,6 +25,7 @@ from concordant.types import Bools, Floats
 if TYPE_CHECKING:
     from concordant.method import Method
 
+CELLS_AT_ONCE = 4_000_000  # of the matrices of pairs
 DISPUTED = 3  # instances that an explanation looks at
 COUNTED_BY = ("counts", "normalise", "missing", "ties", "distance")  # parameters that change what a likelihood is of
 MEASURES = {
@@ -299,16 +301,25 @@ def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:
 
     ``ranks`` has one row per ranking, one column per slot.
     """
-    matrices = views.win_matrices(prefs, "ignore")
-    turned, total = np.zeros(len(ranks)), 0.0
-    for q in np.flatnonzero(matrices.size > 1).tolist():
-        wins = matrices.matrix(q)
-        here = ranks[:, prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]]
-        total += float(wins.sum())
-        for k, rank_by_slot in enumerate(here):
-            behind = np.sign(rank_by_slot[:, None] - rank_by_slot[None, :])
-            turned[k] += float((wins * (behind + 1)).sum()) / 2
+    turned, total, start = np.zeros(len(ranks)), 0.0, 0
+    for part in _parts(prefs):
+        matrices = views.win_matrices(part, "ignore")
+        for q in np.flatnonzero(matrices.size > 1).tolist():
+            wins = matrices.matrix(q)
+            here = ranks[:, start + part.slot_ptr[q] : start + part.slot_ptr[q + 1]]
+            total += float(wins.sum())
+            for k, rank_by_slot in enumerate(here):
+                behind = np.sign(rank_by_slot[:, None] - rank_by_slot[None, :])
+                turned[k] += float((wins * (behind + 1)).sum()) / 2
+        start += part.n_slots
     return turned / total if total else turned
+
+
+def _parts(prefs: Preferences) -> list[Preferences]:
+    """Cut preferences of many instances, so that the pairs of each part are counted in little memory."""
+    cells = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
+    parts = 1 + int(cells // CELLS_AT_ONCE)
+    return cut(prefs, parts) if parts > 1 and prefs.instances is not None else [prefs]
 
 
 def _over_instances(prefs: Preferences, rankings: Sequence[Ranking]) -> str:

@@ -64,7 +64,7 @@ def test_agents_are_drawn_by_weight(votes):
 def test_agents_without_weights_are_no_picture(votes):
     with pytest.raises(cc.InputError, match="gives agents no weights"):
         cc.rank(votes, "borda").plot_agents()
-    with pytest.raises(cc.InputError, match=r"mpm learns .* only when asked to: give adherence=True \(--adherence\)"):
+    with pytest.raises(cc.InputError, match=r"mpm learns .* only when asked to: give adherence=True\."):
         cc.rank(votes, "mpm").plot_agents()
 
 

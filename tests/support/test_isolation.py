@@ -110,10 +110,10 @@ def test_a_model_file_starts_no_processes_that_import_from_the_folder_of_the_dat
     from concordant.learn import RankRegressor
 
     X = np.arange(24.0).reshape(8, 3) % 7
-    union = pipeline.FeatureUnion(
-        [("a", preprocessing.StandardScaler()), ("b", preprocessing.MinMaxScaler())], n_jobs=2
-    )
-    saving.save(pipeline.make_pipeline(union, RankRegressor()).fit(X, np.arange(8) % 2), folder.path / "model.zip")
+    union = pipeline.FeatureUnion([("a", preprocessing.StandardScaler()), ("b", preprocessing.MinMaxScaler())])
+    fitted = pipeline.make_pipeline(union, RankRegressor()).fit(X, np.arange(8) % 2)
+    fitted[0].set_params(n_jobs=2)  # now, since fitting would start a pool of processes here
+    saving.save(fitted, folder.path / "model.zip")
     assert saving.load(folder.path / "model.zip")[0].n_jobs is None
     rows = [f"1 qid:1 1:{a} 2:{b} 3:{c}" for a, b, c in X.tolist()]
     (folder.path / "rows.txt").write_text("\n".join(rows))

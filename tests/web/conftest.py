@@ -25,7 +25,8 @@ from tests.conftest import ROOT
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--in-process-gpu"),
+    "--enable-features=NetworkServiceInProcess2",  # fewer processes
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
 AXE = ROOT / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"

@@ -106,7 +106,7 @@ def public(tmp_path_factory: pytest.TempPathFactory, data_folder: Path) -> Path:
 
 @pytest.mark.data
 @pytest.mark.parametrize("way", ["light", "telephone"])
-def test_reports_of_public_data_can_be_read(reader: Reader, public: Path, way: str) -> None:
+def test_reports_of_public_data_can_be_read(public: Path, reader: Reader, way: str) -> None:
     page = reader.read(public / "films.html", way)
     assert page.locator("#ranking tbody tr").count() == 100
     page.close()

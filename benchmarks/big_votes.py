@@ -122,7 +122,7 @@ def show_instances(count: int, repeats: int) -> None:
 
     import concordant as cc
     from concordant.engine.executors import Processes
-    from concordant.engine.instances import rank_apart
+    from concordant.engine.instances import rank_in_chunks
 
     rng, size, ballots = np.random.default_rng(0), 6, 5
     order = rng.permuted(np.tile(np.arange(size), (count * ballots, 1)), axis=1)
@@ -148,8 +148,8 @@ def show_instances(count: int, repeats: int) -> None:
         spread = []
         for workers in (1, 2):
             with Processes(workers) as executor:
-                rank_apart(method, prefs, executor)  # the processes start and import
-                call = partial(rank_apart, method, prefs, executor)
+                rank_in_chunks(method, prefs, executor)  # the processes start and import
+                call = partial(rank_in_chunks, method, prefs, executor)
                 spread.append(_least(call, repeats, executor))
         one, two = spread
         print(f"{name}: here {here}; one process {one}; two {two}", flush=True)

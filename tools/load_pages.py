@@ -32,7 +32,7 @@ from tools.measure_pages import killed, memory_of, row
 WORKERS = 4  # the server's limit
 SLOW = 200
 FUZZ = 300
-MOST_SECONDS = 240.0  # that a client retries
+MAX_SECONDS = 240.0  # that a client retries
 WRONG: list[str] = []
 
 
@@ -105,7 +105,7 @@ class Client:
 def measure_uploads(server: Server, count: int) -> None:
     """Print what becomes of files that are all uploaded at the same time."""
     seen: Counter[int] = Counter()
-    client, start = Client(server, seen, time.monotonic() + MOST_SECONDS), time.perf_counter()
+    client, start = Client(server, seen, time.monotonic() + MAX_SECONDS), time.perf_counter()
     with counted(server) as peak, ThreadPoolExecutor(count) as pool:
         states = Counter(pool.map(client.rank, range(count)))
     took = time.perf_counter() - start

@@ -26,7 +26,7 @@ FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
-MOST_BYTES = 150_000
+MAX_BYTES = 150_000
 
 
 def main() -> None:
@@ -79,7 +79,7 @@ def save(page: Any, name: str) -> None:
     out = io.BytesIO()
     taken.quantize(96, dither=Image.Dither.NONE).save(out, "png", optimize=True)
     content = out.getvalue()
-    if len(content) > MOST_BYTES:
+    if len(content) > MAX_BYTES:
         sys.exit(f"{name} has {len(content):,} bytes: take a smaller picture.")
     (FOLDER / name).write_bytes(content)
     print(f"{name}: {len(content):,} bytes")

@@ -19,7 +19,7 @@ _HOME = {
     "FusionFeatures": "features",
     "PlaceFeatures": "features",
     "rank": "api",
-    "rank_groups": "analysis.groups.ranking",
+    "rank_groups": "analysis.groups.rank_groups",
     "fuse": "analysis.fusing",
     "compare": "analysis.comparing",
     "evaluate": "evaluation",

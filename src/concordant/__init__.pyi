@@ -74,7 +74,7 @@ from concordant.aggregate.voting.stv import STV as STV
 from concordant.analysis import crowd as crowd
 from concordant.analysis.comparing import compare as compare
 from concordant.analysis.fusing import fuse as fuse
-from concordant.analysis.groups.ranking import rank_groups as rank_groups
+from concordant.analysis.groups.rank_groups import rank_groups as rank_groups
 from concordant.api import rank as rank
 from concordant.errors import ConcordantError as ConcordantError
 from concordant.errors import FormatError as FormatError

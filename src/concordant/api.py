@@ -23,7 +23,7 @@ class Default:
     when: str
     method: str
     reason: str
-    holds: Callable[[Any], bool] = lambda _: True
+    applies: Callable[[Any], bool] = lambda _: True
 
 
 class Summed(NamedTuple):
@@ -62,7 +62,7 @@ DEFAULTS = (
 
 def default_choice(prefs: Preferences | Summed) -> Default:
     """Return the row of the table of defaults that fits these preferences."""
-    return next((row for row in DEFAULTS if row.form == prefs.form and row.holds(prefs)), DEFAULTS[-1])
+    return next((row for row in DEFAULTS if row.form == prefs.form and row.applies(prefs)), DEFAULTS[-1])
 
 
 def default_method(prefs: Preferences) -> str:

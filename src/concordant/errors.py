@@ -147,7 +147,7 @@ class FormatError(InputError):
     """A file cannot be read; knows the file and, where there is one, the line."""
 
 
-class RoomError(InputError):
+class MemoryLimitError(InputError):
     """There is too little memory or disk for the work, which is no fault of the data."""
 
 

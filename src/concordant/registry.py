@@ -97,9 +97,11 @@ class Kind(Generic[Entry]):
     plural: str
     group: str = ""
     what: str = ""  # what the command that lists them calls them, where the plural says too little
-    holds: str = "class"  # what a file holds under its name: a class, a function, or nothing but itself ("module")
+    entry_kind: str = (
+        "class"  # what a file defines under its name: a class, a function, or nothing but itself ("module")
+    )
     suffix: str = ""  # what the names of the classes end with
-    besides: tuple[str, ...] = ()  # files and folders without entries, apart from those with a leading underscore
+    excluded: tuple[str, ...] = ()  # files and folders without entries, apart from those with a leading underscore
     in_families: bool = False  # whether the files stand in one folder per family
     has_aliases: bool = False  # whether entries declare other names of theirs
     base: str = ""  # the class that other packages' entries derive from, as "module:class"
@@ -134,7 +136,7 @@ class Kind(Generic[Entry]):
         found = {}
         for path in glob.glob(os.path.join(here, self.home, *["[!_.]*"] * self.in_families, "[!_]*.py")):
             stem = os.path.splitext(os.path.basename(path))[0]
-            if stem not in self.besides and os.path.basename(os.path.dirname(path)) not in self.besides:
+            if stem not in self.excluded and os.path.basename(os.path.dirname(path)) not in self.excluded:
                 below = os.path.relpath(os.path.dirname(path), here).replace(os.sep, ".")
                 found[stem.replace("_", "-")] = f"concordant.{below}.{stem}"
         return dict(sorted(found.items()))
@@ -158,12 +160,12 @@ class Kind(Generic[Entry]):
     def entry_of(self, module: ModuleType, name: str) -> Entry:
         """Return what a file holds under its name, which only it may define."""
         entry: Any = module
-        if self.holds != "module":
+        if self.entry_kind != "module":
             own = [value for key, value in vars(module).items() if fold(key) == fold(name + self.suffix)]
-            own = [value for value in own if isinstance(value, type) == (self.holds == "class")]
+            own = [value for value in own if isinstance(value, type) == (self.entry_kind == "class")]
             entry = next((value for value in own if getattr(value, "__module__", "") == module.__name__), None)
         if entry is None:
-            what = f"no {self.holds} named like its file: name the {self.holds} so"
+            what = f"no {self.entry_kind} named like its file: name the {self.entry_kind} so"
             raise UnknownNameError(f"{module.__name__} defines {what}.")
         return entry  # type: ignore[no-any-return]
 
@@ -205,12 +207,12 @@ class Kind(Generic[Entry]):
         """Return what an entry point holds, or raise ValueError with what is wrong with it."""
         if self.base and not (isinstance(loaded, type) and issubclass(loaded, _named(self.base))):
             raise ValueError(f"is no subclass of {self.base.replace(':', '.')}")
-        if self.holds == "module" and not isinstance(loaded, ModuleType):
+        if self.entry_kind == "module" and not isinstance(loaded, ModuleType):
             raise ValueError("is no module")
         name_said = getattr(loaded, "name", None)
         called = name_said if isinstance(name_said, str) else loaded.__name__.removesuffix(self.suffix)
-        if self.holds != "module" and fold(called) != fold(name):
-            raise ValueError(f"is a {self.holds} of another name, {called}")
+        if self.entry_kind != "module" and fold(called) != fold(name):
+            raise ValueError(f"is a {self.entry_kind} of another name, {called}")
         return loaded
 
     def _refusal(self, point: EntryPoint, what: str) -> UnknownNameError:
@@ -282,13 +284,13 @@ class Kind(Generic[Entry]):
             from concordant.params import params_of
 
             declared = [p.name for p in params_of(cls)]
-            stranger = next((key for key in params if key not in declared), None)
-            if stranger is None:
+            unknown = next((key for key in params if key not in declared), None)
+            if unknown is None:
                 raise
             options = ", ".join(declared) or "none"
-            now = getattr(cls, "renamed", {}).get(stranger)
-            hint = f" It is called {now!r} now." if now else suggest(stranger, declared)
-            raise ParameterError(f"{known} has no parameter {stranger!r} (it has: {options}).{hint}") from None
+            now = getattr(cls, "renamed", {}).get(unknown)
+            hint = f" It is called {now!r} now." if now else suggest(unknown, declared)
+            raise ParameterError(f"{known} has no parameter {unknown!r} (it has: {options}).{hint}") from None
 
     def listing(self) -> list[Listed]:
         """Describe every entry; a package that cannot be loaded does not hide the others."""
@@ -373,7 +375,7 @@ METHODS: Kind[type[Method]] = Kind(
     "aggregate",
     "methods",
     in_families=True,
-    besides=("explain",),
+    excluded=("explain",),
     has_aliases=True,
     base="concordant.method:Method",
 )
@@ -392,7 +394,7 @@ LOSSES: Kind[type[Loss]] = Kind(
     "losses",
     what="losses a ranker can minimise",
     suffix="Loss",
-    besides=("base", "queries", "duels", "ordered_partitions", "set_sizes", "subset_sampling"),
+    excluded=("base", "queries", "duels", "ordered_partitions", "set_sizes", "subset_sampling"),
     base="concordant.losses.base:Loss",
 )
 RECOMMENDERS: Kind[type[Any]] = Kind(
@@ -408,10 +410,10 @@ METRICS: Kind[type[Metric]] = Kind(
     base="concordant.metrics.value:Metric",
 )
 SIMULATORS: Kind[Any] = Kind(
-    "model", "simulate", "simulators", what="models to draw preferences from", holds="function"
+    "model", "simulate", "simulators", what="models to draw preferences from", entry_kind="function"
 )
 EXPERIMENTS: Kind[ModuleType] = Kind(
-    "experiment", "experiments", "experiments", what="published experiments", holds="module"
+    "experiment", "experiments", "experiments", what="published experiments", entry_kind="module"
 )
 READERS: Kind[Format] = Kind(
     "format",
@@ -421,7 +423,7 @@ READERS: Kind[Format] = Kind(
     what="file formats",
     has_aliases=True,
     reader="concordant.io._formats:of_package",
-    besides=("features",),
+    excluded=("features",),
     lists="FORMATS",
     first="table",
 )

@@ -209,11 +209,11 @@ class Request:
         if not any(where.values()):
             return method.rank(prefs)
         from concordant.engine.executors import running_on
-        from concordant.engine.instances import rank_apart
+        from concordant.engine.instances import rank_in_chunks
         from concordant.support import memory
 
         with memory.limited(where["memory_limit"]), running_on(where["workers"], where["cluster"]) as executor:
-            return rank_apart(method, prefs, executor)
+            return rank_in_chunks(method, prefs, executor)
 
 
 def _fitting(data: Preferences | Summed) -> Choice:

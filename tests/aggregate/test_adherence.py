@@ -11,7 +11,7 @@ from tools.measure_adherence import CROWDS, crowd, order
 
 import concordant as cc
 from concordant.aggregate.multinomial.mpm import agreement
-from concordant.models.observations.counts import count
+from concordant.models.observations.preference_counts import count
 from concordant.models.solve.multinomial import Solver
 
 

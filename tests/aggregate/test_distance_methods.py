@@ -217,9 +217,9 @@ def test_whatever_kemeny_is_doing_it_begins_nothing_new_when_the_time_is_over(mo
     best = cc.rank(prefs, "local-search", result=output).fit["total_distance"]
     clock = Clock(looks)
     monkeypatch.setattr(deadline, "now", clock)
-    monkeypatch.setattr(relaxation, "MOST_TRIPLES", 20**2 * 6)
+    monkeypatch.setattr(relaxation, "MAX_TRIPLES", 20**2 * 6)
     monkeypatch.setattr(exact, "PAIRS_AT_ONCE", 20**2 * 5)
-    monkeypatch.setattr(exact, "MOST_SHAKES", 40)
+    monkeypatch.setattr(exact, "MAX_SHAKES", 40)
 
     def is_quick(*args):  # local search without shakes
         return len(args[-1]) == 0

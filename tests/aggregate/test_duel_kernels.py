@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from concordant.kernels import twins
-from concordant.kernels.bundles import Ballots, Begin, Belief, DuelRows
+from concordant.kernels.bundles import Ballots, Belief, DuelRows, WarmStart
 
 compiled = pytest.importorskip("concordant.kernels._compiled", reason="the compiled kernels are not built")
 
@@ -132,7 +132,7 @@ def test_terms_and_fits_are_alike(rng, model, has_order):
     ridge = rng.random(len(ptr) - 1) + 0.01
     for is_gamma in (False, True):
         belief = Belief(ridge, ridge, is_gamma)
-        one, two = (k.fit_duels(slot_ptr, ptr, rows, model, belief, Begin(), 1e-9, True) for k in (compiled, twins))
+        one, two = (k.fit_duels(slot_ptr, ptr, rows, model, belief, WarmStart(), 1e-9, True) for k in (compiled, twins))
         same([*one[:6], *one[9:]], [*two[:6], *two[9:]])
         assert max(one.slack.max(), two.slack.max()) < 1e-9
 

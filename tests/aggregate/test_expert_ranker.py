@@ -272,7 +272,7 @@ class Counting(SupervisedMethod):
     def scores(self, prefs: cc.Preferences) -> Outcome:
         trust = np.array([self.learnt["first"].get(agent, 0.0) for agent in prefs.agents or ()])
         by_entry = trust[prefs.agent][views.ballot_of_entry(prefs)] / (1 + prefs.tier)
-        return Outcome(np.bincount(prefs.entry_slot, by_entry, prefs.n_slots), warnings=self.strangers(prefs))
+        return Outcome(np.bincount(prefs.entry_slot, by_entry, prefs.n_slots), warnings=self.unknown_agents(prefs))
 
 
 def test_the_base_does_the_rest() -> None:

@@ -99,14 +99,16 @@ def test_ties_alone_do_not_make_scores_certain():
 def test_all_solvers_find_the_same_errors(method, monkeypatch):
     from concordant.models import tied
     from concordant.models.solve import strategies
-    from concordant.models.solve.costs import same_way
+    from concordant.models.solve.costs import same_strategy
 
     prefs = votes(4_000, items=30)
     reference = errors_of(prefs, method, prior=0.5)
-    for way, off in (("batch", 1e-6), ("matrix", 1e-6), ("products", 0.08)):
-        monkeypatch.setattr(strategies, "ways_of", lambda observed, prior, wanted, way=way: same_way(way, 1))
+    for strategy, off in (("batch", 1e-6), ("matrix", 1e-6), ("products", 0.08)):
+        monkeypatch.setattr(
+            strategies, "strategies_of", lambda observed, prior, wanted, strategy=strategy: same_strategy(strategy, 1)
+        )
         assert errors_of(prefs, method, prior=0.5) == pytest.approx(reference, rel=off)
-    monkeypatch.setattr(strategies, "ways_of", lambda observed, prior, wanted: same_way("matrix", 1))
+    monkeypatch.setattr(strategies, "strategies_of", lambda observed, prior, wanted: same_strategy("matrix", 1))
     monkeypatch.setattr(tied, "LARGEST_EXACT", 10)
     assert errors_of(prefs, method, prior=0.5) == pytest.approx(reference, rel=0.03)
 

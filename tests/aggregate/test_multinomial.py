@@ -15,7 +15,7 @@ import concordant as cc
 from concordant import kernels, laws
 from concordant.kernels.models import multinomial as twin
 from concordant.models.fitted import MPMModel
-from concordant.models.observations.counts import count
+from concordant.models.observations.preference_counts import count
 from concordant.models.solve.multinomial import HALF, Solver
 
 MANY = [["a", "b", "c", "d"], ["b", "a", "d", "c"], ["a", "c", "b", "d"], ["d", "a", "b", "c"]]

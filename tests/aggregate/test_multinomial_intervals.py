@@ -7,7 +7,7 @@ import numpy as np
 import concordant as cc
 from concordant import laws
 from concordant.models.multinomial_errors import moves_of
-from concordant.models.observations.counts import count
+from concordant.models.observations.preference_counts import count
 from concordant.models.solve.multinomial import Solver
 
 

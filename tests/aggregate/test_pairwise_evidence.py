@@ -14,7 +14,7 @@ from concordant.models.likelihoods.observed import ObservedDuels
 from concordant.models.likelihoods.priors import Prior
 from concordant.models.observations.duels import Counting
 from concordant.models.solve import strategies
-from concordant.models.solve.costs import WAYS
+from concordant.models.solve.costs import STRATEGIES
 
 
 # ---- the prior chosen by evidence ----
@@ -91,7 +91,10 @@ def test_all_three_solvers_weigh_a_prior_alike(model):
     rng = np.random.default_rng(1)
     duels = Counting().duels(simulate(rng, rng.normal(size=30), 900, tie=0.2))
     prior = Prior(np.full(1, 0.5), np.full(1, 0.01))
-    fits = [strategies.fit(ObservedDuels(duels, model), prior, way=way, with_log_det=True) for way in WAYS]
+    fits = [
+        strategies.fit(ObservedDuels(duels, model), prior, strategy=strategy, with_log_det=True)
+        for strategy in STRATEGIES
+    ]
     small, matrix, products = (log_evidence(one, 1.0) for one in fits)
     assert matrix == pytest.approx(small, abs=1e-6)
     assert products == pytest.approx(small, abs=2.0)
@@ -106,7 +109,7 @@ def test_the_evidence_of_two_items_is_near_the_integral():
     found, exact = [], []
     for ridge in (0.1, 1.0, 10.0):
         prior = Prior(np.full(1, ridge), np.full(1, 0.01))
-        found.append(log_evidence(strategies.fit(ObservedDuels(duels, 0), prior, way="batch"), 1.0))
+        found.append(log_evidence(strategies.fit(ObservedDuels(duels, 0), prior, strategy="batch"), 1.0))
         prior = np.exp(-ridge * lead**2 / 4) * np.sqrt(ridge / (4 * np.pi))
         exact.append(np.log((likelihood * prior).sum() * (lead[1] - lead[0])))
     assert np.diff(found) == pytest.approx(np.diff(exact), abs=0.1)
@@ -141,7 +144,7 @@ def test_large_instances_are_clustered_without_a_matrix(monkeypatch):
     ballots = [sorted(rng.permutation(40)[:6].tolist(), key=lambda i: -score[i] - rng.gumbel()) for _ in range(300)]
     prefs = cc.Preferences.from_rankings(ballots)
     usual = cc.rank(prefs, "bradley-terry")
-    monkeypatch.setattr(strategies, "ways_of", lambda *_: strategies.same_way("products", 1))
+    monkeypatch.setattr(strategies, "strategies_of", lambda *_: strategies.same_strategy("products", 1))
     other = cc.rank(prefs, "bradley-terry")
     assert abs(np.log10(other.fit["prior"] / usual.fit["prior"])) < 0.2
     assert other.score == pytest.approx(usual.score, abs=0.1)

@@ -107,9 +107,9 @@ def test_gradients_and_curvature_agree_with_finite_differences(model, is_gamma):
         assert hessian[k] == pytest.approx((gradients[1] - gradients[0]) / (2 * step), rel=1e-5, abs=1e-5)
 
 
-@pytest.mark.parametrize("way", ["batch", "matrix", "products"])
+@pytest.mark.parametrize("strategy", ["batch", "matrix", "products"])
 @pytest.mark.parametrize("model", [links.DAVIDSON, links.RAO_KUPPER])
-def test_errors_of_ties_and_order_come_from_the_whole_matrix_of_second_derivatives(model, way):
+def test_errors_of_ties_and_order_come_from_the_whole_matrix_of_second_derivatives(model, strategy):
     """Inverse of finite differences of the gradient over all parameters, with weak and strong priors."""
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -117,7 +117,9 @@ def test_errors_of_ties_and_order_come_from_the_whole_matrix_of_second_derivativ
         prefs = prefs.replace(shown=rng.permutation(len(prefs.item)).astype(np.int32))
         duels = Counting(order_effect=True).duels(prefs)
         ridge = np.full(1, 10.0 ** rng.integers(-2, 3))
-        fitted = strategies.with_errors(*strategies.fit(ObservedDuels(duels, model), Prior(ridge, ridge), way=way))
+        fitted = strategies.with_errors(
+            *strategies.fit(ObservedDuels(duels, model), Prior(ridge, ridge), strategy=strategy)
+        )
         problem = fitted.objective(0)
         point, size = problem.point, problem.likelihood.size
         bend = np.empty((size, size))
@@ -136,8 +138,10 @@ def test_all_three_solvers_find_the_same_optimum(model, is_gamma):
     prefs = simulate(rng, rng.normal(size=30), 900, tie=0.2)
     duels = Counting().duels(prefs)
     observed, prior = ObservedDuels(duels, model), Prior(np.full(1, 0.1), np.full(1, 0.1), is_gamma)
-    ways = ("batch", "matrix", "products")
-    small, *others = (strategies.with_errors(*strategies.fit(observed, prior, way=way)) for way in ways)
+    all_strategies = ("batch", "matrix", "products")
+    small, *others = (
+        strategies.with_errors(*strategies.fit(observed, prior, strategy=strategy)) for strategy in all_strategies
+    )
     for part in (small, *others):
         assert part.slack[0] < 1e-6 * duels.total.sum()
         assert part.score == pytest.approx(small.score, abs=1e-6)
@@ -303,7 +307,7 @@ def test_large_instances_get_the_same_answer_without_a_matrix(monkeypatch):
     rng = np.random.default_rng(8)
     prefs = simulate(rng, rng.normal(size=150), 8000)
     dense = cc.rank(prefs, "bradley-terry")
-    monkeypatch.setattr(strategies, "ways_of", lambda *_: strategies.same_way("products", 1))
+    monkeypatch.setattr(strategies, "strategies_of", lambda *_: strategies.same_strategy("products", 1))
     sparse = cc.rank(prefs, "bradley-terry")
     assert by_label(sparse) == pytest.approx(by_label(dense), abs=1e-6)
     assert by_label(sparse, sparse.detail("stderr")) == pytest.approx(by_label(dense, dense.detail("stderr")), rel=0.05)

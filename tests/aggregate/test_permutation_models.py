@@ -118,7 +118,7 @@ def test_many_dispersions_of_one_size_come_from_a_table_as_exact_as_it_says():
 def test_the_dispersion_is_found_where_the_expected_value_is_the_observed_one():
     truth = np.array([0.0, 1e-9, 0.003, 0.7, 5.0, 39.0, 40.0])
     found = _dispersion.solve_falling(
-        lambda theta: _dispersion.mean_turned(theta, 30), _dispersion.mean_turned(truth, 30)
+        lambda theta: _dispersion.mean_discordant(theta, 30), _dispersion.mean_discordant(truth, 30)
     )
     assert found == pytest.approx(truth, rel=1e-9, abs=1e-9)
 

@@ -12,7 +12,7 @@ import concordant as cc
 from concordant import kernels, views
 from concordant.aggregate import matrices
 from concordant.aggregate.spectral import _steps, hodgerank, markov_chain, rank_centrality
-from concordant.models.observations.counts import levels
+from concordant.models.observations.preference_counts import levels
 
 METHODS = ("hodgerank", "svp", "rank-centrality", "mc1", "mc2", "mc3", "mc4")
 
@@ -193,10 +193,10 @@ def test_levels_inside_a_tier_prefer_nothing():
     assert net.reshape(3, 3).tolist() == [[0, 2, 3], [-2, 0, -2], [-3, 2, 0]]
 
 
-@pytest.mark.parametrize("steps", [hodgerank.MOST_STEPS, 3])
+@pytest.mark.parametrize("steps", [hodgerank.MAX_STEPS, 3])
 def test_many_items_are_scored_as_by_the_whole_system(monkeypatch, steps):
     prefs = sparse_ratings(np.random.default_rng(9))
-    monkeypatch.setattr(hodgerank, "MOST_STEPS", steps)
+    monkeypatch.setattr(hodgerank, "MAX_STEPS", steps)
     by_steps = cc.HodgeRank().rank(prefs)
     monkeypatch.setattr(hodgerank, "WORTH_STEPS", 10**9)
     at_once = cc.HodgeRank().rank(prefs)
@@ -217,7 +217,7 @@ def test_groups_are_what_ballots_compare_and_an_open_tier_alone_compares_nothing
 def test_walks_over_many_items_spend_the_time_that_the_whole_system_says(monkeypatch, method, steps):
     prefs = sparse_ratings(np.random.default_rng(10), n_items=600, n_agents=10, items_each=60)
     assert prefs.n_slots >= _steps.WORTH_STEPS
-    monkeypatch.setattr(_steps, "MOST_STEPS", steps)
+    monkeypatch.setattr(_steps, "MAX_STEPS", steps)
     by_steps = cc.rank(prefs, method)
     for module in (markov_chain, rank_centrality):
         monkeypatch.setattr(module, "WORTH_STEPS", 10**9)

@@ -17,7 +17,7 @@ from concordant.models.likelihoods.priors import Prior
 from concordant.models.observations import stages as stage_models
 from concordant.models.solve import strategies
 
-WAYS = ("batch", "matrix", "products")
+STRATEGIES = ("batch", "matrix", "products")
 METHODS = ("plackett-luce", "ordered-partitions")
 
 
@@ -112,7 +112,7 @@ def test_all_ways_to_fit_lead_to_the_same_scores(strength, is_gamma, ties):
         ballots = [[ballot[:-2], ballot[-2:]] if len(ballot) > 3 else ballot for ballot in ballots]
     stages = stage_models.stages_of(cc.Preferences.from_rankings(ballots), ties)
     prior = Prior(np.array([strength]), np.array([strength]), is_gamma)
-    one, other, third = (strategies.fit(ObservedStages(stages), prior, way=way)[0] for way in WAYS)
+    one, other, third = (strategies.fit(ObservedStages(stages), prior, strategy=strategy)[0] for strategy in STRATEGIES)
     assert other.score == pytest.approx(one.score, abs=1e-6)
     assert third.score == pytest.approx(one.score, abs=1e-6)
 
@@ -128,16 +128,16 @@ def test_long_ballots_of_tiny_worths_do_not_underflow():
 
 
 # ---- optima ----
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", STRATEGIES)
 @pytest.mark.parametrize("kind", ["gaussian", "gamma"])
 @pytest.mark.parametrize("ties", ["shuffle", "partition"])
-def test_all_solvers_find_the_same_optimum_with_a_vanishing_gradient(way, kind, ties):
+def test_all_solvers_find_the_same_optimum_with_a_vanishing_gradient(strategy, kind, ties):
     rng = np.random.default_rng(3)
     ballots = [[f"i{k}" for k in rng.permutation(8)[:5]] for _ in range(30)]
     ballots += [[["i0", "i1"], "i2", ["i3", "i4"], "i5"]] * 3
     prefs = cc.Preferences.from_rankings(ballots)
     stages, prior = stage_models.stages_of(prefs, ties), stagewise.prior_of(0.2, kind, 1)
-    fits = (strategies.fit(ObservedStages(stages), prior, way=one) for one in (way, None))
+    fits = (strategies.fit(ObservedStages(stages), prior, strategy=one) for one in (strategy, None))
     fit, reference = (strategies.with_errors(*fitted) for fitted in fits)
     assert fit.slack[0] < 1e-9 * fit.observed.total[0]
     assert fit.score == pytest.approx(reference.score, abs=1e-7)
@@ -151,7 +151,8 @@ def test_all_ways_find_the_same_optimum(kind):
     prefs, _ = simulate(200, 5, 12)
     observed, prior = ObservedStages(stage_models.stages_of(prefs, "input")), stagewise.prior_of(0.2, kind, 1)
     batch, *others = (
-        strategies.with_errors(*strategies.fit(observed, prior, way=way, with_log_det=True)) for way in WAYS
+        strategies.with_errors(*strategies.fit(observed, prior, strategy=strategy, with_log_det=True))
+        for strategy in STRATEGIES
     )
     for fit in others:
         assert fit.score == pytest.approx(batch.score, abs=1e-7)
@@ -167,7 +168,7 @@ def test_a_large_instance_reaches_its_optimum(method, monkeypatch):
     assert ranking.fit["gradient"] < 1e-9
     assert np.corrcoef(ranking.score, truth)[0, 1] > 0.97
     monkeypatch.setattr(
-        strategies, "ways_of", lambda *_: strategies.same_way("batch", 1)
+        strategies, "strategies_of", lambda *_: strategies.same_strategy("batch", 1)
     )  # the same by the kernel's Newton steps
     again = cc.rank(prefs, method)
     assert again.score == pytest.approx(ranking.score, abs=1e-6)
@@ -390,9 +391,9 @@ def test_a_model_of_several_instances_wants_to_know_which(method):
 
 
 @pytest.mark.parametrize("top", [None, 2])
-@pytest.mark.parametrize("way", WAYS)
-def test_many_ballots_do_not_keep_a_solver_busy_with_rounding(top, way, monkeypatch):
-    monkeypatch.setattr(strategies, "ways_of", lambda *_: strategies.same_way(way, 1))
+@pytest.mark.parametrize("way", STRATEGIES)
+def test_many_ballots_do_not_keep_a_solver_busy_with_rounding(top, strategy, monkeypatch):
+    monkeypatch.setattr(strategies, "strategies_of", lambda *_: strategies.same_strategy(strategy, 1))
     drawn = cc.simulate.plackett_luce(5, 20_000, seed=4, top=top)
     ranking = cc.rank(drawn, "plackett-luce", prior=0.01, errors="none")
     assert ranking.fit["steps"] < 60

@@ -180,7 +180,7 @@ def test_many_nodes_give_the_same_chances_as_few(games, monkeypatch):
     monkeypatch.setattr(courses, "LARGEST_DENSE", 0)  # one solution per moment of an item
     for found, wanted in zip(chances(), exact, strict=True):
         assert np.asarray(found) == pytest.approx(np.asarray(wanted), abs=1e-6)
-    monkeypatch.setattr(courses, "LEAST_SOLVED", 0)  # draws
+    monkeypatch.setattr(courses, "MIN_SOLVED", 0)  # draws
     monkeypatch.setattr(courses, "SOLVED", 0)
     assert chances()[0] == pytest.approx(exact[0], abs=0.05)
 
@@ -252,7 +252,7 @@ def test_too_many_nodes_make_longer_periods(games, monkeypatch):
     from concordant.models.time import courses
 
     fine = cc.rank(games, "whole-history", drift=0.5).fit["nodes"]
-    monkeypatch.setattr(courses, "MOST_NODES", 100)
+    monkeypatch.setattr(courses, "MAX_NODES", 100)
     assert 8 <= cc.rank(games, "whole-history", drift=0.5).fit["nodes"] <= 100 < fine
 
 

@@ -42,7 +42,7 @@ def rankings(rng: np.random.Generator, n: int = 160, n_items: int = 5) -> tuple[
 
 
 def holding(found: GroupComparison) -> set[tuple[str, str]]:
-    return {(one.group, one.item) for one in found.holding}
+    return {(one.group, one.item) for one in found.significant}
 
 
 # ---- what is compared ----
@@ -135,10 +135,10 @@ def test_agents_are_dealt_whole_where_each_is_in_one_group() -> None:
 def test_a_planted_difference_holds_and_is_found_in_its_group(method: str, options: dict[str, int]) -> None:
     prefs, group = votes(np.random.default_rng(4), 800, planted=2.5)
     found = cc.rank_groups(prefs, group, method, **options)
-    assert found.holding[0].item == "i4"
+    assert found.significant[0].item == "i4"
     assert ("b", "i4") in holding(found)
     assert found.cells["b", "i4"].difference > 0  # type: ignore[operator]
-    assert all(one.item == "i4" for one in found.holding)
+    assert all(one.item == "i4" for one in found.significant)
     assert found.sentences()[0].startswith(("a: i4", "b: i4"))
 
 
@@ -155,7 +155,7 @@ def test_a_planted_difference_holds_and_is_found_in_its_group(method: str, optio
 )
 def test_groups_that_agree_rarely_seem_to_differ(method, make, trials, options) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(11)
-    alarms = sum(bool(cc.rank_groups(*make(rng), method, **options).holding) for _ in range(trials))
+    alarms = sum(bool(cc.rank_groups(*make(rng), method, **options).significant) for _ in range(trials))
     # At a level of 5%, more than this many of so many trials happen once in a hundred times.
     assert alarms <= 0.05 * trials + 2.33 * np.sqrt(0.05 * 0.95 * trials)
 
@@ -335,7 +335,7 @@ def test_differences_become_a_frame_and_a_picture(tmp_path: Path) -> None:
     assert len(found.to_frame("pandas")) == 24
     figure = found.plot(str(tmp_path / "groups.svg"))
     assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == found.names
-    assert sum(text.get_text() == "★" for text in figure.axes[0].texts) == len(found.holding)
+    assert sum(text.get_text() == "★" for text in figure.axes[0].texts) == len(found.significant)
     assert (tmp_path / "groups.svg").read_text().count("<svg") == 1
 
 

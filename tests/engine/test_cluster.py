@@ -22,7 +22,7 @@ import concordant as cc
 from concordant.engine import instances as engine_instances
 from concordant.engine.executors import Cluster, Serial, cluster_at
 from concordant.engine.gradients import fit_parts
-from concordant.engine.instances import rank_apart
+from concordant.engine.instances import rank_in_chunks
 from concordant.engine.statistics import NET_WINS
 from concordant.errors import FormatError, InputError
 from concordant.io import _many, paths
@@ -217,7 +217,7 @@ def test_a_worker_killed_while_instances_are_ranked_loses_nothing(
         return future
 
     monkeypatch.setattr(cluster, "submit", submit)
-    found = rank_apart(method, prefs, cluster)
+    found = rank_in_chunks(method, prefs, cluster)
     tolerance = 1e-9 if not getattr(method, "adherence", False) else 1e-7
     np.testing.assert_allclose(found.score, method.rank(prefs).score, atol=tolerance)
     assert "Dask cluster of 2 workers" in found.ran
@@ -265,7 +265,7 @@ def test_bradley_terry_of_counts_is_that_of_one_process(
 )
 def test_instances_fitted_on_the_cluster_are_those_of_one_process(cluster: Cluster, method: cc.Method) -> None:
     prefs = instances()
-    here, there = method.rank(prefs), rank_apart(method, prefs, cluster)
+    here, there = method.rank(prefs), rank_in_chunks(method, prefs, cluster)
     np.testing.assert_allclose(there.score, here.score, atol=1e-9)
     for name in ("slot_low", "slot_high"):
         if getattr(here, name) is not None:

@@ -14,7 +14,7 @@ from tests.engine.work import add, end_always, end_once, square
 import concordant as cc
 from concordant.engine.executors import Executor, Processes, Serial, Threads, WorkerError, cluster_at, running_on
 from concordant.engine.gradients import SpreadObjective, _objective_of, _part_of, fit_parts
-from concordant.engine.instances import cut, rank_apart
+from concordant.engine.instances import cut, rank_in_chunks
 from concordant.errors import InputError, NeedError
 from concordant.learn import ListMLE, RankNet
 from concordant.solvers.objective import Objective
@@ -120,7 +120,7 @@ METHODS = [
 )
 def test_instances_ranked_apart_are_ranked_as_in_one_process(executor: Executor, method: cc.Method) -> None:
     prefs = instances()
-    one, many = method.rank(prefs), rank_apart(method, prefs, executor)
+    one, many = method.rank(prefs), rank_in_chunks(method, prefs, executor)
     np.testing.assert_allclose(many.score, one.score, atol=1e-9 if not getattr(method, "adherence", False) else 1e-7)
     assert many.params == one.params
     assert {str(notice).partition(":")[0] for notice in many.warnings} == {
@@ -139,7 +139,7 @@ def test_comparisons_choose_one_prior_for_all_chunks(executor: Executor) -> None
     winner = rng.integers(0, 6, 900)
     loser = (winner + rng.integers(1, 6, 900)) % 6
     prefs = cc.Preferences.from_pairs(winner, loser, instance=rng.integers(0, 40, 900))
-    one, many = cc.BradleyTerry().rank(prefs), rank_apart(cc.BradleyTerry(), prefs, executor)
+    one, many = cc.BradleyTerry().rank(prefs), rank_in_chunks(cc.BradleyTerry(), prefs, executor)
     np.testing.assert_allclose(many.score, one.score, atol=1e-9)
     assert one.fit is not None
     assert many.fit is not None
@@ -150,9 +150,9 @@ def test_comparisons_choose_one_prior_for_all_chunks(executor: Executor) -> None
 def test_ties_in_a_random_order_are_not_ranked_apart() -> None:
     prefs = instances(ties=True)
     with Threads(2) as executor:
-        assert rank_apart(cc.PlackettLuce(prior=1), prefs, executor).ran == ""
+        assert rank_in_chunks(cc.PlackettLuce(prior=1), prefs, executor).ran == ""
         np.testing.assert_array_equal(
-            rank_apart(cc.PlackettLuce(prior=1), prefs, executor).score, cc.PlackettLuce(prior=1).rank(prefs).score
+            rank_in_chunks(cc.PlackettLuce(prior=1), prefs, executor).score, cc.PlackettLuce(prior=1).rank(prefs).score
         )
 
 

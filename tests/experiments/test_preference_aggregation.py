@@ -82,10 +82,10 @@ def test_a_setting_is_never_chosen_on_the_part_that_is_tested(letor, tmp_path):
 
 def test_lists_upside_down_are_rankings_turned_around(letor):
     prefs = metasearch.find_folds(letor, "MQ2008-agg")[0].test[0]
-    turned = metasearch.upside_down(prefs)
+    turned = metasearch.reversed_lists(prefs)
     rank, other = (cc.rank(p, "borda", missing="ignore") for p in (prefs, turned))
     np.testing.assert_allclose(rank.score, 1 - other.score)
-    assert metasearch.upside_down(turned).tier.tolist() == (prefs.tier - prefs.tier.min()).tolist()
+    assert metasearch.reversed_lists(turned).tier.tolist() == (prefs.tier - prefs.tier.min()).tolist()
 
 
 def test_figures_far_from_the_published_ones_come_with_a_reason(letor):

@@ -14,7 +14,7 @@ from concordant import laws
 from concordant.errors import InputError, NeedError, ParameterError
 from concordant.features.pairwise import PairMatrix, levels, pair_lists
 from concordant.kernels import twins
-from concordant.models.observations.counts import COUNTS
+from concordant.models.observations.preference_counts import COUNTS
 
 # Figure 1 of Volkovs, Larochelle and Zemel (2012): four documents, three experts.
 FIGURE_1 = cc.Preferences.from_rank_matrix(

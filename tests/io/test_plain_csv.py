@@ -13,7 +13,7 @@ import concordant as cc
 from concordant.errors import ConcordantError
 from concordant.io._csv import Dialect, sniff
 from concordant.io._duckdb import CsvTable
-from concordant.io._plain_csv import _NUMBER, _WORD, MOST, LargeCsvTable, PlainCsvTable, open_csv
+from concordant.io._plain_csv import _NUMBER, _WORD, MAX_SMALL, LargeCsvTable, PlainCsvTable, open_csv
 from concordant.io._source import Source
 from concordant.tables.options import Options
 
@@ -129,7 +129,7 @@ def test_other_delimiters_are_left_to_duckdb(tmp_path: Path) -> None:
 def test_large_files_are_read_in_the_plain_way_until_they_prove_not_to_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, rows = tmp_path / "t.csv", b"a,b\n" * (MOST // 4 + 1)
+    path, rows = tmp_path / "t.csv", b"a,b\n" * (MAX_SMALL // 4 + 1)
     for content, is_plain in ((rows, True), (rows + b'"a",b\n', False), (rows + b"a\n", False)):
         path.write_bytes(b"winner,loser\n" + content)
         with Source(path) as source:
@@ -175,8 +175,8 @@ def test_preferences_of_both_ways_are_equal(tmp_path: Path, monkeypatch: pytest.
     rows = [[*draw.sample(names, 2), draw.choice(["1", "2", "0.5", ""])] for _ in range(300)]
     path.write_text("winner,loser,weight\n" + "".join(",".join(row) + "\n" for row in rows))
     read = {}
-    for most, room in ((MOST, 8), (0, 8), (0, 1 << 60)):
-        monkeypatch.setattr("concordant.io._plain_csv.MOST", most)
+    for most, room in ((MAX_SMALL, 8), (0, 8), (0, 1 << 60)):
+        monkeypatch.setattr("concordant.io._plain_csv.MAX_SMALL", most)
         monkeypatch.setattr("concordant.io._plain_csv.ROOM", room)
         most = most or room
         read[most] = cc.read(path, skip_bad_rows=True)
@@ -184,8 +184,8 @@ def test_preferences_of_both_ways_are_equal(tmp_path: Path, monkeypatch: pytest.
             cc.read(path)
         read[most, "refused"] = str(refused.value)
     for way in (8, 1 << 60):
-        assert read[way] == read[MOST]
-        assert read[way].notes == read[MOST].notes
-        assert read[way, "refused"] == read[MOST, "refused"]
-        assert np.array_equal(read[way].item, read[MOST].item)
-    assert os.path.getsize(path) < MOST
+        assert read[way] == read[MAX_SMALL]
+        assert read[way].notes == read[MAX_SMALL].notes
+        assert read[way, "refused"] == read[MAX_SMALL, "refused"]
+        assert np.array_equal(read[way].item, read[MAX_SMALL].item)
+    assert os.path.getsize(path) < MAX_SMALL

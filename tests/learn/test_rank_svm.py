@@ -239,7 +239,7 @@ class TestWhatCannotBeDoneIsRefused:
     def test_more_pairs_than_can_be_listed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from concordant.learn import rank_svm
 
-        monkeypatch.setattr(rank_svm, "MOST_PAIRS", 10)
+        monkeypatch.setattr(rank_svm, "MAX_PAIRS", 10)
         X, y, qid = graded()
         with pytest.raises(InputError, match="bundle"):
             RankSVM(solver="dual").fit(X, y, qid=qid)
@@ -250,7 +250,7 @@ class TestWhatCannotBeDoneIsRefused:
     def test_a_kernel_over_too_many_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from concordant.scorers import kernel
 
-        monkeypatch.setattr(kernel, "MOST_LANDMARKS", 10)
+        monkeypatch.setattr(kernel, "MAX_LANDMARKS", 10)
         X, y, qid = graded()
         with pytest.raises(InputError, match="components"):
             RankSVM(kernel="rbf").fit(X, y, qid=qid)

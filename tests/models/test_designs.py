@@ -122,8 +122,8 @@ def test_derivatives_are_those_of_finite_differences(name: str, kind: str, how: 
 def test_a_fit_by_products_is_a_fit_by_matrices(name: str, kind: str) -> None:
     observed = OBSERVED[name](drawn(kind))
     prior = Prior(np.array([0.5]), np.array([0.5]), on_coefficients=1e-4)
-    (one,) = fit(observed, prior, way="matrix", with_log_det=True)
-    (other,) = fit(observed, prior, way="products")
+    (one,) = fit(observed, prior, strategy="matrix", with_log_det=True)
+    (other,) = fit(observed, prior, strategy="products")
     np.testing.assert_allclose(other.score, one.score, atol=1e-6)
     np.testing.assert_allclose(other.coefficient, one.coefficient, atol=1e-6)
     exact, estimated = Matrix.of(observed, prior), Products.of(observed, prior)
@@ -147,7 +147,7 @@ def used(one):
 def test_draws_of_large_fits_have_about_the_exact_variances(kind: str) -> None:
     observed = duels_of(drawn(kind, n_ballots=400), links.BRADLEY_TERRY, how="mean")
     prior = Prior(np.array([0.5]), np.array([0.5]), on_coefficients=1e-4)
-    (one,) = fit(observed, prior, way="matrix")
+    (one,) = fit(observed, prior, strategy="matrix")
     exact = with_errors(one).variance
     estimated = Products.of(observed, prior)
     estimated.evaluate(np.concatenate([one.score, one.coefficient[0]])[None])

@@ -40,7 +40,7 @@ def test_a_search_finds_the_top_of_the_exact_evidence(m, n, spread):
     best, _ = PriorSearch(observed, prior_of).best()
 
     def exact(k):
-        parts = strategies.fit(observed, prior_of(strength(k, 1.0)), way="matrix", with_log_det=True)
+        parts = strategies.fit(observed, prior_of(strength(k, 1.0)), strategy="matrix", with_log_det=True)
         return log_evidence(parts) - 0.5 * (k / 10) ** 2
 
     found = round(10 * np.log10(best))
@@ -49,9 +49,9 @@ def test_a_search_finds_the_top_of_the_exact_evidence(m, n, spread):
 
 def test_one_step_from_a_fit_is_nearly_the_fit():
     observed = ObservedDuels(Counting().duels(votes(2, 500, 400_000)), links.BRADLEY_TERRY)
-    start = strategies.fit(observed, prior_of(1.0), way="matrix", with_log_det=True)
-    for way in ("matrix", "products"):
-        exact = strategies.fit(observed, prior_of(1.3), start, way=way, with_log_det=True)
+    start = strategies.fit(observed, prior_of(1.0), strategy="matrix", with_log_det=True)
+    for strategy in ("matrix", "products"):
+        exact = strategies.fit(observed, prior_of(1.3), start, strategy=strategy, with_log_det=True)
         near = strategies.one_step(observed, prior_of(1.3), start)
         assert near is not None
         assert near[0].value + near[0].log_prior == pytest.approx(exact[0].value + exact[0].log_prior, abs=0.01)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant.support.later import Later
+from concordant.support.lazy import LazyMapping
 
 SCORE_MODELS = (
     "bradley-terry",
@@ -157,7 +157,7 @@ def test_parts_and_heads_share_what_was_found():
 
 
 def test_figures_found_later_read_like_others():
-    figures = Later({"a": 1.0}, {"b": lambda: 2.0})
+    figures = LazyMapping({"a": 1.0}, {"b": lambda: 2.0})
     assert dict(figures) == {"a": 1.0, "b": 2.0}
     assert len(figures) == 2
     assert repr(figures) == "{'a': 1.0, 'b': 2.0}"

@@ -69,7 +69,7 @@ def test_the_gradient_is_that_of_the_objective(nodes):
 
 
 def test_the_optimum_is_that_of_a_general_solver(nodes):
-    walk = Walk(nodes, 0.4, 0.7).climb()
+    walk = Walk(nodes, 0.4, 0.7).maximise()
 
     def minus(score):
         other = Walk(nodes, 0.4, 0.7)
@@ -82,12 +82,12 @@ def test_the_optimum_is_that_of_a_general_solver(nodes):
 
 
 def test_first_scores_have_mean_zero_at_the_optimum(nodes):
-    walk = Walk(nodes, 0.4, 0.7).climb()
+    walk = Walk(nodes, 0.4, 0.7).maximise()
     assert walk.score[nodes.is_first].mean() == pytest.approx(0, abs=1e-9)
 
 
 def test_solutions_are_those_of_the_whole_matrix(nodes):
-    walk = Walk(nodes, 0.4, 0.7).climb()
+    walk = Walk(nodes, 0.4, 0.7).maximise()
     matrix, right = dense(walk), np.random.default_rng(2).normal(size=len(nodes))
     assert walk.product(right) == pytest.approx(matrix @ right, abs=1e-6)
     assert walk.solve(right, 1e-10) == pytest.approx(np.linalg.solve(matrix, right), abs=1e-6)
@@ -95,7 +95,7 @@ def test_solutions_are_those_of_the_whole_matrix(nodes):
 
 
 def test_the_preconditioner_and_its_inverse_are_those_of_every_candidate_alone(nodes):
-    walk = Walk(nodes, 0.4, 0.7).climb()
+    walk = Walk(nodes, 0.4, 0.7).maximise()
     matrix, right = dense(walk), np.random.default_rng(2).normal(size=len(nodes))
     alone = np.where(nodes.slot[:, None] == nodes.slot, matrix, 0.0)
     assert walk.precondition(right) == pytest.approx(np.linalg.solve(alone, right), abs=1e-6)
@@ -106,7 +106,7 @@ def test_the_preconditioner_and_its_inverse_are_those_of_every_candidate_alone(n
 
 
 def test_variances_from_draws_are_close_to_the_exact_ones(nodes, monkeypatch):
-    walk = Walk(nodes, 0.4, 0.7).climb()
+    walk = Walk(nodes, 0.4, 0.7).maximise()
     exact, before = walk.variances()
     monkeypatch.setattr(walks, "LARGEST_DENSE", 0)
     drawn, drawn_before = walk.variances(draws=400)
@@ -116,7 +116,7 @@ def test_variances_from_draws_are_close_to_the_exact_ones(nodes, monkeypatch):
 
 
 def test_a_vanishing_drift_keeps_scores_constant_and_a_large_one_lets_periods_alone(nodes):
-    still, free = Walk(nodes, 1e-3, 1.0).climb(), Walk(nodes, 1e3, 1.0).climb()
+    still, free = Walk(nodes, 1e-3, 1.0).maximise(), Walk(nodes, 1e3, 1.0).maximise()
     for slot in range(6):
         assert np.ptp(still.score[nodes.slot == slot]) < 1e-3
     assert np.abs(np.diff(free.score)[~nodes.is_first[1:]]).max() > 1
@@ -129,7 +129,7 @@ def test_the_drift_chosen_has_the_highest_evidence():
 
     def evidence(drift):
         walk = Walk(nodes, drift, 1.0)
-        value = walk.evaluate(walk.climb().score)
+        value = walk.evaluate(walk.maximise().score)
         n_steps = float((~nodes.is_first).sum())
         return value - n_steps * np.log(drift) + np.linalg.slogdet(walk.covariance())[1] / 2
 

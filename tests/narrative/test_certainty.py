@@ -107,7 +107,7 @@ def test_statements_about_the_examples_do_not_contradict_themselves(name: str) -
 def test_large_instances_keep_to_it_without_a_covariance(monkeypatch: pytest.MonkeyPatch) -> None:
     from concordant.models.solve import strategies
 
-    monkeypatch.setattr(strategies, "ways_of", lambda *_: strategies.same_way("products", 1))
+    monkeypatch.setattr(strategies, "strategies_of", lambda *_: strategies.same_strategy("products", 1))
     for seed in range(4):
         check(cc.rank(pairs(np.random.default_rng(seed), 60, 4000, 1.0), "bradley-terry"))
 

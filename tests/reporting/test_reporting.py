@@ -17,7 +17,7 @@ from tests.conftest import ROOT, Run, random_preferences
 import concordant as cc
 from concordant.analysis.disagreeing import disagreements
 from concordant.reporting.markup import element, escape, verbatim
-from concordant.reporting.sections import BumpChart, Download, HeatMap, Messages, Scale, Table, Text
+from concordant.reporting.sections import BumpChart, Download, HeatMap, Messages, ReportTable, Scale, Text
 from concordant.reporting.study import Data, Study
 
 EXAMPLES = ROOT / "examples"
@@ -95,7 +95,7 @@ def test_sections_that_have_nothing_to_say_are_left_out(file: str, sections: lis
 def test_runs_with_labels_show_instances_metrics_and_tests() -> None:
     made = cc.report(cc.read(RUNS), labels=cc.read_labels(EXAMPLES / "qrels.txt"), metrics="map")
     assert names(made)[:2] == ["instances", "labels"]
-    means, tests = [part for part in made.sections[1].parts if isinstance(part, Table)]
+    means, tests = [part for part in made.sections[1].parts if isinstance(part, ReportTable)]
     by_system = {str(row[0]): float(row[1]) for row in means.rows}
     assert {"rrf", "engine1", "engine4"} <= by_system.keys()
     fused = cc.evaluate(cc.rank(cc.read(RUNS), "rrf"), cc.read_labels(EXAMPLES / "qrels.txt"), "map")
@@ -105,7 +105,7 @@ def test_runs_with_labels_show_instances_metrics_and_tests() -> None:
 
 def test_the_table_holds_the_ranking_with_its_intervals_and_chances() -> None:
     votes = cc.read(EXAMPLES / "model-votes.csv")
-    ranking, table = cc.rank(votes), parts_of(cc.report(votes), Table)[0]
+    ranking, table = cc.rank(votes), parts_of(cc.report(votes), ReportTable)[0]
     assert table.header == ("rank", "item", "95% CI of rank", "score", "95% CI, drawn", "95% CI", "P(best)")
     assert [row[1] for row in table.rows] == ranking.items
     assert [row[4].low for row in table.rows] == ranking.low.tolist()

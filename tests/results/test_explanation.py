@@ -16,7 +16,7 @@ from concordant.method import Method
 from concordant.narrative.sentences import Scene, counted, listed, number, ordinal
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.reporting.sections import Fold, Picture, Table, Text
+from concordant.reporting.sections import Fold, Picture, ReportTable, Text
 from concordant.results.explanation import Explanation, Reason
 
 ELECTION = ROOT / "examples" / "election.csv"
@@ -159,10 +159,10 @@ def test_an_explanation_is_text_data_and_html():
 def test_the_same_ranking_in_parts_is_explained_the_same():
     prefs = cc.read(RUNS)
     from concordant.engine.executors import Serial
-    from concordant.engine.instances import rank_apart
+    from concordant.engine.instances import rank_in_chunks
 
     method = cc.RRF()
-    assert rank_apart(method, prefs, Serial())["2"].explain() == method.rank(prefs)["2"].explain()
+    assert rank_in_chunks(method, prefs, Serial())["2"].explain() == method.rank(prefs)["2"].explain()
 
 
 # ---- on the command line ----
@@ -274,7 +274,7 @@ def test_the_report_says_why_with_tables():
     assert isinstance(first, Text)
     assert "beats every other candidate" in first.text
     folds = [part for part in why.parts if isinstance(part, Fold)]
-    assert any(isinstance(part, Table) for fold in folds for part in fold.parts)
+    assert any(isinstance(part, ReportTable) for fold in folds for part in fold.parts)
 
 
 def test_a_picture_stands_in_the_report_as_an_image_that_runs_nothing():

@@ -281,7 +281,7 @@ class TestTheBundleMethod:
 
         X, queries = made(n_queries=4, n_features=10)
         objective = Objective(Linear(10), HingeLoss(), X, queries, alpha=1e-4)
-        monkeypatch.setattr(bundle, "MOST_PLANES", 30)
+        monkeypatch.setattr(bundle, "MAX_PLANES", 30)
         found = minimise_bundle(objective, np.zeros(10), tolerance=1e-6, max_iterations=1000, watch=go_on)
         assert found.is_converged
 

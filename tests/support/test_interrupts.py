@@ -135,6 +135,6 @@ def test_equal_ballots_are_the_same_however_they_are_grouped(monkeypatch: pytest
     rng = np.random.default_rng(0)
     prefs = cc.Preferences.from_rankings([rng.permutation(list("abcd"))[: rng.integers(1, 5)] for _ in range(200)])
     by_columns = merging.equal_ballots(prefs, False)
-    monkeypatch.setattr(merging, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(merging, "MAX_COLUMNS", 0)
     by_rows = merging.equal_ballots(prefs, False)
     assert all(map(np.array_equal, by_columns, by_rows))

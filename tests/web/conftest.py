@@ -37,7 +37,7 @@ from concordant.web.server import serve
 limits = Limits(**json.loads(sys.argv[1]))
 serve((), "127.0.0.1", 0, needs_token=True, limits=limits, say=lambda link: print(link, flush=True))
 """
-MOST = 300.0  # seconds to wait for what should be there at once, on a busy machine
+TIMEOUT = 300.0  # seconds to wait for what should be there at once, on a busy machine
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Server:
     ) -> tuple[int, dict[str, str], bytes]:
         """Send one request, as a page of the server would unless ``plain``."""
         own = {} if plain else {"Cookie": self.cookie, "Origin": f"http://127.0.0.1:{self.port}"}
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=MOST)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
         try:
             connection.request(method, path, body, {**own, **(headers or {})})
             answer = connection.getresponse()
@@ -156,7 +156,7 @@ def stop(server: Server) -> int:
     """Stop a server as Ctrl-C does; return its exit code."""
     if server.process.poll() is None:
         server.process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
-    code = server.process.wait(MOST)
+    code = server.process.wait(TIMEOUT)
     assert server.process.stdout is not None
     server.process.stdout.close()
     return code
@@ -176,13 +176,13 @@ def chromium() -> Iterator[Callable[..., Any]]:
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         pytest.skip("no Chromium is installed: apt-get install chromium, or python3 dev.py test as root")
-    sync_api.expect.set_options(timeout=1000 * MOST)  # the usual five seconds are too few for a busy machine
+    sync_api.expect.set_options(timeout=1000 * TIMEOUT)  # the usual five seconds are too few for a busy machine
     with sync_api.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=FLAGS)
 
         def open_window(**options: Any) -> Any:
             context = browser.new_context(accept_downloads=True, **options)
-            context.set_default_timeout(1000 * MOST)
+            context.set_default_timeout(1000 * TIMEOUT)
             return context
 
         yield open_window

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from tests.web import virtual
-from tests.web.conftest import MOST, Server, half_sent, stop
+from tests.web.conftest import TIMEOUT, Server, half_sent, stop
 from tests.web.malformed import malformed_settings
 from tests.web.test_safety import VOTES, hard_election, workers_of
 
@@ -43,7 +43,7 @@ SLOW = {"method": "kemeny", "params": {"time_limit": "500"}}
 def until(holds: Callable[[], bool]) -> None:
     """Wait for something that must come."""
     pause = threading.Event()
-    for _ in range(int(MOST / 0.05)):
+    for _ in range(int(TIMEOUT / 0.05)):
         if holds():
             return
         pause.wait(0.05)
@@ -51,7 +51,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def most_workers(server: Server) -> Iterator[list[int]]:
+def peak_workers(server: Server) -> Iterator[list[int]]:
     """Count the workers of a server again and again; the last number is the largest."""
     counts, over = [0], threading.Event()
 
@@ -86,7 +86,7 @@ def test_uploads_at_once_are_all_ranked_and_workers_stay_within_the_limit(start_
         key = server.upload(VOTES + f"w{number},cy\n".encode())
         return str(server.work(key)["state"])
 
-    with most_workers(server) as counts, ThreadPoolExecutor(10) as pool:
+    with peak_workers(server) as counts, ThreadPoolExecutor(10) as pool:
         assert set(pool.map(one, range(10))) == {"done"}
     assert set(seen) == {200, 503}, "there were too many for all at once"
     assert 0 < counts[-1] <= 2
@@ -251,7 +251,7 @@ def test_every_signal_that_ends_the_server_removes_uploads(
     with half_sent(server):
         assert list(server.temporary.iterdir())
         server.process.send_signal(number)
-        assert server.process.wait(MOST) == code
+        assert server.process.wait(TIMEOUT) == code
     assert list(server.temporary.iterdir()) == []
 
 
@@ -303,7 +303,7 @@ def test_temporary_files_of_a_worker_go_when_it_is_ended(tmp_path: Path) -> None
 class FakeWorker(Worker):
     """A worker without a process, which takes its time to start, to answer and to end."""
 
-    live, most = 0, 0
+    live, peak = 0, 0
 
     def __init__(self, seconds: float = 1.0) -> None:
         super().__init__("", 0, 0.0)
@@ -313,7 +313,7 @@ class FakeWorker(Worker):
         if not self.has_process:
             self.has_process = True
             FakeWorker.live += 1
-            FakeWorker.most = max(FakeWorker.most, FakeWorker.live)
+            FakeWorker.peak = max(FakeWorker.peak, FakeWorker.live)
             await asyncio.sleep(0.5)
 
     async def ask(self, question: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -363,9 +363,9 @@ def test_there_are_never_more_workers_than_places_whatever_is_cancelled() -> Non
         await pool.close()
         return told
 
-    FakeWorker.live = FakeWorker.most = 0
+    FakeWorker.live = FakeWorker.peak = 0
     told = virtual.run(main())
-    assert FakeWorker.most == 3
+    assert FakeWorker.peak == 3
     assert FakeWorker.live == 0
     assert told["answered"] > 20
     assert told["busy"] > 20
@@ -387,7 +387,7 @@ def received(chunks: list[tuple[float, int]]) -> int:
     async def take(_: bytes) -> None:
         await asyncio.sleep(1000)  # a slow disk is not the client's fault
 
-    return virtual.run(uploads.receive(FakeRequest(chunks), Limits(window=30, least=100_000), take))  # type: ignore[arg-type]
+    return virtual.run(uploads.receive(FakeRequest(chunks), Limits(window=30, min_bytes=100_000), take))  # type: ignore[arg-type]
 
 
 def test_a_slow_upload_that_goes_on_is_taken() -> None:

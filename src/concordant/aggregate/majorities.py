@@ -16,7 +16,7 @@ from concordant import kernels, views
 from concordant.ballots.segments import first_of, max_by, number_inside, segment_index, sum_by
 from concordant.errors import ParameterError, arg, phrase
 from concordant.models.notices import in_instances, named
-from concordant.models.observations.counts import levels
+from concordant.models.observations.preference_counts import levels
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, snap
 from concordant.types import AnyArray, Bools, Floats, Int64s

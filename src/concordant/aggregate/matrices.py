@@ -10,7 +10,7 @@ import numpy as np
 from concordant import kernels, views
 from concordant.ballots.segments import pointer
 from concordant.models.notices import OF_MATRICES, Standing, standing_notices
-from concordant.models.observations.counts import levels
+from concordant.models.observations.preference_counts import levels
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.types import Floats, Int32s, Int64s

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concordant.models.observations.contestants import TEAM_STRENGTHS
-from concordant.models.observations.counts import COUNTS
+from concordant.models.observations.preference_counts import COUNTS
 from concordant.params import param
 
 MISSING = ("auto", "last", "last-free", "ignore")

@@ -14,7 +14,7 @@ from concordant.api import MANY_TIES, default_method
 from concordant.errors import ConcordantError, arg
 from concordant.preferences import Preferences
 
-MOST = 5  # how many methods are named
+MAX_METHODS = 5  # how many methods are named
 FEW_ITEMS = 60  # for methods whose cost can grow fast with the items
 RANKED = ("rankings", "top-k", "ratings")
 _ADHERENCE = "with " + arg("adherence", True) + " it weighs agents by how far they go with the rest"
@@ -158,13 +158,13 @@ def fitting_methods(
         troubles=troubles,
     )
     found: dict[str, str] = {}
-    for name, reason, holds in _RULES:
-        if name not in found and holds(facts) and _can_rank(name, prefs):
+    for name, reason, applies in _RULES:
+        if name not in found and applies(facts) and _can_rank(name, prefs):
             found[name] = reason
     default = default_method(prefs)
-    chosen = list(found.items())[:MOST]
+    chosen = list(found.items())[:MAX_METHODS]
     if default not in dict(chosen):
-        chosen = [(default, found.get(default, "the default for this form of data")), *chosen[: MOST - 1]]
+        chosen = [(default, found.get(default, "the default for this form of data")), *chosen[: MAX_METHODS - 1]]
     return tuple(Advice(name, reason) for name, reason in chosen)
 
 

@@ -301,7 +301,7 @@ def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:
 
     ``ranks`` has one row per ranking, one column per slot.
     """
-    turned, total, start = np.zeros(len(ranks)), 0.0, 0
+    discordant, total, start = np.zeros(len(ranks)), 0.0, 0
     for part in _parts(prefs):
         matrices = views.win_matrices(part, "ignore")
         for q in np.flatnonzero(matrices.size > 1).tolist():
@@ -310,9 +310,9 @@ def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:
             total += float(wins.sum())
             for k, rank_by_slot in enumerate(here):
                 behind = np.sign(rank_by_slot[:, None] - rank_by_slot[None, :])
-                turned[k] += float((wins * (behind + 1)).sum()) / 2
+                discordant[k] += float((wins * (behind + 1)).sum()) / 2
         start += part.n_slots
-    return turned / total if total else turned
+    return discordant / total if total else discordant
 
 
 def _parts(prefs: Preferences) -> list[Preferences]:
@@ -366,10 +366,10 @@ def _written(tiers: list[list[str]], n: int) -> str:
     return text
 
 
-def _joined(names: Sequence[str], most: int = 8) -> str:
+def _joined(names: Sequence[str], max_names: int = 8) -> str:
     """Write names as a sentence has them: a, b and c."""
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    if len(names) > max_names:
+        return f"{', '.join(names[:max_names])} and {len(names) - max_names:,} more"
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 

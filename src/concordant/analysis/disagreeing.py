@@ -31,7 +31,7 @@ from concordant.support import memory
 from concordant.types import Bools, Floats, Int32s
 
 FEWER = 1.5  # times as many ballots as the other item
-MOST_FOR_CYCLES = 300
+MAX_FOR_CYCLES = 300
 LONGEST_CYCLE = 6
 MOVERS = 5  # items of the table of those that methods disagree on
 ALL = 100  # methods that a sentence names
@@ -169,7 +169,7 @@ def reason(prefs: Preferences, wins: Floats, one: int, two: int, name: list[str]
 
 def _cycle(beats: Bools, one: int, two: int) -> list[int]:
     """Return a short circle of majorities through both, closed; empty if there is none."""
-    if len(beats) > MOST_FOR_CYCLES:
+    if len(beats) > MAX_FOR_CYCLES:
         return []
     there, back = shortest_chain(beats, one, two), shortest_chain(beats, two, one)
     whole = [*there, *back[1:]] if there and back else []

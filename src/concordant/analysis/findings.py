@@ -35,15 +35,15 @@ from concordant.support import memory, special
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 
 LARGEST_FOR_CYCLES = 2_000  # candidates of one instance: cyclic triads cost a matrix product
-MOST_MATRIX_ENTRIES = 5e7
-MOST_PAIRS = 3e7
+MAX_MATRIX_ENTRIES = 5e7
+MAX_PAIRS = 3e7
 PAIRS_AT_ONCE = 2_000_000
-MOST_FOR_DEFAULT = 500  # candidates of one instance: a larger one is ranked by borda, in linear time
+MAX_FOR_DEFAULT = 500  # candidates of one instance: a larger one is ranked by borda, in linear time
 NAMED = 10  # how many items a finding names
 CERTAIN = 0.05
-LEAST_COMPARISONS = 5  # independent ones, below which an agent is not tested
-MOST_WEIGHT = 10.0  # comparisons for which an agent counts in the mean of all
-LEAST_DIFFERENCE = 0.1
+MIN_COMPARISONS = 5  # independent ones, below which an agent is not tested
+MAX_WEIGHT = 10.0  # comparisons for which an agent counts in the mean of all
+MIN_DIFFERENCE = 0.1
 ROUNDS = 5
 FEW_TESTS = 100  # sign tests that cost less than loading SciPy
 
@@ -112,7 +112,7 @@ def separation(is_strong: bool | None, never_lost: tuple[str, ...], n_never_lost
 def may_count_pairs(prefs: Preferences) -> bool:
     """Say whether the matrices of all pairs are small enough for a first look."""
     entries = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
-    return entries <= MOST_MATRIX_ENTRIES and memory.fits(8 * 2 * views.COUNTED * entries)
+    return entries <= MAX_MATRIX_ENTRIES and memory.fits(8 * 2 * views.COUNTED * entries)
 
 
 # ---- cycles ----
@@ -192,7 +192,7 @@ class Agreement:
 
     def outliers(self) -> Int64s:
         """Return the agents significantly below the others (5%, Holm over all tested agents), worst first."""
-        tested = np.flatnonzero(~np.isnan(self.share) & (self.n_independent >= LEAST_COMPARISONS))
+        tested = np.flatnonzero(~np.isnan(self.share) & (self.n_independent >= MIN_COMPARISONS))
         if np.count_nonzero(~np.isnan(self.share)) < 4 or not len(tested):
             return tested[:0]
         far = tested[:0]
@@ -207,13 +207,13 @@ class Agreement:
 
         others = ~np.isnan(self.share)
         others[left_out] = False
-        weight = np.minimum(self.n_independent[others], MOST_WEIGHT)
+        weight = np.minimum(self.n_independent[others], MAX_WEIGHT)
         usual = float((weight @ self.share[others] + 1) / (weight.sum() + 2))
         share, n = self.share[tested], self.n_independent[tested]
         distance = (share - usual) / np.sqrt(usual * (1 - usual) / n)
         known = distance[others[tested]]
         spread = max(1.0, 1.4826 * float(np.median(np.abs(known - np.median(known))))) if len(known) else 1.0
-        is_low = np.flatnonzero(share <= usual - LEAST_DIFFERENCE)
+        is_low = np.flatnonzero(share <= usual - MIN_DIFFERENCE)
         p = np.ones(len(tested))
         p[is_low] = _binomial_tail(share[is_low], n[is_low] / spread**2, usual)
         return tested[np.array(holm(p.tolist())) < CERTAIN]
@@ -222,7 +222,7 @@ class Agreement:
 def _binomial_tail(share: Floats, n: Floats, chance: float) -> Floats:
     """Return P(X <= share n), X binomial(n, chance); n need not be whole."""
     a, b = np.maximum(n * (1 - share), 1e-9), n * share + 1
-    if len(n) > FEW_TESTS or (a + b).max(initial=0.0) >= special.MOST:
+    if len(n) > FEW_TESTS or (a + b).max(initial=0.0) >= special.MAX_SUM:
         from scipy.special import betainc
 
         return np.asarray(betainc(a, b, 1 - chance))
@@ -236,7 +236,7 @@ def agreement(prefs: Preferences) -> Agreement | None:
     n_pairs = sizes * (sizes - 1) // 2
     if prefs.agent is None or prefs.n_agents is None or prefs.n_agents < 2:
         return None
-    if n_pairs.sum() > MOST_PAIRS or not may_count_pairs(prefs):
+    if n_pairs.sum() > MAX_PAIRS or not may_count_pairs(prefs):
         return None
     matrices = views.win_matrices(prefs)  # only what others said of both items
     with_others, counted = np.zeros(prefs.n_agents), np.zeros(prefs.n_agents)
@@ -304,7 +304,7 @@ def top_two(prefs: Preferences) -> Finding | None:
     size = np.diff(prefs.slot_ptr)
     if not (size > 1).any() or not prefs.n_ballots:
         return None
-    ranking = api.rank(prefs, None if size.max() <= MOST_FOR_DEFAULT else "borda")
+    ranking = api.rank(prefs, None if size.max() <= MAX_FOR_DEFAULT else "borda")
     if ranking.n_instances == 1:
         found = ranking.certainty
         data = found.to_dict()

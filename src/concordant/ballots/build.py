@@ -57,10 +57,10 @@ def gather_rankings(
             text = "{} lists the items of a single instance: leave it out, or leave {} out."
             raise InputError(phrase(text, arg("candidates"), arg("instance")))
         seen = set(codes[n:].tolist())
-        stranger = next((code for code in codes[:n].tolist() if code not in seen), None)
-        if stranger is not None:
+        unlisted = next((code for code in codes[:n].tolist() if code not in seen), None)
+        if unlisted is not None:
             raise InputError(
-                f"The item {shorten(vocabulary[stranger])!r} is ranked but not among the candidates: add it to them."
+                f"The item {shorten(vocabulary[unlisted])!r} is ranked but not among the candidates: add it to them."
             )
         order = np.array(list(dict.fromkeys(codes[n:].tolist())), np.int32)
         parts.update(slot_ptr=np.array([0, len(order)]), slot_item=order)

@@ -16,7 +16,7 @@ from concordant.types import AnyArray, Bools, Int64s
 if TYPE_CHECKING:
     from concordant.preferences import Preferences
 
-MOST_COLUMNS = 12  # up to which numbering columns one after the other is faster than sorting rows
+MAX_COLUMNS = 12  # up to which numbering columns one after the other is faster than sorting rows
 
 
 def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s]:
@@ -55,7 +55,7 @@ def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s
 
 def _grouped(rows: Int64s) -> tuple[Int64s, Int64s]:
     """Number equal rows from 0 up: (group of every row, first row of every group)."""
-    if rows.shape[1] > MOST_COLUMNS:
+    if rows.shape[1] > MAX_COLUMNS:
         _, first, group = np.unique(rows_as_scalars(rows), return_index=True, return_inverse=True)
         return group.reshape(-1), first
     codes, first = kernels.encode_ints(np.ascontiguousarray(rows[:, 0]))

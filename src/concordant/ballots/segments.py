@@ -36,9 +36,9 @@ def is_new(*columns: AnyArray) -> Bools:
     return differs
 
 
-def max_by(index: AnyArray, values: AnyArray, n: int, least: float = 0.0) -> Floats:
-    """Return the largest of the values that go to each of ``n`` places, but at least ``least``."""
-    largest = np.full(n, least)
+def max_by(index: AnyArray, values: AnyArray, n: int, initial: float = 0.0) -> Floats:
+    """Return the largest of the values that go to each of ``n`` places, but at least ``initial``."""
+    largest = np.full(n, initial)
     np.maximum.at(largest, index, values)
     return largest
 

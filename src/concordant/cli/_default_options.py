@@ -74,11 +74,11 @@ def requested(
     """Return the request of a command; takes the options of methods and of reading out of ``options``."""
     from concordant.request import Request
 
-    given = shared.taken_params(options)
+    given = shared.pop_params(options)
 
     def params(name: str) -> dict[str, Any]:
         own = given if method is not None else _settled(command, name, given)
         has_seed = any(declared.name == "seed" for declared in command.params_of(name))
         return own | ({"seed": seed} if seed is not None and has_seed else {})
 
-    return Request(file, method, params, shared.taken_reading(options), min_ballots)
+    return Request(file, method, params, shared.pop_reading_options(options), min_ballots)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def read_groups(request: Request) -> Preferences:
     """Read preferences whose instances are groups; who means the old ``--by low`` hears of ``--sort``."""
-    from concordant.analysis.groups.ranking import grouped_preferences
+    from concordant.analysis.groups.rank_groups import grouped_preferences
 
     by = str(request.reading["by"])
     try:
@@ -42,7 +42,7 @@ def show(
     output: shared.Output,
 ) -> None:
     """Compare groups, and draw, write and say what was found."""
-    from concordant.analysis.groups.ranking import compare_groups, request_for_all
+    from concordant.analysis.groups.rank_groups import compare_groups, request_for_all
 
     grouped = read_groups(request)
     whole = request_for_all(request, grouped)

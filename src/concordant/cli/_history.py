@@ -53,7 +53,7 @@ def history_options(command: Any) -> Any:
     return command
 
 
-class Told(NamedTuple):
+class HistoryOutput(NamedTuple):
     """What a history had to say: notes, and tables by key, each with its title."""
 
     notes: list[str]
@@ -99,12 +99,12 @@ class OverTime(NamedTuple):
 
             check_path(self.plot)
 
-    def tell(self, ranking: Any, top: int | None) -> Told:
+    def tell(self, ranking: Any, top: int | None) -> HistoryOutput:
         """Write and draw the history, and answer what was asked."""
         notes: list[str] = []
         tables: dict[str, tuple[str, Any]] = {}
         if not (self.file or self.plot or self.best_of or self.peaks):
-            return Told(notes, tables)
+            return HistoryOutput(notes, tables)
         history, items = ranking.history, shared.listed(self.items or "")
         if self.file:
             from concordant.io import write_table
@@ -120,7 +120,7 @@ class OverTime(NamedTuple):
         if self.peaks:
             peaks = history.peaks(ranking.sorted_by)
             tables["peaks"] = ("peaks", peaks if top is None else peaks.head(top))
-        return Told(notes, tables)
+        return HistoryOutput(notes, tables)
 
 
 def _number_or_word(text: str) -> float | str:

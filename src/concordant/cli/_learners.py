@@ -159,10 +159,10 @@ def explained() -> Iterator[list[str]]:
         except ValueError as error:
             first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
             raise InputError(first if first.endswith(".") else f"{first}.") from error
-        told += dict.fromkeys(_spoken(one.message) for one in caught)
+        told += dict.fromkeys(_in_cli_words(one.message) for one in caught)
 
 
-def _spoken(message: Warning | str) -> str:
+def _in_cli_words(message: Warning | str) -> str:
     """Return the first line of a warning, in the words of the command line."""
     from concordant.errors import OneQueryWarning
 

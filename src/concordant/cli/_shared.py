@@ -61,12 +61,12 @@ def _reading_option(declared: Option, hidden: bool) -> Callable[[F], F]:
     return option(*names, type=kind, metavar=declared.metavar)
 
 
-def taken_reading(options: dict[str, Any]) -> dict[str, Any]:
+def pop_reading_options(options: dict[str, Any]) -> dict[str, Any]:
     """Take the reading options that were given out of ``options``."""
-    return _taken(options, "read_")
+    return _pop_given(options, "read_")
 
 
-def _taken(options: dict[str, Any], prefix: str) -> dict[str, Any]:
+def _pop_given(options: dict[str, Any], prefix: str) -> dict[str, Any]:
     given = {key: options.pop(key) for key in list(options) if key.startswith(prefix)}
     return {key.removeprefix(prefix): value for key, value in given.items() if value not in (None, ())}
 
@@ -75,7 +75,7 @@ def read_preferences(path: Sequence[str], options: dict[str, Any]) -> Preference
     """Read preferences as the reading options say; takes those options out of ``options``."""
     from concordant.io import read
 
-    return read(path[0] if len(path) == 1 else path, **taken_reading(options))
+    return read(path[0] if len(path) == 1 else path, **pop_reading_options(options))
 
 
 class Output(NamedTuple):
@@ -212,9 +212,9 @@ def named_method(args: Sequence[str]) -> str | None:
     return None
 
 
-def taken_params(options: dict[str, Any]) -> dict[str, Any]:
+def pop_params(options: dict[str, Any]) -> dict[str, Any]:
     """Take the method's hyper-parameters that were given out of ``options``."""
-    return _taken(options, "param_")
+    return _pop_given(options, "param_")
 
 
 def write_text(text: str, output: str) -> None:

@@ -61,7 +61,7 @@ def command(
     from concordant import api
     from concordant.io import read, write
 
-    params = shared.taken_params(options)
+    params = shared.pop_params(options)
     chosen = method if model is None else _loaded(model, bool(params))
     prefs = read(list(runs), format="trec")
     if weights is not None:

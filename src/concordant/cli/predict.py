@@ -57,7 +57,7 @@ def command(
     ranker, about = _loaded(model), saving.read_about(model)
     columns, features = _told(about, ranker.n_features_in_, model)
     roles = {role: f"?{columns.get(role, '')}" for role in ("label", "query", "item")}
-    how = {**roles, **shared.taken_reading(options)}
+    how = {**roles, **shared.pop_reading_options(options)}
     found = learners.read(file, how, features)
     shared.tell([] if as_json else found.notes, "note: ")
     with learners.explained() as told:

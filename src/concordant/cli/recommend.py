@@ -100,7 +100,7 @@ def train(
     from concordant.recommend import split
     from concordant.registry import RECOMMENDERS
 
-    params = shared.taken_params(options)
+    params = shared.pop_params(options)
     learners.refuse_early(output, None)
     made: Recommender = RECOMMENDERS.make(method, **params)
     start = None if resume is None else _loaded(resume)
@@ -167,7 +167,7 @@ def for_(
     if like is not None:
         ranking = fitted.similar(like, number)
     elif ratings is not None:
-        ranking = fitted.fold_in(_newcomers(ratings, options)).recommend(None, number, exclude_seen=not seen)
+        ranking = fitted.fold_in(_new_users(ratings, options)).recommend(None, number, exclude_seen=not seen)
     else:
         ranking = fitted.recommend(None if everybody else list(agent), number, exclude_seen=not seen)
     lists = {"": ranking} if ranking.instances is None else dict(zip(ranking.instances, ranking, strict=True))
@@ -244,7 +244,7 @@ def _means(model: Any, prefs: Preferences, metrics: list[str]) -> dict[str, floa
     return {name: float(measures.mean(values)) for name, values in model.by_agent(prefs, metrics).items()}
 
 
-def _newcomers(path: str, options: dict[str, Any]) -> Preferences:
+def _new_users(path: str, options: dict[str, Any]) -> Preferences:
     """Read newcomers' ratings; a table that names no agents is one newcomer's."""
 
     from concordant.errors import InputError

@@ -74,7 +74,7 @@ def command(
     columns of numbers, compressed or not. The model is saved without pickle and read by "concordant predict".
     """
     learners.refuse_early(output, plot)
-    params, how, as_json = shared.taken_params(options), shared.taken_reading(options), options.pop("as_json")
+    params, how, as_json = shared.pop_params(options), shared.pop_reading_options(options), options.pop("as_json")
     sets = {"train": learners.read(train, how)}
     names = sets["train"].names
     for part in ("valid", "test"):

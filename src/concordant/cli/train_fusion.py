@@ -62,7 +62,7 @@ def command(
     from concordant.errors import InputError
     from concordant.io import read, read_labels
 
-    plot, as_json, params = options.pop("plot"), options.pop("as_json"), shared.taken_params(options)
+    plot, as_json, params = options.pop("plot"), options.pop("as_json"), shared.pop_params(options)
     learners.refuse_early(output, plot)
     made: Any = registry.make(method, **params)
     if not hasattr(made, "fit"):

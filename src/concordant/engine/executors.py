@@ -202,7 +202,9 @@ class Processes(Executor):
     def _begin(self, held: Held) -> Held:
         from concurrent.futures.process import BrokenProcessPool
 
-        args = _settled(held.args, Held, lambda one: _Stays(one.key) if one.key is not None else self.result(one))
+        args = _settled(
+            held.args, Held, lambda one: _HeldReference(one.key) if one.key is not None else self.result(one)
+        )
         call = (_keep, held.key, held.function, args) if held.key is not None else (_call, held.function, args)
         try:
             held.future = self._pool(held.worker).submit(*call)
@@ -250,7 +252,7 @@ _kept: dict[int, Any] = {}  # what a worker process holds
 
 
 @dataclass(frozen=True)
-class _Stays:
+class _HeldReference:
     """Stands for something the worker holds."""
 
     key: int
@@ -279,10 +281,10 @@ def _keep(key: int, function: Callable[..., Any], args: tuple[Any, ...]) -> None
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    return function(*_settled(args, _Stays, _recall))
+    return function(*_settled(args, _HeldReference, _recall))
 
 
-def _recall(one: _Stays) -> Any:
+def _recall(one: _HeldReference) -> Any:
     found = _kept[one.key]
     if isinstance(found, _Failed):
         raise found.error
@@ -307,12 +309,12 @@ class Cluster(Executor):
         self.client, self._owns = client, owns
         self.workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
         self.place = f"a Dask cluster of {self.workers} worker{'s' * (self.workers != 1)} at {client.scheduler.address}"
-        self._begun: list[Any] = []
+        self._submitted: list[Any] = []
 
     def submit(self, function: Callable[..., T], *args: Any) -> Any:
         """Hand a call to the cluster."""
         future = self.client.submit(function, *args, pure=False)
-        self._begun.append(future)
+        self._submitted.append(future)
         return future
 
     def result(self, future: Any) -> Any:
@@ -340,9 +342,9 @@ class Cluster(Executor):
 
     def close(self) -> None:
         """Take back what has not begun; leave the cluster, which goes on."""
-        begun, self._begun = self._begun, []
+        submitted, self._submitted = self._submitted, []
         if self.client.status == "running":
-            self.client.cancel([future for future in begun if not future.done()])
+            self.client.cancel([future for future in submitted if not future.done()])
         if self._owns:
             self.client.close()
 

@@ -45,7 +45,7 @@ class Ranked(NamedTuple):
     agents: dict[str, float] | None
 
 
-def rank_apart(method: Method, prefs: Preferences, executor: Executor, *, intervals: bool = True) -> Ranking:
+def rank_in_chunks(method: Method, prefs: Preferences, executor: Executor, *, intervals: bool = True) -> Ranking:
     """Rank every instance, chunks of them on the workers; here, where the method looks at all instances at once."""
     learns_jointly = bool(getattr(method, "adherence", False)) and prefs.agents is not None
     is_one = prefs.instances is None or prefs.n_instances < 2

@@ -19,7 +19,7 @@ from concordant.ballots.segments import pointer, sum_by
 from concordant.engine.statistics import LEVELS, NET_WINS, POSITIONS, Statistic
 from concordant.engine.tallies import Tally
 from concordant.method import Method
-from concordant.models.observations.counts import Corpus
+from concordant.models.observations.preference_counts import Corpus
 from concordant.models.solve.multinomial import Solver
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, snap

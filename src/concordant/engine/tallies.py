@@ -130,7 +130,7 @@ class Tally:
         parts = [part for part in (self, *others) if len(part)]
         if len(parts) < 2:
             return parts[0] if parts else self
-        grown = Growing(sum(map(len, parts)))
+        grown = GrowingTally(sum(map(len, parts)))
         for part in parts:
             grown.add(part)
         return grown.done().grouped()
@@ -169,15 +169,15 @@ class Tally:
         return Tally(keys, self.domain, self.labels, {name: one.take(rows) for name, one in self.sums.items()})
 
 
-class Growing:
+class GrowingTally:
     """A tally that pieces are added to, none of which has a key in common with another: nothing is sorted.
 
-    There is ``room`` for so many rows, made at the start: what is never filled costs nothing, and there are never two
-    of a column.
+    ``capacity`` rows are allocated at the start: what is never filled costs nothing, and there are never two of a
+    column.
     """
 
-    def __init__(self, room: int) -> None:
-        self.room, self.size = room, 0
+    def __init__(self, capacity: int) -> None:
+        self.capacity, self.size = capacity, 0
         self._domain: Mapping[str, str] = {}
         self._labels: dict[str, Vocabulary] = {}
         self._keys: dict[str, AnyArray] = {}
@@ -197,18 +197,18 @@ class Growing:
             code = new.get(piece.domain.get(name, ""))
             self._column(name, column.dtype)[here] = column if code is None else code[column]
         for name, one in piece.sums.items():
-            held = self._sums.setdefault(name, [np.empty(self.room, np.int64), None])
+            held = self._sums.setdefault(name, [np.empty(self.capacity, np.int64), None])
             for k, numbers in enumerate((one.whole, one.part)):
                 if numbers is not None:
                     if held[k] is None:
-                        held[k] = np.zeros(self.room, np.int64)
+                        held[k] = np.zeros(self.capacity, np.int64)
                     held[k][here] = numbers  # type: ignore[index]
         self.size = here.stop
 
     def _column(self, name: str, dtype: np.dtype[Any]) -> AnyArray:
         known = self._keys.get(name)
         if known is None or not np.can_cast(dtype, known.dtype):
-            wider = np.empty(self.room, dtype)
+            wider = np.empty(self.capacity, dtype)
             wider[: self.size] = 0 if known is None else known[: self.size]
             self._keys[name] = known = wider
         return known

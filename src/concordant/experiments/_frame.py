@@ -66,7 +66,7 @@ def published(n_figures: int, text: str) -> dict[str, tuple[float, ...]]:
 
 
 # ---- what came out ----
-class Table(NamedTuple):
+class ResultTable(NamedTuple):
     """A table to show: the first ``n_text`` columns are words, the others figures, flush right."""
 
     title: str
@@ -95,7 +95,7 @@ def with_published(
     return lines
 
 
-def markdown_page(title: str, tables: Iterable[Table], *more: str) -> str:
+def markdown_page(title: str, tables: Iterable[ResultTable], *more: str) -> str:
     """Join a title, tables below theirs and further texts into a page."""
     parts = [text for table in tables for text in (f"## {table.title}", table.to_markdown())]
     return "\n\n".join([f"# {title}", *(part.strip() for part in (*parts, *more) if part.strip())]) + "\n"

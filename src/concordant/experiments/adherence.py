@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from concordant import registry
-from concordant.experiments._frame import DataFolder, Table, check_sets, figure, markdown_page, save_figure
+from concordant.experiments._frame import DataFolder, ResultTable, check_sets, figure, markdown_page, save_figure
 from concordant.experiments.metasearch import SETS, find_folds
 
 
@@ -39,14 +39,16 @@ def run(data: DataFolder, dataset: str = "MQ2007-agg") -> dict[str, Any]:
     }
 
 
-def tables(result: Mapping[str, Any]) -> list[Table]:
+def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return the one table."""
     rows = [
         [agent, f"{one:.3f}", f"{other:.3f}"]
         for agent, one, other in zip(result["agents"], result["supervised"], result["learnt"], strict=True)
     ]
     rows.append(["correlation (Pearson, Spearman)", f"{result['pearson']:.3f}", f"{result['spearman']:.3f}"])
-    return [Table(f"Adherence on training fold 1 of {result['dataset']}", ["agent", "from labels", "learnt"], rows)]
+    return [
+        ResultTable(f"Adherence on training fold 1 of {result['dataset']}", ["agent", "from labels", "learnt"], rows)
+    ]
 
 
 def to_markdown(result: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from concordant.errors import InputError
 from concordant.evaluation import evaluate
 from concordant.experiments import _frame as frame
 from concordant.experiments import metasearch
-from concordant.experiments._frame import DataFolder, Progress, Row, Table, silent
+from concordant.experiments._frame import DataFolder, Progress, ResultTable, Row, silent
 from concordant.io import read, read_labels
 from concordant.labels import Labels
 from concordant.metrics.significance import paired_t_test
@@ -112,7 +112,7 @@ NOTES = """
 """
 
 
-def tables(result: Mapping[str, Any]) -> list[Table]:
+def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return both tables."""
     first = [
         [
@@ -131,8 +131,8 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
     ]
     header = ["set", "queries", "lists", *(f"{what}{c}" for what in ("rrf ", "gain ", "p of ") for c in COLUMNS)]
     return [
-        Table("Calibrated against plain reciprocal rank fusion", header, first),
-        Table("Gain in groups of queries", ["set", "queries", *(f"gain {c}" for c in COLUMNS)], second),
+        ResultTable("Calibrated against plain reciprocal rank fusion", header, first),
+        ResultTable("Gain in groups of queries", ["set", "queries", *(f"gain {c}" for c in COLUMNS)], second),
     ]
 
 

@@ -31,7 +31,7 @@ from concordant.experiments._collaborative_models import (
     run_other,
     run_ours,
 )
-from concordant.experiments._frame import DataFolder, Progress, Table, silent
+from concordant.experiments._frame import DataFolder, Progress, ResultTable, silent
 from concordant.losses.ordered_partitions import MeanPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.metrics.significance import holm, paired_t_test
@@ -231,7 +231,7 @@ def _interval(values: Sequence[float]) -> str:
 
 
 # ---- report ----
-def tables(result: Mapping[str, Any]) -> list[Table]:
+def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return every table."""
     out = []
     for name, found in result.items():
@@ -241,20 +241,20 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
             if model in PUBLISHED:
                 rows.append(["  published, MovieLens 10M", *(f"{value:.3f}" for value in PUBLISHED[model])])
         size = f"{found['agents']:,} users, {found['items']:,} films"
-        out.append(Table(f"Table 3 on {name} ({size})", ["model", *METRICS], rows))
+        out.append(ResultTable(f"Table 3 on {name} ({size})", ["model", *METRICS], rows))
         if found["tests"]:
             rows = [
                 [model, *(f"{lead:+.4f} (p {p:.2g})" for lead, p in (one[metric] for metric in METRICS))]
                 for model, one in found["tests"].items()
             ]
-            out.append(Table(f"Lead of {MAIN} on {name}, paired over users, Holm", ["over", *METRICS], rows))
+            out.append(ResultTable(f"Lead of {MAIN} on {name}, paired over users, Holm", ["over", *METRICS], rows))
         if found["likelihood"]:
             rows = [
                 [str(depth), f"{one['agents']:,.0f}", *(f"{one[key]:.2f}" for key in list(one)[1:])]
                 for depth, one in found["likelihood"].items()
             ]
             header = ["films", "users", "ordered partitions", "the same, normalised", "Plackett-Luce"]
-            out.append(Table(f"Figure 2 on {name}: mean log-likelihood of a user's films", header, rows, 1))
+            out.append(ResultTable(f"Figure 2 on {name}: mean log-likelihood of a user's films", header, rows, 1))
     return out
 
 

@@ -31,7 +31,7 @@ from concordant import datasets, views
 from concordant.analysis import crowd
 from concordant.evaluation import evaluate
 from concordant.experiments import _frame as frame
-from concordant.experiments._frame import DataFolder, Progress, Row, Settings, Table, published, silent
+from concordant.experiments._frame import DataFolder, Progress, ResultTable, Row, Settings, published, silent
 from concordant.labels import Labels
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences
@@ -46,7 +46,7 @@ SPLITS = 5
 BASELINES = ("majority-vote", "lr-consensus")
 FEW = 40  # judgements below which the paper counts a worker as one who said little
 THRESHOLDS = (500, 200)
-LEAST_ON_GOLD = 20  # judgements of gold documents from which a worker's accuracy is compared with its estimate
+MIN_ON_GOLD = 20  # judgements of gold documents from which a worker's accuracy is compared with its estimate
 
 # name -> system of concordant.analysis.crowd, its settings, whether only documents with gold labels are looked at
 SYSTEMS: Mapping[str, tuple[str, Settings, bool]] = {
@@ -210,7 +210,7 @@ def _by_topic(found: Sequence[Mapping[str, Floats]]) -> Floats:
 def _workers(prefs: Preferences, gold: Labels) -> Row:
     """Say how right workers and decisions are, and whether Dawid-Skene knows it without gold labels."""
     known = crowd.reliability(prefs, gold)
-    enough = known.on_gold >= LEAST_ON_GOLD
+    enough = known.on_gold >= MIN_ON_GOLD
     correlation = (
         float(np.corrcoef(known.accuracy[enough], known.estimated[enough])[0, 1]) if enough.sum() > 2 else None
     )
@@ -237,7 +237,7 @@ NOTES = """
 """
 
 
-def tables(found: Mapping[str, Any]) -> list[Table]:
+def tables(found: Mapping[str, Any]) -> list[ResultTable]:
     """Return the systems, the tests, and what the data hold."""
     lines = frame.with_published(found["rows"], COLUMNS)
     more = iter(found["rows"])
@@ -250,9 +250,9 @@ def tables(found: Mapping[str, Any]) -> list[Table]:
     ]
     held = [[name, *(f"{of[name]:,}" for of in found["counts"].values())] for name in COUNTED]
     return [
-        Table("NDCG", ["system", *COLUMNS, "mean", "spread"], lines),
-        Table("Tests of the mean of N@1 to N@10", ["system", "against", "difference", "p", "topics"], tests, 2),
-        Table("Data", ["", *found["counts"]], held),
+        ResultTable("NDCG", ["system", *COLUMNS, "mean", "spread"], lines),
+        ResultTable("Tests of the mean of N@1 to N@10", ["system", "against", "difference", "p", "topics"], tests, 2),
+        ResultTable("Data", ["", *found["counts"]], held),
     ]
 
 
@@ -267,7 +267,7 @@ def told(found: Mapping[str, Any]) -> dict[str, list[str]]:
     lines.append(f"In the mean of the splits {of} workers have enough judgements for features of their own.")
     if workers["correlation"] is not None:
         lines.append(
-            f"Of the {workers['compared']} workers with at least {LEAST_ON_GOLD} judgements of gold documents, what "
+            f"Of the {workers['compared']} workers with at least {MIN_ON_GOLD} judgements of gold documents, what "
             f"Dawid-Skene estimates without gold labels correlates with the accuracy by {workers['correlation']:.2f}."
         )
     return {"Workers": lines}

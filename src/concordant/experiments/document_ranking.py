@@ -23,7 +23,7 @@ from concordant.errors import InputError, UnknownNameError, suggest
 from concordant.experiments import _frame as frame
 from concordant.experiments._document_ranking_data import DataSet, Fold, Rows, find
 from concordant.experiments._document_ranking_models import MODELS, standardiser
-from concordant.experiments._frame import LEVEL, DataFolder, Progress, Row, Table, silent
+from concordant.experiments._frame import LEVEL, DataFolder, Progress, ResultTable, Row, silent
 from concordant.metrics import holm, paired_t_test
 from concordant.types import AnyArray, Floats
 
@@ -322,9 +322,9 @@ NOTES = f"""
 """
 
 
-def tables(result: Mapping[str, Any]) -> list[Table]:
+def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return every table."""
-    found: list[Table] = []
+    found: list[ResultTable] = []
     for order in ORDERS:
         rows = [row for row in result["rows"] if row["features"] == order]
         if rows:
@@ -333,7 +333,7 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
             found.append(_figures(f"{title}: log2 convention", rows, (*LOG2, "ERR"), "published", "Yahoo, published"))
     if result["claims"]:
         header = ["claim", "features", "model", "against", *CLAIM_COLUMNS, "verdict"]
-        found.append(Table("Claims", header, [_claim_cells(row) for row in result["claims"]]))
+        found.append(ResultTable("Claims", header, [_claim_cells(row) for row in result["claims"]]))
     if result["speed"]:
         sizes = [column for column in result["speed"][0] if column != "model"]
         least = max(result["speed"][0][sizes[-1]], 1e-9)
@@ -342,17 +342,17 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
             for row in result["speed"]
         ]
         header = ["model", *sizes, f"over {EXACT[0]}"]
-        found.append(Table("CPU seconds to train, by rows per query", header, lines))
+        found.append(ResultTable("CPU seconds to train, by rows per query", header, lines))
     return found
 
 
-def _figures(title: str, rows: Sequence[Row], columns: Sequence[str], beside: str, called: str) -> Table:
+def _figures(title: str, rows: Sequence[Row], columns: Sequence[str], beside: str, called: str) -> ResultTable:
     has_seconds = beside == "line"
     lines = []
     for row in rows:
         own, *given = frame.with_published([row], columns, "model", beside, called)
         lines += [[*own, f"{row['seconds']:.1f}"], *([*line, ""] for line in given)] if has_seconds else [own, *given]
-    return Table(title, ["model", *columns, *(["seconds"] if has_seconds else [])], lines)
+    return ResultTable(title, ["model", *columns, *(["seconds"] if has_seconds else [])], lines)
 
 
 def _claim_cells(row: Row) -> list[str]:

@@ -33,7 +33,7 @@ import numpy as np
 from concordant import kernels, registry, simulate
 from concordant.experiments import _frame as frame
 from concordant.experiments import _lehmer_data as source
-from concordant.experiments._frame import DataFolder, Progress, Row, Settings, Table, silent
+from concordant.experiments._frame import DataFolder, Progress, ResultTable, Row, Settings, silent
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -287,9 +287,12 @@ def _levels(ranking: Ranking) -> Int64s:
 
 
 # ---- showing ----
-def tables(results: Mapping[str, Sequence[Row]]) -> list[Table]:
+def tables(results: Mapping[str, Sequence[Row]]) -> list[ResultTable]:
     """Return a table per part."""
-    return [Table(part, list(rows[0]), [[*map(_cell, row.values())] for row in rows]) for part, rows in results.items()]
+    return [
+        ResultTable(part, list(rows[0]), [[*map(_cell, row.values())] for row in rows])
+        for part, rows in results.items()
+    ]
 
 
 def _cell(value: object) -> str:

@@ -33,7 +33,7 @@ import numpy as np
 from concordant import registry
 from concordant.evaluation import evaluate
 from concordant.experiments import _frame as frame
-from concordant.experiments._frame import DataFolder, Progress, Row, Settings, Table, silent
+from concordant.experiments._frame import DataFolder, Progress, ResultTable, Row, Settings, silent
 from concordant.experiments._metasearch_methods import (
     BASELINES,
     COLUMNS,
@@ -172,7 +172,7 @@ def find_folds(data: DataFolder, dataset: str) -> list[Fold]:
     return [Fold(tuple(paths[(f + k) % 5] for k in range(3)), paths[(f + 3) % 5], paths[(f + 4) % 5]) for f in range(5)]
 
 
-def upside_down(prefs: Preferences) -> Preferences:
+def reversed_lists(prefs: Preferences) -> Preferences:
     """Return the lists with the largest rank as the best: in each, the best and the worst change places, and so on."""
     assert prefs.value is not None
     sizes = np.diff(prefs.indptr)
@@ -222,7 +222,7 @@ def half_interval(values: Floats) -> Floats:
 
 def _evaluate(method: Method, one: Contestant, fold: Fold) -> Floats:
     """Return the metrics of the test queries of a fold, metric x query."""
-    turn = upside_down if one.is_upside_down else lambda prefs: prefs
+    turn = reversed_lists if one.is_upside_down else lambda prefs: prefs
     if one.learns:
         prefs, labels = fold.train
         fitting: Any = method
@@ -349,10 +349,10 @@ def differences(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def tables(rows: Sequence[Row]) -> list[Table]:
+def tables(rows: Sequence[Row]) -> list[ResultTable]:
     """Return the table of all sets, published rows under the obtained ones, and that of contests, if there are any."""
     lines = [[row["dataset"] if k == 0 else "", *line] for row in rows for k, line in enumerate(_lines(row))]
-    return [Table("", ["set", "method", *COLUMNS], lines, n_text=2), *_contest_table(rows)]
+    return [ResultTable("", ["set", "method", *COLUMNS], lines, n_text=2), *_contest_table(rows)]
 
 
 def _lines(row: Row, called: str = "") -> list[list[str]]:
@@ -363,7 +363,7 @@ def _lines(row: Row, called: str = "") -> list[list[str]]:
     return [found, *sure, *published]
 
 
-def _contest_table(rows: Sequence[Row]) -> list[Table]:
+def _contest_table(rows: Sequence[Row]) -> list[ResultTable]:
     lines = [
         [
             row["dataset"],
@@ -376,7 +376,7 @@ def _contest_table(rows: Sequence[Row]) -> list[Table]:
     ]
     header = ["set", "method", "against", *(text for title in SUMMED_UP for text in (title, f"p of {title}"))]
     return (
-        [Table("Trained with labels and validation against the strongest others", header, lines, n_text=3)]
+        [ResultTable("Trained with labels and validation against the strongest others", header, lines, n_text=3)]
         if lines
         else []
     )
@@ -398,7 +398,7 @@ def to_markdown(rows: Sequence[Row]) -> str:
     by_set = []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         lines = [line for row in rows if row["dataset"] == dataset for line in _lines(row, called="*published*")]
-        by_set.append(Table(dataset, ["method", *COLUMNS], [[cell.strip() for cell in line] for line in lines]))
+        by_set.append(ResultTable(dataset, ["method", *COLUMNS], [[cell.strip() for cell in line] for line in lines]))
     by_set += _contest_table(rows)
     said = [f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines) for title, lines in told(rows).items()]
     return frame.markdown_page(TITLE, by_set, *said, "## Notes", NOTES)

@@ -25,7 +25,7 @@ import numpy as np
 
 from concordant import registry, views
 from concordant.experiments import _frame as frame
-from concordant.experiments._frame import DataFolder, Progress, Table, silent
+from concordant.experiments._frame import DataFolder, Progress, ResultTable, silent
 from concordant.experiments._movielens_descent import descend, net_shares
 from concordant.io import read
 from concordant.preferences import Preferences
@@ -270,14 +270,14 @@ def _variances(prefs: Preferences, ranking: Ranking) -> dict[str, Any]:
 
 
 # ---- report ----
-def tables(result: Mapping[str, Any]) -> list[Table]:
+def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return every table."""
     rows = []
     for film, found in result["counts"].items():
         verdict = "equal" if tuple(found) == PUBLISHED_COUNTS[film] else "differs"
         rows.append([film, *(f"{n:,}" for n in (*found, *PUBLISHED_COUNTS[film])), verdict])
     header = ["film", "users", "won", "lost", "published: users", "won", "lost", ""]
-    out = [Table("Table 3: counts of the published films", header, rows)]
+    out = [ResultTable("Table 3: counts of the published films", header, rows)]
     for name, ends in result["ends"].items():
         rows = [
             [f"{end} {k + 1}", film, f"{users:,}", f"{won:,}", f"{lost:,}", printed[k]]
@@ -286,7 +286,7 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
             )
             for k, (film, users, won, lost) in enumerate(ends[end])
         ]
-        out.append(Table(f"Table 3: ends of {name}", ["", "film", "users", "won", "lost", "published"], rows))
+        out.append(ResultTable(f"Table 3: ends of {name}", ["", "film", "users", "won", "lost", "published"], rows))
     columns = [f"N@{depth}" for depth in DEPTHS]
     for reading, found in result["ndcg"].items():
         better = result["significant"][reading]
@@ -300,16 +300,16 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
             for name, values in found.items()
         ]
         title = f"Table 2: NDCG, missing ratings completed, {reading}"
-        out.append(Table(title, ["method", *columns], frame.with_published(figures, columns)))
+        out.append(ResultTable(title, ["method", *columns], frame.with_published(figures, columns)))
     rows = [
         [name, f"N@{depth}", *(f"{values[c][k]:.2f}" for c in CONSTANTS)]
         for k, depth in enumerate((1, 5, 10))
         for name, values in result["constants"].items()
     ]
     header = ["method", "", *(f"{c:g}" for c in CONSTANTS)]
-    out.append(Table("Figure 4: NDCG, missing ratings set to a constant", header, rows))
+    out.append(ResultTable("Figure 4: NDCG, missing ratings set to a constant", header, rows))
     spearman = [["Spearman(variance, number of ratings)", f"{result['variances']['spearman']:.3f}"]]
-    return [*out, Table("Figure 5: learnt variances", ["", ""], spearman)]
+    return [*out, ResultTable("Figure 5: learnt variances", ["", ""], spearman)]
 
 
 NOTES = """

@@ -21,7 +21,7 @@ import numpy as np
 from concordant import registry, views
 from concordant.experiments import _frame as frame
 from concordant.experiments import metasearch
-from concordant.experiments._frame import COLOURS, DataFolder, Progress, Table, silent
+from concordant.experiments._frame import COLOURS, DataFolder, Progress, ResultTable, silent
 from concordant.experiments._metasearch_methods import COLUMNS, CONTESTANTS
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences
@@ -132,7 +132,7 @@ NOTES = """
 """
 
 
-def tables(result: Mapping[str, Any]) -> list[Table]:
+def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return figure 3 as a table, the differences, and the ranks and scores of figure 4."""
     lines = []
     for row in result["rows"]:
@@ -151,15 +151,15 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
         for one in result["contests"]
     ]
     found = [
-        Table(
+        ResultTable(
             "Figure 3: own features for every engine, or for their sum", ["set", "features", *SHOWN], lines, n_text=2
         ),
-        Table("Differences", ["set", "", "against", "what", "points", "p"], differences, n_text=4),
+        ResultTable("Differences", ["set", "", "against", "what", "points", "p"], differences, n_text=4),
     ]
     return found if result["example"] is None else [*found, _example_table(result["example"])]
 
 
-def _example_table(example: Mapping[str, Any]) -> Table:
+def _example_table(example: Mapping[str, Any]) -> ResultTable:
     title = (
         f"Figure 4: query {example['query']} of {example['dataset']}, fold {example['fold']}: ranks by "
         f"{len(example['agents'])} engines, scores, label"
@@ -177,7 +177,7 @@ def _example_table(example: Mapping[str, Any]) -> Table:
             zip(example["ranks"], example["rrf"], example["lr-logr"], example["label"], strict=True)
         )
     ]
-    return Table(title, header, lines)
+    return ResultTable(title, header, lines)
 
 
 def to_markdown(result: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ import numpy as np
 from concordant import datasets, registry
 from concordant.errors import UnknownNameError
 from concordant.experiments import _frame as frame
-from concordant.experiments._frame import DataFolder, Progress, Row, Settings, Table, silent
+from concordant.experiments._frame import DataFolder, Progress, ResultTable, Row, Settings, silent
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences
 from concordant.results.histories import History
@@ -54,7 +54,7 @@ QUICK: Mapping[str, Grid] = {
 }
 FOLLOWED = ("elo", "trueskill", "glicko2")  # whose leaders and peaks are shown, and rated by surface
 BASELINE = "elo"
-LEAST = 5  # matches, or periods, in a year from which a player can lead it
+MIN_MATCHES = 5  # matches, or periods, in a year from which a player can lead it
 
 
 def settings_of(grid: Grid) -> list[dict[str, Any]]:
@@ -199,7 +199,7 @@ def _over_time(matches: Preferences, chosen: Mapping[str, Settings]) -> dict[str
     for name, settings in chosen.items():
         ranking = registry.make(name, **settings).rank(matches)
         history: History = ranking.history
-        leaders[name] = history.best("year", least=LEAST).to_rows()
+        leaders[name] = history.best("year", least=MIN_MATCHES).to_rows()
         peaks[name] = history.peaks("score" if history.low is None else "low").head(10).to_rows()
         drawn[name] = ranking
     return {"leaders": leaders, "peaks": peaks, "rankings": drawn}
@@ -244,7 +244,7 @@ NOTES = """
 """
 
 
-def tables(found: Mapping[str, Any]) -> list[Table]:
+def tables(found: Mapping[str, Any]) -> list[ResultTable]:
     """Return the forecasts, the tests, the surfaces, the years, leaders and peaks."""
     figures = ("log-loss", "brier", "accuracy")
     rows = [
@@ -268,12 +268,12 @@ def tables(found: Mapping[str, Any]) -> list[Table]:
         [name, row["item"], row["time"], f"{row['score']:.1f}"] for name, of in found["peaks"].items() for row in of
     ]
     return [
-        Table(f"Forecasts of {found['compared']:,} matches", ["method", "settings", *figures], rows, 2),
-        Table("Log-loss less that of Elo", ["method", "difference", "p"], tests),
-        Table("Rated by surface", ["method", "rated", "matches", *figures], surfaces, 2),
-        Table("Log-loss by season", ["year", "matches", *names], years),
-        Table("Leaders at the end of the year", ["year", *followed], led, 1 + len(followed)),
-        Table("Highest ratings", ["method", "player", "when", "rating"], peaks, 3),
+        ResultTable(f"Forecasts of {found['compared']:,} matches", ["method", "settings", *figures], rows, 2),
+        ResultTable("Log-loss less that of Elo", ["method", "difference", "p"], tests),
+        ResultTable("Rated by surface", ["method", "rated", "matches", *figures], surfaces, 2),
+        ResultTable("Log-loss by season", ["year", "matches", *names], years),
+        ResultTable("Leaders at the end of the year", ["year", *followed], led, 1 + len(followed)),
+        ResultTable("Highest ratings", ["method", "player", "when", "rating"], peaks, 3),
     ]
 
 

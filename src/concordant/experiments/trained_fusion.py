@@ -25,7 +25,7 @@ import numpy as np
 from concordant import registry
 from concordant.evaluation import evaluate
 from concordant.experiments import _frame as frame
-from concordant.experiments._frame import DataFolder, Progress, Settings, Table, silent
+from concordant.experiments._frame import DataFolder, Progress, ResultTable, Settings, silent
 from concordant.experiments.calibrated_fusion import read_set
 from concordant.labels import Labels
 from concordant.metrics.significance import holm, paired_t_test
@@ -161,7 +161,7 @@ NOTES = """
 """
 
 
-def tables(result: Mapping[str, Any]) -> list[Table]:
+def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return the means, the differences and what was chosen."""
     means = [
         [row["system"], *(f"{mean:.2f}" for mean in row["mean"]), *(f"{split[0]:.2f}" for split in row["by_split"])]
@@ -179,9 +179,9 @@ def tables(result: Mapping[str, Any]) -> list[Table]:
         for k, picked in enumerate(result["chosen"])
     ]
     return [
-        Table(TITLE, header, means),
-        Table("Trained against untrained", against, contests, n_text=2),
-        Table("Chosen on the training topics", ["split", "best single run", "expert-ranker"], chosen, n_text=3),
+        ResultTable(TITLE, header, means),
+        ResultTable("Trained against untrained", against, contests, n_text=2),
+        ResultTable("Chosen on the training topics", ["split", "best single run", "expert-ranker"], chosen, n_text=3),
     ]
 
 

@@ -91,12 +91,12 @@ class PreferenceFeatures:
         )
 
 
-def experts_of(prefs: Preferences, known: Sequence[str], *, strangers: int = -1) -> Int64s:
-    """Return which of the known experts cast each ballot, ``strangers`` for any other."""
+def experts_of(prefs: Preferences, known: Sequence[str], *, unknown_agents: int = -1) -> Int64s:
+    """Return which of the known experts cast each ballot, ``unknown_agents`` for any other."""
     if prefs.agents is None or prefs.agent is None:
         from concordant.method import NEEDS
 
         raise NeedError("Features of experts cannot be made of this data: " + NEEDS["agents"] + ".")
     number = {label: k for k, label in enumerate(known)}
-    code = np.array([number.get(label, strangers) for label in prefs.agents.labels], np.int64)
+    code = np.array([number.get(label, unknown_agents) for label in prefs.agents.labels], np.int64)
     return code[prefs.agent]

@@ -36,7 +36,7 @@ from concordant import views
 from concordant.errors import arg
 from concordant.features.base import PreferenceFeatures, experts_of
 from concordant.features.pairwise import Factors, factors
-from concordant.models.observations.counts import COUNTS
+from concordant.models.observations.preference_counts import COUNTS
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.support import memory
@@ -118,7 +118,7 @@ class ExpertFeatures(PreferenceFeatures):
         agents = self._require_fitted()
         if self.scope == "combined":
             return np.zeros(prefs.n_ballots, np.int64)
-        return experts_of(prefs, agents, strangers=len(agents) if self.scope == "hybrid" else -1)
+        return experts_of(prefs, agents, unknown_agents=len(agents) if self.scope == "hybrid" else -1)
 
     @property
     def n_blocks(self) -> int:

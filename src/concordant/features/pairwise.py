@@ -1,7 +1,8 @@
 """Pairwise matrices of experts and their singular pairs, without forming the matrices.
 
-A ballot gives Y(i, j) = level_j - level_i, or 1, wherever i stands before j (``models.observations.counts`` has the
-levels). A group (an expert in an instance, or all of them) has the weighted sum of the matrices of its ballots.
+A ballot gives Y(i, j) = level_j - level_i, or 1, wherever i stands before j
+(``models.observations.preference_counts`` has the levels). A group (an expert in an instance, or all of them) has the
+weighted sum of the matrices of its ballots.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import numpy as np
 from concordant import kernels
 from concordant.ballots.segments import pointer, spans
 from concordant.kernels.bundles import PairLists
-from concordant.models.observations.counts import levels as levels_of
+from concordant.models.observations.preference_counts import levels as levels_of
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int32s, Int64s
 
-TOLERANCE, MOST = 1e-13, 1000  # of power iteration
+TOLERANCE, MAX_ITERATIONS = 1e-13, 1000  # of power iteration
 DENSE = 1000  # candidates up to which a matrix is formed to find more than one singular pair
 
 
@@ -96,7 +97,7 @@ def factors(prefs: Preferences, counts: str, rank: int, group: Int64s, n_groups:
     lists, named = pair_lists(prefs, found, group, n_groups)
     owner = np.repeat(np.arange(n_groups), np.diff(lists.slot_ptr))
     if rank == 1:
-        left, right, strength = kernels.pair_factors(lists, found.is_binary, TOLERANCE, MOST)
+        left, right, strength = kernels.pair_factors(lists, found.is_binary, TOLERANCE, MAX_ITERATIONS)
         return Factors(named, owner, left[:, None], right[:, None], strength[:, None])
     left, right = np.zeros((len(named), rank)), np.zeros((len(named), rank))
     strength = np.zeros((n_groups, rank))

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 from concordant.errors import ConcordantError, FormatError, InputError, arg
 from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, recognise
 from concordant.io._source import PathLike, Source
-from concordant.io.paths import expand, is_no_fault, is_read_once, left_out, notes_on_bad
+from concordant.io.paths import expand, is_out_of_memory, is_read_once, left_out, notes_on_bad
 from concordant.support import memory
 from concordant.support.files import without_folders
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options, takes_options
@@ -172,7 +172,7 @@ def read_whole(path: Any, options: Options) -> Preferences:
         try:
             read_files(PREFERENCES, [one], plain)
         except (ConcordantError, OSError) as problem:
-            if is_no_fault(problem):
+            if is_out_of_memory(problem):
                 raise
             bad.append((one, str(problem)))
     left = {one for one, _ in bad}

@@ -27,7 +27,7 @@ from concordant.types import Int32s
 LARGE = 64 << 20  # bytes of a file from which numbering pays
 ROWS_AT_ONCE = 2_000_000
 SHARE = 0.25  # of the memory allowed goes to DuckDB, the rest to what is counted
-MOST_KEYS = 1 << 62
+MAX_KEYS = 1 << 62
 
 
 class Piece(ReducedTable):
@@ -65,7 +65,7 @@ def pieces(table: DuckTable, plan: Plan, options: Options) -> Iterator[Piece]:
                     key //= size
                 if len(found["rows"]):
                     piece = Piece(table, plan, options, {name: texts[name] for name in names}, found)
-                    piece.room = rows
+                    piece.capacity = rows
                     yield piece
         except (duckdb.Error, RuntimeError) as error:
             raise table.explained(connection, error) from None
@@ -89,7 +89,7 @@ def _cut(
     span = 1
     for size in sizes:
         span *= size
-    if span > MOST_KEYS:
+    if span > MAX_KEYS:
         what = "there are too many agents and items to count them apart"
         raise InputError(what + ": leave out " + arg("agent") + ".", path=table.name)
     key = "0"

@@ -88,7 +88,7 @@ def has_ties(prefs: Preferences) -> bool:
     return bool(((tier[1:] == tier[:-1]) & (owner[1:] == owner[:-1])).any())
 
 
-def are_told_apart(prefs: Preferences) -> bool:
+def has_one_ballot_each(prefs: Preferences) -> bool:
     """Say whether no agent has two ballots in one instance."""
     speaker = np.zeros(prefs.n_ballots, np.int64) if prefs.agent is None else prefs.agent.astype(np.int64)
     return len(np.unique(speaker * prefs.n_instances + prefs.instance_of_ballot)) == prefs.n_ballots
@@ -130,8 +130,8 @@ def _pairs(prefs: Preferences) -> Columns:
 def _entries_by_side(prefs: Preferences) -> tuple[Int64s, Int64s]:
     """Return the entries of both sides of every pair: who was first and second, or else winner and loser."""
     entry = np.arange(0, len(prefs.item), 2)
-    turned = 0 if prefs.shown is None else (prefs.shown[0::2] > prefs.shown[1::2]).astype(np.int64)
-    return entry + turned, entry + 1 - turned
+    is_swapped = 0 if prefs.shown is None else (prefs.shown[0::2] > prefs.shown[1::2]).astype(np.int64)
+    return entry + is_swapped, entry + 1 - is_swapped
 
 
 def _ranks(prefs: Preferences) -> Columns:
@@ -158,7 +158,7 @@ def _long(prefs: Preferences, values: Columns) -> Columns:
     if has_open(prefs):
         raise InputError("Open ballots cannot be written row by row: say " + _AS_RANKINGS + ".")
     owner = segment_index(prefs.indptr)
-    made: Columns = {} if are_told_apart(prefs) and prefs.team is None else {"ballot": owner + 1}
+    made: Columns = {} if has_one_ballot_each(prefs) and prefs.team is None else {"ballot": owner + 1}
     made |= ballot_columns(prefs, owner)
     if prefs.team is not None:
         made["team"] = prefs.team.astype(np.int64) + 1

@@ -57,7 +57,7 @@ def sniff(source: Source, options: Options) -> Dialect:
         raise source.error("its first rows are empty: there is nothing to read.")
     if len(source.head) >= HEAD and len(rows) > 1:
         rows.pop()  # the head may cut the last line
-    is_named = has_header(rows, options.columns_said()) if options.header is None else options.header
+    is_named = has_header(rows, options.given_columns()) if options.header is None else options.header
     width = len(rows[0]) if is_named else max(map(len, rows))
     spaced = is_named and len(rows[0]) > 1 and all(cell[:1] == " " for cell in rows[0][1:])
     names = [cell.strip() for cell in rows[0]] if is_named else [f"column {k + 1}" for k in range(width)]

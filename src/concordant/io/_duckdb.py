@@ -19,7 +19,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.ballots.vocabulary import Coded, coded_of_stream
-from concordant.errors import FormatError, InputError, RoomError
+from concordant.errors import FormatError, InputError, MemoryLimitError
 from concordant.io import _csv
 from concordant.io._source import Source
 from concordant.support import memory
@@ -30,7 +30,7 @@ from concordant.types import Floats
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from concordant.tables.rows import Table
+    from concordant.tables.rows import InputTable
 
 SMALL = 4 << 20  # a file this small is read faster by one thread
 LONGEST_LINE = 64 << 20
@@ -65,7 +65,7 @@ def connect(*paths: str, small: bool = False, share: float = 1.0) -> Iterator[Du
             connection.execute(f"SET max_temp_directory_size={quoted(SPILL_LIMIT)}")
         connection.execute(f"SET allowed_directories=[{quoted(spill)}]")
         connection.execute(f"SET allowed_paths=[{', '.join(map(quoted, paths))}]")
-        if memory.said_limit():
+        if memory.memory_setting():
             connection.execute(f"SET memory_limit='{int(share * memory.allowance())} bytes'")
         connection.execute("SET enable_external_access=false")
         connection.execute("SET lock_configuration=true")
@@ -83,20 +83,22 @@ def _told(error: Exception) -> BaseException:
     text = str(error)
     if any(sign in text for sign in INTERRUPTED):
         return KeyboardInterrupt()
-    return out_of_room(error) or error
+    return memory_limit_error(error) or error
 
 
-def out_of_room(error: Exception) -> RoomError | None:
+def memory_limit_error(error: Exception) -> MemoryLimitError | None:
     """Return the sentence for a full spill folder, or for too little memory; None where it is something else."""
     import tempfile
 
     text = str(error)
     if "max_temp_directory_size" in text or "No space left" in text or "failed to offload" in text:
         where = f"the spill folder ({tempfile.gettempdir()}) is full"
-        return RoomError(f"{where}: free some space, let TMPDIR name another folder, or allow more memory.")
+        return MemoryLimitError(f"{where}: free some space, let TMPDIR name another folder, or allow more memory.")
     if type(error).__name__ == "OutOfMemoryException":
-        limit = memory.said_limit() or memory.shown(memory.allowance())
-        return RoomError(f"counting does not fit into {limit} of memory: allow more, or count fewer things apart.")
+        limit = memory.memory_setting() or memory.shown(memory.allowance())
+        return MemoryLimitError(
+            f"counting does not fit into {limit} of memory: allow more, or count fewer things apart."
+        )
     return None
 
 
@@ -200,7 +202,7 @@ class DuckTable:
         return [parts for _, _, parts in kernels.read_stream(relation.__arrow_c_stream__())]
 
 
-def countable(table: Table) -> TypeGuard[DuckTable]:
+def countable(table: InputTable) -> TypeGuard[DuckTable]:
     """Say whether DuckDB can count the rows of a table, as the table knows itself."""
     return table.is_countable
 

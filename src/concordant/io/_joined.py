@@ -9,7 +9,7 @@ import numpy as np
 
 from concordant.ballots.vocabulary import Coded, join_vocabularies
 from concordant.errors import InputError
-from concordant.tables.rows import Table
+from concordant.tables.rows import InputTable
 from concordant.types import Floats
 
 
@@ -18,7 +18,7 @@ class JoinedTable:
 
     is_countable = False
 
-    def __init__(self, tables: Sequence[Table]) -> None:
+    def __init__(self, tables: Sequence[InputTable]) -> None:
         self.tables = tables
         first = tables[0]
         self.name = f"{first.name} and {len(tables) - 1} more"
@@ -86,7 +86,7 @@ class JoinedTable:
         table, own = self._of_row(row)
         return f"{table.place(own)} of {table.name}"
 
-    def _of_row(self, row: int) -> tuple[Table, int]:
+    def _of_row(self, row: int) -> tuple[InputTable, int]:
         if row < 0:
             return self.tables[0], row
         k = int(np.searchsorted(self._start, row, side="right")) - 1

@@ -15,21 +15,21 @@ from typing import Any
 
 from concordant.engine.executors import Executor, Processes, Serial, running_on
 from concordant.engine.statistics import pair_counts, preferences_of_pairs
-from concordant.engine.tallies import Growing, Tally, merge_all
+from concordant.engine.tallies import GrowingTally, Tally, merge_all
 from concordant.errors import ConcordantError, FormatError, InputError, arg
 from concordant.io import _coded
 from concordant.io._duckdb import DuckTable, countable
 from concordant.io._formats import recognise
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
-from concordant.io.paths import MOST_NOTES, is_no_fault, is_read_once, notes_on_bad
+from concordant.io.paths import MAX_NOTES, is_out_of_memory, is_read_once, notes_on_bad
 from concordant.preferences import Preferences
 from concordant.support import memory
 from concordant.tables.build import parts_of_table
 from concordant.tables.options import Options
 from concordant.tables.plans import Plan, beyond_counts
 from concordant.tables.roles import planned
-from concordant.tables.rows import Table
+from concordant.tables.rows import InputTable
 
 Watch = Callable[[int, int, int, float], None]  # (parts done, parts, rows, seconds); a part is a file as a rule
 
@@ -90,18 +90,18 @@ def count_pairs(path: Any, options: Options, limit: str | None) -> Counted:
     return count_table(path, options, limit, lambda table: counted_pairs(table, planned(table, options), options))
 
 
-def count_table(path: Any, options: Options, limit: str | None, count: Callable[[Table], Counted]) -> Counted:
+def count_table(path: Any, options: Options, limit: str | None, count: Callable[[InputTable], Counted]) -> Counted:
     """Count something of one file; where bad files are skipped, say what is wrong with it instead of failing."""
     try:
         with memory.limited(limit), Source(path, options) as source:
             return count(open_table(source, options))
     except (ConcordantError, OSError) as problem:
-        if not options.skip_bad_files or is_no_fault(problem):
+        if not options.skip_bad_files or is_out_of_memory(problem):
             raise
         return Counted(None, 0, (), str(path), "", files=0, bad=((path, str(problem)),))
 
 
-def open_table(source: Source, options: Options) -> Table:
+def open_table(source: Source, options: Options) -> InputTable:
     """Open a file as a table, refusing what is none."""
     from concordant.io.formats.table import open_table
 
@@ -111,7 +111,7 @@ def open_table(source: Source, options: Options) -> Table:
     return open_table(source, replace(options, format=kind.name))
 
 
-def counted_pairs(table: Table, plan: Plan, options: Options) -> Counted:
+def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
     """Count the pairs of a table, by DuckDB where it can."""
     if "time" in plan.column:
         what = "merge and reduce forget the order of events"
@@ -136,13 +136,13 @@ def counted_pairs(table: Table, plan: Plan, options: Options) -> Counted:
 def _counted_in_engine(table: DuckTable, plan: Plan, options: Options) -> tuple[Tally, int, list[str]]:
     """Have DuckDB count the pairs of a table: (tally, rows, notes)."""
     table.longest_line = LONGEST_LINE
-    grown: Growing | None = None
+    grown: GrowingTally | None = None
     rows, notes = 0, []
     for piece in _pieces(table, plan, options):
         parts = parts_of_table(piece, options, piece.plan)
         prefs = Preferences.of_parts(parts)
         tally = pair_counts(prefs, piece.weights_of(prefs.weight))
-        grown = grown or Growing(piece.room or len(tally))
+        grown = grown or GrowingTally(piece.capacity or len(tally))
         grown.add(tally)
         rows += piece.rows
         notes += parts["notes"][1:]
@@ -240,4 +240,4 @@ def preferences_of(counted: Counted) -> Preferences:
         raise InputError("No file could be read; the first: " + counted.bad[0][1])
     more = f" and {counted.files - 1} more" if counted.files > 1 else ""
     read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
-    return preferences_of_pairs(counted.tally, (read, *counted.notes[:MOST_NOTES], *notes_on_bad(counted.bad)))
+    return preferences_of_pairs(counted.tally, (read, *counted.notes[:MAX_NOTES], *notes_on_bad(counted.bad)))

@@ -25,7 +25,7 @@ from concordant.support import memory
 from concordant.tables.options import Options
 from concordant.types import Bytes, Floats, Int32s, Int64s
 
-MOST = 1 << 20  # bytes of a small file, whose cells are kept at hand
+MAX_SMALL = 1 << 20  # bytes of a small file, whose cells are kept at hand
 ROOM = 8  # bytes of memory that a large file must leave for each of its own
 DISTINCT = 1 << 16  # numbers in a column of a large file, above which DuckDB reads them
 _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
@@ -44,7 +44,7 @@ def open_csv(source: Source, dialect: Dialect, options: Options) -> CsvTable:
     """Open a csv file, in the plain way where it can be."""
     cells = None
     if source.compression is None and source.encoding is None and _is_usual(dialect):
-        if source.size > MOST:
+        if source.size > MAX_SMALL:
             is_hopeful = b'"' not in source.head and memory.fits(ROOM * source.size)
             return (LargeCsvTable if is_hopeful else CsvTable)(source, dialect, options)
         cells = plain_cells(source.read_bytes(), dialect)

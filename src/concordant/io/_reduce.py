@@ -20,7 +20,7 @@ from concordant.ballots.vocabulary import Coded, coded_of_stream
 from concordant.engine.statistics import exact_sum
 from concordant.engine.tallies import Sums
 from concordant.errors import InputError
-from concordant.io._duckdb import INTERRUPTED, CsvTable, DuckTable, connect, out_of_room
+from concordant.io._duckdb import INTERRUPTED, CsvTable, DuckTable, connect, memory_limit_error
 from concordant.support.limits import COUNTED, sql_weight
 from concordant.tables.bad_rows import SKIP_HINT
 from concordant.tables.options import Options
@@ -35,7 +35,7 @@ class ReducedTable:
     """The groups of equal rows of a table of pairs."""
 
     has_header, is_countable = True, False
-    room = 0
+    capacity = 0
     """How many groups there may be in all, where these are some of them; 0 where they are all."""
 
     def __init__(self, table: DuckTable, plan: Plan, options: Options) -> None:
@@ -59,7 +59,7 @@ class ReducedTable:
                     try:  # a bare cast is done while parsing, which is faster, and fails where a cell is no number
                         return self._run(connection, f"TRY_CAST({self.table.text_of(self._weight)} AS DOUBLE)")
                     except (duckdb.Error, RuntimeError) as error:
-                        if out_of_room(error) or str(error) in INTERRUPTED:
+                        if memory_limit_error(error) or str(error) in INTERRUPTED:
                             raise
                 weight = None if self._weight is None else self.table.number_of(self._weight)
                 return self._run(connection, weight, only_good)

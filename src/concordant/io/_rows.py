@@ -30,7 +30,7 @@ from concordant.support.limits import sql_weight
 from concordant.tables.options import Options
 from concordant.tables.plans import Plan
 from concordant.tables.roles import planned
-from concordant.tables.rows import Table
+from concordant.tables.rows import InputTable
 
 BAD = (
     "item IS NULL OR ballot IS NULL OR level IS NULL OR NOT isfinite(level) OR abs(level) > 1e12 "
@@ -69,7 +69,7 @@ def count_files(
 ) -> Counted:
     """Count the rows of files on an executor; without a tally where some row cannot be used."""
     names = _many.named_for(paths, executor)
-    seen = _many.count_parts(names, options, executor, partial(look_through, plan=plan, alone=len(names) == 1), watch)
+    seen = _many.count_parts(names, options, executor, partial(scan_file, plan=plan, alone=len(names) == 1), watch)
     if seen.tally is None or not seen.is_usable or not seen.rows:
         return seen
     left = {path for path, _ in seen.bad}
@@ -88,12 +88,12 @@ def count_files(
 
 
 # ---- tasks for an executor ----
-def look_through(path: Any, options: Options, limit: str | None, plan: Plan, alone: bool) -> Counted:
+def scan_file(path: Any, options: Options, limit: str | None, plan: Plan, alone: bool) -> Counted:
     """Look through one file: its rows, whether all can be used, and its ballots, by number, unless it is alone."""
     return _many.count_table(path, options, limit, lambda table: _seen(table, options, plan, alone))
 
 
-def _seen(table: Table, options: Options, plan: Plan, alone: bool) -> Counted:
+def _seen(table: InputTable, options: Options, plan: Plan, alone: bool) -> Counted:
     import duckdb
 
     columns = tuple(sorted(plan.column.items()))

@@ -27,7 +27,7 @@ from concordant.support import workbooks
 from concordant.tables.cells import CellTable
 from concordant.tables.options import Options
 
-MOST_CELLS = 1 << 25  # a reader takes some 30 bytes for each, filled or not
+MAX_CELLS = 1 << 25  # a reader takes some 30 bytes for each, filled or not
 LONGEST_TAG = 16 << 20
 _ATTRIBUTES = rb"""((?:[^>"']|"[^"]*"|'[^']*')*)"""
 _REFERENCE = re.compile(rb"""\br\s*=\s*["']([A-Za-z]*)([0-9]+)["']""")
@@ -194,8 +194,8 @@ def _check_size(source: Source, content: bytes) -> bool:
                         seen.add(chunk)
                 seen.end()
                 is_measured &= seen.is_measured
-                if seen.cells > MOST_CELLS:
-                    what = f"a sheet spans {seen.cells:,} cells, more than {MOST_CELLS:,}"
+                if seen.cells > MAX_CELLS:
+                    what = f"a sheet spans {seen.cells:,} cells, more than {MAX_CELLS:,}"
                     raise source.error(f"{what}: save the part with data as csv.")
     except FormatError:
         raise
@@ -262,7 +262,7 @@ class _Extent:
         """See whether the text ends where it should."""
         if self.is_text:
             self._parser.Parse(b"", True)
-        self.is_measured &= not (self.is_shared and self.rows * self.columns > MOST_CELLS)
+        self.is_measured &= not (self.is_shared and self.rows * self.columns > MAX_CELLS)
 
     def _add_ods(self, text: bytes) -> None:
         for found in _ODS_CELL.finditer(text):

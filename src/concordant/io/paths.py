@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from glob import glob, has_magic
 from typing import Any
 
-from concordant.errors import FormatError, InputError, RoomError
+from concordant.errors import FormatError, InputError, MemoryLimitError
 from concordant.support.files import is_address, without_folders
 from concordant.tables.options import Options
 
 BIG = 256 << 20  # bytes from which files are reduced without being asked
-MOST_NOTES = 12
+MAX_NOTES = 12
 HOW = ("reduce", "workers", "cluster", "memory_limit", "skip_bad_files")  # options that ask for a reduction
 
 
@@ -52,8 +52,8 @@ def left_out(path: Any, options: Options, *, is_noted: bool = True) -> list[str]
     odd = [name for one in names for name in _inside(one) or () if not os.path.isfile(name)]
     if odd and (options.strict or not is_noted):
         raise FormatError(f"this is {_kind(odd[0])}: remove it, or name the files to read.", path=odd[0])
-    more = [f"left out {len(odd) - MOST_NOTES:,} more entries that are not files"] if len(odd) > MOST_NOTES else []
-    return [f"left out {name}: this is {_kind(name)}" for name in odd[:MOST_NOTES]] + more
+    more = [f"left out {len(odd) - MAX_NOTES:,} more entries that are not files"] if len(odd) > MAX_NOTES else []
+    return [f"left out {name}: this is {_kind(name)}" for name in odd[:MAX_NOTES]] + more
 
 
 def _kind(path: str) -> str:
@@ -88,11 +88,11 @@ def asks_for_counts(path: Any, options: Options) -> bool:
     return any(getattr(options, name) for name in HOW) or is_pattern(path) or is_big(expand(path))
 
 
-def is_no_fault(problem: Exception) -> bool:
+def is_out_of_memory(problem: Exception) -> bool:
     """Say whether a file could not be read for lack of room: it is good, and leaving it out would be wrong."""
-    return isinstance(problem, RoomError) or getattr(problem, "errno", None) == errno.ENOSPC
+    return isinstance(problem, MemoryLimitError) or getattr(problem, "errno", None) == errno.ENOSPC
 
 
 def notes_on_bad(bad: Sequence[tuple[Any, str]]) -> list[str]:
     """Say which files were left out."""
-    return [f"left out a file: {without_folders(sentence, [path])}" for path, sentence in bad[:MOST_NOTES]]
+    return [f"left out a file: {without_folders(sentence, [path])}" for path, sentence in bad[:MAX_NOTES]]

@@ -19,7 +19,7 @@ from concordant.io import _many, _rows
 from concordant.io._formats import recognise
 from concordant.io._many import Watch as Watch
 from concordant.io._source import Source, changed, state_of
-from concordant.io.paths import expand, is_no_fault, is_read_once, left_out, notes_on_bad
+from concordant.io.paths import expand, is_out_of_memory, is_read_once, left_out, notes_on_bad
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.support import memory
@@ -102,7 +102,7 @@ def _plan(paths: list[Any], options: Options) -> Plan | None:
                     return None
                 return planned(_many.open_table(source, options), options)
         except InputError as error:
-            if not options.skip_bad_files or is_no_fault(error):
+            if not options.skip_bad_files or is_out_of_memory(error):
                 raise
             problem = problem or error
     raise InputError("No file could be read; the first: " + str(problem))

@@ -181,7 +181,7 @@ class Belief(NamedTuple):
     is_gamma: bool
 
 
-class Begin(NamedTuple):
+class WarmStart(NamedTuple):
     """Where a search begins: scores by slot, advantage and tie parameter by instance; empty for the usual start."""
 
     start: Floats = np.empty(0)
@@ -218,7 +218,7 @@ class Adherences(NamedTuple):
     share: Floats
 
 
-class MPMBegin(NamedTuple):
+class MPMWarmStart(NamedTuple):
     """Where a search for scores and log-variances begins, by slot."""
 
     start: Floats
@@ -261,7 +261,7 @@ class StepsFrom(NamedTuple):
     """Rows to start from, and how many steps to take."""
 
     start: AnyArray
-    most: int
+    max_steps: int
 
 
 class Rows(NamedTuple):

@@ -88,13 +88,13 @@ inline Key make_key(Text text, int width) {
 inline uint64_t hash_key(const Key &key) { return mix(mix(key.word[0], key.word[1]), key.word[2]); }
 
 // Open addressing with the whole short label inside the entry: one cache line per look-up, prefetched a block ahead.
-class Table {
+class HashTable {
   public:
     struct Entry {
         Key key;
         int32_t code; // -1 = free
     };
-    Table() : entries_(64, Entry{{{0, 0, 0}}, -1}) {}
+    HashTable() : entries_(64, Entry{{{0, 0, 0}}, -1}) {}
     void prefetch(uint64_t hash) const { PREFETCH(&entries_[hash & (entries_.size() - 1)]); }
 
     // The code of this key, or a new one (= count). `same(code)` settles long labels.

@@ -18,13 +18,13 @@
 #include <cmath>
 #include <vector>
 
-constexpr int MOST_NEWTON = 500;
-constexpr double LEAST_PIVOT = 1e-13; // of the diagonal: smaller ones are rounding errors
+constexpr int MAX_NEWTON = 500;
+constexpr double MIN_PIVOT = 1e-13; // of the diagonal: smaller ones are rounding errors
 constexpr double TIGHT = 1e-13; // gradient relative to all observations, where rounding allows no more
 
 // Arrays as they come from Python: the bundles Belief and Begin.
 using BeliefArrays = std::tuple<In<double>, In<double>, bool>;
-using BeginArrays = std::tuple<In<double>, In<double>, In<double>>;
+using WarmStartArrays = std::tuple<In<double>, In<double>, In<double>>;
 
 // What is believed before the data: normal scores, or Gamma worths, which adds for every item this many choices of it
 // from all candidates. The further parameters are normal.
@@ -79,10 +79,10 @@ template <typename Likelihood> class Newton {
         : point(likelihood.m + likelihood.n_extra, 0.0), likelihood_(likelihood), belief_(belief), m_(likelihood.m),
           n_(point.size()), gradient_(n_), step_(n_), trial_(n_), factor_(n_ * n_) {}
 
-    // Climb from `point` until a full step is shorter than `small_step`, or the gradient is rounding.
+    // Maximise from `point` until a full step is shorter than `small_step`, or the gradient is rounding.
     void run(double small_step) {
         double here = evaluate(point), scale = likelihood_.total() + belief_.strength;
-        for (iterations = 0; iterations < MOST_NEWTON; ++iterations) {
+        for (iterations = 0; iterations < MAX_NEWTON; ++iterations) {
             double before = slack();
             if (before <= TIGHT * scale) break;
             is_definite = curve();
@@ -154,12 +154,12 @@ template <typename Likelihood> class Newton {
         for (bool is_exact : {true, false}) {
             if (!is_exact && likelihood_.is_concave()) break;
             fill(is_exact, 0);
-            if (factorise(factor_.data(), n_, LEAST_PIVOT)) return is_exact;
+            if (factorise(factor_.data(), n_, MIN_PIVOT)) return is_exact;
         }
         double lift = 1e-10 * along_;
         for (int tries = 0; tries < 60; ++tries, lift *= 10) {
             fill(false, lift);
-            if (factorise(factor_.data(), n_, LEAST_PIVOT)) break;
+            if (factorise(factor_.data(), n_, MIN_PIVOT)) break;
         }
         return false;
     }
@@ -187,8 +187,8 @@ template <typename Likelihood> class Newton {
 // The fits of all instances, ready for Python: the bundle Fitted.
 class Fits {
   public:
-    Fits(const In<int64_t> &slot_ptr, const BeliefArrays &belief, const BeginArrays &begin, bool with_errors)
-        : slot_ptr_(slot_ptr.data()), n_(slot_ptr.size() - 1), belief_(belief), begin_(begin),
+    Fits(const In<int64_t> &slot_ptr, const BeliefArrays &belief, const WarmStartArrays &warm_start, bool with_errors)
+        : slot_ptr_(slot_ptr.data()), n_(slot_ptr.size() - 1), belief_(belief), warm_start_(warm_start),
           with_errors_(with_errors), score_(static_cast<size_t>(slot_ptr_[n_]), 0.0), advantage_(n_, 0.0),
           tie_(n_, 0.0), value_(n_, 0.0), log_prior_(n_, 0.0), log_det_(n_, 0.0), slack_(n_, 0.0), iterations_(n_, 0),
           is_definite_(n_, 1), covariance_(with_errors ? cells() : 0, 0.0), extra_variance_(2 * n_, 0.0),
@@ -204,10 +204,10 @@ class Fits {
         bool has_tie = likelihood.n_extra > static_cast<size_t>(has_order);
         Newton<Likelihood> newton(likelihood, {std::get<0>(belief_).data()[q], std::get<1>(belief_).data()[q],
                                                std::get<2>(belief_)});
-        if (std::get<0>(begin_).size()) {
-            std::copy_n(std::get<0>(begin_).data() + first(q), m, newton.point.begin());
-            if (has_order) newton.point[m] = std::get<1>(begin_).data()[q];
-            if (has_tie) newton.point[n - 1] = std::get<2>(begin_).data()[q];
+        if (std::get<0>(warm_start_).size()) {
+            std::copy_n(std::get<0>(warm_start_).data() + first(q), m, newton.point.begin());
+            if (has_order) newton.point[m] = std::get<1>(warm_start_).data()[q];
+            if (has_tie) newton.point[n - 1] = std::get<2>(warm_start_).data()[q];
         } else {
             likelihood.start(newton.point.data() + m);
         }
@@ -247,7 +247,7 @@ class Fits {
     const int64_t *slot_ptr_;
     size_t n_;
     const BeliefArrays &belief_;
-    const BeginArrays &begin_;
+    const WarmStartArrays &warm_start_;
     bool with_errors_;
     Buffer<double> score_, advantage_, tie_, value_, log_prior_, log_det_, slack_;
     Buffer<int32_t> iterations_;

@@ -1,7 +1,7 @@
 """Newton's method for penalised likelihoods of scores, in NumPy: the driver of the twins and of large instances.
 
-``climb`` works on a row of parameters per instance, all of one size, so that many small instances go together and a
-large one alone. What it climbs is an objective: a likelihood, a prior, and a way to turn a gradient into a step.
+``maximise`` works on a row of parameters per instance, all of one size, so that many small instances go together and a
+large one alone. What it maximises is an objective: a likelihood, a prior, and a rule to turn a gradient into a step.
 newton.hpp is the compiled twin for many small instances.
 """
 
@@ -12,10 +12,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from concordant.kernels.bundles import Begin, Belief, Fitted
+from concordant.kernels.bundles import Belief, Fitted, WarmStart
 from concordant.types import Bools, Floats, Int32s, Int64s
 
-MOST_NEWTON = 500
+MAX_NEWTON = 500
 TIGHT = 1e-13  # gradient relative to all observations, where rounding allows no more
 
 
@@ -147,21 +147,21 @@ def is_definite(hessian: Floats) -> Bools:
     return np.asarray((root[:, diagonal, diagonal] ** 2 > TIGHT * hessian[:, diagonal, diagonal]).all(axis=1))
 
 
-class Summit(NamedTuple):
-    """Where a climb ended: points, the largest derivative left and the steps taken, by instance."""
+class Optimum(NamedTuple):
+    """Where a maximisation ended: points, the largest derivative left and the steps taken, by instance."""
 
     point: Floats
     slack: Floats
     iterations: Int32s
 
 
-def climb(objective: Objective, point: Floats, small_step: float) -> Summit:
-    """Climb in all instances at once; each stops when its own step is small, or its gradient rounding."""
+def maximise(objective: Objective, point: Floats, small_step: float) -> Optimum:
+    """Maximise in all instances at once; each stops when its own step is small, or its gradient rounding."""
     m, scale = objective.m, objective.likelihood.total + objective.prior.strength[:, 0]
     here = objective.evaluate(point)
     gradient = objective.gradient()
     is_active, iterations = np.ones(len(point), bool), np.zeros(len(point), np.int32)
-    for _ in range(MOST_NEWTON):
+    for _ in range(MAX_NEWTON):
         before = np.abs(gradient).max(axis=1, initial=0.0)
         is_active = is_active & (before > TIGHT * scale)
         if not is_active.any():
@@ -183,7 +183,7 @@ def climb(objective: Objective, point: Floats, small_step: float) -> Summit:
         longest = np.abs(step).max(axis=1, initial=0.0)
         is_there = (is_exact & (share == 1.0) & (longest < small_step)) | (longest <= 1e-14 * (1 + np.abs(point).max()))
         is_active &= ~is_there & ~(is_rounding & (np.abs(gradient).max(axis=1) > before / 2))
-    return Summit(point, np.abs(gradient).max(axis=1, initial=0.0), iterations)
+    return Optimum(point, np.abs(gradient).max(axis=1, initial=0.0), iterations)
 
 
 # ---- many instances ----
@@ -191,7 +191,7 @@ def fit_all(
     slot_ptr: Int64s,
     batches: Iterable[tuple[Int64s, Likelihood]],
     belief: Belief,
-    begin: Begin,
+    warm_start: WarmStart,
     small_step: float,
     with_errors: bool,
 ) -> Fitted:
@@ -218,12 +218,12 @@ def fit_all(
         prior = Prior(Belief(belief.ridge[own], belief.ridge_extra[own], belief.is_gamma), m)
         point = likelihood.start()
         columns = likelihood.extras()
-        if len(begin.start):
-            point[:, :m] = begin.start[slots]
+        if len(warm_start.start):
+            point[:, :m] = warm_start.start[slots]
             for name, at in columns.items():
-                point[:, at] = getattr(begin, f"start_{name}")[own]
+                point[:, at] = getattr(warm_start, f"start_{name}")[own]
         objective = Objective(likelihood, prior)
-        found = climb(objective, point, small_step)
+        found = maximise(objective, point, small_step)
         out.score[slots] = found.point[:, :m]
         for name, at in columns.items():
             getattr(out, name)[own] = found.point[:, at]

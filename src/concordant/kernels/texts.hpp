@@ -95,5 +95,5 @@ class TextEncoder {
     }
 
   private:
-    Table table_;
+    HashTable table_;
 };

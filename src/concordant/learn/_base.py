@@ -187,8 +187,8 @@ class Ranker(Learner):
     def _rows(self, X: Any, y: ArrayLike | None, query: Any, sample_weight: ArrayLike | None) -> Rows:
         """Return the training set, refusing one that teaches nothing."""
         label = _data.labels_only(self._labels(y), X.shape[0])
-        rows = Rows(X, label, query, _data.query_weights(sample_weight, query)).weighing_something()
-        if not self._tells_something(rows):
+        rows = Rows(X, label, query, _data.query_weights(sample_weight, query)).with_positive_weight()
+        if not self._is_informative(rows):
             raise InputError(f"There is nothing to learn: {self._too_little.format(n_rows=X.shape[0])}")
         return rows
 
@@ -222,7 +222,7 @@ class Ranker(Learner):
 
     _query_codes = staticmethod(_data.checked_queries)
 
-    def _tells_something(self, rows: Rows) -> bool:
+    def _is_informative(self, rows: Rows) -> bool:
         return rows.has_preferences
 
     def _validation(self, valid: tuple[Any, ...], metric: str) -> Validation:

@@ -11,7 +11,7 @@ from concordant import kernels
 from concordant.losses.queries import Pairs, Queries
 from concordant.types import AnyArray, Bools, Bytes, Floats, Int64s
 
-MOST_BYTE_CUTS = 254  # 255 intervals and one code for what is missing
+MAX_BYTE_CUTS = 254  # 255 intervals and one code for what is missing
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Cuts:
         n_rows, n_features = X.shape
         if row is None:
             row = np.arange(n_rows)
-        may_need_more = n_rows > MOST_BYTE_CUTS + 1 and (bins is None or bins > MOST_BYTE_CUTS + 1)
+        may_need_more = n_rows > MAX_BYTE_CUTS + 1 and (bins is None or bins > MAX_BYTE_CUTS + 1)
         code = np.empty((n_features, len(row)), np.int32 if may_need_more else np.uint8)
         thresholds = []
         for feature in range(n_features):
@@ -39,7 +39,7 @@ class Cuts:
             thresholds.append(_thresholds(column, bins))
             code[feature] = kernels.interval_codes(column, thresholds[-1])
         count = np.array([len(cuts) for cuts in thresholds], np.int64)
-        if may_need_more and count.max(initial=0) <= MOST_BYTE_CUTS:
+        if may_need_more and count.max(initial=0) <= MAX_BYTE_CUTS:
             code = code.astype(np.uint8)
         return cls(thresholds, count, code)
 

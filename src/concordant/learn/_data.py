@@ -254,7 +254,7 @@ class Rows:
         one_of_query[self.query] = self.label
         return bool((one_of_query[self.query] != self.label).any())
 
-    def weighing_something(self) -> Rows:
+    def with_positive_weight(self) -> Rows:
         """Return the rows without those of weight zero."""
         if self.weight is None or self.weight.all():
             return self

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from concordant.errors import NeedError, ParameterError, arg
 from concordant.learn._base import Ranker
 from concordant.scorers.base import Matrix
-from concordant.support.state import SMALLEST, Each, Kind, floats, part
+from concordant.support.state import SMALLEST, Kind, ListOf, floats, part
 from concordant.types import Floats
 
 
@@ -24,7 +24,7 @@ class MeanRanker(Ranker):
     learns: ClassVar[Mapping[str, Kind]] = {
         **Ranker.learns,
         "scales_": floats("members", low=SMALLEST),
-        "rankers_": Each(kind=part("widened"), size="members"),
+        "rankers_": ListOf(kind=part("widened"), size="members"),
     }
     takes: ClassVar[tuple[str, ...]] = ("valid",)
 

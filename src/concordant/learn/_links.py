@@ -14,7 +14,7 @@ import numpy as np
 
 from concordant.types import Floats
 
-LEAST_LOG = -745.0  # log of the smallest positive number: chances stay above zero, gradients finite
+MIN_LOG = -745.0  # log of the smallest positive number: chances stay above zero, gradients finite
 
 
 class Link(NamedTuple):
@@ -71,7 +71,7 @@ def chance_between(link: Link, a: Floats, b: Floats) -> tuple[Floats, Floats, Fl
     """Return log(G(b) - G(a)) with its derivatives in a and in b."""
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         value = link.log_between(a, b)
-        value = np.maximum(np.where(np.isnan(value), -np.inf, value), LEAST_LOG)
-        slopes = [np.exp(np.minimum(link.log_density(bound) - value, -LEAST_LOG / 2)) for bound in (a, b)]
+        value = np.maximum(np.where(np.isnan(value), -np.inf, value), MIN_LOG)
+        slopes = [np.exp(np.minimum(link.log_density(bound) - value, -MIN_LOG / 2)) for bound in (a, b)]
     at_a, at_b = (np.where(np.isfinite(bound), slope, 0.0) for bound, slope in zip((a, b), slopes, strict=True))
     return value, -at_a, at_b

@@ -15,12 +15,12 @@ from concordant.scorers.base import Matrix
 from concordant.types import AnyArray, Floats, Int64s
 
 
-def label_pairs(queries: Queries, most: int | None, rng: np.random.Generator) -> Pairs:
-    """Return the pairs of different label within queries, or ``most`` of them drawn at random."""
+def label_pairs(queries: Queries, max_pairs: int | None, rng: np.random.Generator) -> Pairs:
+    """Return the pairs of different label within queries, or ``max_pairs`` of them drawn at random."""
     total = int(queries.pairs.sum())
-    if most is None or total <= most:
+    if max_pairs is None or total <= max_pairs:
         return Pairs.of(queries)
-    return Pairs.of(queries, np.sort(rng.choice(total, most, replace=False, shuffle=False)))
+    return Pairs.of(queries, np.sort(rng.choice(total, max_pairs, replace=False, shuffle=False)))
 
 
 def pair_features(X: AnyArray, first: Int64s, second: Int64s, kind: str) -> AnyArray:

@@ -38,7 +38,7 @@ from concordant.losses.ordered_partitions import MeanPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.params import param
 from concordant.scorers.base import Matrix
-from concordant.support.state import Each, Kind, floats, labels, optional, part, whole
+from concordant.support.state import Kind, ListOf, floats, labels, optional, part, whole
 from concordant.types import Floats, Int64s
 
 
@@ -57,7 +57,7 @@ class LabelRanker(Learner):
         "loss_": optional(floats()),
         "chances_": optional(floats("labels", "labels", low=0, high=1)),
         "pairs_": optional(whole("pairs", 2, below="labels")),
-        "classifiers_": optional(Each(kind=part("n_features_in_"), size="pairs")),
+        "classifiers_": optional(ListOf(kind=part("n_features_in_"), size="pairs")),
     }
 
     scoring: str = param("plackett-luce", "how labels are scored", choices=("plackett-luce", "pairwise"))

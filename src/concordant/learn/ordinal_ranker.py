@@ -65,7 +65,7 @@ class OrdinalRanker(Ranker):
         """Take every row for itself, so that weights may differ anywhere, unless queries say otherwise."""
         return np.arange(n_rows) if qid is None and group is None else _data.query_codes(n_rows, qid, group)
 
-    def _tells_something(self, rows: Rows) -> bool:
+    def _is_informative(self, rows: Rows) -> bool:
         return len(np.unique(rows.label)) > 1
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:

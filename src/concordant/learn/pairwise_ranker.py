@@ -84,7 +84,7 @@ class PairwiseRanker(Ranker):
         if self.standardise and self.classifier is None:
             _scaling.keep(self, Scaling.of(rows.X, rows.weight))
         X = _scaling.scaled(self, rows.X)
-        both = [pair_features(X, *ends, self.features) for ends in _both_ways(pairs.better, pairs.worse)]
+        both = [pair_features(X, *ends, self.features) for ends in _both_directions(pairs.better, pairs.worse)]
         weight = np.tile(pairs.weight, 2) if rows.is_weighted else None
         target = np.repeat([1, 0], len(pairs))
         self.classifier_ = fitted_classifier(self.classifier, np.concatenate(both), target, weight)
@@ -150,7 +150,7 @@ class PairwiseRanker(Ranker):
             span = slice(start, start + PAIRS_AT_ONCE)
             there, back = (
                 chance_of_first(self.classifier_, pair_features(X, *rows, self.features))
-                for rows in _both_ways(first[span], second[span])
+                for rows in _both_directions(first[span], second[span])
             )
             found[span] = (there + (1 - back)) / 2
         return found
@@ -196,5 +196,5 @@ class PairwiseRanker(Ranker):
         return (greedy_orders if self.ordering == "greedy" else component_orders)(ptr, preference), True
 
 
-def _both_ways(first: Int64s, second: Int64s) -> tuple[tuple[Int64s, Int64s], tuple[Int64s, Int64s]]:
+def _both_directions(first: Int64s, second: Int64s) -> tuple[tuple[Int64s, Int64s], tuple[Int64s, Int64s]]:
     return (first, second), (second, first)

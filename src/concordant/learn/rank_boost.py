@@ -34,8 +34,8 @@ from concordant.params import param
 from concordant.support.state import Curves, Kind, floats, whole
 from concordant.types import AnyArray, Floats
 
-LEAST_EDGE = 1e-12  # below, an edge is rounding
-LEAST_SHARE = 1e-12  # of mistakes, where smoothing is 0 and a vote makes none: its weight would be infinite
+MIN_EDGE = 1e-12  # below, an edge is rounding
+MIN_SHARE = 1e-12  # of mistakes, where smoothing is 0 and a vote makes none: its weight would be infinite
 WIDEST_SPREAD = 1200.0  # of scores within a query: exp() of half of it is still a number
 
 
@@ -99,11 +99,11 @@ class RankBoost(Ranker):
         while len(chosen) < self.rounds and weights.spread(score) < WIDEST_SPREAD:
             potential, total = weights.potentials(score)
             feature, cut, direction, gain = kernels.best_stump(cuts.code, cuts.count, potential)
-            if not gain > LEAST_EDGE * total > 0:
+            if not gain > MIN_EDGE * total > 0:
                 break
             vote = cuts.vote(feature, cut, direction)
             right, wrong = (weight / total for weight in weights.shares(score, vote))
-            added = smoothing if smoothing or wrong else LEAST_SHARE
+            added = smoothing if smoothing or wrong else MIN_SHARE
             alpha = 0.5 * float(np.log((right + added) / (wrong + added)))
             score += alpha * vote
             chosen.append(_Stump(feature, cuts.threshold(feature, cut), direction, alpha))

@@ -52,7 +52,7 @@ from concordant.solvers.objective import Objective
 from concordant.support.state import Kind, floats, optional, whole
 from concordant.types import Floats
 
-MOST_PAIRS = 20_000_000  # listed one by one for the dual
+MAX_PAIRS = 20_000_000  # listed one by one for the dual
 
 
 @dataclass(eq=False, repr=False)
@@ -126,7 +126,7 @@ class RankSVM(GradientRanker):
         X, back, pairs = objective.X, None, objective.data
         if isinstance(pairs, Pairs):
             objective.loss.evaluate_pairs(np.zeros(X.shape[0]), pairs)  # refuses ties
-        elif pairs.pairs.sum() <= MOST_PAIRS:
+        elif pairs.pairs.sum() <= MAX_PAIRS:
             pairs = Pairs.of(pairs)
         elif self.solver == "auto":
             return self._by_bundle(objective, objective.start(rng), watch)

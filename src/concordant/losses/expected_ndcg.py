@@ -30,7 +30,7 @@ from concordant.losses.base import NOTHING, Evaluation, Loss
 from concordant.losses.queries import Queries
 from concordant.types import Floats, Int64s
 
-MOST = 16  # objects whose sets are summed over
+MAX_OBJECTS = 16  # objects whose sets are summed over
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,10 @@ class ExpectedNdcgLoss(Loss):
             raise ParameterError(
                 arg("cutoff", shown=str(self.cutoff)) + " leaves no place to count: give at least 1, or None."
             )
-        if not 2 <= self.largest <= MOST:
+        if not 2 <= self.largest <= MAX_OBJECTS:
             raise ParameterError(
-                arg("largest", shown=str(self.largest)) + f" objects cannot be put in all orders: give 2 to {MOST}."
+                arg("largest", shown=str(self.largest))
+                + f" objects cannot be put in all orders: give 2 to {MAX_OBJECTS}."
             )
         object.__setattr__(self, "_rng", np.random.default_rng(self.seed))
 

@@ -73,16 +73,16 @@ class OrderedPartitionLoss(Loss):
         if not self.backward:
             loss, gradient = self._losses(scores, queries)
             return Evaluation(float(loss.sum()), gradient)
-        loss, gradient = self._losses(_turned_scores(scores), _turned(queries))
-        return Evaluation(float(loss.sum()), _turned_scores(gradient))
+        loss, gradient = self._losses(_reversed_scores(scores), _reversed(queries))
+        return Evaluation(float(loss.sum()), _reversed_scores(gradient))
 
     def fitted_to(self, queries: Queries) -> OrderedPartitionLoss:
         """Refuse queries of which rank weighting leaves no choice that counts."""
         if self.rank_weighting:
-            turned = _turned(queries) if self.backward else queries
-            stages = Stages.of(turned)
+            reversed_queries = _reversed(queries) if self.backward else queries
+            stages = Stages.of(reversed_queries)
             is_choice = stages.split < stages.end
-            if not (turned.weight[stages.query] * self._factors(turned) * is_choice).any():
+            if not (reversed_queries.weight[stages.query] * self._factors(reversed_queries) * is_choice).any():
                 raise InputError(
                     "Rank weighting gives every choice of a level the weight 0: give labels from 1 on, or leave it out."
                 )
@@ -97,7 +97,7 @@ class OrderedPartitionLoss(Loss):
         ``runs``.
         """
         if self.backward:
-            scores, queries = _turned_scores(scores), _turned(queries)
+            scores, queries = _reversed_scores(scores), _reversed(queries)
         stages = Stages.of(queries)
         by_stage = self._set_constants(stages)
         constant = np.bincount(stages.query, weights=by_stage, minlength=len(queries))
@@ -147,11 +147,11 @@ class MeanPartitionLoss(OrderedPartitionLoss):
     def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
         """Return the Hessian times ``direction``."""
         if self.backward:
-            scores, queries, direction = _turned_scores(scores), _turned(queries), _turned_scores(direction)
+            scores, queries, direction = _reversed_scores(scores), _reversed(queries), _reversed_scores(direction)
         product = kernels.mean_partitions_hessian_product(
             scores, queries.ptr, queries.tier, self._factors(queries), queries.weight, direction
         )
-        return _turned_scores(product) if self.backward else product
+        return _reversed_scores(product) if self.backward else product
 
     def _losses(self, scores: Floats, queries: Queries) -> tuple[Floats, Floats]:
         return kernels.mean_partitions(scores, queries.ptr, queries.tier, self._factors(queries), queries.weight)
@@ -190,7 +190,7 @@ def rank_weights(label: Floats) -> Floats:
     return np.asarray(np.maximum(0.0, 1 + np.log(np.maximum(label, 1e-300))))
 
 
-def _turned(queries: Queries) -> Queries:
+def _reversed(queries: Queries) -> Queries:
     """Return the same queries from the last position to the first: worst tiers come first."""
     last = np.repeat(queries.tier[queries.ptr[1:] - 1], np.diff(queries.ptr))
     return Queries(
@@ -202,6 +202,6 @@ def _turned(queries: Queries) -> Queries:
     )
 
 
-def _turned_scores(values: Floats) -> Floats:
+def _reversed_scores(values: Floats) -> Floats:
     """Return numbers per position in the order of turned queries, with the opposite sign."""
     return np.ascontiguousarray(-values[::-1])

@@ -23,7 +23,7 @@ from concordant.metrics.value import Metric
 from concordant.params import param
 from concordant.types import AnyArray, Floats
 
-LEAST_POSITIVE = float(np.nextafter(0.0, 1.0))
+MIN_POSITIVE = float(np.nextafter(0.0, 1.0))
 _EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan}
 # 2^label must stay far from overflow even when a thousand gains are added.
 LARGEST_LABEL = 900.0
@@ -48,7 +48,7 @@ class RetrievalMetric(Metric):
 
     def values(self, lists: Lists) -> Floats:
         """Return the value of every list."""
-        least: float = self.threshold if isinstance(self, BinaryMetric) else LEAST_POSITIVE
+        least: float = self.threshold if isinstance(self, BinaryMetric) else MIN_POSITIVE
         return np.where(lists.relevant(least) > 0, self.averaged(lists), _EMPTY[self.empty])
 
 

@@ -127,7 +127,7 @@ def paired_t_test(differences: ArrayLike) -> float:
     if spread <= _ROUNDING * largest:
         return 0.0 if largest > 0 else 1.0
     t = abs(float(difference.mean())) / (spread / np.sqrt(n))
-    if n > special.MOST:
+    if n > special.MAX_SUM:
         from scipy.special import stdtr
 
         return min(1.0, 2 * float(stdtr(n - 1, -t)))

@@ -27,13 +27,13 @@ from typing import NamedTuple
 import numpy as np
 
 from concordant.ballots.segments import sum_by
-from concordant.models.observations.counts import Corpus
+from concordant.models.observations.preference_counts import Corpus
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 CONVERGED = 1e-5  # change of a loading
-LEAST_NOISE = 0.01  # of an agent's variance
-LEAST_SPREAD = 1e-6
+MIN_NOISE = 0.01  # of an agent's variance
+MIN_SPREAD = 1e-6
 USUAL_ENTRIES = 4.0  # entries with the noise of all agents that are added to each agent's own
 NOBODY = 1e-3  # correlations all below this: no two agents agree
 
@@ -60,7 +60,7 @@ def adherence_of(corpus: Corpus, known: Floats) -> Adherence:
     """Find the adherence of every agent of the preferences; the search starts from ``known``."""
     levels = _Levels.of(corpus, len(known))
     beliefs = levels.start(known)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         previous, beliefs = beliefs, levels.step(beliefs)
         if np.abs(beliefs.loading - previous.loading).max(initial=0.0) < CONVERGED:
             return levels.adherence(beliefs, True)
@@ -171,7 +171,7 @@ class _Levels:
         noise = self._noise(loading * together, square * squares)
         count = max(int(self.speaks.sum()), 1)
         mean = float(loading.sum()) / count
-        variance = max(float(((loading - mean) ** 2 + doubt)[self.speaks].sum()) / count, LEAST_SPREAD)
+        variance = max(float(((loading - mean) ** 2 + doubt)[self.speaks].sum()) / count, MIN_SPREAD)
         # The scale that the scores now have goes to the loadings (parameter expansion: far fewer steps).
         unit = float(np.sqrt((score**2 + 1.0 / precision)[self.is_shown].mean())) if len(self.z) else 1.0
         return _Beliefs(loading * unit, square * unit**2, noise, mean * unit, variance * unit**2, score / unit)
@@ -190,7 +190,7 @@ class _Levels:
         """Return the variance of every agent's noise, near that of all agents where it has few entries."""
         left = np.maximum(self.z_squares - 2 * explained + squares, 0.0)
         usual = float(left.sum()) / max(float(self.entries.sum()), 1e-300)
-        return np.maximum((left + USUAL_ENTRIES * usual) / (self.entries + USUAL_ENTRIES), LEAST_NOISE)
+        return np.maximum((left + USUAL_ENTRIES * usual) / (self.entries + USUAL_ENTRIES), MIN_NOISE)
 
     def adherence(self, found: _Beliefs, has_converged: bool) -> Adherence:
         correlation = np.maximum(found.loading / np.sqrt(found.square + found.noise), 0.0)

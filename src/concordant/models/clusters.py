@@ -31,7 +31,7 @@ from concordant.preferences import Preferences
 from concordant.types import Floats, Int64s
 
 TYPICAL = 10.0  # voters that the dependence of rankings is worth beside that of the data
-MOST_LEVERAGE = 0.95
+MAX_LEVERAGE = 0.95
 LARGEST_BLOCK = 2500  # candidates up to which the whole clustered covariance is made
 LARGEST_ARRAY = 10_000_000  # cells of voters x candidates above which most are zeros not worth keeping
 N_DRAWS = 256
@@ -156,7 +156,7 @@ class Scatter:
         # The prior's curvature on its diagonal, and by how much the fit made gradients smaller.
         self.pull, self.variance = part.prior.pull(part.score, part.slot_ptr), part.variance
         taken = 1 - self.pull * self.variance - np.repeat(1 / np.maximum(size, 1), size)
-        leverage = np.clip(taken / np.maximum(gradients.times[part.slots], 1.0), 0.0, MOST_LEVERAGE)
+        leverage = np.clip(taken / np.maximum(gradients.times[part.slots], 1.0), 0.0, MAX_LEVERAGE)
         self.enlarge = 1 / np.sqrt(1 - leverage)
         ends = zip(part.slot_ptr[:-1].tolist(), part.slot_ptr[1:].tolist(), strict=True)
         is_compared = np.diff(_duels(part).duels.ptr) > 0

@@ -21,8 +21,8 @@ from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError, arg
 from concordant.kernels import links
 from concordant.models.effects import Effects
-from concordant.models.observations.counts import agent_of_ballot, count
 from concordant.models.observations.duels import Counting, Duels
+from concordant.models.observations.preference_counts import agent_of_ballot, count
 from concordant.models.observations.stages import Staging, worths
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -347,12 +347,12 @@ class PairModel(ComparisonModel):
         return float(up[0]), float(down[0]), float(even[0])
 
 
-def share_turned(duels: Duels, score: Floats) -> float:
+def share_discordant(duels: Duels, score: Floats) -> float:
     """Return the share of decided duels a ranking by these scores turns around; its ties count half."""
     lead = np.sign(score[duels.first] - score[duels.second])
     decided = float((duels.won + duels.lost).sum())
-    turned = float((duels.won * (1 - lead) + duels.lost * (1 + lead)).sum()) / 2
-    return turned / decided if decided else 0.0
+    discordant = float((duels.won * (1 - lead) + duels.lost * (1 + lead)).sum()) / 2
+    return discordant / decided if decided else 0.0
 
 
 # ---- choices ----

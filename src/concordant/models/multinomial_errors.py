@@ -23,7 +23,7 @@ from statistics import NormalDist
 import numpy as np
 
 from concordant.ballots.segments import sum_by
-from concordant.models.observations.counts import Corpus
+from concordant.models.observations.preference_counts import Corpus
 from concordant.models.solve.multinomial import Solution
 from concordant.ranking import Uncertainty
 from concordant.types import AnyArray, Floats, Int64s

@@ -57,10 +57,10 @@ def notice_on(prefs: Preferences, name: str, text: str, slots: Bools) -> Notice:
     return Notice(name, text + f"{where}: {named(items)}", items)
 
 
-def named(labels: Sequence[str], most: int = SHOWN) -> str:
+def named(labels: Sequence[str], max_names: int = SHOWN) -> str:
     """Return the first labels, and how many more there are."""
-    more = f" and {len(labels) - most:,} more" if len(labels) > most else ""
-    return ", ".join(shorten(label, 30) for label in labels[:most]) + more
+    more = f" and {len(labels) - max_names:,} more" if len(labels) > max_names else ""
+    return ", ".join(shorten(label, 30) for label in labels[:max_names]) + more
 
 
 def in_instances(prefs: Preferences, affected: AnyArray) -> str:
@@ -167,7 +167,7 @@ def _stage_groups(stages: Stages, ballots: int, n: int) -> tuple[Int32s, Int32s]
     return weak[:n], strong[:n]
 
 
-def beside_largest(group: AnyArray, instance: AnyArray, counted: Bools) -> Bools:
+def outside_largest_group(group: AnyArray, instance: AnyArray, counted: Bools) -> Bools:
     """Say which of the slots that count stand outside the largest group of their instance, the body of its ranking."""
     size = np.bincount(group[counted], minlength=int(group.max(initial=0)) + 1)
     n = int(instance.max(initial=-1)) + 1
@@ -199,7 +199,7 @@ def standing_notices(
     groups = "groups"
     if prefs.n_instances == 1:
         groups = f"{np.count_nonzero(np.bincount(found.weak[is_compared]))} groups"
-    tell("disconnected", beside_largest(found.weak, instance, is_compared), groups=groups)
+    tell("disconnected", outside_largest_group(found.weak, instance, is_compared), groups=groups)
     never_lost = tell("never-lost", is_compared & ~found.has_lost)
     never_won = tell("never-won", is_compared & ~found.has_won)
     if not (never_lost or never_won):  # one-way groups that hold several items: no single item gives them away

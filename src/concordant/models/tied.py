@@ -57,17 +57,17 @@ def dispersion(parts: Sequence[Fit]) -> float:
     return left / whole if whole > 0 else 1.0
 
 
-class Taken(NamedTuple):
+class TieCorrection(NamedTuple):
     """What ties take off: by pair of its curvature, and by instance the share that is left on the average."""
 
     less: Floats
     left: Floats
 
 
-def taken_off(part: Fit) -> Taken:
+def tie_corrections(part: Fit) -> TieCorrection:
     """Return what the ties of every pair take off its curvature."""
     curve, spread = _curves(part)
-    return Taken(curve * _shares(part, spread), 1 - _of_instances(part, spread).share)
+    return TieCorrection(curve * _shares(part, spread), 1 - _of_instances(part, spread).share)
 
 
 def _curves(part: Fit) -> tuple[Floats, Floats]:
@@ -75,7 +75,7 @@ def _curves(part: Fit) -> tuple[Floats, Floats]:
     observed = part.observed.plain
     assert isinstance(observed, ObservedDuels)
     duels, link, none = observed.duels, observed.link, np.zeros(len(observed.duels.first))
-    if part.way != "batch" and link == links.BRADLEY_TERRY:
+    if part.strategy != "batch" and link == links.BRADLEY_TERRY:
         likelihood = part.objective(0).likelihood
         assert isinstance(likelihood, DuelLikelihood | DesignLikelihood)
         return likelihood.curve, likelihood.curve
@@ -92,19 +92,19 @@ class Shares(NamedTuple):
 
     one: Floats
     share: Floats
-    most: Floats
+    max_share: Floats
 
 
 def _of_instances(part: Fit, spread: Floats) -> Shares:
     duels = _duels(part)
     counted, ties = duels.totals
-    one, most = duels.by_instance(spread) / np.maximum(counted, TINY), counted / (counted + 1)
-    return Shares(one, np.minimum(ties / 4 / np.maximum((counted + 1) * one, TINY), most), most)
+    one, max_share = duels.by_instance(spread) / np.maximum(counted, TINY), counted / (counted + 1)
+    return Shares(one, np.minimum(ties / 4 / np.maximum((counted + 1) * one, TINY), max_share), max_share)
 
 
 def _shares(part: Fit, spread: Floats) -> Floats:
     """Return by pair the share of its variance that ties take off."""
-    duels, (one, share, most) = _duels(part), _of_instances(part, spread)
+    duels, (one, share, max_share) = _duels(part), _of_instances(part, spread)
     ties, instance = duels.tied / 4, segment_index(duels.ptr)
     first, second = _sides(part, duels)
     n = 1 + int(max(first.max(initial=0), second.max(initial=0)))
@@ -113,7 +113,7 @@ def _shares(part: Fit, spread: Floats) -> Floats:
     own, out_of = (sum_by(first, by_pair, n) + sum_by(second, by_pair, n) for by_pair in (ties, spread))
     by_item = _shrunk(own, out_of, share[owner], one[owner])
     found = _shrunk(ties, spread, (by_item[first] + by_item[second]) / 2, one[instance])
-    return np.minimum(found, most[instance])
+    return np.minimum(found, max_share[instance])
 
 
 def _shrunk(own: Floats, out_of: Floats, towards: Floats, one: Floats) -> Floats:
@@ -158,7 +158,7 @@ def corrected(part: Fit, less: Floats, of_prior: Floats) -> Fit:
         covariance[cells] = _exact(part, less, pull, same, covariance[cells].reshape(-1, m, m)).reshape(-1)
     for q in touched.tolist() if not is_plain else ():  # teams, or further parameters
         own, span = less[duels.ptr[q] : duels.ptr[q + 1]], slice(part.slot_ptr[q], part.slot_ptr[q + 1])
-        found, extra[q], among = part.objective(q).lessened(part.block(q), own, pull[span])
+        found, extra[q], among = part.objective(q).corrected_covariance(part.block(q), own, pull[span])
         covariance[start[q] : start[q + 1]] = found.reshape(-1)
     variance = _diagonals(covariance, size, start)
     return replace(part, covariance=covariance, variance=variance, extra_variance=extra, coefficient_covariance=among)

@@ -21,11 +21,11 @@ from concordant.models.observations.designs import Designed
 from concordant.models.observations.duels import Duels
 from concordant.models.solve.objectives import Fit
 from concordant.models.solve.strategies import fit, with_errors
-from concordant.models.tied import corrected, has_half_wins, taken_off
+from concordant.models.tied import corrected, has_half_wins, tie_corrections
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Uncertainty
 from concordant.support import memory
-from concordant.support.later import Later
+from concordant.support.lazy import LazyMapping
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 BEST_DRAWS = 2000
@@ -40,13 +40,13 @@ NO_ERRORS = (
     "either way), or there are too many items, so there are no standard errors; a stronger or a gamma prior helps"
 )
 STACKED = 200_000  # rows of replicates refitted in one call
-LEAST_RIDGE = 0.01  # of refits: what was drawn again need not have a finite answer of its own
+MIN_RIDGE = 0.01  # of refits: what was drawn again need not have a finite answer of its own
 REACH = 5.0  # standard errors behind the first item at which nobody hopes to be the best
 
 
 # ---- found when asked for ----
 @dataclass(frozen=True)
-class Asked:
+class UncertaintyOptions:
     """What is asked for: the kind of errors, the confidence of intervals, how often to resample, and the seed."""
 
     kind: str
@@ -67,7 +67,7 @@ class ScoreErrors:
     prefs: Preferences
     fits: list[Fit]
     score: Floats
-    asked: Asked
+    asked: UncertaintyOptions
     doubt: float = 0.0
     voters: Voters | None = None
     agents: Agents | None = None
@@ -92,7 +92,7 @@ class ScoreErrors:
         """Return the fits with covariances that know that ties vary less than two half wins."""
         parts = []
         for part in self.fits:
-            less, left = taken_off(part)
+            less, left = tie_corrections(part)
             of_prior = left if self.doubt else np.ones_like(left)
             found = with_errors(part, less, float(of_prior[0]))
             moved = moved_by_prior(found) if self.doubt else None
@@ -138,7 +138,7 @@ class ScoreErrors:
             "simultaneous_rank_high": partial(self._simultaneous_rank_end, 1),
         }
         low, high = (self._gathered([pair[side] for pair in ends]) for side in (0, 1))
-        details = Later({"stderr": stderr}, later)
+        details = LazyMapping({"stderr": stderr}, later)
         return Uncertainty(
             np.minimum(low, self.score), np.maximum(high, self.score), details, apart=self.errors_of_differences
         )
@@ -371,7 +371,7 @@ class Refits(NamedTuple):
             self.coefficient[k] = refit.coefficient[0]
 
 
-def bootstrap(parts: list[Fit], asked: Asked, agents: Agents | None, doubt: float) -> list[Fit]:
+def bootstrap(parts: list[Fit], asked: UncertaintyOptions, agents: Agents | None, doubt: float) -> list[Fit]:
     """Refit to resampled counts: parts with the covariance of the refits and the ends of their intervals.
 
     Whole agents are drawn again where it is known who said what, else comparisons.
@@ -416,7 +416,7 @@ def _shifts_of_prior(part: Fit, replicates: int, doubt: float, rng: np.random.Ge
 
 def _firm(part: Fit) -> Fit:
     """Return a fit to begin others with, under some prior at least."""
-    ridge, extra = (np.where(own > 0, own, LEAST_RIDGE) for own in (part.prior.ridge, part.prior.ridge_extra))
+    ridge, extra = (np.where(own > 0, own, MIN_RIDGE) for own in (part.prior.ridge, part.prior.ridge_extra))
     return replace(part, prior=replace(part.prior, ridge=ridge, ridge_extra=extra))
 
 
@@ -461,26 +461,26 @@ def _refitted_together(part: Fit, replicates: int, rng: np.random.Generator) -> 
 
 def _refitted_one_by_one(part: Fit, replicates: int, rng: np.random.Generator) -> Refits:
     """Return refits of drawn comparisons of teams or with covariates, each beginning at the fit."""
-    observed, refits, begin = part.observed, Refits.empty(replicates, part), _alone(part)
+    observed, refits, warm_start = part.observed, Refits.empty(replicates, part), _alone(part)
     assert isinstance(observed, Designed)
     assert isinstance(observed.inner, ObservedDuels)
     for k in range(replicates):
         inner = replace(observed.inner, duels=resample(observed.inner.duels, rng))
-        refits.put(k, fit(replace(observed, inner=inner), part.prior, [begin]))
+        refits.put(k, fit(replace(observed, inner=inner), part.prior, [warm_start]))
     return refits
 
 
 def _refitted_by_agents(parts: list[Fit], replicates: int, rng: np.random.Generator, agents: Agents) -> list[Refits]:
     """Return refits of drawn agents, each beginning at the fit."""
-    found, begins = [Refits.empty(replicates, part) for part in parts], [_alone(part) for part in parts]
+    found, warm_starts = [Refits.empty(replicates, part) for part in parts], [_alone(part) for part in parts]
     for k in range(replicates):
         duels = agents.redrawn(rng)
-        for part, begin, refits in zip(parts, begins, found, strict=True):
+        for part, warm_start, refits in zip(parts, warm_starts, found, strict=True):
             plain = part.observed.plain
             assert isinstance(plain, ObservedDuels)
             own = replace(plain, duels=duels.restrict(part.instances)[0])
             observed = replace(part.observed, inner=own) if isinstance(part.observed, Designed) else own
-            refits.put(k, fit(observed, part.prior, [begin]))
+            refits.put(k, fit(observed, part.prior, [warm_start]))
     return found
 
 

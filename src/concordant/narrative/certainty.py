@@ -37,7 +37,7 @@ from concordant.support import special
 from concordant.types import AnyArray, Floats, Int64s
 
 LEVEL = 0.95
-MOST_FACTOR = 100.0  # times the data; beyond this an extrapolation says nothing
+MAX_FACTOR = 100.0  # times the data; beyond this an extrapolation says nothing
 FEW_TESTS = 100  # sign tests that cost less than loading SciPy
 MANY_VOTES = 1e12
 WIDTH = 30  # characters of a label in a sentence
@@ -302,7 +302,7 @@ def _by_scores(ranking: Ranking, q: int, first: int, second: int, errors: Floats
         rank_low=rank_low,
         rank_high=rank_high,
         n_close=int(is_close.sum()),
-        factor=factor if 1 <= factor <= MOST_FACTOR else None,
+        factor=factor if 1 <= factor <= MAX_FACTOR else None,
     )
 
 
@@ -356,7 +356,7 @@ def sign_test(k: AnyArray | float, other: AnyArray | float) -> Floats:
     votes = np.asarray(k, np.float64), np.asarray(other, np.float64)
     most, least = np.maximum(*votes), np.minimum(*votes)
     some = np.maximum(most, 1e-9)
-    if most.size > FEW_TESTS or (most + least).max(initial=0.0) >= special.MOST:
+    if most.size > FEW_TESTS or (most + least).max(initial=0.0) >= special.MAX_SUM:
         from scipy.special import betainc, ndtr
 
         n = np.maximum(most + least, 1.0)
@@ -373,7 +373,7 @@ def _factor_of_votes(won: float, lost: float) -> float | None:
     low, high = 1.0, 2.0
     while float(sign_test(won * high, lost * high)) >= 1 - LEVEL:
         low, high = high, 2 * high
-        if low > MOST_FACTOR:
+        if low > MAX_FACTOR:
             return None
     for _ in range(30):
         middle = (low + high) / 2

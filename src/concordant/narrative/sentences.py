@@ -32,10 +32,10 @@ def number(value: float) -> str:
     return f"{value + 0.0:,.6g}"
 
 
-def listed(names: Sequence[str], most: int = NAMED) -> str:
+def listed(names: Sequence[str], max_names: int = NAMED) -> str:
     """Write names as a sentence has them: a, b and c; a, b, c, d and 7 more."""
-    if len(names) > most + 1:
-        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    if len(names) > max_names + 1:
+        return f"{', '.join(names[:max_names])} and {len(names) - max_names:,} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

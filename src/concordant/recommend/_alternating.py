@@ -146,7 +146,7 @@ class Alternating:
         if self.is_variational and not self.state.items.spread.shape[1]:
             self._find_factors()
             looser = LOOSER if self.plan.modes else 1.0
-            agents, items = (_with_room(half, looser) for half in self._halves())
+            agents, items = (_with_uncertainty(half, looser) for half in self._halves())
             self.state = replace(self.state, agents=agents, items=items)
         self._solve(is_agents=True)
         self._solve(is_agents=False)
@@ -259,7 +259,7 @@ def spread_columns(size: int) -> int:
     return size * (size + 1) // 2 if size - 1 <= EXACT else size
 
 
-def _with_room(half: Half, looser: float) -> Half:
+def _with_uncertainty(half: Half, looser: float) -> Half:
     """Make room for the uncertainty of rows: whole covariances, or with many factors variances."""
     size = half.row.shape[1]
     columns = spread_columns(size)

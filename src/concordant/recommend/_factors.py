@@ -155,7 +155,7 @@ class AlternatingRecommender(FactorRecommender):
             patience=self.patience,
             threads=self.threads,
             has_biases=self.biases,
-            modes=0 if self._goes_on(start) else alternating.MODES,
+            modes=0 if self._is_continued(start) else alternating.MODES,
         )
 
     def _learn(
@@ -183,12 +183,12 @@ class AlternatingRecommender(FactorRecommender):
         if start is not None:
             agents = self._carried(agents, start, "of_agent", "agents")
             items = self._carried(items, start, "of_item", "items")
-            if self._goes_on(start):
+            if self._is_continued(start):
                 ridges, noise = [start._known("agent_ridge"), start._known("item_ridge")], start._known("noise")
         nothing: list[AnyArray] = [np.zeros((len(rows), 0), self._dtype) for rows in (agents, items)]
         return State(Half(agents, nothing[0], ridges[0]), Half(items, nothing[1], ridges[1]), centre, noise)
 
-    def _goes_on(self, start: Any) -> bool:
+    def _is_continued(self, start: Any) -> bool:
         """Whether a variational fit has found its priors in an earlier one."""
         return start is not None and self.ridge == start.ridge == "auto" and start.factors == self.factors
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from concordant.ballots.vocabulary import shorten
-from concordant.reporting.sections import Part, Scale, Section, Table, Text, Track
+from concordant.reporting.sections import Part, ReportTable, Scale, Section, Text, Track
 from concordant.reporting.study import Study
 
 
@@ -45,7 +45,7 @@ def agents_section(study: Study, top: int) -> Section | None:
     scale = Scale(0.0, 1.0, "agreement, drawn", found.median) if known and found is not None else None
     marked = frozenset(row for row, k in enumerate(shown) if k in outliers)
     title = "Agents, least agreement with the majority of the others first; the line is the median"
-    parts.append(Table(title, tuple(header), tuple(rows), frozenset(right), frozenset([0]), scale, marked))
+    parts.append(ReportTable(title, tuple(header), tuple(rows), frozenset(right), frozenset([0]), scale, marked))
     if len(shown) < len(order):
         ends = f"the {top // 2} with the least and the {top - top // 2} with the most agreement"
         parts.append(Text(f"The table shows {ends} of {len(order):,} agents.", "left-out"))

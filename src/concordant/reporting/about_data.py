@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from concordant.ballots.vocabulary import shorten
-from concordant.reporting.sections import Facts, Message, Messages, Part, Section, Table, Text
+from concordant.reporting.sections import Facts, Message, Messages, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
 
-MOST_NAMED = 4
+MAX_NAMED = 4
 
 
 def data_section(study: Study) -> Section:
@@ -20,8 +20,8 @@ def data_section(study: Study) -> Section:
         tones = {True: "fine", False: "attention"}
         parts.append(Messages(tuple(Message(one.name, one.text, tones[one.is_fine]) for one in told)))
     if found.methods:
-        fitting = tuple((advice.method, advice.reason) for advice in found.methods)
-        parts.append(Table("Methods that fit", ("method", "why"), fitting))
+        suitable = tuple((advice.method, advice.reason) for advice in found.methods)
+        parts.append(ReportTable("Methods that fit", ("method", "why"), suitable))
     return Section("data", "What the data are", tuple(parts))
 
 
@@ -30,8 +30,8 @@ def warnings_section(study: Study) -> Section | None:
     said: dict[str, Message] = {}
     for method, ranking in study.rankings.items():
         for notice in ranking.warnings:
-            items = ", ".join(shorten(label, 30) for label in notice.items[:MOST_NAMED])
-            more = f" ({items}{', …' if len(notice.items) > MOST_NAMED else ''})" if items else ""
+            items = ", ".join(shorten(label, 30) for label in notice.items[:MAX_NAMED])
+            more = f" ({items}{', …' if len(notice.items) > MAX_NAMED else ''})" if items else ""
             said.setdefault(f"{method} {notice.name}", Message(f"{method}, {notice.name}", notice.text + more))
     for system, evaluation in study.evaluations.items():
         for notice in evaluation.warnings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concordant.analysis.groups.comparison import GroupComparison
 from concordant.ballots.vocabulary import shorten
 from concordant.reporting.about_ranking import LABEL, download, ranking_table
-from concordant.reporting.sections import Fold, GroupMap, Message, Messages, Part, Section, Table, Text
+from concordant.reporting.sections import Fold, GroupMap, Message, Messages, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
 
 DRAWN = 40  # items and groups of the picture
@@ -19,7 +19,7 @@ def groups_section(study: Study, top: int) -> Section | None:
     if found is None:
         return None
     n = min(top, len(found.whole.items))
-    hold = len(found.holding)
+    hold = len(found.significant)
     lead = f"{hold or 'None'} of {found.n_compared:,} differences between groups and the rest hold."
     beyond = study.beyond("This section ranks") if len(found.whole.score) > len(study.ranking.score) else ""
     parts: list[Part] = [
@@ -53,9 +53,9 @@ def _picture(found: GroupComparison) -> GroupMap:
     )
 
 
-def _table(found: GroupComparison, n: int) -> Table:
+def _table(found: GroupComparison, n: int) -> ReportTable:
     columns = found.written(n, COLUMNS)
     columns["item"] = [shorten(item, LABEL) for item in found.whole.items[:n]]
     rows = tuple(zip(*columns.values(), strict=True))
     right = frozenset([0, *range(2, len(columns))])
-    return Table("The whole and its groups", tuple(columns), rows, right, frozenset([1]))
+    return ReportTable("The whole and its groups", tuple(columns), rows, right, frozenset([1]))

@@ -10,10 +10,10 @@ from concordant.ballots.vocabulary import shorten
 from concordant.metrics import headings
 from concordant.narrative.certainty import summary
 from concordant.reporting.about_ranking import LABEL, download, ranking_table
-from concordant.reporting.sections import Fold, Part, Section, Table, Text
+from concordant.reporting.sections import Fold, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
 
-MOST_OPENED = 50
+MAX_OPENED = 50
 
 
 def instances_section(study: Study, top: int) -> Section | None:
@@ -23,7 +23,7 @@ def instances_section(study: Study, top: int) -> Section | None:
         return None
     table, folds = _instances_table(study, top), []
     for q, part in enumerate(ranking):
-        if q >= min(top, MOST_OPENED):
+        if q >= min(top, MAX_OPENED):
             break
         if len(part.score):
             folds.append(
@@ -43,7 +43,7 @@ def instances_section(study: Study, top: int) -> Section | None:
     return Section("instances", "Instances", (*parts, *folds))
 
 
-def _instances_table(study: Study, top: int) -> Table:
+def _instances_table(study: Study, top: int) -> ReportTable:
     ranking, prefs = study.ranking, study.prefs
     n_ballots = np.bincount(prefs.instance_of_ballot, minlength=prefs.n_instances)
     own = study.evaluations.get(ranking.method) if study.labels is not None else None
@@ -58,10 +58,10 @@ def _instances_table(study: Study, top: int) -> Table:
         measured = [values[name][metric] if name in values else "" for metric in metrics]
         sizes = (f"{len(part.items):,}", f"{n_ballots[q]:,}")
         rows.append((shorten(name, LABEL), *sizes, *first, *[""] * (2 - len(first)), *measured))
-        links.append(_anchor(q) if q < min(top, MOST_OPENED) and len(part.score) else "")
+        links.append(_anchor(q) if q < min(top, MAX_OPENED) and len(part.score) else "")
     header = ("instance", "candidates", "ballots", "first", "second", *headings(metrics))
     right = frozenset([1, 2, *range(5, len(header))])
-    return Table("Instances", header, tuple(rows), right, frozenset([0, 3, 4]), links=tuple(links))
+    return ReportTable("Instances", header, tuple(rows), right, frozenset([0, 3, 4]), links=tuple(links))
 
 
 def _by_instance(own: Any) -> dict[str, dict[str, str]]:

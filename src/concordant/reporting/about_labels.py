@@ -5,7 +5,7 @@ from __future__ import annotations
 from concordant.ballots.vocabulary import shorten
 from concordant.evaluation import paired_tests
 from concordant.metrics import conventions, headings
-from concordant.reporting.sections import Part, Section, Table, Text
+from concordant.reporting.sections import Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
 from concordant.support.text import format_p
 
@@ -28,7 +28,7 @@ def labels_section(study: Study) -> Section | None:
     header = ("system", *shown.values())
     parts: list[Part] = [
         Text(f"By the labels, {own} reaches {lead}, {over}.", "lead"),
-        Table(f"Means {over}", header, rows, frozenset(range(1, len(header))), frozenset([0])),
+        ReportTable(f"Means {over}", header, rows, frozenset(range(1, len(header))), frozenset([0])),
     ]
     parts += [Text(f"{shown[metric]}: {text}.") for metric, text in conventions(metrics).items()]
     if len(results) > 1 and n > 1:
@@ -40,7 +40,7 @@ def labels_section(study: Study) -> Section | None:
         )  # fmt: skip
         title = f"Each system against {own}: paired t test over the instances, Holm's correction"
         header = ("metric", "system", "difference", "p", "p (Holm)", "significant")
-        parts.append(Table(title, header, cells, frozenset([2, 3, 4]), frozenset([1])))
+        parts.append(ReportTable(title, header, cells, frozenset([2, 3, 4]), frozenset([1])))
     return Section("labels", "Measured by the labels", tuple(parts))
 
 

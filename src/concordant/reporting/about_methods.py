@@ -7,7 +7,7 @@ import numpy as np
 from concordant.analysis.comparing import Comparison
 from concordant.analysis.disagreeing import disagreements
 from concordant.ballots.vocabulary import shorten
-from concordant.reporting.sections import BumpChart, Message, Messages, Part, Section, Table, Text
+from concordant.reporting.sections import BumpChart, Message, Messages, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
 
 LINES = 10  # items of the bump chart
@@ -67,11 +67,11 @@ def _tables(compared: Comparison) -> list[Part]:
     header = ("method", *(text for text, _ in fit), "first")
     rows = tuple((name, *(cells[k] for _, cells in fit), firsts[k]) for k, name in enumerate(compared.names))
     title = "How well each method fits the ballots"
-    fits = Table(title, header, rows, frozenset(range(1, len(header) - 1)), frozenset([len(header) - 1]))
+    fits = ReportTable(title, header, rows, frozenset(range(1, len(header) - 1)), frozenset([len(header) - 1]))
     agreement = tuple((name, *(cells[k] for _, cells in tau)) for k, name in enumerate(compared.names))
     names = ("method", *compared.names)
     return [
         fits,
         *(Text(note) for note in compared.notes()),
-        Table("Kendall's tau of each two methods", names, agreement, frozenset(range(1, n + 1))),
+        ReportTable("Kendall's tau of each two methods", names, agreement, frozenset(range(1, n + 1))),
     ]

@@ -11,7 +11,18 @@ from concordant.ballots.vocabulary import shorten
 from concordant.io import write
 from concordant.narrative.certainty import Certainty, percent
 from concordant.ranking import Ranking
-from concordant.reporting.sections import DotPlot, Download, Fold, HeatMap, Part, Scale, Section, Table, Text, Track
+from concordant.reporting.sections import (
+    DotPlot,
+    Download,
+    Fold,
+    HeatMap,
+    Part,
+    ReportTable,
+    Scale,
+    Section,
+    Text,
+    Track,
+)
 from concordant.reporting.study import Study
 from concordant.results.coefficients import HEADER, rows_of
 from concordant.types import Floats
@@ -27,7 +38,12 @@ def ranking_section(study: Study, top: int) -> Section | None:
     ranking = study.ranking
     if ranking.n_instances != 1:
         return None
-    parts: list[Part] = [*dispute(study), *first_place(ranking), ranking_table(ranking, top), *worth_table(ranking)]
+    parts: list[Part] = [
+        *dispute(study),
+        *first_place(ranking),
+        ranking_table(ranking, top),
+        *coefficient_table(ranking),
+    ]
     parts += left_out(ranking, top, "items")
     if ranking.verdict:
         parts.append(Text(f"{ranking.verdict[:1].upper()}{ranking.verdict[1:]}."))
@@ -57,7 +73,7 @@ def _swing(found: Certainty) -> list[str]:
     ]
 
 
-def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") -> Table:
+def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") -> ReportTable:
     """Return the table of the best items of one instance, with a picture of scores and intervals in it."""
     n = min(top, len(ranking.items))
     tracks, scale = tracks_of(ranking, n)
@@ -86,16 +102,16 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") 
         cells.append(columns[name])
         right.add(len(header) - 1)
     rows = tuple(zip(*cells, strict=True))
-    return Table(title, tuple(header), rows, frozenset(right), frozenset([1]), scale)
+    return ReportTable(title, tuple(header), rows, frozenset(right), frozenset([1]), scale)
 
 
-def worth_table(ranking: Ranking) -> list[Part]:
+def coefficient_table(ranking: Ranking) -> list[Part]:
     """Return the table of what covariates of what was compared are worth, where there are any."""
     if not ranking.coefficients:
         return []
     rows = tuple(tuple(row) for row in rows_of(ranking.coefficients))
     right = frozenset(range(1, len(HEADER)))
-    return [Table("What covariates are worth", HEADER, rows, right, frozenset([0]))]
+    return [ReportTable("What covariates are worth", HEADER, rows, right, frozenset([0]))]
 
 
 def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:
@@ -190,14 +206,14 @@ def matrix_section(study: Study) -> Section | None:
     return Section("duels", "Who beats whom", tuple(parts))
 
 
-def _counts(heat: HeatMap) -> Table:
+def _counts(heat: HeatMap) -> ReportTable:
     """Return the counts a screen reader can say: wins of the row over the column."""
     rows = [
         (label, *("" if i == j else f"{wins:,.6g}" for j, wins in enumerate(heat.wins[i])))
         for i, label in enumerate(heat.labels)
     ]
     header = ("wins of … over", *heat.labels)
-    return Table(
+    return ReportTable(
         "Wins of the row over the column", header, tuple(rows), frozenset(range(1, len(header))), frozenset([0])
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concordant.errors import ConcordantError
-from concordant.reporting.sections import Fold, Part, Picture, Section, Table, Text
+from concordant.reporting.sections import Fold, Part, Picture, ReportTable, Section, Text
 from concordant.reporting.study import Study
 from concordant.results.explanation import Reason
 
@@ -31,5 +31,5 @@ def _parts(reason: Reason) -> tuple[Part, ...]:
     if reason.rows:
         names = frozenset(range(len(reason.header))) - reason.right
         rows = tuple(tuple(row) for row in reason.rows)
-        parts.append(Table(reason.title, tuple(reason.header), rows, frozenset(reason.right), names))
+        parts.append(ReportTable(reason.title, tuple(reason.header), rows, frozenset(reason.right), names))
     return tuple(parts)

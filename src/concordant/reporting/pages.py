@@ -25,9 +25,9 @@ from concordant.reporting.sections import (
     Messages,
     Part,
     Picture,
+    ReportTable,
     Scale,
     Section,
-    Table,
     Text,
     Track,
 )
@@ -98,7 +98,7 @@ def part(one: Part) -> Markup:
             return element("dl", *pairs, class_="facts")
         case Messages():
             return _messages(one)
-        case Table():
+        case ReportTable():
             return _table(one)
         case HeatMap():
             out = element("p", class_="told", aria_live="polite", hidden=True)
@@ -128,7 +128,7 @@ def _messages(messages: Messages) -> Markup:
         element(
             "li",
             element("span", TONES[one.tone], class_="tone", aria_hidden="true"),
-            element("div", element("strong", one.name), _spoken(SPOKEN[one.tone]), one.text),
+            element("div", element("strong", one.name), _screen_reader_text(SPOKEN[one.tone]), one.text),
             class_=one.tone,
         )
         for one in messages.messages
@@ -136,7 +136,7 @@ def _messages(messages: Messages) -> Markup:
     return element("ul", *listed, class_="messages")
 
 
-def _spoken(text: str) -> Markup:
+def _screen_reader_text(text: str) -> Markup:
     """Return words for those who hear the page: what a colour or a sign says to others."""
     return element("span", f" ({text}) ", class_="spoken")
 
@@ -153,7 +153,7 @@ def _legend(low: str, high: str) -> Markup:
 
 
 # ---- tables ----
-def _table(table: Table) -> Markup:
+def _table(table: ReportTable) -> Markup:
     heads = [
         element("th", _head(name, table.scale), scope="col", class_=_class(k, table))
         for k, name in enumerate(table.header)
@@ -173,7 +173,7 @@ def _table(table: Table) -> Markup:
     return element("div", drawn, class_="scroll table", tabindex="0", role="group", aria_label=table.title)
 
 
-def _class(column: int, table: Table) -> str | None:
+def _class(column: int, table: ReportTable) -> str | None:
     if table.scale is not None and table.header[column] == table.scale.title:
         return "drawn"
     name = table.header[column]
@@ -195,7 +195,7 @@ def _head(name: str, scale: Scale | None) -> Markup | str:
     return joined([name, ends])
 
 
-def _cell(cell: Cell, column: int, table: Table, row: int) -> Markup:
+def _cell(cell: Cell, column: int, table: ReportTable, row: int) -> Markup:
     if isinstance(cell, Track):
         assert table.scale is not None
         return element("td", pictures.track(cell, table.scale), class_="drawn")

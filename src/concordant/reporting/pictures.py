@@ -47,15 +47,15 @@ def _percent(value: float, scale: Scale) -> str:
     return f"{2 + 96 * (value - scale.low) / (scale.high - scale.low):.1f}%"
 
 
-def ticks(scale: Scale, most: int = 5) -> list[float]:
+def ticks(scale: Scale, max_ticks: int = 5) -> list[float]:
     """Return round numbers within the scale."""
     step = 10 ** math.floor(math.log10(max(scale.high - scale.low, 1e-300)))
-    while (scale.high - scale.low) / step > most:
-        step *= 2 if (scale.high - scale.low) / step <= 2 * most else 5
-    while (scale.high - scale.low) / step < most / 2:
+    while (scale.high - scale.low) / step > max_ticks:
+        step *= 2 if (scale.high - scale.low) / step <= 2 * max_ticks else 5
+    while (scale.high - scale.low) / step < max_ticks / 2:
         step /= 2
     first = math.ceil(scale.low / step - 1e-9)
-    return [k * step for k in range(first, first + 3 * most) if k * step <= scale.high + 1e-9 * step]
+    return [k * step for k in range(first, first + 3 * max_ticks) if k * step <= scale.high + 1e-9 * step]
 
 
 # ---- who beats whom ----
@@ -65,7 +65,7 @@ def heat_map(drawn: HeatMap) -> Markup:
     labels = [shorten(label, 24) for label in drawn.labels]
     left = 8 + LETTER * max(len(label) for label in labels) + 26
     top = 8 + LETTER * max(len(label) for label in labels) * 0.8 if n <= 60 else 30
-    size, closeness = next((pixels, name) for most, pixels, name in CELLS if n <= most)
+    size, closeness = next((pixels, name) for max_ticks, pixels, name in CELLS if n <= max_ticks)
     parts = [element("g", *_cells(drawn, size), transform=f"translate({left:.0f} {top:.0f})", class_="cells")]
     for k, label in enumerate(labels):
         middle = size * (k + 0.5)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from concordant.analysis.groups.ranking import By, compare_groups, grouped_preferences, request_for_all
+from concordant.analysis.groups.rank_groups import By, compare_groups, grouped_preferences, request_for_all
 from concordant.errors import InputError, Words, arg
 from concordant.labels import Labels
 from concordant.preferences import Preferences

@@ -66,7 +66,7 @@ Cell = str | Track
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Rows of cells. Columns in ``right`` are numbers, those in ``labels`` hold names that other people chose.
 
     ``marked`` rows are pointed out; ``links`` gives by row the anchor its first label leads to.
@@ -162,7 +162,7 @@ class Fold:
     title_is_label: bool = False
 
 
-Part = Text | Facts | Messages | Table | HeatMap | GroupMap | BumpChart | Picture | Code | Download | Fold
+Part = Text | Facts | Messages | ReportTable | HeatMap | GroupMap | BumpChart | Picture | Code | Download | Fold
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def spoken(value: Any, words: Words) -> Any:
         return value.rendered(words)
     if isinstance(value, tuple):
         return tuple(spoken(one, words) for one in value)
-    if isinstance(value, Section | Text | Facts | Messages | Message | Table | Fold):
+    if isinstance(value, Section | Text | Facts | Messages | Message | ReportTable | Fold):
         changed = {one.name: spoken(getattr(value, one.name), words) for one in dataclasses.fields(value)}
         return dataclasses.replace(value, **changed)
     return value

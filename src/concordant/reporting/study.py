@@ -27,8 +27,8 @@ from concordant.ranking import Ranking
 from concordant.request import Request
 from concordant.types import Int64s
 
-MOST_COMPARED = 1_000  # candidates of one instance up to which methods are compared unasked
-MOST_CELLS = 2e7  # of all matrices of pairs
+MAX_COMPARED = 1_000  # candidates of one instance up to which methods are compared unasked
+MAX_CELLS = 2e7  # of all matrices of pairs
 METHODS = 6  # compared unasked
 SLOW = {"kemeny": 12, "mallows": 60, "ordered-partitions": 60}  # candidates up to which they are compared unasked
 RUNS = 20  # agents up to which each one's own order is a system to evaluate
@@ -63,7 +63,7 @@ class Data:
     def may_compare(self) -> bool:
         """Whether several methods, and pairs, cost little enough to be looked at unasked."""
         size = np.diff(self.prefs.slot_ptr).astype(np.float64)
-        return self.largest <= MOST_COMPARED and float((size**2).sum()) <= MOST_CELLS
+        return self.largest <= MAX_COMPARED and float((size**2).sum()) <= MAX_CELLS
 
     @cached_property
     def matrices(self) -> views.WinMatrices:
@@ -96,13 +96,13 @@ class Study:
         if self.methods is None and not self.data.may_compare:
             return None, (_TOO_MANY,)
         rankings: dict[str, Ranking] = {}
-        fitting, slow = self._fitting() if self.methods is None else ([], [])
+        suitable, slow = self._suitable_methods() if self.methods is None else ([], [])
         notes: list[str] = (
             [f"Not compared, being slow for so many candidates: {', '.join(slow)}; " + arg("methods") + " names them."]
             if slow
             else []
         )
-        for name in self.methods or fitting:
+        for name in self.methods or suitable:
             try:
                 rankings[name] = self._ranked_by(name)
             except ConcordantError as problem:
@@ -124,10 +124,10 @@ class Study:
         """The slots of the preferences in the order of the ranking, those it leaves out behind."""
         return views.order_of(self.prefs, self.ranking)
 
-    def _fitting(self) -> tuple[list[str], list[str]]:
+    def _suitable_methods(self) -> tuple[list[str], list[str]]:
         """Name the method of the ranking, those that fit and usual ones: the quick ones, and the slow ones."""
-        fitting = [advice.method for advice in self.data.description.methods]
-        named = dict.fromkeys([self.ranking.method, *usual_rules(self.prefs), *fitting, "borda", "copeland"])
+        suitable = [advice.method for advice in self.data.description.methods]
+        named = dict.fromkeys([self.ranking.method, *usual_rules(self.prefs), *suitable, "borda", "copeland"])
         own, size = self.ranking.method, self.data.largest  # what is there already takes no time
         slow = [name for name in named if name != own and size > SLOW.get(name, size)]
         return [name for name in named if name not in slow][:METHODS], slow
@@ -184,7 +184,7 @@ def _run(prefs: Preferences, agent: str) -> Ranking:
     return ranking_of_run(prefs.select(agents=agent))
 
 
-def some(labels: Sequence[str], most: int = 4) -> str:
+def some(labels: Sequence[str], max_names: int = 4) -> str:
     """Name some of many in a sentence."""
-    shown = ", ".join(labels[:most])
-    return shown if len(labels) <= most else f"{shown} and {len(labels) - most:,} more"
+    shown = ", ".join(labels[:max_names])
+    return shown if len(labels) <= max_names else f"{shown} and {len(labels) - max_names:,} more"

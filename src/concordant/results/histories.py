@@ -96,7 +96,7 @@ class History(FrozenParts):
             uncertainty=Uncertainty(low, high),
         )
 
-    def peaks(self, by: str = "score") -> Table:
+    def peaks(self, by: str = "score") -> HistoryTable:
         """Return the best score every item ever had and when it first had it, best first.
 
         Where a method knows how sure it was, ``by="low"`` takes the moment at which the low end of the interval was
@@ -105,9 +105,9 @@ class History(FrozenParts):
         values = self._values(by)
         order = np.lexsort((-values, self._key))
         rows = order[is_new(self._key[order])]
-        return Table(self._columns(rows[np.lexsort((rows, -values[rows], self._instance[rows]))]))
+        return HistoryTable(self._columns(rows[np.lexsort((rows, -values[rows], self._instance[rows]))]))
 
-    def best(self, period: str | float = "year", *, by: str = "end", top: int = 1, least: int = 1) -> Table:
+    def best(self, period: str | float = "year", *, by: str = "end", top: int = 1, least: int = 1) -> HistoryTable:
         """Return who led in every period, of the items that were rated in it at least so many times: ``top`` of them.
 
         ``by`` is what they are compared by: the score at the ``end`` of the period, the ``mean`` of their scores in it,
@@ -137,7 +137,7 @@ class History(FrozenParts):
         columns = self._columns(last[chosen], by == "end") | {"score": values[chosen]}
         columns["time"] = [_named(end, period, self.is_dated) for end in ends[number[last[chosen]]].tolist()]
         called = period if isinstance(period, str) else "until"
-        return Table({called if name == "time" else name: column for name, column in columns.items()})
+        return HistoryTable({called if name == "time" else name: column for name, column in columns.items()})
 
     # ---- export ----
     def columns(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class History(FrozenParts):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class HistoryTable:
     """Answers of a history as columns of equal length, ready to print and to export."""
 
     columns: dict[str, Any]
@@ -202,9 +202,9 @@ class Table:
             raise ConcordantError(f"There is no column {column!r} (there are: {', '.join(self.columns)}).")
         return self.columns[column]
 
-    def head(self, n: int) -> Table:
+    def head(self, n: int) -> HistoryTable:
         """Keep only the first ``n`` rows."""
-        return Table({name: column[:n] for name, column in self.columns.items()})
+        return HistoryTable({name: column[:n] for name, column in self.columns.items()})
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a DataFrame; ``backend`` is pandas, polars or pyarrow."""

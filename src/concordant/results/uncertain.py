@@ -11,7 +11,7 @@ import numpy as np
 
 from concordant.errors import Sentence
 from concordant.support.frozen import FrozenParts
-from concordant.support.later import Later
+from concordant.support.lazy import LazyMapping
 from concordant.types import AnyArray, Floats, Int64s
 
 
@@ -68,7 +68,7 @@ class PartialUncertainty:
         """Return what is known of these slots."""
         whole = self.whole.known()
         low, high = (None if ends is None else ends[self.slots] for ends in (whole.low, whole.high))
-        details = Later({}, {name: partial(self._detail, name) for name in whole.details})
+        details = LazyMapping({}, {name: partial(self._detail, name) for name in whole.details})
         return Uncertainty(low, high, details, whole.warnings, None if whole.apart is None else self._apart)
 
     def _apart(self, slot: int) -> Floats | None:

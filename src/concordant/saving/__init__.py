@@ -24,7 +24,7 @@ from concordant.params import by_new_names, params_of, values_of
 from concordant.registry import METHODS, RECOMMENDERS, Kind
 from concordant.saving import archives
 from concordant.saving.archives import File
-from concordant.saving.checking import check, check_plain, try_out
+from concordant.saving.checking import check, check_plain, check_predictions
 from concordant.settings import Settings
 from concordant.support.files import replace_file
 from concordant.types import AnyArray
@@ -233,7 +233,7 @@ def _rebuild_estimator(packed: Mapping[str, Any], there: str, arrays: dict[str, 
     estimator = Estimators().unpack(dict(packed), arrays, 0)
     if not is_estimator(estimator):
         raise ValueError("it holds no estimator")
-    try_out(estimator, type(estimator).__name__)
+    check_predictions(estimator, type(estimator).__name__)
     return estimator
 
 

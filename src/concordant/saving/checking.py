@@ -165,7 +165,7 @@ class Comparison:
             _check_number(number, kind.low, kind.high, f"for {label!r} ")
 
     @compare.register
-    def _(self, kind: state.Table, value: object) -> None:
+    def _(self, kind: state.TableKind, value: object) -> None:
         if not isinstance(value, Mapping):
             raise ValueError("is not a row of numbers per label")
         rows = list(value.values())
@@ -193,14 +193,14 @@ class Comparison:
             raise ValueError(f"does not take rows of {self.sizes.of(kind.features)} features")
 
     @compare.register
-    def _(self, kind: state.Each, value: object) -> None:
+    def _(self, kind: state.ListOf, value: object) -> None:
         if not isinstance(value, list) or len(value) != self.sizes.of(kind.size, len(value)):
             raise ValueError(f"is not a list of {kind.size} values")
         for one in value:
             self.compare(kind.kind, one)
 
     @compare.register
-    def _(self, kind: state.Either, value: object) -> None:
+    def _(self, kind: state.OneOf, value: object) -> None:
         if value is None and kind.or_none:
             return
         before, problem = dict(self.sizes.known), ValueError("is missing")
@@ -285,18 +285,18 @@ def _check_texts(values: Iterable[object]) -> None:
 
 # ---- a trial ----
 ANSWERS = ("predict", "predict_scores", "predict_proba", "decision_function", "transform")
-MOST_FEATURES = 20_000  # of an estimator that is tried
+MAX_FEATURES = 20_000  # of an estimator that is tried
 ROWS = np.array([0.0, 1.0, -1.0, 0.5, 3.0])
 
 
-def try_out(estimator: Any, name: str) -> None:
+def check_predictions(estimator: Any, name: str) -> None:
     """Let a fitted estimator answer for a few ordinary rows: parts that do not fit together are found here.
 
     Declared ranges make sure that this is safe; it finds what no declaration of one class can say, such as steps of a
     pipeline that do not suit each other.
     """
     width = n_features_of(estimator)
-    if width is None or width > MOST_FEATURES:
+    if width is None or width > MAX_FEATURES:
         return
     rows = np.outer(ROWS, np.cos(np.arange(width)))
     for answer in ANSWERS:

@@ -12,10 +12,10 @@ from typing import Any
 from concordant.support.state import (
     SMALLEST,
     Classes,
-    Each,
     Flag,
     Held,
     Kind,
+    ListOf,
     Numbers,
     Text,
     TypeOfNumbers,
@@ -162,7 +162,7 @@ LEARNS: dict[str, Mapping[str, Kind]] = {
     "BayesianRidge": _linear(
         X_offset_=_any(P),
         X_scale_=_any(P),
-        scores_=either(Each(kind=_any(), size="scores"), _any("scores")),
+        scores_=either(ListOf(kind=_any(), size="scores"), _any("scores")),
         n_iter_=whole(),
         alpha_=_any(low=SMALLEST),
         lambda_=_any(low=0),
@@ -199,9 +199,9 @@ LEARNS: dict[str, Mapping[str, Kind]] = {
         "classes_": _CLASSES,
         "priors_": _any("classes", low=SMALLEST, high=1),
         "means_": _any("classes", P),
-        "scalings_": Each(kind=_any(P, low=SMALLEST), size="classes"),
-        "rotations_": Each(kind=_any(P, P), size="classes"),
-        "covariance_": optional(Each(kind=_any(P, P), size="classes")),
+        "scalings_": ListOf(kind=_any(P, low=SMALLEST), size="classes"),
+        "rotations_": ListOf(kind=_any(P, P), size="classes"),
+        "covariance_": optional(ListOf(kind=_any(P, P), size="classes")),
     },
 }
 

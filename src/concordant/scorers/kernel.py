@@ -29,7 +29,7 @@ from concordant.support.state import Kind, Text, floats, maybe, whole
 from concordant.types import AnyArray, Floats
 
 BLOCK_ROWS = 4096
-MOST_LANDMARKS = 20_000  # 3 GB of inner products
+MAX_LANDMARKS = 20_000  # 3 GB of inner products
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class KernelMap:
     @classmethod
     def expansion(cls, X: Matrix, kernel: str, *, gamma: float | None = None, degree: int = 3) -> KernelMap:
         """Take all rows as landmarks, without a projection: a linear model then weights k(x, z) itself."""
-        if X.shape[0] > MOST_LANDMARKS:
+        if X.shape[0] > MAX_LANDMARKS:
             raise InputError(
                 f"A kernel over {X.shape[0]:,} rows needs all their inner products, too many to hold: "
                 "give " + arg("components", 1000) + " (or so) to draw rows for the expansion."

@@ -18,7 +18,7 @@ from concordant.preferences import Preferences
 from concordant.simulate._draws import Items, Seed, check_phi, count, from_tiers, labels_of
 from concordant.types import Floats, Int64s
 
-MOST_LISTED = 7
+MAX_LISTED = 7
 
 
 def mallows_weak(
@@ -40,7 +40,7 @@ def mallows_weak(
     middle = _centre_tiers(labels, centre)
     groups = [[labels[k] for k in np.flatnonzero(middle == level)] for level in range(int(middle.max()) + 1)]
     meta: dict[str, object] = {"model": "mallows-weak", "phi": spread, "centre": groups}
-    if len(labels) <= MOST_LISTED:
+    if len(labels) <= MAX_LISTED:
         listed = weak_orders(len(labels))
         reached = np.cumsum(spread ** distances(listed, middle))
         chosen = np.searchsorted(reached, rng.random(count("n_ballots", n_ballots)) * reached[-1], side="right")

@@ -38,7 +38,7 @@ PROMISE = (0.2, 0.6)  # share of the gap that the planes should promise to a pro
 ROUNDING = 1e-14  # no gap is smaller
 NEGLIGIBLE = 1e-6  # of the first value: where so little is left, no more digits of it are asked for
 WIDEST = 1e12  # factor between the ridge and the proximal term, either way
-MOST_PLANES = 600
+MAX_PLANES = 600
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def minimise_bundle(
         raise NeedError("The bundle method needs a ridge penalty: give alpha (or a finite C) above 0.")
     search = _Search(objective, tolerance, watch)
     found = lbfgs.minimise(
-        search.evaluate, start, tolerance=STALLED, max_iterations=max_iterations, watch=search.goes_on
+        search.evaluate, start, tolerance=STALLED, max_iterations=max_iterations, watch=search.should_continue
     )
     iteration, rho = found.iterations, objective.alpha
     while not search.is_over and iteration < max_iterations:
@@ -71,7 +71,7 @@ def minimise_bundle(
         search.evaluate(point)
         rho *= 1 / 3 if promised < PROMISE[0] * search.gap else 3 if promised > PROMISE[1] * search.gap else 1
         rho = min(max(rho, objective.alpha / WIDEST), objective.alpha * WIDEST)
-        search.goes_on(iteration, search.best, search.value)
+        search.should_continue(iteration, search.best, search.value)
     return Bounded(search.best, search.value, iteration, search.is_over, max(search.gap, 0.0))
 
 
@@ -97,7 +97,7 @@ class _Search:
             self.best, self.value = point.copy(), value
         return value, gradient
 
-    def goes_on(self, iteration: int, point: Floats, value: float) -> bool:
+    def should_continue(self, iteration: int, point: Floats, value: float) -> bool:
         self.gap = self.value - self.planes.bound()
         wanted = self.watch(iteration, point, value)
         enough = max(self.tolerance, ROUNDING) * max(abs(self.value), NEGLIGIBLE * self.first)
@@ -115,7 +115,7 @@ class _Planes:
         self.share, self.share_near = np.zeros(0), np.zeros(0)
 
     def add(self, slope: Floats, offset: float) -> None:
-        if len(self.offset) >= MOST_PLANES:
+        if len(self.offset) >= MAX_PLANES:
             self._forget()
         count = len(self.offset)
         self.slope = np.vstack([self.slope, slope])
@@ -148,7 +148,7 @@ class _Planes:
         return point, float((self.slope @ point + self.offset).max() + 0.5 * self.alpha * point @ point)
 
 
-def _on_simplex(square: Floats, linear: Floats, share: Floats, most_steps: int = 200) -> Floats:
+def _on_simplex(square: Floats, linear: Floats, share: Floats, max_steps: int = 200) -> Floats:
     """Minimise x'Sx/2 - l'x over x >= 0, sum x = 1, by an active set begun at ``share``.
 
     The entries that are not zero solve a linear system; one that would turn negative leaves on the way there, and
@@ -158,7 +158,7 @@ def _on_simplex(square: Floats, linear: Floats, share: Floats, most_steps: int =
     count = len(linear)
     square = square + (1e-13 * float(np.trace(square)) / count or 1.0) * np.eye(count)  # planes may repeat
     share, used = share.copy(), share > 0
-    for _ in range(most_steps):
+    for _ in range(max_steps):
         at = np.flatnonzero(used)
         wanted = _equalised(square[np.ix_(at, at)], linear[at])
         falling = wanted <= 0

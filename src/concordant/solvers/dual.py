@@ -31,8 +31,8 @@ from concordant.solvers.lbfgs import Watch
 from concordant.types import AnyArray, Floats, Int64s
 
 SWEEPS = 10  # most visits of every moving pair between two looks at the gap,
-MOST_STEPS = 5_000_000  # or fewer, to bound the memory of the order of visits
-MOST_ROWS = 20_000  # 3 GB of inner products
+MAX_STEPS = 5_000_000  # or fewer, to bound the memory of the order of visits
+MAX_ROWS = 20_000  # 3 GB of inner products
 
 
 def minimise_dual(
@@ -67,7 +67,7 @@ def minimise_dual(
         moving = _moving(multiplier, cap, slack)
         if not len(moving):  # all multipliers are where they should be; what is left of the gap is rounding
             return replace(found, is_converged=True)
-        sweeps = max(1, min(1 + iteration, SWEEPS, MOST_STEPS // len(moving)))
+        sweeps = max(1, min(1 + iteration, SWEEPS, MAX_STEPS // len(moving)))
         order = np.concatenate([rng.permutation(moving) for _ in range(sweeps)])
         multiplier = space.descend(pairs, cap, order, multiplier, point, scores)
     return found
@@ -117,7 +117,7 @@ class KernelSpace(Space):
     @classmethod
     def of_rows(cls, X: Matrix) -> KernelSpace:
         """Take the inner products of rows of features."""
-        if X.shape[0] > MOST_ROWS:
+        if X.shape[0] > MAX_ROWS:
             raise InputError(
                 f"The dual needs the inner products of all {X.shape[0]:,} sparse rows: use "
                 + arg("solver", "bundle")

@@ -21,7 +21,7 @@ from concordant.types import Floats
 
 ROUNDING = 1e-14  # of a value, about what a sum of many terms is off
 SUFFICIENT = 1e-4  # share of the first-order decrease a step must reach
-MOST_PRODUCTS = 250  # per step
+MAX_PRODUCTS = 250  # per step
 FLAT = 1e-8  # slope, against a value of 1, where no lower value may be found
 
 
@@ -64,7 +64,7 @@ def _direction(times: Callable[[Floats], Floats], gradient: Floats, target: floa
     """Solve H d = -g by conjugate gradients until the residual is below ``target`` or H stops being positive."""
     step, residual = np.zeros_like(gradient), -gradient
     along, square = residual.copy(), float(gradient @ gradient)
-    for products in range(min(MOST_PRODUCTS, 2 * len(gradient) + 10)):
+    for products in range(min(MAX_PRODUCTS, 2 * len(gradient) + 10)):
         bent = times(along)
         curvature = float(along @ bent)
         if curvature <= 1e-15 * float(along @ along):  # flat or bent downwards: no minimum this way

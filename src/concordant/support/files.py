@@ -26,7 +26,7 @@ def replace_file(name: str | os.PathLike[str], content: bytes) -> None:
     try:
         mode = os.stat(shown).st_mode if os.path.exists(shown) else None
         if mode is None or stat.S_ISREG(mode):
-            _write_beside(target, content, mode)
+            _write_temporary(target, content, mode)
         elif stat.S_ISFIFO(mode):
             pipes.write(shown, content)
         else:
@@ -52,7 +52,7 @@ def is_address(name: str) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", name) is not None
 
 
-def _write_beside(target: str, content: bytes, mode: int | None) -> None:
+def _write_temporary(target: str, content: bytes, mode: int | None) -> None:
     folder = os.path.dirname(target)
     fresh = os.path.join(folder, f".concordant-{secrets.token_hex(6)}.part")
     try:

@@ -11,38 +11,38 @@ import numpy as np
 
 from concordant.types import AnyArray, Bools
 
-LEAST_WEIGHT, MOST_WEIGHT, MOST = 1e-50, 9e15, 1e30
-LEAST_COUNTED = 1e-9  # where files are counted in units of 2^-52
-COUNTED = f"0 or a number between {LEAST_COUNTED:g} and {MOST_WEIGHT:g}".replace("e+", "e").replace("e-0", "e-")
-WEIGHTS = f"0 or a number between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}".replace("e+", "e")
-NUMBERS = f"a finite number between {-MOST:g} and {MOST:g}".replace("e+", "e")
+MIN_WEIGHT, MAX_WEIGHT, MAX_NUMBER = 1e-50, 9e15, 1e30
+MIN_COUNTED = 1e-9  # where files are counted in units of 2^-52
+COUNTED = f"0 or a number between {MIN_COUNTED:g} and {MAX_WEIGHT:g}".replace("e+", "e").replace("e-0", "e-")
+WEIGHTS = f"0 or a number between {MIN_WEIGHT:g} and {MAX_WEIGHT:g}".replace("e+", "e")
+NUMBERS = f"a finite number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}".replace("e+", "e")
 
 
 def are_weights(weight: AnyArray) -> bool:
     """Say whether every weight is positive and in range: nothing to drop, nothing to refuse."""
-    return not weight.size or bool(weight.min() >= LEAST_WEIGHT and weight.max() <= MOST_WEIGHT)  # false of NaN
+    return not weight.size or bool(weight.min() >= MIN_WEIGHT and weight.max() <= MAX_WEIGHT)  # false of NaN
 
 
 def are_numbers(values: AnyArray) -> bool:
     """Say whether every number is in range."""
-    return not values.size or bool(values.min() >= -MOST and values.max() <= MOST)  # false of NaN
+    return not values.size or bool(values.min() >= -MAX_NUMBER and values.max() <= MAX_NUMBER)  # false of NaN
 
 
 def has_beyond(values: AnyArray) -> bool:
     """Say whether a number is out of range; NaN, where it stands for a missing value, is not."""
-    return bool((values > MOST).any() or (values < -MOST).any())
+    return bool((values > MAX_NUMBER).any() or (values < -MAX_NUMBER).any())
 
 
 def bad_weights(weight: AnyArray | float) -> Bools:
     """Mark the weights that are neither 0 nor in range."""
-    return np.logical_not((weight == 0) | ((weight >= LEAST_WEIGHT) & (weight <= MOST_WEIGHT)))
+    return np.logical_not((weight == 0) | ((weight >= MIN_WEIGHT) & (weight <= MAX_WEIGHT)))
 
 
 def bad_numbers(values: AnyArray | float) -> Bools:
     """Mark the numbers that are not in range."""
-    return np.logical_not((values >= -MOST) & (values <= MOST))
+    return np.logical_not((values >= -MAX_NUMBER) & (values <= MAX_NUMBER))
 
 
 def sql_weight(name: str) -> str:
     """Return the SQL condition that a column holds a weight that can be added up exactly."""
-    return f"({name} = 0 OR ({name} >= {LEAST_COUNTED!r} AND {name} <= {MOST_WEIGHT!r}))"
+    return f"({name} = 0 OR ({name} >= {MIN_COUNTED!r} AND {name} <= {MAX_WEIGHT!r}))"

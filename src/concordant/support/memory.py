@@ -37,14 +37,14 @@ def limited(amount: str | None) -> Iterator[None]:
         _limit.reset(token)
 
 
-def said_limit() -> str:
+def memory_setting() -> str:
     """Return what was said of the memory to take, empty where nothing was."""
     return _limit.get() or os.environ.get(VARIABLE, "").strip()
 
 
 def allowance() -> int:
     """Return how many bytes one call may take."""
-    said = said_limit()
+    said = memory_setting()
     return _bytes_of(said, VARIABLE) if said else _free() // 2
 
 

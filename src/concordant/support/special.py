@@ -5,7 +5,7 @@ whose terms shrink after O(sqrt(a + b)) steps:
 
     I_x(a, b) = x^a (1 - x)^b / (a B(a, b)) · 1 / (1 + d1 / (1 + d2 / (1 + ...)))
 
-Its factor is an exponential of logarithms of gamma functions, whose rounding grows with a + b: up to ``MOST`` the
+Its factor is an exponential of logarithms of gamma functions, whose rounding grows with a + b: up to ``MAX_SUM`` the
 result has ten digits. Beyond, and for many values at once, use SciPy's.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from math import exp, lgamma, log, log1p
 
-MOST = 10_000.0  # of a + b
+MAX_SUM = 10_000.0  # of a + b
 _TINY = 1e-300
 _STEPS = 2_000
 

@@ -24,7 +24,7 @@ LARGEST = 1e100  # of any number learnt: sums and products of some stay finite
 LARGEST_SINGLE = 1e30  # of a number in single precision: as large as data may be
 SMALLEST = 1e-100  # of a number that something is divided by
 LARGEST_WEIGHT = 1e9  # of a number that multiplies the weight of ballots
-MOST = 2**53  # of a whole number
+MAX_INTEGER = 2**53  # of a whole number
 
 Size = str | int
 
@@ -92,7 +92,7 @@ class ByLabel(Kind):
     high: float = LARGEST
 
 
-class Table(Kind):
+class TableKind(Kind):
     """A row of named numbers per label, the same names in all rows."""
 
 
@@ -109,7 +109,7 @@ class Part(Kind):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Each(Kind):
+class ListOf(Kind):
     """A list of ``size`` values of one kind."""
 
     kind: Kind
@@ -117,7 +117,7 @@ class Each(Kind):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Either(Kind):
+class OneOf(Kind):
     """A value of one of several kinds; None where ``or_none``."""
 
     kinds: tuple[Kind, ...]
@@ -144,7 +144,7 @@ def floats(*shape: Size, single: bool = False, **limits: Any) -> Numbers:
     return Numbers(shape=shape, dtypes=("float64", "float32") if single else ("float64",), **limits)
 
 
-def whole(*shape: Size, bits: int = 64, low: float = 0, high: float = MOST, **limits: Any) -> Numbers:
+def whole(*shape: Size, bits: int = 64, low: float = 0, high: float = MAX_INTEGER, **limits: Any) -> Numbers:
     """Declare whole numbers."""
     return Numbers(shape=shape, dtypes=(f"int{bits}",), low=low, high=high, **limits)
 
@@ -159,14 +159,14 @@ def part(features: Size, *can: str) -> Part:
     return Part(features=features, can=can or ("predict",))
 
 
-def either(*kinds: Kind) -> Either:
+def either(*kinds: Kind) -> OneOf:
     """Declare a value of one of several kinds."""
-    return Either(kinds=kinds)
+    return OneOf(kinds=kinds)
 
 
-def maybe(*kinds: Kind) -> Either:
+def maybe(*kinds: Kind) -> OneOf:
     """Declare a value that may be None."""
-    return Either(kinds=kinds, or_none=True)
+    return OneOf(kinds=kinds, or_none=True)
 
 
 def optional(kind: Kind) -> Kind:

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 
 _DIGITS = 6  # significant digits of the largest number of a column
-_MOST_DECIMALS = 12
-_LEAST_P = 0.0001
+_MAX_DECIMALS = 12
+_SMALLEST_P = 0.0001
 _CONTROLS = re.compile(r"(\x1b\[[0-9;]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _TEXT = 24  # a column of text should not be narrower, where columns of numbers could go
 
@@ -29,7 +29,7 @@ def number_format(values: Iterable[float]) -> Callable[[float], str]:
         return lambda value: f"{value + 0.0:.0f}"  # never -0
     smallest = min((abs(value) for value in known if abs(value) > 1e-6 * largest), default=largest)
     decimals = max(_DIGITS - 1 - math.floor(math.log10(largest)), 1 - math.floor(math.log10(smallest)), 0)
-    if decimals > _MOST_DECIMALS or largest >= 1e15:
+    if decimals > _MAX_DECIMALS or largest >= 1e15:
         return lambda value: f"{value:.{_DIGITS - 1}e}"
     while decimals and all(f"{value:.{decimals}f}".endswith("0") for value in known):
         decimals -= 1
@@ -44,7 +44,7 @@ def plain_number(value: float, decimals: int = 5) -> str:
 
 def format_p(p: float) -> str:
     """Write a p-value: four decimals, or that it is smaller still."""
-    return f"<{_LEAST_P:g}" if p < _LEAST_P else f"{p:.4f}"
+    return f"<{_SMALLEST_P:g}" if p < _SMALLEST_P else f"{p:.4f}"
 
 
 def text_width(default: int = 100) -> int:

@@ -15,7 +15,7 @@ from concordant.types import AnyArray, Bools
 SKIP_HINT = ": correct the row, or use " + arg("skip_bad_rows", True) + " to leave such rows out."
 
 
-class Placed(Protocol):
+class HasLocation(Protocol):
     """Something whose rows stand somewhere a user can look at."""
 
     def error(self, row: int, message: str) -> InputError:
@@ -28,7 +28,7 @@ class Placed(Protocol):
 class Screen:
     """Which rows are still good, and why the others are not."""
 
-    def __init__(self, rows: Placed, count: int, options: Options) -> None:
+    def __init__(self, rows: HasLocation, count: int, options: Options) -> None:
         self.rows, self.strict, self.skip = rows, options.strict, options.skip_bad_rows
         self.good: Bools = np.ones(count, bool)
         self._reasons: dict[str, tuple[int, int]] = {}

@@ -20,13 +20,13 @@ from concordant.ballots.vocabulary import Coded, Vocabulary, join_rows, renumber
 from concordant.errors import InputError, Sentence, arg
 from concordant.support.dates import read_times
 from concordant.support.frozen import freeze
-from concordant.tables.cells import CellTable, turned
+from concordant.tables.cells import CellTable, transposed
 from concordant.tables.options import LABELS, MATRICES, Options
 from concordant.tables.outcomes import decide_outcomes, read_flags
 from concordant.tables.plans import Names, Plan
 from concordant.tables.ranking_text import parse_rankings
 from concordant.tables.roles import plan_columns
-from concordant.tables.rows import Rows, Table
+from concordant.tables.rows import InputTable, Rows
 from concordant.tables.teams import Sides, shown_side, split_teams
 from concordant.types import Bools, Floats, Int32s, Int64s
 
@@ -34,7 +34,7 @@ RATED = ("ratings", "rating-matrix")  # layouts with words for ratings, perhaps
 _NO_WORDS = arg("categories") + " is for PrefLib's cat files and for ratings in words, and these are"
 
 
-def parts_of_table(table: Table, options: Options, plan: Plan | None = None) -> Parts:
+def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None) -> Parts:
     """Read a table as preferences: keyword arguments for ``Preferences``, with notes on what was understood."""
     rows = Rows(table, plan or plan_columns(table, options), options)
     rows.drop_identifier()
@@ -55,7 +55,7 @@ def parts_of_table(table: Table, options: Options, plan: Plan | None = None) -> 
     return parts
 
 
-def labels_of_table(table: Table, options: Options) -> tuple[Coded | None, Coded, Floats]:
+def labels_of_table(table: InputTable, options: Options) -> tuple[Coded | None, Coded, Floats]:
     """Read a table of known relevance: (instance, item, label) columns for ``Labels``."""
     rows = Rows(table, plan_columns(table, options, LABELS), options)
     rows.refuse_missing("item", "instance")
@@ -64,9 +64,9 @@ def labels_of_table(table: Table, options: Options) -> tuple[Coded | None, Coded
     return rows.coded("instance") if rows.has("instance") else None, rows.coded("item"), rows.number("label")
 
 
-def turned_if_named(table: Table, options: Options, layout: str | None = None) -> CellTable | None:
+def transposed_if_named(table: InputTable, options: Options, layout: str | None = None) -> CellTable | None:
     """Return a table with rows and columns swapped; None where it has no roles then, so that a matrix is meant."""
-    swapped = turned(table, options.header is not False)
+    swapped = transposed(table, options.header is not False)
     if layout is None:
         if options.layout is not None and options.layout.strip().lower().replace("_", "-") in MATRICES:
             return None
@@ -160,7 +160,7 @@ def _refuse_themselves(rows: Rows, both: Int32s, vocabulary: Vocabulary) -> None
     nameless = sides.is_nameless[both]
     for bad, what in (
         (nameless[0::2] | nameless[1::2], "a player has no name"),
-        (sides.meet_themselves(both), "a player stands twice in a match"),
+        (sides.is_self_match(both), "a player stands twice in a match"),
     ):
         rows.refuse(bad, what, lambda row, what=what: f"{what}: {label(row)} against {label(row, 1)}")  # type: ignore[misc]
 

@@ -93,7 +93,7 @@ def distinct(names: Sequence[str]) -> list[str]:
     return out
 
 
-def turned(table: Any, header: bool = True) -> CellTable:
+def transposed(table: Any, header: bool = True) -> CellTable:
     """Return a table with rows and columns swapped; its first column then names the columns, unless told otherwise."""
     columns: list[list[str | None]] = [list(column) for column in _all_cells(table)]
     if table.has_header:

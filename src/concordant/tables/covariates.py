@@ -25,7 +25,7 @@ class Covariate:
         return f"covariate {self.name} = {' - '.join(self.columns)}"
 
 
-def covariates_said(
+def given_covariates(
     given: object, columns: Sequence[str], find: Callable[[object, str], str], words: Callable[[str], str]
 ) -> tuple[Covariate, ...]:
     """Return the covariates somebody named: a text or several, each one column or two with a comma between them."""

@@ -14,11 +14,11 @@ import numpy as np
 
 from concordant.ballots.vocabulary import Coded, coded_of_stream, encode, read_arrow, shorten, speaks_arrow
 from concordant.errors import ConcordantError, InputError, arg
-from concordant.tables.build import turned_if_named
+from concordant.tables.build import transposed_if_named
 from concordant.tables.options import Options
 from concordant.tables.plans import Names, beyond_counts
 from concordant.tables.roles import plan_columns
-from concordant.tables.rows import Table
+from concordant.tables.rows import InputTable
 from concordant.types import Bools, Floats
 
 T = TypeVar("T")
@@ -100,10 +100,10 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
     return counts, replace(options, roles=roles, layout="pairs"), note
 
 
-def table_of_frame(frame: Any, options: Options, layout: str | None = None) -> Table:
+def table_of_frame(frame: Any, options: Options, layout: str | None = None) -> InputTable:
     """Return a frame as a table, with rows and columns swapped where the options say so."""
     table = FrameTable(frame)
-    return (turned_if_named(table, options, layout) if options.transpose else None) or table
+    return (transposed_if_named(table, options, layout) if options.transpose else None) or table
 
 
 class FrameTable:

@@ -256,7 +256,7 @@ class Options:
             fields["categories"] = [category.strip() for category in fields["categories"].split(",")]
         return cls(**fields, roles=roles)
 
-    def columns_said(self) -> list[str]:
+    def given_columns(self) -> list[str]:
         """Return the names of all columns that somebody spoke of."""
         said = [[value] if isinstance(value, str) else value for value in self.roles.values()]
         texts = [one for value in said if isinstance(value, Sequence) for one in value if isinstance(one, str)]

@@ -11,7 +11,7 @@ from concordant.tables.covariates import Covariate
 from concordant.tables.options import FEATURES, MATRICES, Options
 
 
-class Headed(Protocol):
+class HasColumns(Protocol):
     """Something with named columns."""
 
     name: str

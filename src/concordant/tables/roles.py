@@ -35,7 +35,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from concordant.errors import InputError, UnknownColumnError, UnknownNameError, arg, phrase, suggest
-from concordant.tables.covariates import Covariate, covariates_said
+from concordant.tables.covariates import Covariate, given_covariates
 from concordant.tables.grades import ORDINALS
 from concordant.tables.headings import side_columns, stems
 from concordant.tables.options import (
@@ -50,7 +50,7 @@ from concordant.tables.options import (
     listed,
     normalise,
 )
-from concordant.tables.plans import Headed, Plan
+from concordant.tables.plans import HasColumns, Plan
 
 COMMON = ("agent", "instance", "by", "weight")
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -89,12 +89,12 @@ _PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?
 _KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms}
 
 
-def plan_columns(table: Headed, options: Options, layout: str | None = None) -> Plan:
+def plan_columns(table: HasColumns, options: Options, layout: str | None = None) -> Plan:
     """Decide the layout of a table, unless it is labels or features, and the role of every column."""
     return _Planner(table, options, layout).plan()
 
 
-def planned(table: Headed, options: Options) -> Plan:
+def planned(table: HasColumns, options: Options) -> Plan:
     """Return the plan of a table of preferences in a file, made once by those who share the options.
 
     Joined tables with the same columns have the plan of the first, unless it was recognised by content.
@@ -120,7 +120,7 @@ def is_known_name(name: str) -> bool:
 class _Planner:
     """What is known of a table while its columns are given their roles."""
 
-    def __init__(self, table: Headed, options: Options, layout: str | None) -> None:
+    def __init__(self, table: HasColumns, options: Options, layout: str | None) -> None:
         self.table, self.columns, self.strict, self.options = table, table.columns, options.strict, options
         self.roles = columns_of(layout or PREFERENCES)
         self.layout = layout or _known_layout(options.layout)
@@ -184,7 +184,7 @@ class _Planner:
             if text[1:] in self.columns:
                 self.said[role] = text[1:]
         elif role == "covariate":
-            self.covariates = covariates_said(value, self.columns, self._find, normalise)
+            self.covariates = given_covariates(value, self.columns, self._find, normalise)
         elif role in SIDES and text not in self.columns and len(several := _wanted(role, value)) > 1:
             self.players[role] = tuple(self._find(one, role) for one in several)
             self.said[role] = self.players[role][0]
@@ -271,7 +271,7 @@ class _Planner:
 
     def _recognised(self, guesses: Mapping[str, Sequence[str]]) -> Plan:
         """Return the plan of a matrix, or of a form, that its content is recognised by."""
-        from concordant.tables.wide import Said, recognise
+        from concordant.tables.wide import GivenRoles, recognise
 
         unclear = self.table.error(-1, f"the columns {listed(self.columns)} " + _UNCLEAR)
         if any(role not in OPTIONAL[MATRICES[0]] for role in self.said):
@@ -279,7 +279,7 @@ class _Planner:
         column = dict(self.said)
         if guesses.get("weight") and normalise(guesses["weight"][0]) in ("weight", "count"):
             column.setdefault("weight", guesses["weight"][0])
-        said = Said(column, self.places if self.says_places else (), self.layout)
+        said = GivenRoles(column, self.places if self.says_places else (), self.layout)
         grid = recognise(self.table, self.options, said, unclear)
         column = dict(grid.column) | ({"instance": self.said["by"]} if "by" in self.said else {})
         if "by" in self.said and grid.questions:
@@ -399,7 +399,7 @@ class _Planner:
         raise self.table.error(-1, message)
 
 
-def refuse_unread(table: Headed, unread: Sequence[str]) -> None:
+def refuse_unread(table: HasColumns, unread: Sequence[str]) -> None:
     """Refuse columns that would not be read, where the user wants all to be."""
     if unread:
         raise table.error(

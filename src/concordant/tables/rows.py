@@ -23,7 +23,7 @@ Candidates = tuple[Coded, Coded | None]  # items, and the instances they are can
 FEWEST_ROWS = 2.0  # rows of the average instance: a column with fewer per value is an identifier, not an instance
 
 
-class Table(Protocol):
+class InputTable(Protocol):
     """Columns with names, fetched once, and rows that know their place."""
 
     name: str
@@ -49,7 +49,7 @@ class Table(Protocol):
 class Rows(Screen):
     """The fetched columns of a plan by role, and which rows are still good."""
 
-    def __init__(self, table: Table, plan: Plan, options: Options, count: int = 0) -> None:
+    def __init__(self, table: InputTable, plan: Plan, options: Options, count: int = 0) -> None:
         self.table, self.plan = table, plan
         self.separator, self.has_sides = options.team_separator, bool(plan.players or options.team_separator)
         self.categories: Sequence[str] | None = options.categories

@@ -125,7 +125,7 @@ class Sides:
         first, last = self.ptr[sides], self.ptr[sides + 1]
         return last - first, self.player[spans(first, last)]
 
-    def meet_themselves(self, both: Int32s) -> Bools:
+    def is_self_match(self, both: Int32s) -> Bools:
         """Say of every pair of sides, one after the other, whether a player stands in it twice."""
         size, player = self.of(both)
         row = np.repeat(np.arange(len(both)) // 2, size)

@@ -45,9 +45,9 @@ RANKS, RATINGS = MATRICES
 ANSWERS = ("numbers", "places", "grades")  # what a cell of a matrix holds
 SHARED = 0.5  # of the labels of a column stand in another one as well: they name the same competitors
 SAMPLE = 100  # rows that have to look like a matrix before the rest is read
-MOST_WORDS = 12  # grades of a scale
+MAX_WORDS = 12  # grades of a scale
 HIGHEST = 10.0  # ratings from 0 to this are taken for what they are
-MOST_ARE, FEW_ARE = 0.5, 0.2  # shares of people whose numbers are exactly 1, 2, …, k
+MIN_SHARE_OF_RANKS, MAX_SHARE_OF_RANKS = 0.5, 0.2  # shares of people whose numbers are exactly 1, 2, …, k
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Said:
+class GivenRoles:
     """What the user said of the table: the columns of roles, those of the matrix, the layout."""
 
     column: Mapping[str, str]
@@ -85,7 +85,7 @@ class _Question:
     kind: str  # one of ANSWERS; "lists"; or "items", where columns are places
 
 
-def recognise(table: Any, options: Options, said: Said, unclear: InputError) -> Grid:
+def recognise(table: Any, options: Options, said: GivenRoles, unclear: InputError) -> Grid:
     """Say how a table is a matrix of ranks or ratings, or raise ``unclear`` if it looks like none."""
     if not hasattr(table, "first"):
         raise unclear
@@ -96,7 +96,7 @@ def recognise(table: Any, options: Options, said: Said, unclear: InputError) -> 
         _refuse_named_competitors(table, dict(zip(table.columns, kinds, strict=True)))
     if sum(kind in ANSWERS for kind in kinds) < 2 and "lists" not in kinds and not is_form:
         raise unclear
-    return _Look(table, options, said, unclear).grid()
+    return _Recognition(table, options, said, unclear).grid()
 
 
 def _refuse_named_competitors(table: Any, kinds: Mapping[str, str]) -> None:
@@ -141,7 +141,7 @@ def _kind(labels: Sequence[str], options: Options) -> str:
             return "numbers"
         if all(place_in(label) is not None for label in told):
             return "places"
-    if len(told) <= MOST_WORDS and all(is_grade(label, options.categories) for label in told):
+    if len(told) <= MAX_WORDS and all(is_grade(label, options.categories) for label in told):
         return "grades"
     return "lists" if _are_lists(told) else "text"
 
@@ -152,10 +152,10 @@ def _are_lists(cells: Sequence[str]) -> bool:
     return len(cells) > 1 and len(set(named[0])) == len(named[0]) > 1 and all(names == named[0] for names in named)
 
 
-class _Look:
+class _Recognition:
     """What is known of a table while it is recognised."""
 
-    def __init__(self, table: Any, options: Options, said: Said, unclear: InputError) -> None:
+    def __init__(self, table: Any, options: Options, said: GivenRoles, unclear: InputError) -> None:
         self.table, self.options, self.said, self.unclear = table, options, said, unclear
         self.coded: dict[str, Coded] = table.fetch(table.columns, [])[0]
         self.has_commas = _has_decimal_commas(table)
@@ -444,10 +444,10 @@ def _by_numbers(by_person: Floats) -> str:
         return ""
     share = float(ranked[some].mean())
     if rankable[count > 0].all():
-        return RANKS if share >= MOST_ARE else ""
+        return RANKS if share >= MIN_SHARE_OF_RANKS else ""
     from_zero = _ranked(by_person + 1)[0][some].all()
     is_usual = _is_usual(by_person[np.isfinite(by_person)])
-    return RATINGS if share <= FEW_ARE and is_usual and not from_zero else ""
+    return RATINGS if share <= MAX_SHARE_OF_RANKS and is_usual and not from_zero else ""
 
 
 def _is_usual(numbers: Floats) -> bool:

@@ -49,7 +49,7 @@ from concordant.web.settings import typed
 from concordant.web.words import control_words
 
 TOP = 100
-MOST_BYTES = 2_000_000_000  # a compressed upload may unpack into
+MAX_BYTES = 2_000_000_000  # a compressed upload may unpack into
 KEPT = 8  # rankings
 Settings = Mapping[str, Any]
 TOO_MUCH = "It does not fit into the memory a worker may take: use less data, or a method without pairwise matrices."
@@ -110,7 +110,7 @@ class Answerer:
         said: dict[str, Any] = {"layout": settings["layout"]} if settings.get("layout") else {}
         if settings.get("skip_bad_rows"):
             said["skip_bad_rows"] = True
-        limits = {"max_bytes": MOST_BYTES}
+        limits = {"max_bytes": MAX_BYTES}
         guessed = preview(files[0], **said, **limits)
         chosen = None if settings.get("roles") is None else forms.paired(settings["roles"])
         if chosen is None or not guessed.columns:
@@ -139,7 +139,7 @@ class Answerer:
         key = json.dumps([files, reading, least], default=str, sort_keys=True)
         if key not in self._data:
             plans = {} if looked.plan is None else {os.path.abspath(files[0]): looked.plan}
-            asked = Request(files, reading={**reading, "max_bytes": MOST_BYTES}, min_ballots=least, plans=plans)
+            asked = Request(files, reading={**reading, "max_bytes": MAX_BYTES}, min_ballots=least, plans=plans)
             self._data = {key: (asked, Data(asked.read()))}
             self._rankings.clear()
         asked, data = self._data[key]
@@ -180,7 +180,7 @@ class Answerer:
         if path is None:
             return None
         if path not in self._labels:
-            self._labels = {path: read_labels(path, max_bytes=MOST_BYTES)}
+            self._labels = {path: read_labels(path, max_bytes=MAX_BYTES)}
         return self._labels[path]
 
     def _quick(self, study: Study) -> Markup:
@@ -227,7 +227,7 @@ class Answerer:
             shell = [commands.other_command("report", files, reading, *labelled, *more)]
         if view == "ranking" and len(files) > 1 and study.prefs.instances is not None and not reading:
             shell.append(commands.fuse_command(files, method, params))
-        shell += [f"# {name} can be said in Python only" for name in commands.unsaid(reading)]
+        shell += [f"# {name} can be said in Python only" for name in commands.python_only_options(reading)]
         labels = question["labels"] if view == "evaluate" else None
         python = commands.python_lines(files, reading, method, params, least, labels, study.metrics, compared)
         return {"shell": "\n".join(shell), "python": python}
@@ -280,14 +280,14 @@ def _summary(method: str) -> str:
 
 def _method_options(data: Data, chosen: str) -> Markup:
     """Return all methods: first those that fit, with the reason; those that cannot rank this say what they need."""
-    fitting = {advice.method: in_words(advice.reason, _words_of(advice.method)) for advice in data.description.methods}
+    suitable = {advice.method: in_words(advice.reason, _words_of(advice.method)) for advice in data.description.methods}
     fits: list[Markup] = []
     others: list[Markup] = []
     lacking: list[Markup] = []
     for name in registry.names():
-        lack = _lack(name, data)
-        shown = f"{name} ({lack})" if lack else f"{name}: {fitting[name]}" if name in fitting else name
-        group = lacking if lack else fits if name in fitting else others
+        lack = _missing_needs(name, data)
+        shown = f"{name} ({lack})" if lack else f"{name}: {suitable[name]}" if name in suitable else name
+        group = lacking if lack else fits if name in suitable else others
         group.append(element("option", shown, value=name, selected=name == chosen, disabled=bool(lack)))
     groups = (("Fit these data", fits), ("Others", others), ("Need something else", lacking))
     return joined(element("optgroup", *options, label=label) for label, options in groups if options)
@@ -297,7 +297,7 @@ def _words_of(method: str) -> Words:
     return control_words([declared.name for declared in params_of(registry.load(registry.resolve(method)[0]))])
 
 
-def _lack(name: str, data: Data) -> str:
+def _missing_needs(name: str, data: Data) -> str:
     """Return what a method needs and these data lack, in a few words."""
     try:
         method = registry.make(name)

@@ -51,8 +51,8 @@ KINDS = {
     "html": "text/html",
 }
 WAIT = 20.0  # seconds a question for news is held
-MOST_SETTINGS = 1_000_000  # bytes
-MOST_FILES = 50  # of one data set
+MAX_SETTINGS = 1_000_000  # bytes
+MAX_FILES = 50  # of one data set
 T = TypeVar("T")
 
 
@@ -205,21 +205,21 @@ class App:
             raise _too_long(self.limits.body)
 
     @contextlib.contextmanager
-    def _transfer(self, way: str) -> Iterator[None]:
+    def _transfer(self, direction: str) -> Iterator[None]:
         """Count the uploads and the downloads under way; refuse one too many."""
-        if self.transfers[way] >= self.limits.transfers:
-            raise BusyError(f"As many {way}s as the server may have are under way: try again in a few seconds.")
-        self.transfers[way] += 1
+        if self.transfers[direction] >= self.limits.transfers:
+            raise BusyError(f"As many {direction}s as the server may have are under way: try again in a few seconds.")
+        self.transfers[direction] += 1
         try:
             yield
         finally:
-            self.transfers[way] -= 1
+            self.transfers[direction] -= 1
 
     async def _save(self, request: Request, data: DataSet, name: str) -> str:
         """Stream the body to a file; one that is too long, or that breaks off, leaves nothing behind."""
         stored = os.listdir(data.folder)
-        if len(stored) >= MOST_FILES:
-            raise HTTPException(413, f"A data set has at most {MOST_FILES} uploaded files.")
+        if len(stored) >= MAX_FILES:
+            raise HTTPException(413, f"A data set has at most {MAX_FILES} uploaded files.")
         own = safe_name(name, [*map(os.path.basename, data.files), *stored])
         path, size = Path(data.folder) / own, 0
         try:
@@ -249,7 +249,7 @@ class App:
 
         async def take(piece: bytes) -> None:
             content.extend(piece)
-            if len(content) > MOST_SETTINGS:
+            if len(content) > MAX_SETTINGS:
                 raise HTTPException(413, "The settings are too long.")
 
         with self.store.lease(request.path_params["key"]) as data:
@@ -316,10 +316,10 @@ def _given_name(request: Request) -> str:
     return unquote(request.headers.get("x-file-name", "data.csv"))[:300]
 
 
-def _too_long(most: int) -> HTTPException:
+def _too_long(max_bytes: int) -> HTTPException:
     return HTTPException(
-        413, f"The file is longer than {most / 1e6:,.0f} MB: start the server with a larger --max-upload, or use the "
-        "command line."
+        413, f"The file is longer than {max_bytes / 1e6:,.0f} MB: start the server with a larger --max-upload, "
+        "or use the command line."
     )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def _reading_words(reading: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def unsaid(reading: Mapping[str, Any]) -> list[str]:
+def python_only_options(reading: Mapping[str, Any]) -> list[str]:
     """Name the options that Python has and the command line has not."""
     flags = {one.name for one in options_of(PREFERENCES) if one.flag is not None}
     return [name for name, value in reading.items() if name not in flags and value is not None]

@@ -19,28 +19,28 @@ HEAD_SECONDS = 10.0  # from the first moment of a connection, or the end of an a
 WRITE_SECONDS = 60.0  # without any progress
 
 
-def connections_up_to(most: int) -> type[Connection]:
+def connections_up_to(max_connections: int) -> type[Connection]:
     """Return the protocol of a server with so many connections; fewer where the system allows few open files."""
     with contextlib.suppress(ImportError):  # Windows
         import resource
 
-        most = min(most, max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2, SPARE))
-    return type("Connection", (Connection,), {"most": most})
+        max_connections = min(max_connections, max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2, SPARE))
+    return type("Connection", (Connection,), {"max_connections": max_connections})
 
 
 class Connection(H11Protocol):
     """HTTP/1.1 over one connection."""
 
-    most = 512
+    max_connections = 512
     _head: asyncio.TimerHandle | None = None
     _write: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin; a connection too many gets an answer, and far too many get none."""
         super().connection_made(transport)
-        if len(self.connections) > self.most + SPARE:
+        if len(self.connections) > self.max_connections + SPARE:
             transport.abort()
-        elif len(self.connections) > self.most:
+        elif len(self.connections) > self.max_connections:
             self.app = _full
         self._watch_head()
 

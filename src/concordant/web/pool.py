@@ -32,8 +32,8 @@ class Limits:
     line: int = 32  # questions being answered or waiting
     connections: int = 512
     transfers: int = 8  # uploads under way, and as many downloads
-    window: float = 30.0  # seconds in which ``least`` bytes of a body must arrive
-    least: int = 100_000
+    window: float = 30.0  # seconds in which ``min_bytes`` bytes of a body must arrive
+    min_bytes: int = 100_000
     grace: float = 30.0  # seconds that a data set nobody has looked at since it changed is kept in any case
     abandoned: float = 60.0  # seconds that work goes on without a page that waits for it
 

@@ -28,8 +28,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 METHODS = ("GET", "HEAD", "POST")
-MOST_QUERY = 8_000  # bytes behind the question mark of an address
-MOST_HEADERS = 32_000  # bytes of all headers
+MAX_QUERY = 8_000  # bytes behind the question mark of an address
+MAX_HEADERS = 32_000  # bytes of all headers
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -126,9 +126,9 @@ class GatedApp:
 
 
 def _too_long(scope: Any) -> Refusal | None:
-    if len(scope["query_string"]) + len(scope["raw_path"]) > MOST_QUERY:
+    if len(scope["query_string"]) + len(scope["raw_path"]) > MAX_QUERY:
         return Refusal(414, "The address is too long.")
-    if sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEADERS:
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADERS:
         return Refusal(431, "The headers are too long.")
     return None
 

@@ -16,7 +16,7 @@ from concordant.web.pool import Limits
 
 NEEDS = "The web page needs Starlette and uvicorn: pip install 'concordant[web]'."
 
-MOST_HEAD = 64 << 10  # bytes of the headers of a request
+MAX_HEAD = 64 << 10  # bytes of the headers of a request
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
 
 
@@ -24,7 +24,7 @@ def serve(
     files: tuple[str, ...], host: str, port: int, *, needs_token: bool, limits: Limits, say: Callable[[str], None]
 ) -> None:
     """Serve until somebody stops it; no upload outlives the server."""
-    server, bound, link = made_server(files, host, port, needs_token=needs_token, limits=limits)
+    server, bound, link = make_server(files, host, port, needs_token=needs_token, limits=limits)
     say(link)
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[bound])
@@ -34,7 +34,7 @@ def serve(
             signal.raise_signal(number)
 
 
-def made_server(
+def make_server(
     files: tuple[str, ...], host: str, port: int, *, needs_token: bool, limits: Limits
 ) -> tuple[Any, socket.socket, str]:
     """Return a server, its socket, which listens already, and the link to it."""
@@ -59,7 +59,7 @@ def made_server(
     config = uvicorn.Config(
         app.asgi(), lifespan="on", log_level="critical", access_log=False, server_header=False, ws="none",
         http=connections_up_to(limits.connections), loop="asyncio", timeout_graceful_shutdown=1,
-        h11_max_incomplete_event_size=MOST_HEAD,
+        h11_max_incomplete_event_size=MAX_HEAD,
     )  # fmt: skip
     return _server(config, app), bound, f"http://{shown}:{own}/" + (f"?token={token}" if token else "")
 

@@ -22,10 +22,10 @@ PLACE = "place"  # one of several columns, best first
 OTHER_SIDE = "other side of "  # then the covariate of the first side: one difference of two columns
 VIEWS = ("ranking", "compare", "evaluate")
 UNOFFERED = ("places", "by")  # one place per column instead; groups are compared on the command line and in Python
-MOST_TEXT = 2_000  # characters of one text
-MOST_WORD = 100  # characters of a number or of one of several choices
-MOST_NAME = 10_000  # characters of the name of a column
-MOST_PARAMS = 100
+MAX_TEXT = 2_000  # characters of one text
+MAX_WORD = 100  # characters of a number or of one of several choices
+MAX_NAME = 10_000  # characters of the name of a column
+MAX_PARAMS = 100
 SHOWN = 60  # characters of a value that a message repeats
 
 
@@ -80,7 +80,7 @@ def _no_number(text: str) -> NoReturn:
 def _checked(declared: Param, given: object) -> Any:
     """Return the value of one setting, which may also be sent as text."""
     if isinstance(given, str):
-        text = _text(declared.name, given, MOST_TEXT if declared.kind is str and not declared.choices else MOST_WORD)
+        text = _text(declared.name, given, MAX_TEXT if declared.kind is str and not declared.choices else MAX_WORD)
         return value_of(declared, text.strip()) if text.strip() else declared.default
     if isinstance(given, int | float) and abs(given) > 1e300:  # also infinite, also too large for a float
         raise ParameterError(arg(declared.name, shown=_shown(str(given))) + " is too large: give a smaller number.")
@@ -90,12 +90,12 @@ def _checked(declared: Param, given: object) -> Any:
     return given
 
 
-def _text(name: str, given: object, most: int = MOST_TEXT) -> str:
+def _text(name: str, given: object, max_length: int = MAX_TEXT) -> str:
     """Return a text that can be stored, shown and sent back."""
     if not isinstance(given, str):
         raise ParameterError(f"{name} must be text, got {_shown(json.dumps(given))}.")
-    if len(given) > most:
-        raise ParameterError(f"{name} has {len(given):,} characters: give at most {most:,}.")
+    if len(given) > max_length:
+        raise ParameterError(f"{name} has {len(given):,} characters: give at most {max_length:,}.")
     try:
         given.encode("utf-8")
     except UnicodeEncodeError:
@@ -107,8 +107,8 @@ def _text(name: str, given: object, most: int = MOST_TEXT) -> str:
 
 def _texts(name: str, given: object) -> dict[str, str]:
     """Return the hyper-parameters as texts; numbers and truth values may be sent as such."""
-    if not isinstance(given, dict) or len(given) > MOST_PARAMS:
-        raise ParameterError(f"{name} must be an object of at most {MOST_PARAMS} values.")
+    if not isinstance(given, dict) or len(given) > MAX_PARAMS:
+        raise ParameterError(f"{name} must be an object of at most {MAX_PARAMS} values.")
     found = {}
     for key, value in given.items():
         if isinstance(value, bool | int | float):
@@ -129,7 +129,7 @@ def _roles(given: object) -> dict[str, str]:
     declared = Param("role", str, "", "", choices=offered_roles()[1:])
     found = {}
     for column, role in given.items():
-        name = _text("the name of a column", column, MOST_NAME)
+        name = _text("the name of a column", column, MAX_NAME)
         is_other_side = isinstance(role, str) and role.removeprefix(OTHER_SIDE) in given and role.startswith(OTHER_SIDE)
         found[name] = role if is_other_side else _checked(declared, "" if role is None else role)
     return found

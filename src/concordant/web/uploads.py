@@ -128,7 +128,7 @@ async def receive(request: Request, limits: Limits, take: Callable[[bytes], Awai
             async for chunk in request.stream():
                 held += chunk
                 fresh, size = fresh + len(chunk), size + len(chunk)
-                if fresh >= limits.least:
+                if fresh >= limits.min_bytes:
                     fresh = 0
                     patience.reschedule(now() + limits.window)
                 if len(held) >= PIECE:
@@ -137,7 +137,7 @@ async def receive(request: Request, limits: Limits, take: Callable[[bytes], Awai
                     held.clear()
                     patience.reschedule(now() + limits.window)
     except TimeoutError:
-        least, seconds = f"{limits.least / 1000:,.0f} kB", f"{limits.window:g} seconds"
+        least, seconds = f"{limits.min_bytes / 1000:,.0f} kB", f"{limits.window:g} seconds"
         raise HTTPException(408, f"The upload was too slow: less than {least} came in {seconds}. Try again.") from None
     except ClientDisconnect:
         raise HTTPException(400, "The upload broke off.") from None

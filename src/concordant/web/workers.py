@@ -19,7 +19,7 @@ from concordant.errors import ConcordantError
 from concordant.support import processes
 from concordant.web.messages import HEAD, Answer, Frame, Question, Screen, packed
 
-MOST_BYTES = 1 << 28  # of one frame
+MAX_BYTES = 1 << 28  # of one frame
 LINGER = 5.0  # seconds that a process may take to end once its pipes are closed
 ENDED = "The worker process ended ({why}); nothing else was harmed. Try again, or with less data."
 Progress = Callable[[Screen], None]
@@ -115,7 +115,7 @@ class Worker:
         await process.stdin.drain()
         while True:
             length = int.from_bytes(await process.stdout.readexactly(HEAD), "big")
-            if length > MOST_BYTES:
+            if length > MAX_BYTES:
                 await self.end()
                 raise WorkerError("The answer is too large for the page: use the command line.")
             frame: Frame = json.loads(await process.stdout.readexactly(length))

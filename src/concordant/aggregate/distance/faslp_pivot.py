@@ -31,10 +31,10 @@ from concordant.ranking import Notice
 from concordant.solvers.ordering.blocks import split
 from concordant.solvers.ordering.costs import pair_costs
 from concordant.solvers.ordering.deadline import Deadline
-from concordant.solvers.ordering.relaxation import Relaxation, is_too_large, least_cost
+from concordant.solvers.ordering.relaxation import Relaxation, is_too_large, min_cost
 from concordant.types import Floats, Int64s
 
-MOST_DRAWS = 10_000_000  # numbers drawn at once
+MAX_DRAWS = 10_000_000  # numbers drawn at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class FaslpPivot(WeighsMajorities):
         for block in np.flatnonzero(blocks.size > 1).tolist():
             before, _ = blocks.matrices(block)
             x = (1 + np.sign(before.T - before)) / 2  # without a solution of the programme, as FAS-Pivot has it
-            bound[block] = least_cost(before, None)
+            bound[block] = min_cost(before, None)
             if deadline.is_over() or is_too_large(len(before), allow_ties=False):
                 is_late = True
             else:
@@ -85,7 +85,7 @@ class FaslpPivot(WeighsMajorities):
         is_whole = bool((np.minimum(x, 1 - x) < 1e-6).all())
         best, least = np.arange(n), np.inf
         runs = 1 if is_whole else self.repeats
-        for _ in range(0, runs, batch := max(1, MOST_DRAWS // (n * n))):
+        for _ in range(0, runs, batch := max(1, MAX_DRAWS // (n * n))):
             count = min(batch, runs)
             draw = _draws(rng, count, n)
             orders = kernels.pivot_orders(ptr, np.ascontiguousarray(x).reshape(-1), rng.random((count, n)), draw)

@@ -46,7 +46,7 @@ from concordant.solvers.ordering.costs import pair_costs
 from concordant.types import Floats, Int32s, Int64s
 
 REFERENCE_DOC = "the order of candidates the codes are built on; auto: borda for the mode, outside-in for the median"
-MOST_VALUES = 30_000_000  # votes held at once: 240 MB
+MAX_VALUES = 30_000_000  # votes held at once: 240 MB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class Lehmer(WeighsMajorities):
         missing = views.resolve_missing(prefs, self.missing)
         place = self._reference(prefs, missing)
         is_median = self.statistic == "median"
-        code = kernels.lehmer_consensus(views.ballots(prefs), place, missing == "ignore", is_median, MOST_VALUES)
+        code = kernels.lehmer_consensus(views.ballots(prefs), place, missing == "ignore", is_median, MAX_VALUES)
         first = first_of(prefs.slot_ptr)
         slot_at = np.empty(prefs.n_slots, np.int64)
         slot_at[place + first] = np.arange(prefs.n_slots)

@@ -21,7 +21,7 @@ from concordant.ranking import Ranking
 from concordant.results.explanation import Reason
 from concordant.solvers.ordering.costs import PairCosts, pair_costs
 
-MOST = 2_000  # candidates up to which the pairs are counted for an explanation
+MAX_CANDIDATES = 2_000  # candidates up to which the pairs are counted for an explanation
 SHOWN = 10  # overruled majorities that are listed
 
 
@@ -33,7 +33,7 @@ class WeighsMajorities(Method):
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Tell what the consensus costs, how near that is to the least, and which majorities it overrules."""
-        if prefs.n_slots > MOST:
+        if prefs.n_slots > MAX_CANDIDATES:
             return super().reasons(prefs, ranking)
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
         said = [*_first(contest), *self._price(prefs, ranking), *self.proof(ranking)]
@@ -49,7 +49,7 @@ class WeighsMajorities(Method):
         total = costs.total(ranking.rank_by_slot.astype(np.int64))
         if not weight or len(ranking.score) < 2:
             return []
-        least = _least_conceivable(costs)
+        least = _lower_bound(costs)
         said = f"Its total distance to all ballots is {number(total)}, {number(total / weight)} by ballot"
         if total <= least:
             return [f"{said}: it goes with the majority on every pair, so no ranking costs less."]
@@ -59,7 +59,7 @@ class WeighsMajorities(Method):
         ]
 
 
-def _least_conceivable(costs: PairCosts) -> float:
+def _lower_bound(costs: PairCosts) -> float:
     """Return what all pairs cost if each is ordered, or tied, as is cheapest for it alone."""
     back = kernels.transpose_matrices(costs.slot_ptr, costs.before)
     least = np.minimum(np.minimum(costs.before, back), costs.tied)

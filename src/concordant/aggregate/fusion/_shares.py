@@ -8,7 +8,7 @@ import numpy as np
 
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import shorten
-from concordant.models.observations.counts import agent_of_ballot
+from concordant.models.observations.preference_counts import agent_of_ballot
 from concordant.narrative.sentences import Scene, listed
 from concordant.results.explanation import Reason
 from concordant.support.text import number_format

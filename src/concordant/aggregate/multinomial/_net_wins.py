@@ -7,7 +7,7 @@ import numpy as np
 from concordant import views
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import shorten
-from concordant.models.observations.counts import Corpus
+from concordant.models.observations.preference_counts import Corpus
 from concordant.narrative.sentences import Scene, number
 from concordant.results.explanation import Reason
 from concordant.types import Floats

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from concordant.models.notices import named, notice_on
-from concordant.models.observations.counts import Corpus
+from concordant.models.observations.preference_counts import Corpus
 from concordant.models.solve.multinomial import Solution
 from concordant.ranking import Notice
 

@@ -41,8 +41,8 @@ from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.types import Bools, Floats, Int64s
 
-MOST_CATEGORIES = 30
-MOST_STEPS = 300
+MAX_CATEGORIES = 30
+MAX_STEPS = 300
 CONVERGED = 1e-7  # change of a chance
 TIE_OF_FITTED = 1e-6  # scores this close, relative to the largest, are one score
 USELESS = 0.1  # share of the way from guessing to perfection below which an agent is named
@@ -182,10 +182,10 @@ class _Answers:
         if (self.categories[code] != value).any():
             stranger = value[self.categories[code] != value][0]
             raise InputError(f"The value {stranger:g} is none of the categories this model knows: leave it out.")
-        if len(self.categories) > MOST_CATEGORIES:
+        if len(self.categories) > MAX_CATEGORIES:
             raise InputError(
                 f"The values take {len(self.categories):,} different levels, too many to be categories: "
-                f"round them to at most {MOST_CATEGORIES}, or use mpm or mean-rating."
+                f"round them to at most {MAX_CATEGORIES}, or use mpm or mean-rating."
             )
         self.answer: Int64s = code.astype(np.int64)
         self.slot = prefs.entry_slot
@@ -201,7 +201,7 @@ class _Answers:
         shares = votes.sum(axis=0) / max(votes.sum(), 1e-300)
         chance = np.where(answered[:, None] > 0, votes / np.where(answered > 0, answered, 1.0)[:, None], shares)
         fitted = self.fit(chance, answered > 0, confusion, smoothing)
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             previous = chance
             chance, log_likelihood = self.expect(*fitted)
             fitted = self.fit(chance, answered > 0, confusion, smoothing)
@@ -252,5 +252,5 @@ def _notices(agents: Mapping[str, float], learnt: Learnt) -> tuple[Notice, ...]:
         text = f"the answers of {len(useless)} of {len(agents)} agents hardly depend on the item"
         found.append(Notice("outlier-agents", f"{text}: {named(useless)}", useless))
     if not learnt.has_converged:
-        found.append(Notice("no-convergence", f"the chances were still moving after {MOST_STEPS} steps", ()))
+        found.append(Notice("no-convergence", f"the chances were still moving after {MAX_STEPS} steps", ()))
     return tuple(found)

@@ -50,7 +50,7 @@ from concordant.method import NEEDS, Method, Outcome
 from concordant.models.adherence import adherence_of, has_preference
 from concordant.models.fitted import MPMModel
 from concordant.models.multinomial_errors import MPMErrors
-from concordant.models.observations.counts import Corpus, count
+from concordant.models.observations.preference_counts import Corpus, count
 from concordant.models.solve.multinomial import Ask, Part, Solution, Solver, largest_of, learn_adherence
 from concordant.params import param
 from concordant.preferences import Preferences

@@ -31,15 +31,15 @@ from concordant.errors import InputError, arg
 from concordant.kernels.bundles import Adherences
 from concordant.method import Method, Outcome
 from concordant.models.fitted import FittedModel, MPMModel
-from concordant.models.observations.counts import Corpus, agent_of_ballot, count
-from concordant.models.solve.multinomial import LEAST_PRIOR, TOLERANCE
+from concordant.models.observations.preference_counts import Corpus, agent_of_ballot, count
+from concordant.models.solve.multinomial import MIN_PRIOR, TOLERANCE
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice, Ranking
 from concordant.types import Floats, Int64s
 
 NAME = "mpm-mixture"
-MOST_STEPS = 100
+MAX_STEPS = 100
 STEP_TOLERANCE = 1e-7
 ROUGH = 1e-5  # how exactly scores are fitted before the memberships settle
 TIE_OF_FITTED = 1e-6  # scores of a mixture this close, relative to the largest, are one score
@@ -65,16 +65,16 @@ class MPMMixture(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the mean scores, with the mixture as the model."""
-        data = _Data(count(prefs, self.counts), self.evidence, max(self.prior, LEAST_PRIOR))
+        data = _Data(count(prefs, self.counts), self.evidence, max(self.prior, MIN_PRIOR))
         found = best = data.start()
-        while found.n_types < min(self.components or self.most_components, data.n_voices):
+        while found.n_types < min(self.components or self.most_components, data.n_voter_types):
             found = data.grow(found, self.starts)
             if self.components is None and data.bic(found) >= data.bic(best) - 1e-6:
                 break
             best = found
         warnings: tuple[Notice, ...] = ()
         if self.components is not None and best.n_types < self.components:
-            text = f"only {data.n_voices} agents prefer different things, so there are {best.n_types} types"
+            text = f"only {data.n_voter_types} agents prefer different things, so there are {best.n_types} types"
             warnings = (Notice("too-few-agents", text),)
         model = _model(data, best, self.counts)
         return Outcome(
@@ -230,19 +230,19 @@ class _Data:
         return sum_by(self.agent, self.amount, self.n_agents)
 
     @cached_property
-    def voice(self) -> Int64s:
+    def voter_type(self) -> Int64s:
         """A number for every agent, the same for agents that prefer the same things, -1 for those that say nothing."""
         prefs = self.corpus.prefs
         mark = np.sin(1.0 + np.arange(prefs.n_slots))  # any fixed direction tells different net wins apart
         said = sum_by(views.ballot_of_entry(prefs), self.corpus.net * mark[prefs.entry_slot], prefs.n_ballots)
         sign = np.round(sum_by(self.agent, self.factor * said, self.n_agents), 9)
         pairs = np.stack([sign, np.round(self.amount_by_agent, 9)], 1)
-        voice = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
-        return np.where(self.amount_by_agent > 0, voice, -1)
+        voter_type = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+        return np.where(self.amount_by_agent > 0, voter_type, -1)
 
     @cached_property
-    def n_voices(self) -> int:
-        return max(len(np.unique(self.voice[self.voice >= 0])), 1)
+    def n_voter_types(self) -> int:
+        return max(len(np.unique(self.voter_type[self.voter_type >= 0])), 1)
 
     def start(self) -> _Mixture:
         """Return the mixture of one type."""
@@ -256,13 +256,13 @@ class _Data:
         tries: list[_Mixture] = []
         tried: set[int] = set()
         for agent in np.argsort(explained, kind="stable").tolist():
-            voice = int(self.voice[agent])
-            if len(tries) == starts or voice < 0:
+            voter_type = int(self.voter_type[agent])
+            if len(tries) == starts or voter_type < 0:
                 break
-            if voice in tried:
+            if voter_type in tried:
                 continue
-            tried.add(voice)
-            is_same = self.voice == voice
+            tried.add(voter_type)
+            is_same = self.voter_type == voter_type
             responsibility = np.column_stack([found.responsibility, np.zeros(self.n_agents)])
             responsibility[is_same] = 0.0
             responsibility[is_same, -1] = 1.0
@@ -276,8 +276,8 @@ class _Data:
         shares = np.full(len(scores), 1.0 / len(scores))
         state = self.expect(shares, *self.fit_scores(responsibility, scores, ROUGH))
         is_settled = False
-        for step in range(MOST_STEPS + 1):
-            previous, is_last = state, is_settled or step == MOST_STEPS
+        for step in range(MAX_STEPS + 1):
+            previous, is_last = state, is_settled or step == MAX_STEPS
             shares = self.times @ state.responsibility / self.times.sum()
             fitted = self.fit_scores(state.responsibility, state.scores, TOLERANCE if is_last else ROUGH)
             state = self.expect(shares, *fitted)

@@ -21,7 +21,7 @@ from concordant.results.histories import History
 from concordant.support.dates import as_moment
 from concordant.types import Bools, Floats, Int64s
 
-MOST_PLAYS = 100_000_000  # games that weights may make of ballots
+MAX_PLAYS = 100_000_000  # games that weights may make of ballots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +47,11 @@ class Following(OverTime):
         ballot = np.flatnonzero((np.diff(prefs.indptr) == 2) & (times(prefs) >= begin))
         ballot = ballot[has_past[first[ballot]] & has_past[first[ballot] + 1]]
         chance = np.full(prefs.n_ballots, np.nan)
-        chance[ballot] = self._foretold(prefs, ballot)
+        chance[ballot] = self._predicted(prefs, ballot)
         return chance
 
     @abstractmethod
-    def _foretold(self, prefs: Preferences, ballot: Int64s) -> Floats:
+    def _predicted(self, prefs: Preferences, ballot: Int64s) -> Floats:
         """Return the chance of the first entry of these ballots, each of two items, before it was cast."""
 
 
@@ -75,9 +75,9 @@ def replayed(prefs: Preferences) -> Preferences:
     once (glicko2, bradley-terry) have no such limit.
     """
     plays = 0.0 if prefs.has_unit_weights else float(np.ceil(prefs.weight).sum())
-    if plays > MOST_PLAYS:
+    if plays > MAX_PLAYS:
         raise InputError(
-            f"The weights repeat the ballots {plays:.3g} times, but at most {MOST_PLAYS:,} games can be played one by "
+            f"The weights repeat the ballots {plays:.3g} times, but at most {MAX_PLAYS:,} games can be played one by "
             "one: divide the weights by a number, or use bradley-terry or glicko2, which do not repeat ballots."
         )
     return in_order(prefs)

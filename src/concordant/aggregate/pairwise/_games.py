@@ -15,7 +15,7 @@ from concordant.types import Floats
 
 LAST = 3  # games that are told of each item
 TOLD = 3  # items whose games are told
-MOST = 200_000  # ballots up to which games are replayed
+MAX_BALLOTS = 200_000  # ballots up to which games are replayed
 
 
 def games_reasons(scene: Scene, start: float, ratings: Callable[[Preferences], Floats]) -> list[Reason]:
@@ -33,7 +33,7 @@ def games_reasons(scene: Scene, start: float, ratings: Callable[[Preferences], F
     header = ["rank", "item", "won", "drawn", "lost", "rating", "since the start"]
     said = [f"Everybody starts with {write(start)}; every game moves the ratings of those who play it."]
     record = Reason("Records", said, header, rows, frozenset(range(7)) - {1})
-    if prefs.n_ballots > MOST:
+    if prefs.n_ballots > MAX_BALLOTS:
         return [record]
     last = [line for slot in scene.top[:TOLD] for line in _last_games(scene, slot, ratings)]
     columns = ["item", "game", "result", "rating before", "after", "change"]

@@ -10,9 +10,9 @@ from concordant.ballots.segments import pointer, sum_by
 from concordant.types import Floats, Int64s
 
 NEVER = -(2**60)  # the period in which an item that never played was last seen
-LEAST_TAU = 1e-9  # below, volatilities stay as they are
+MIN_TAU = 1e-9  # below, volatilities stay as they are
 SETTLED = 1e-10  # how close the logarithm of a variance is found
-LEAST = 1e-9  # chance below which nothing is thought to lie: a sure thing would tell nothing, whatever happens
+MIN_CHANCE = 1e-9  # chance below which nothing is thought to lie: a sure thing would tell nothing, whatever happens
 
 
 class Games(NamedTuple):
@@ -32,7 +32,7 @@ class State(NamedTuple):
     volatility: Floats
 
 
-class Walked(NamedTuple):
+class GlickoRun(NamedTuple):
     """All slots after their last period (``seen``), the chance the first had in each game, and a row per step."""
 
     last: State
@@ -44,10 +44,10 @@ class Walked(NamedTuple):
     sd: Floats
 
 
-def walk(games: Games, period: Int64s, start: State, tau: float) -> Walked:
+def walk(games: Games, period: Int64s, start: State, tau: float) -> GlickoRun:
     """Go through games that are sorted by period, one period after the other."""
     mean, sd, volatility = (part.copy() for part in start)
-    most, seen = float(sd.max(initial=0.0)), np.full(len(mean), NEVER)
+    max_sd, seen = float(sd.max(initial=0.0)), np.full(len(mean), NEVER)
     present, size = np.unique(period, return_counts=True)
     ptr, chance = pointer(size).tolist(), np.empty(len(period))
     rows: list[tuple[Int64s, Int64s, Floats, Floats]] = [(seen[:0], seen[:0], mean[:0], mean[:0])]
@@ -56,19 +56,19 @@ def walk(games: Games, period: Int64s, start: State, tau: float) -> Walked:
         slot, place = np.unique(np.concatenate([games.first[span], games.second[span]]), return_inverse=True)
         own = Games(place[: size[k]], place[size[k] :], games.result[span], games.weight[span])
         known = State(mean[slot], sd[slot], volatility[slot])
-        known = known._replace(sd=idled(known, now - 1 - seen[slot], most))
+        known = known._replace(sd=after_inactivity(known, now - 1 - seen[slot], max_sd))
         lead = known.mean[own.first] - known.mean[own.second]
         chance[span] = expected(lead, np.hypot(known.sd[own.first], known.sd[own.second]))
         mean[slot], sd[slot], volatility[slot] = found = updated(known, own, tau)
         seen[slot] = now
         rows.append((slot, np.full(len(slot), now), found.mean, found.sd))
-    return Walked(State(mean, sd, volatility), seen, chance, *map(np.concatenate, zip(*rows, strict=True)))
+    return GlickoRun(State(mean, sd, volatility), seen, chance, *map(np.concatenate, zip(*rows, strict=True)))
 
 
-def idled(state: State, periods: Int64s, most: float) -> Floats:
-    """Return the standard errors after so many periods without a game, none beyond that of a newcomer (``most``)."""
+def after_inactivity(state: State, periods: Int64s, max_sd: float) -> Floats:
+    """Return the standard errors after so many periods without a game, none beyond that of a newcomer (``max_sd``)."""
     grown = np.sqrt(state.sd**2 + np.maximum(periods, 0) * state.volatility**2)
-    return np.minimum(grown, np.maximum(most, state.sd))
+    return np.minimum(grown, np.maximum(max_sd, state.sd))
 
 
 def expected(lead: Floats, sd: Floats) -> Floats:
@@ -87,7 +87,7 @@ def updated(state: State, games: Games, tau: float) -> State:
     sides = ((games.first, games.second, games.result), (games.second, games.first, 1 - games.result))
     for own, other, result in sides:
         shrink = _shrink(state.sd[other])
-        chance = np.clip(expected(state.mean[own] - state.mean[other], state.sd[other]), LEAST, 1 - LEAST)
+        chance = np.clip(expected(state.mean[own] - state.mean[other], state.sd[other]), MIN_CHANCE, 1 - MIN_CHANCE)
         told += sum_by(own, games.weight * shrink**2 * chance * (1 - chance), n)
         gain += sum_by(own, games.weight * shrink * (result - chance), n)
     variance = 1 / told
@@ -101,7 +101,7 @@ def volatilities(state: State, variance: Floats, change: Floats, tau: float) -> 
 
     The logarithm of the variance solves f(x) = 0 by the Illinois variant of false position, all items at once.
     """
-    if tau < LEAST_TAU:
+    if tau < MIN_TAU:
         return state.volatility
     before, spread = np.log(state.volatility**2), state.sd**2 + variance
 

@@ -21,7 +21,7 @@ from concordant.kernels import links
 from concordant.method import Method, Outcome
 from concordant.models.clusters import Agents, Voters, dependence
 from concordant.models.effects import ON_COEFFICIENTS, Effects, refuse
-from concordant.models.fitted import PairModel, share_turned
+from concordant.models.fitted import PairModel, share_discordant
 from concordant.models.likelihoods.evidence import PriorSearch, settled_on, settled_prior
 from concordant.models.likelihoods.observed import Observed, ObservedDuels
 from concordant.models.likelihoods.priors import Covariates, Prior
@@ -32,13 +32,13 @@ from concordant.models.observations.duels import COUNTS, Counting, Duels
 from concordant.models.solve.objectives import Fit
 from concordant.models.solve.strategies import fit, with_errors
 from concordant.models.style_reasons import style_reasons
-from concordant.models.uncertainty import Asked, ScoreErrors
+from concordant.models.uncertainty import ScoreErrors, UncertaintyOptions
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
 from concordant.results.explanation import Reason
-from concordant.support.later import Later
-from concordant.support.state import LARGEST_WEIGHT, ByLabel, Table, optional
+from concordant.support.lazy import LazyMapping
+from concordant.support.state import LARGEST_WEIGHT, ByLabel, TableKind, optional
 from concordant.types import Bools, Floats
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class ScoreModel(Method):
     }
     takes_teams: ClassVar[bool] = True
     errors_by_ballots = True
-    learns = {"agent_weights": optional(ByLabel(low=0, high=LARGEST_WEIGHT)), "covariates": optional(Table())}
+    learns = {"agent_weights": optional(ByLabel(low=0, high=LARGEST_WEIGHT)), "covariates": optional(TableKind())}
 
     prior: float | str = param(
         "auto",
@@ -127,11 +127,11 @@ class ScoreModel(Method):
         if self.errors == "sandwich":
             voters = Voters(over, counting, by_agent=True, design=design)
         parts = fit(observed, prior_of(prior), start)
-        score = snap_scores(prefs, _gather(parts, prefs.n_slots), TIE_OF_FITTED, least=1.0)
+        score = snap_scores(prefs, _gather(parts, prefs.n_slots), TIE_OF_FITTED, min_scale=1.0)
         errors = None
         if self.errors != "none":
             by_voter = voters if self.errors in ("auto", "sandwich") else None
-            asked = Asked(self.errors, self.level, self.replicates, self.seed)
+            asked = UncertaintyOptions(self.errors, self.level, self.replicates, self.seed)
             agents = Agents(over, counting) if self.errors == "bootstrap" and over.agents is not None else None
             errors = ScoreErrors(prefs, parts, score, asked, doubt, by_voter, agents)
         kept = "the prior" if prior > 0 else f"a small prior (precision {FALLBACK:g}) added for them"
@@ -293,14 +293,14 @@ class ScoreModel(Method):
         later: dict[str, Callable[[], float]] = {}
         design = parts[0].observed.design if isinstance(parts[0].observed, Designed) else None
         if self.counts == "binary" and design is None:
-            later["mean_kendall"] = partial(share_turned, duels, score)
+            later["mean_kendall"] = partial(share_discordant, duels, score)
         if len(parts) == 1 and len(parts[0].instances) == 1:
             others = (("order_effect", len(duels.order) > 0), ("tie_parameter", links.has_tie_parameter(self.link)))
             for which, (name, is_fitted) in enumerate(others):
                 if is_fitted:
                     out[name] = float((parts[0].advantage, parts[0].tie)[which][0])
                     later[f"{name}_stderr"] = partial(errors.extra_error, which) if errors else float
-        return Later({**out, "prior": prior}, later)
+        return LazyMapping({**out, "prior": prior}, later)
 
     def _model(
         self,

@@ -67,7 +67,7 @@ class OverTime(Method):
                 raise InputError("No item played after " + since + ": give an earlier moment, or leave it out.")
             return keep
         length = None if self.all_items or prefs.time is None else self.recent(prefs)
-        return None if length is None else _lately(prefs, self.moments(prefs), length)
+        return None if length is None else _is_recent(prefs, self.moments(prefs), length)
 
     def recent(self, prefs: Preferences) -> float | None:
         """Return how long ago a result is recent, in the unit of the times; None where all items are ranked."""
@@ -113,7 +113,7 @@ def seen(prefs: Preferences, moment: Floats) -> Floats:
     return max_by(prefs.entry_slot[entries], when, prefs.n_slots, -np.inf)
 
 
-def _lately(prefs: Preferences, moment: Floats, length: float) -> Bools:
+def _is_recent(prefs: Preferences, moment: Floats, length: float) -> Bools:
     """Say which slots were seen at most so long before the last ballot of their instance; all where none was."""
     last = seen(prefs, moment)
     instance = views.instance_of_slot(prefs)

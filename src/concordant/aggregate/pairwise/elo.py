@@ -97,7 +97,7 @@ class Elo(Following):
     def _shown(self, prefs: Preferences) -> Floats:
         return order_of_sides(prefs, "An advantage").astype(np.float64) if self.advantage else np.empty(0)
 
-    def _foretold(self, prefs: Preferences, ballot: Int64s) -> Floats:
+    def _predicted(self, prefs: Preferences, ballot: Int64s) -> Floats:
         rating = before(prefs, self._played(prefs, has_trail=True)[3], self.start)
         first, shown = prefs.indptr[ballot], self._shown(prefs)
         lead = rating[first] - rating[first + 1]

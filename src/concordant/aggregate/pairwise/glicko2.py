@@ -103,7 +103,7 @@ class Glicko2(Following):
         instance = segment_index(prefs.slot_ptr)
         last = np.full(prefs.n_instances, _glicko.NEVER)
         np.maximum.at(last, prefs.instance_of_ballot[ballot], period[ballot])
-        sd = _glicko.idled(walked.last, last[instance] - walked.seen, self.deviation / SCALE)
+        sd = _glicko.after_inactivity(walked.last, last[instance] - walked.seen, self.deviation / SCALE)
         chance = np.clip(walked.chance, 1e-300, 1 - 1e-16)
         likely = games.result * np.log(chance) + (1 - games.result) * np.log1p(-chance)
         return _Played(
@@ -164,7 +164,7 @@ class Glicko2(Following):
             instance=None if prefs.instances is None else instance[order].astype(np.int32),
         )
 
-    def _foretold(self, prefs: Preferences, ballot: Int64s) -> Floats:
+    def _predicted(self, prefs: Preferences, ballot: Int64s) -> Floats:
         played = self._played(prefs)
         chance = np.full(prefs.n_ballots, 0.5)  # of ballots that say nothing
         chance[played.ballot] = played.walked.chance
@@ -176,7 +176,7 @@ class _Played(NamedTuple):
     deviation: Floats
     games: Floats
     log_likelihood: float
-    walked: _glicko.Walked
+    walked: _glicko.GlickoRun
     ballot: Int64s  # of every game
     period_of_ballot: Int64s
 

@@ -116,7 +116,7 @@ class Trueskill(Following):
     def _history(self, prefs: Preferences) -> History:
         return history_of(prefs, *self._shown(*self._played(prefs, has_trail=True)[2:]))
 
-    def _foretold(self, prefs: Preferences, ballot: Int64s) -> Floats:
+    def _predicted(self, prefs: Preferences, ballot: Int64s) -> Floats:
         trails = self._played(prefs, has_trail=True)[2:]
         mean, sigma = (before(prefs, trail, own) for trail, own in zip(trails, (self.mean, self.sigma), strict=True))
         first = prefs.indptr[ballot]

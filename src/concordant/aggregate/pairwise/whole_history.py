@@ -125,7 +125,7 @@ class WholeHistory(OverTime):
             low = errors.known().low
             assert low is not None
             score = low
-        score = snap_scores(prefs, score, TIE_OF_FITTED, least=1.0)
+        score = snap_scores(prefs, score, TIE_OF_FITTED, min_scale=1.0)
         walk = courses.walk
         found = duel_standing(Counting().duels(prefs))
         warnings = standing_notices(prefs, found, OF_PAIRS)

@@ -42,7 +42,7 @@ from concordant.support.dates import CALENDAR, periods
 from concordant.types import Floats, Int64s
 
 DAYS = {"day": 1.0, "week": 7.0, "month": 30.4375, "quarter": 91.3125, "year": 365.25}
-MOST_WINDOWS = 120  # above which "auto" takes longer periods
+MAX_WINDOWS = 120  # above which "auto" takes longer periods
 TIE_OF_FITTED = 1e-9
 
 
@@ -87,7 +87,7 @@ class WindowedBradleyTerry(OverTime):
         windows = Windows.of(prefs, self._length(prefs), self._period(prefs), self.half_life)
         ranking = BradleyTerry(prior=self.prior, level=self.level).rank(windows.prefs)
         found = Windowed(prefs, windows, ranking)
-        score = snap_scores(prefs, found.lasting(ranking.score), TIE_OF_FITTED, least=1.0)
+        score = snap_scores(prefs, found.last_known(ranking.score), TIE_OF_FITTED, min_scale=1.0)
         keep = self.kept(prefs)
         absent = (found.end_of_slot < windows.end.max(initial=-np.inf)) & (True if keep is None else keep)
         text = "these items are not in the last window, so they keep the score of the last one they were in (0 if none)"
@@ -134,8 +134,8 @@ class WindowedBradleyTerry(OverTime):
         if self.period != "auto":
             return self.period
         if not prefs.is_dated:
-            return _share(prefs.time, MOST_WINDOWS)
-        some = [one for one in CALENDAR if len(periods(prefs.time, True, one)[1]) <= MOST_WINDOWS]
+            return _share(prefs.time, MAX_WINDOWS)
+        some = [one for one in CALENDAR if len(periods(prefs.time, True, one)[1]) <= MAX_WINDOWS]
         return (*some, "year")[0]
 
 
@@ -210,7 +210,7 @@ class Windowed:
         """When the last window every candidate was in ends; minus infinity if there is none."""
         return max_by(self.slot, self.end, self.prefs.n_slots, -np.inf)
 
-    def lasting(self, values: Floats, lacking: float = 0.0) -> Floats:
+    def last_known(self, values: Floats, lacking: float = 0.0) -> Floats:
         """Return by candidate what is known of it in the last window it was in."""
         out = np.full(self.prefs.n_slots, lacking)
         last = self.end == self.end_of_slot[self.slot]
@@ -223,12 +223,12 @@ class Windowed:
         assert low is not None
         assert high is not None
         reach = max(float(np.abs(high - low).max(initial=0.0)), 1.0)  # who was in none: as unsure as anybody
-        return Uncertainty(self.lasting(low, -reach), self.lasting(high, reach), apart=self.errors_of_differences)
+        return Uncertainty(self.last_known(low, -reach), self.last_known(high, reach), apart=self.errors_of_differences)
 
     @cached_property
     def last(self) -> Int64s:
         """The slot every candidate has in the last window it was in; -1 if it was in none."""
-        return self.lasting(np.arange(len(self.slot), dtype=np.float64), -1.0).astype(np.int64)
+        return self.last_known(np.arange(len(self.slot), dtype=np.float64), -1.0).astype(np.int64)
 
     def errors_of_differences(self, slot: int) -> Floats:
         """Return the standard errors of the differences between a slot and all candidates of its instance.

@@ -19,7 +19,7 @@ from concordant.types import Bools, Floats, Int64s
 
 SMALL = 12  # candidates up to which the exact Kemeny solver finds the centre
 ENTRIES_AT_ONCE = 5_000_000
-MOST_SHAKES, PAIRS_SHAKEN = 200, 200_000_000  # local search looks at all pairs after every shake
+MAX_SHAKES, PAIRS_SHAKEN = 200, 200_000_000  # local search looks at all pairs after every shake
 
 
 def centre(prefs: Preferences, distance: str, missing: str) -> Int64s:
@@ -36,12 +36,12 @@ def centre(prefs: Preferences, distance: str, missing: str) -> Int64s:
         method = Kemeny(missing=missing, time_limit=None)
     else:
         largest = int(np.diff(prefs.slot_ptr).max())
-        method = LocalSearch(missing=missing, shakes=min(MOST_SHAKES, PAIRS_SHAKEN // largest**2))
+        method = LocalSearch(missing=missing, shakes=min(MAX_SHAKES, PAIRS_SHAKEN // largest**2))
     return method.rank(prefs).order
 
 
 @dataclass(frozen=True)
-class Against:
+class CentredBallots:
     """Ballots as seen from the centre: the place (0 best) that the centre gives the item of every entry."""
 
     prefs: Preferences
@@ -82,19 +82,19 @@ class Lengths(NamedTuple):
     weight: Floats
 
 
-def against(prefs: Preferences, order: Int64s) -> Against:
+def against(prefs: Preferences, order: Int64s) -> CentredBallots:
     """Look at the ballots from the centre (slots, best first)."""
     return seen_from(prefs, places(prefs.slot_ptr, order))
 
 
-def seen_from(prefs: Preferences, place: Int64s) -> Against:
+def seen_from(prefs: Preferences, place: Int64s) -> CentredBallots:
     """Look at the ballots from a centre that puts every slot into this place."""
     groups = views.tiers(prefs)
     tied = np.bincount(groups.ballot[groups.size > 1], minlength=prefs.n_ballots) > 0
-    return Against(prefs, place[prefs.entry_slot], segment_index(prefs.indptr), np.diff(prefs.indptr), ~tied)
+    return CentredBallots(prefs, place[prefs.entry_slot], segment_index(prefs.indptr), np.diff(prefs.indptr), ~tied)
 
 
-def inversions(seen: Against) -> tuple[Floats, Floats]:
+def inversions(seen: CentredBallots) -> tuple[Floats, Floats]:
     """Return (before, compared) by entry, the stages of the (generalised) Mallows model.
 
     Of the ballot's items that the centre puts after the entry's own, ``compared`` are all, ``before`` those that the
@@ -119,7 +119,7 @@ def _strict_inversions(place: Int64s) -> tuple[Floats, Floats]:
     return np.take_along_axis(code, m - 1 - place, axis=1).astype(np.float64), (m - 1 - place).astype(np.float64)
 
 
-def _add_tied_inversions(seen: Against, before: Floats, compared: Floats) -> None:
+def _add_tied_inversions(seen: CentredBallots, before: Floats, compared: Floats) -> None:
     """Add those of ballots with ties, pair by pair."""
     if seen.is_strict.all():
         return

@@ -110,7 +110,9 @@ def _greedy_footrule(prefs: Preferences) -> Floats:
 
 
 # ---- learning ----
-def learn_phi(prefs: Preferences, labels: Labels, distance: str, most: int, draws: int, seed: int | None) -> Floats:
+def learn_phi(
+    prefs: Preferences, labels: Labels, distance: str, max_candidates: int, draws: int, seed: int | None
+) -> Floats:
     """Return phi >= 0 of every agent: a conditional logit over the steps of orders drawn from the labels."""
     from scipy.optimize import minimize
 
@@ -123,7 +125,7 @@ def learn_phi(prefs: Preferences, labels: Labels, distance: str, most: int, draw
     n_agents = prefs.n_agents or 0
     if not len(chosen):
         return np.ones(n_agents)
-    chosen = rng.permutation(chosen)[:most]
+    chosen = rng.permutation(chosen)[:max_candidates]
     by_instance, where = dict(views.ballots_by_instance(prefs)), views.positions(prefs)
     rows, steps = [], []
     for q in chosen.tolist():

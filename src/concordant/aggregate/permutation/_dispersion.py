@@ -13,12 +13,12 @@ import numpy as np
 
 from concordant.types import AnyArray, Floats, Int64s
 
-MOST_THETA = 40.0
-LEAST_THETA = 1e-12
-MOST_ROUNDS = 100
+MAX_THETA = 40.0
+MIN_THETA = 1e-12
+MAX_ROUNDS = 100
 
 
-def mean_turned(theta: Floats, n: AnyArray) -> Floats:
+def mean_discordant(theta: Floats, n: AnyArray) -> Floats:
     """Return the mean number of turned pairs of a stage with n places."""
     theta, n = np.broadcast_arrays(np.asarray(theta, np.float64), np.asarray(n, np.float64))
     small = theta * n < 1e-3
@@ -37,7 +37,7 @@ def log_places(theta: Floats, n: AnyArray) -> Floats:
 
 
 def solve_falling(expected: Callable[[Floats], Floats], observed: Floats) -> Floats:
-    """Find, for each observed value, the theta in [0, MOST_THETA] at which the expected one, which falls, equals it.
+    """Find, for each observed value, the theta in [0, MAX_THETA] at which the expected one, which falls, equals it.
 
     Bisection or inverse quadratic interpolation, whichever is safe (Chandrupatla), on logarithms of both: there the
     expected distance is nearly straight.
@@ -48,11 +48,11 @@ def solve_falling(expected: Callable[[Floats], Floats], observed: Floats) -> Flo
     def excess(t: Floats) -> Floats:
         return np.log(np.maximum(expected(np.exp(t)), 1e-300)) - target
 
-    b, a = np.full(n, np.log(LEAST_THETA)), np.full(n, np.log(MOST_THETA))
+    b, a = np.full(n, np.log(MIN_THETA)), np.full(n, np.log(MAX_THETA))
     is_zero, is_most = expected(np.zeros(n)) <= observed, expected(np.exp(a)) >= observed
     c, f_a, f_b = a, excess(a), excess(b)
     f_c, at = f_a, np.full(n, 0.5)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         x = a + at * (b - a)
         f_x = excess(x)
         same = np.sign(f_x) == np.sign(f_a)
@@ -64,7 +64,7 @@ def solve_falling(expected: Callable[[Floats], Floats], observed: Floats) -> Flo
             break
         at = np.clip(_next_share(a, b, c, f_a, f_b, f_c), np.minimum(tolerance, 0.5), np.maximum(1 - tolerance, 0.5))
     nearest = np.where(np.abs(f_a) <= np.abs(f_b), a, b)
-    return np.where(is_zero, 0.0, np.where(is_most, MOST_THETA, np.exp(nearest)))
+    return np.where(is_zero, 0.0, np.where(is_most, MAX_THETA, np.exp(nearest)))
 
 
 def _next_share(a: Floats, b: Floats, c: Floats, f_a: Floats, f_b: Floats, f_c: Floats) -> Floats:
@@ -79,7 +79,7 @@ def _next_share(a: Floats, b: Floats, c: Floats, f_a: Floats, f_b: Floats, f_c: 
 
 def mean_kendall(theta: Floats, row: Int64s, size: Int64s) -> Floats:
     """Return the mean Kendall distance of permutations of ``size`` items, with theta of ``row``."""
-    return _sum_stages(mean_turned, theta, row, size)
+    return _sum_stages(mean_discordant, theta, row, size)
 
 
 def log_kendall(theta: Floats, row: Int64s, size: Int64s) -> Floats:
@@ -101,7 +101,7 @@ def _sum_stages(stage: Callable[[Floats, AnyArray], Floats], theta: Floats, row:
     return total
 
 
-def chance_turned(theta: Floats, above: Int64s, below: Int64s) -> Floats:
+def chance_discordant(theta: Floats, above: Int64s, below: Int64s) -> Floats:
     """Return, for pairs of places of the centre, the chance that the item below is put before the one above.
 
     The items come in from the last place of the centre (``theta`` holds a stage for every place) to the first, each
@@ -111,16 +111,16 @@ def chance_turned(theta: Floats, above: Int64s, below: Int64s) -> Floats:
     m = len(theta)
     asked, row = np.unique(below, return_inverse=True)
     before = np.zeros((len(asked), m + 1))
-    turned = np.zeros(len(above))
+    discordant = np.zeros(len(above))
     for place in range(m - 1, -1, -1):
         n = m - place
         weight = np.exp(-theta[place] * np.arange(n))
         at_most = np.cumsum(weight) / weight.sum()
         own = above == place
-        turned[own] = before[row[own], :n] @ (1 - at_most)
+        discordant[own] = before[row[own], :n] @ (1 - at_most)
         later = np.flatnonzero(asked > place)
         grown = before[later, :n] * at_most
         before[later, :n] -= grown
         before[later, 1 : n + 1] += grown
         before[asked == place, :n] = weight / weight.sum()
-    return turned
+    return discordant

@@ -11,14 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from concordant import views
-from concordant.aggregate.permutation._centre import Against
-from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_falling
+from concordant.aggregate.permutation._centre import CentredBallots
+from concordant.aggregate.permutation._dispersion import log_places, mean_discordant, solve_falling
 from concordant.types import AnyArray, Floats
 
 ROUNDS = 12
 
 
-def fit_by_insertion(seen: Against, theta: Floats, samples: int, seed: int) -> tuple[Floats, float]:
+def fit_by_insertion(seen: CentredBallots, theta: Floats, samples: int, seed: int) -> tuple[Floats, float]:
     """Return theta of every instance and the estimated log-likelihood, by expectation-maximisation."""
     prefs = seen.prefs
     theta, total = theta.copy(), 0.0
@@ -45,10 +45,10 @@ def _theta_of(distance: float, m: int) -> float:
     """Return the theta at which permutations of m items have this mean distance."""
     places = np.arange(1, m + 1)
     observed = np.array([distance])
-    return float(solve_falling(lambda theta: mean_turned(theta[:, None], places).sum(axis=1), observed)[0])
+    return float(solve_falling(lambda theta: mean_discordant(theta[:, None], places).sum(axis=1), observed)[0])
 
 
-def _levels(seen: Against, ballots: AnyArray, m: int) -> Floats:
+def _levels(seen: CentredBallots, ballots: AnyArray, m: int) -> Floats:
     """Return the tier each ballot gives the item at each place of the centre, NaN where it says nothing."""
     prefs = seen.prefs
     row = np.full(prefs.n_ballots, -1)

@@ -10,8 +10,8 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate.matrices import comparable_groups, group_notices
-from concordant.aggregate.permutation._centre import Against, inversions, seen_from
-from concordant.aggregate.permutation._dispersion import MOST_THETA, chance_turned, log_kendall, log_places
+from concordant.aggregate.permutation._centre import CentredBallots, inversions, seen_from
+from concordant.aggregate.permutation._dispersion import MAX_THETA, chance_discordant, log_kendall, log_places
 from concordant.aggregate.permutation._displacement import normalisers
 from concordant.ballots.segments import segment_index, sum_by
 from concordant.errors import InputError, arg, phrase
@@ -46,8 +46,8 @@ class PermutationModel(FittedModel):
             at = np.flatnonzero((instance == q) & (first != second))
             one, other = self._place(first[at]), self._place(second[at])
             slots = np.arange(self.slot_ptr[q], self.slot_ptr[q + 1])
-            turned = self._turned(slots, np.minimum(one, other), np.maximum(one, other))
-            up[at] = np.where(one < other, 1 - turned, turned)
+            discordant = self._chance_discordant(slots, np.minimum(one, other), np.maximum(one, other))
+            up[at] = np.where(one < other, 1 - discordant, discordant)
         return up, 1 - up, np.zeros(len(first))
 
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
@@ -55,9 +55,9 @@ class PermutationModel(FittedModel):
         orders = self._orders(n, slots, rng)
         return self._centre(slots)[orders], np.tile(np.arange(len(slots)), (n, 1))
 
-    def _turned(self, slots: Int64s, above: Int64s, below: Int64s) -> Floats:
+    def _chance_discordant(self, slots: Int64s, above: Int64s, below: Int64s) -> Floats:
         """Return the chance that the item at the lower of two places of the centre is put first."""
-        return chance_turned(self.stages(slots), above, below)
+        return chance_discordant(self.stages(slots), above, below)
 
     def _orders(self, n: int, slots: Int64s, rng: np.random.Generator) -> Int64s:
         """Draw orders of the places of the centre."""
@@ -73,7 +73,7 @@ class PermutationModel(FittedModel):
         size = np.diff(self.slot_ptr)[np.searchsorted(self.slot_ptr, slot, side="right") - 1]
         return np.asarray(size - 1 - self.score[slot]).astype(np.int64)
 
-    def _seen(self, prefs: Preferences) -> tuple[Against, Int64s]:
+    def _seen(self, prefs: Preferences) -> tuple[CentredBallots, Int64s]:
         """Look at the known part of ballots from the centre; also the slot here of each of its slots."""
         prefs, slot = self.known_part(prefs)
         return seen_from(prefs, self._place(slot)), slot
@@ -103,9 +103,9 @@ class MallowsModel(PermutationModel):
         said = (prefs.weight * theta[prefs.instance_of_ballot]) @ seen.distances(self.distance)
         return -float(said + weight @ log_z)
 
-    def _turned(self, slots: Int64s, above: Int64s, below: Int64s) -> Floats:
+    def _chance_discordant(self, slots: Int64s, above: Int64s, below: Int64s) -> Floats:
         if self.distance == "kendall":
-            return super()._turned(slots, above, below)
+            return super()._chance_discordant(slots, above, below)
         orders, chance = self._counted(slots)
         place = np.argsort(orders, axis=1)
         return np.asarray(chance @ (place[:, below] < place[:, above]))
@@ -147,11 +147,11 @@ class GeneralisedMallowsModel(PermutationModel):
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other preferences: of the stages that each ballot decides."""
         seen, slot = self._seen(prefs)
-        turned, compared = inversions(seen)
+        discordant, compared = inversions(seen)
         here = slot[seen.prefs.entry_slot]
         first = self.slot_ptr[np.searchsorted(self.slot_ptr, here, side="right") - 1]
         theta = -np.log(self.phi[first + self._place(here)])
-        return -float(seen.prefs.weight[seen.ballot] @ (theta * turned + log_places(theta, compared + 1)))
+        return -float(seen.prefs.weight[seen.ballot] @ (theta * discordant + log_places(theta, compared + 1)))
 
 
 def dispersion_notices(prefs: Preferences, theta: Floats | None = None) -> tuple[Notice, ...]:
@@ -165,7 +165,7 @@ def dispersion_notices(prefs: Preferences, theta: Floats | None = None) -> tuple
         says_something = sum_by(views.instance_of_slot(prefs), is_compared, prefs.n_instances) > 0
     if theta is None:
         return tuple(told)
-    unanimous, random = (int((at & says_something).sum()) for at in (theta >= 0.99 * MOST_THETA, theta <= 0))
+    unanimous, random = (int((at & says_something).sum()) for at in (theta >= 0.99 * MAX_THETA, theta <= 0))
     if unanimous:
         text = f"every ballot agrees with the centre in {unanimous:,} instance(s), so phi is at its lower end"
         told.append(Notice("no-scatter", text))

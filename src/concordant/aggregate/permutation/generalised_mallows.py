@@ -26,7 +26,7 @@ from concordant.aggregate import options
 from concordant.aggregate.common import points
 from concordant.aggregate.explain.overruled import WeighsMajorities
 from concordant.aggregate.permutation._centre import against, centre, inversions
-from concordant.aggregate.permutation._dispersion import log_places, mean_turned, solve_falling
+from concordant.aggregate.permutation._dispersion import log_places, mean_discordant, solve_falling
 from concordant.aggregate.permutation._model import GeneralisedMallowsModel, dispersion_notices
 from concordant.ballots.segments import first_of, places, segment_index, sum_by
 from concordant.method import Outcome
@@ -51,14 +51,14 @@ class GeneralisedMallows(WeighsMajorities):
         """Return places of the centre as scores; ``details["phi"]`` is the dispersion at each item's place."""
         order = _most_likely(prefs, centre(prefs, "kendall", self.missing))
         seen = against(prefs, order)
-        turned, compared = inversions(seen)
+        discordant, compared = inversions(seen)
         weight = prefs.weight[seen.ballot]
-        theta, likelihood = _stage_dispersions(prefs.entry_slot, turned, compared, weight, prefs.n_slots)
+        theta, likelihood = _stage_dispersions(prefs.entry_slot, discordant, compared, weight, prefs.n_slots)
         total = float(prefs.weight.sum())
         phi, score = np.exp(-theta), points(prefs.slot_ptr, places(prefs.slot_ptr, order))
         return Outcome(
             score,
-            fit={"log_likelihood": likelihood, "mean_distance": float(weight @ turned) / total if total else 0.0},
+            fit={"log_likelihood": likelihood, "mean_distance": float(weight @ discordant) / total if total else 0.0},
             warnings=dispersion_notices(prefs),
             details={"phi": phi},
             model=GeneralisedMallowsModel.of(prefs, score, phi=phi[order]),
@@ -86,15 +86,15 @@ def _most_likely(prefs: Preferences, order: Int64s) -> Int64s:
         return np.asarray(found.wins[start[one] + (one - first[one]) * width[one] + other - first[one]])
 
     places = prefs.slot_ptr[1:][owner] - np.arange(prefs.n_slots)  # how many an item at this place can be put among
-    turned = np.zeros(prefs.n_slots)
+    discordant = np.zeros(prefs.n_slots)
     for q, (low, high) in enumerate(pairwise(prefs.slot_ptr.tolist())):
         own = order[low:high] - low
-        turned[low:high] = np.tril(found.matrix(q)[np.ix_(own, own)], -1).sum(axis=0)
+        discordant[low:high] = np.tril(found.matrix(q)[np.ix_(own, own)], -1).sum(axis=0)
     while True:
         one = order[:-1]
         other = np.where(is_free, order[1:], one)
-        new_first, new_second = turned[1:] + wins(one, other), turned[:-1] - wins(other, one)
-        now = _stage_costs(turned, total, places)
+        new_first, new_second = discordant[1:] + wins(one, other), discordant[:-1] - wins(other, one)
+        now = _stage_costs(discordant, total, places)
         swapped = _stage_costs(new_first, total[:-1], places[:-1]) + _stage_costs(new_second, total[1:], places[1:])
         gain = np.where(is_free, now[:-1] + now[1:] - swapped, 0.0)
         gain[gain <= 1e-9 * (1 + now[:-1] + now[1:])] = 0.0
@@ -103,28 +103,28 @@ def _most_likely(prefs: Preferences, order: Int64s) -> Int64s:
         if not len(chosen):
             return order
         order[chosen], order[chosen + 1] = order[chosen + 1], order[chosen]
-        turned[chosen], turned[chosen + 1] = new_first[chosen], new_second[chosen]
+        discordant[chosen], discordant[chosen + 1] = new_first[chosen], new_second[chosen]
 
 
-def _stage_costs(turned: Floats, total: Floats, places: Int64s) -> Floats:
+def _stage_costs(discordant: Floats, total: Floats, places: Int64s) -> Floats:
     """Return minus the log-likelihood of stages at their best dispersions: pairs turned, ballots, places."""
-    mean = np.divide(turned, total, out=np.zeros(len(turned)), where=total > 0)
-    theta = solve_falling(lambda theta: mean_turned(theta, places), mean)
+    mean = np.divide(discordant, total, out=np.zeros(len(discordant)), where=total > 0)
+    theta = solve_falling(lambda theta: mean_discordant(theta, places), mean)
     return total * (theta * mean + log_places(theta, places))
 
 
 def _stage_dispersions(
-    slot: Int64s, turned: Floats, compared: Floats, weight: Floats, n_slots: int
+    slot: Int64s, discordant: Floats, compared: Floats, weight: Floats, n_slots: int
 ) -> tuple[Floats, float]:
     """Return theta of every slot (its stage in the centre) and the log-likelihood of all stages."""
     width = int(compared.max(initial=0)) + 1
     key, at = np.unique(slot * width + compared.astype(np.int64), return_inverse=True)
     row, places = key // width, key % width + 1
     mass = sum_by(at.reshape(-1), weight, len(key))
-    observed = sum_by(slot, weight * turned, n_slots)
+    observed = sum_by(slot, weight * discordant, n_slots)
 
     def expected(theta: Floats) -> Floats:
-        return sum_by(row, mass * mean_turned(theta[row], places), n_slots)
+        return sum_by(row, mass * mean_discordant(theta[row], places), n_slots)
 
     theta = solve_falling(expected, observed)
     return theta, float(-(theta @ observed) - mass @ log_places(theta[row], places))

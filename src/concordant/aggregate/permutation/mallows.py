@@ -29,7 +29,7 @@ import numpy as np
 from concordant.aggregate import options
 from concordant.aggregate.common import points
 from concordant.aggregate.explain.overruled import WeighsMajorities
-from concordant.aggregate.permutation._centre import Against, against, centre
+from concordant.aggregate.permutation._centre import CentredBallots, against, centre
 from concordant.aggregate.permutation._dispersion import log_kendall, mean_kendall, solve_falling
 from concordant.aggregate.permutation._displacement import normalisers
 from concordant.aggregate.permutation._insertion import fit_by_insertion
@@ -84,7 +84,7 @@ class Mallows(WeighsMajorities):
         )
 
 
-def _dispersions(seen: Against, by_ballot: Floats, kind: str) -> tuple[Floats, float, float]:
+def _dispersions(seen: CentredBallots, by_ballot: Floats, kind: str) -> tuple[Floats, float, float]:
     """Return theta of every instance, the log-likelihood of all ballots, and how far that may be off.
 
     At the maximum of the likelihood the expected total distance equals the observed one.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate.explain.telling import votes_told
+from concordant.aggregate.explain.wording import vote_reasons
 from concordant.aggregate.positional._votes import AddsVotes, is_within
 from concordant.params import param
 from concordant.preferences import Preferences
@@ -50,4 +50,4 @@ class Approval(AddsVotes):
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say how many ballots approve of whom."""
-        return votes_told(prefs, ranking, "approval", "approved on", "approvals")
+        return vote_reasons(prefs, ranking, "approval", "approved on", "approvals")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate.explain.telling import votes_told
+from concordant.aggregate.explain.wording import vote_reasons
 from concordant.aggregate.positional._votes import AddsVotes
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -39,4 +39,4 @@ class Plurality(AddsVotes):
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say how many ballots put whom first."""
-        return votes_told(prefs, ranking, "plurality", "first on", "first places")
+        return vote_reasons(prefs, ranking, "plurality", "first on", "first places")

@@ -17,7 +17,7 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate.common import snap_scores
-from concordant.aggregate.explain.telling import Told, score_table
+from concordant.aggregate.explain.wording import Wording, score_table
 from concordant.aggregate.positional.mean_rating import MeanRating
 from concordant.ballots.segments import sum_by
 from concordant.method import Method, Outcome
@@ -48,18 +48,18 @@ class Score(Method):
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say what ratings everybody has."""
-        told, best = Told(prefs), Told.best(ranking)
+        words, best = Wording(prefs), Wording.best(ranking)
         count = views.ranked_weight(prefs)
         what = "sum" if self.total == "sum" else "mean"
         each = " each" if best.sum() > 1 else ""
         sentence = (
-            f"{told.names(best)}: the {what} of the ratings is {told.number(ranking.score[best][0])}{each}, from "
-            f"{told.number(count[best].max())} of {told.number(prefs.weight.sum())} ballots; nobody has more."
+            f"{words.names(best)}: the {what} of the ratings is {words.number(ranking.score[best][0])}{each}, from "
+            f"{words.number(count[best].max())} of {words.number(prefs.weight.sum())} ballots; nobody has more."
         )
-        columns = [[told.number(value) for value in column] for column in (ranking.score, count)]
+        columns = [[words.number(value) for value in column] for column in (ranking.score, count)]
         return [
-            Reason(told.heading(ranking, "score voting"), (sentence,)),
-            score_table(told, ranking, [f"{what} of ratings", "rated by"], columns),
+            Reason(words.heading(ranking, "score voting"), (sentence,)),
+            score_table(words, ranking, [f"{what} of ratings", "rated by"], columns),
         ]
 
 

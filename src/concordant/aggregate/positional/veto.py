@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.aggregate.explain.telling import Told, score_table
+from concordant.aggregate.explain.wording import Wording, score_table
 from concordant.aggregate.rounds import Papers
 from concordant.method import Method
 from concordant.preferences import Preferences
@@ -38,11 +38,14 @@ class Veto(Method):
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say how many ballots put whom last."""
-        told, best = Told(prefs), Told.best(ranking)
-        least = told.number(-ranking.score[best][0])
+        words, best = Wording(prefs), Wording.best(ranking)
+        least = words.number(-ranking.score[best][0])
         verb = "is" if best.sum() == 1 else "are each"
         sentence = (
-            f"{told.names(best)} {verb} last on {least} of {told.number(prefs.weight.sum())} ballots, the fewest."
+            f"{words.names(best)} {verb} last on {least} of {words.number(prefs.weight.sum())} ballots, the fewest."
         )
-        last = [told.number(-value) for value in ranking.score]
-        return [Reason(told.heading(ranking, "veto"), (sentence,)), score_table(told, ranking, ["last places"], [last])]
+        last = [words.number(-value) for value in ranking.score]
+        return [
+            Reason(words.heading(ranking, "veto"), (sentence,)),
+            score_table(words, ranking, ["last places"], [last]),
+        ]

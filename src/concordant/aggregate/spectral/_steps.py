@@ -17,7 +17,7 @@ import numpy as np
 from concordant.types import Floats
 
 WORTH_STEPS = 300  # candidates
-MOST_STEPS = 60
+MAX_STEPS = 60
 PRECISION = 1e-15  # of the residual, relative to what the matrix makes of the solution
 
 
@@ -25,10 +25,10 @@ def solve_by_steps(multiply: Callable[[Floats], Floats], right: Floats, diagonal
     """Return x with multiply(x) = right; None where that takes too many steps."""
     first = right / diagonal
     size = float(np.linalg.norm(first))
-    basis = np.empty((MOST_STEPS + 1, len(right)))
+    basis = np.empty((MAX_STEPS + 1, len(right)))
     basis[0] = first / size
-    inner = np.zeros((MOST_STEPS + 1, MOST_STEPS))
-    for k in range(MOST_STEPS):
+    inner = np.zeros((MAX_STEPS + 1, MAX_STEPS))
+    for k in range(MAX_STEPS):
         fresh = multiply(basis[k]) / diagonal
         for _ in range(2):  # twice is enough to be orthogonal
             share = basis[: k + 1] @ fresh

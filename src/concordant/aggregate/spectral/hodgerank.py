@@ -23,7 +23,7 @@ from concordant.aggregate.spectral._least_squares import Explained, ExplainsPref
 from concordant.aggregate.spectral._steps import WORTH_STEPS
 from concordant.types import Floats, Int32s
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 PRECISION = 1e-15  # of the steps, relative to the first residual
 
 
@@ -62,7 +62,7 @@ def _solve_by_steps(compared: Floats, degree: Floats, net: Floats, group: Int32s
     score, left = np.zeros_like(net), net.copy()
     direction = left / scale
     size = first = float(left @ direction)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         if size <= PRECISION**2 * first:
             centre = np.bincount(group, score) / np.maximum(np.bincount(group), 1)
             return np.asarray(score - centre[group])[None, :]

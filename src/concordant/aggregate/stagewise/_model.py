@@ -24,7 +24,7 @@ from concordant.models.observations.designs import Designed, stage_standing_of
 from concordant.models.observations.stages import Stages, Staging
 from concordant.models.solve.objectives import Fit
 from concordant.models.style_reasons import style_reasons
-from concordant.models.uncertainty import Asked, ScoreErrors
+from concordant.models.uncertainty import ScoreErrors, UncertaintyOptions
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
@@ -79,14 +79,14 @@ class ChoiceModel(Method):
         score = np.zeros(prefs.n_slots)
         for one in fits:
             score[one.slots] = one.score
-        score = snap_scores(prefs, score, TIE_OF_FITTED, least=1e-3)
+        score = snap_scores(prefs, score, TIE_OF_FITTED, min_scale=1e-3)
         scale = [np.maximum(one.observed.total + one.prior.ridge, 1e-300) for one in fits]
         left = max(float((one.slack / by).max(initial=0.0)) for one, by in zip(fits, scale, strict=True))
         found = self._standing(prefs, staging, fits, design)
         warnings = [*told, *standing_notices(prefs, found, OF_STAGES)]
         if left > LOOSE:
             warnings.append(Notice("no-convergence", "the fit did not converge, so the scores are approximate"))
-        asked, errors = Asked("hessian", self.level, seed=staging.seed), None
+        asked, errors = UncertaintyOptions("hessian", self.level, seed=staging.seed), None
         if self.errors == "hessian":
             errors = ScoreErrors(prefs, fits, score, asked, doubt)
         effects = Effects.of(self, prefs, design, fits, errors)

@@ -30,7 +30,7 @@ def draw_posterior(
     """Return posterior means of the scores and intervals of this probability; ties must have been broken."""
     samples = sample_scores(prefs, stages, start.score, shape, draws, np.random.default_rng(seed))
     low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    score = snap_scores(prefs, samples.mean(axis=0), TIE_OF_FITTED, least=1e-3)
+    score = snap_scores(prefs, samples.mean(axis=0), TIE_OF_FITTED, min_scale=1e-3)
     best = np.zeros(prefs.n_slots)
     for q in range(prefs.n_instances):
         span = slice(int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1]))

@@ -192,7 +192,7 @@ class SupervisedMethod(Method):
         """The agents that ``fit`` saw."""
         return tuple(self.learnt.get("agents", ()))
 
-    def strangers(self, prefs: Preferences) -> tuple[Notice, ...]:
+    def unknown_agents(self, prefs: Preferences) -> tuple[Notice, ...]:
         """Tell of agents that ``fit`` never saw, whose ballots cannot be weighed."""
         assert prefs.agents is not None
         known = set(self.known_agents)

@@ -1,8 +1,8 @@
 """What every agent's lists say for and against every candidate, and where they say nothing.
 
-Agent k prefers i to j by Y_k(i, j), as ``models.observations.counts`` measures it (the difference of log ranks over the
-log of the largest, say), and by 0 where i does not stand before j. The potentials of candidate i are, over
-the lists of k,
+Agent k prefers i to j by Y_k(i, j), as ``models.observations.preference_counts`` measures it (the difference of log
+ranks over the log of the largest, say), and by 0 where i does not stand before j. The potentials of candidate i are,
+over the lists of k,
 
     unranked   1 where no list of k names i
     won        sum over j of Y_k(i, j) over the length of the list: by how much i is before the others, in the mean
@@ -18,7 +18,7 @@ import numpy as np
 
 from concordant import views
 from concordant.ballots.segments import first_of, sum_by
-from concordant.models.observations.counts import levels
+from concordant.models.observations.preference_counts import levels
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int64s
 

@@ -20,7 +20,7 @@ def quality(score: Floats, data: Labelled) -> float:
     return metrics.mean(next(iter(found.values())))
 
 
-def telling(data: Labelled) -> Int64s:
+def informative_slots(data: Labelled) -> Int64s:
     """Return the slots with known labels of instances with a label above 0 and a lower one: others teach nothing."""
     known = np.flatnonzero(data.is_known)
     label, query = data.label[known], data.query[known]

@@ -32,13 +32,13 @@ import numpy as np
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.supervised._base import Labelled, SupervisedMethod
 from concordant.aggregate.supervised._potentials import KINDS, potentials
-from concordant.aggregate.supervised._watching import Best, quality, telling
+from concordant.aggregate.supervised._watching import Best, informative_slots, quality
 from concordant.ballots.segments import is_new
 from concordant.errors import InputError
-from concordant.losses.expected_ndcg import MOST, ExpectedNdcgLoss
+from concordant.losses.expected_ndcg import MAX_OBJECTS, ExpectedNdcgLoss
 from concordant.losses.queries import Queries
 from concordant.method import Outcome
-from concordant.models.observations.counts import COUNTS
+from concordant.models.observations.preference_counts import COUNTS
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.scorers.linear import Linear
@@ -59,7 +59,7 @@ class CRF(SupervisedMethod):
     counts: str = param("log", "how strongly a ballot prefers one item to another", choices=COUNTS)
     cutoff: int | None = param(5, "places whose expected gain counts; all if not given", low=1)
     largest: int = param(
-        10, "candidates whose orders are all summed over; of more, so many are drawn", low=2, high=MOST
+        10, "candidates whose orders are all summed over; of more, so many are drawn", low=2, high=MAX_OBJECTS
     )
     passes: int = param(80, "passes over the training instances", low=1)
     learning_rate: float = param(0.03, "length of the steps", low=0.0)
@@ -70,12 +70,12 @@ class CRF(SupervisedMethod):
         found = potentials(prefs, self.counts, self.known_agents)
         trust = dict(zip(self.known_agents, weights[1:].sum(axis=0).tolist(), strict=True))
         score = snap_scores(prefs, found.score(prefs.n_slots, weights))
-        return Outcome(score, agents=trust, warnings=self.strangers(prefs))
+        return Outcome(score, agents=trust, warnings=self.unknown_agents(prefs))
 
     def _learn(self, train: Labelled, valid: Labelled | None) -> Mapping[str, Mapping[str, float]]:
         assert train.prefs.agents is not None
         agents = tuple(train.prefs.agents.labels)
-        rows = telling(train)
+        rows = informative_slots(train)
         if not len(rows):
             raise InputError("There is nothing to learn: no instance has candidates with different labels.")
         X = self._table(train, agents)

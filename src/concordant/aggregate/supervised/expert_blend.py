@@ -99,7 +99,7 @@ class ExpertBlend(SupervisedMethod):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the blended score of every slot and, as the agents' weights, how far the linear model trusts each."""
-        warnings = self.strangers(prefs)
+        warnings = self.unknown_agents(prefs)
         features = PlaceFeatures()
         features.agents_ = self.known_agents
         X = features.transform(prefs)

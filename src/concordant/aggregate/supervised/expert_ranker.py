@@ -40,7 +40,7 @@ from concordant.ballots.segments import sum_by
 from concordant.errors import InputError, NeedError, ParameterError, arg
 from concordant.features import experts, fusion
 from concordant.features.base import PreferenceFeatures
-from concordant.features.pairwise import MOST, TOLERANCE, level_of_lists
+from concordant.features.pairwise import MAX_ITERATIONS, TOLERANCE, level_of_lists
 from concordant.kernels.bundles import LabelLists, PairLists
 from concordant.labels import Labels
 from concordant.method import Outcome
@@ -194,7 +194,7 @@ class ExpertRanker(SupervisedMethod):
         codes, labels, indptr, tier, _ = lists
         level = level_of_lists(indptr, tier, self.counts)
         pairs = PairLists(indptr, self._numbers[0], indptr, np.arange(len(codes)), level, weight)
-        left, right, strength = kernels.pair_factors(pairs, self.counts == "binary", TOLERANCE, MOST)
+        left, right, strength = kernels.pair_factors(pairs, self.counts == "binary", TOLERANCE, MAX_ITERATIONS)
         by_entry = np.repeat(self._numbers[1], np.diff(indptr), axis=0)
         said = left * by_entry[:, 0] + right * by_entry[:, 2] - by_entry[:, 3]
         score = sum_by(codes, said, len(labels))
@@ -210,7 +210,7 @@ class ExpertRanker(SupervisedMethod):
         return np.arange(len(by_expert) + 1), by_expert
 
     def _notices(self, prefs: Preferences) -> tuple[Notice, ...]:
-        return self.strangers(prefs) if self.scope == "individual" else ()
+        return self.unknown_agents(prefs) if self.scope == "individual" else ()
 
     # ---- what was learnt ----
     def learnt_sizes(self) -> dict[str, int]:

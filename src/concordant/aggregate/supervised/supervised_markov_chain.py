@@ -68,7 +68,9 @@ class SupervisedMarkovChain(SupervisedMethod):
         weight = np.array([self.learnt["weight"][agent] for agent in self.known_agents])
         score = self._chain(prefs, self.known_agents).stationary(weight)
         return Outcome(
-            snap_scores(prefs, score, TIE_OF_SOLVED), agents=dict(self.learnt["weight"]), warnings=self.strangers(prefs)
+            snap_scores(prefs, score, TIE_OF_SOLVED),
+            agents=dict(self.learnt["weight"]),
+            warnings=self.unknown_agents(prefs),
         )
 
     def check_learnt(self) -> None:

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from concordant.aggregate.explain.telling import Told, score_table
+from concordant.aggregate.explain.wording import Wording, score_table
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.positional.approval import Approval
 from concordant.aggregate.positional.borda import borda_levels
@@ -124,7 +124,7 @@ class CommitteeRule(Method):
         return Outcome(
             elected.astype(np.float64) if self.result == "committee" else score,
             fit={"seats": float(self.seats), **self.measured(found)},
-            warnings=(*self.notices(prefs, tie), *self.doubts(prefs, found)),
+            warnings=(*self.notices(prefs, tie), *self.unproven_notices(prefs, found)),
             details={"elected": elected.astype(np.float64)},
         )
 
@@ -147,7 +147,7 @@ class CommitteeRule(Method):
             *tie_notice(prefs, "broken-ties", settled, tie == 1),
         )
 
-    def doubts(self, prefs: Preferences, found: Sequence[Chosen]) -> tuple[Notice, ...]:
+    def unproven_notices(self, prefs: Preferences, found: Sequence[Chosen]) -> tuple[Notice, ...]:
         """Tell what is not proven."""
         return ()
 
@@ -157,7 +157,7 @@ class CommitteeRule(Method):
 
     def told(self, prefs: Preferences, ranking: Ranking, principle: str) -> list[Reason]:
         """Say who is elected, and how many of the committee every ballot approves of."""
-        told, (given,) = Told(prefs), approvals(prefs, self.cutoff)
+        told, (given,) = Wording(prefs), approvals(prefs, self.cutoff)
         elected = (ranking.details["elected"] > 0)[given.order]
         place = np.argsort(given.order)
         people = "1 is" if self.seats == 1 else f"{self.seats} are"

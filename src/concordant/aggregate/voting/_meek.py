@@ -15,7 +15,7 @@ from concordant.types import Floats
 
 AGREES = 1e-13  # of all votes
 EQUAL = 1e-12  # of all votes: candidates closer than this are tied
-MOST_STEPS = 20_000
+MAX_STEPS = 20_000
 
 
 class _Papers:
@@ -79,7 +79,7 @@ def _settled(papers: _Papers, tally: Tally, keep: Floats) -> tuple[Floats, float
     reached: list[int] = []
     slack = AGREES * papers.total
     votes, over = papers.votes(keep)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         quota = (papers.total - over) / (tally.seats + 1)
         tally.history.append(votes)
         passed = [one for one in tally.continuing if votes[one] > quota + slack]

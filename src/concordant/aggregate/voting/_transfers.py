@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from concordant import views
-from concordant.aggregate.counting import Count, Stage, flows_of, labelled, labels_of
+from concordant.aggregate.election_counts import Count, CountStage, flows_of, labelled, labels_of
 from concordant.aggregate.positional.borda import borda_levels
 from concordant.aggregate.rounds import ballot_tables, distinct_rows
 from concordant.preferences import Preferences
@@ -55,7 +55,7 @@ class Tally:
     """What one vote is in the numbers of this count."""
     tolerance: float = 0.0
     history: list[AnyArray] = field(default_factory=list)
-    stages: list[Stage] = field(default_factory=list)
+    stages: list[CountStage] = field(default_factory=list)
     elected: list[list[int]] = field(default_factory=list)
     """Groups of candidates in the order of election; those of a group are equal in everything."""
     excluded: list[list[int]] = field(default_factory=list)
@@ -148,7 +148,7 @@ class Tally:
         labels, unit = self.election.labels, self.unit
         self.history.append(np.array(votes))
         self.stages.append(
-            Stage(
+            CountStage(
                 len(self.stages) + 1,
                 did,
                 tuple(labels[one] for one in sources),
@@ -163,7 +163,7 @@ class Tally:
     def close(self, elected: Sequence[int] = (), excluded: Sequence[int] = ()) -> None:
         """Say who is elected, or about to be excluded, at the end of the last stage."""
         labels, stage = self.election.labels, self.stages[-1]
-        self.stages[-1] = Stage(
+        self.stages[-1] = CountStage(
             **{
                 **vars(stage),
                 "elected": (*stage.elected, *(labels[one] for one in elected)),

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.aggregate.explain.telling import Told, eliminated
+from concordant.aggregate.explain.wording import Wording, eliminated
 from concordant.aggregate.rounds import eliminate
 from concordant.aggregate.voting._borda_rounds import BordaRounds, NetPoints
 from concordant.method import Outcome
@@ -41,13 +41,13 @@ class Baldwin(BordaRounds):
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say who had the fewest points in every round."""
-        net, told = NetPoints(prefs, self.missing), Told(prefs)
+        net, words = NetPoints(prefs, self.missing), Wording(prefs)
         columns, sentences = [], []
-        for number, (is_left, out) in enumerate(told.rounds(ranking.score), 1):
+        for number, (is_left, out) in enumerate(words.rounds(ranking.score), 1):
             if out.sum() < is_left.sum():
                 points = net.among(is_left)
                 columns.append(points)
-                least = told.number(points[out].min())
-                sentences.append(f"Round {number}: {told.names(out)} {told.goes(out)} out with {least} net points.")
+                least = words.number(points[out].min())
+                sentences.append(f"Round {number}: {words.names(out)} {words.goes(out)} out with {least} net points.")
         caption = "Net points in every round (ballots that put a candidate before others still in, minus behind)"
-        return eliminated(told, ranking, "Baldwin's rule", columns, sentences, caption)
+        return eliminated(words, ranking, "Baldwin's rule", columns, sentences, caption)

@@ -16,7 +16,7 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate import options
-from concordant.aggregate.explain.telling import Told, score_table
+from concordant.aggregate.explain.wording import Wording, score_table
 from concordant.aggregate.majorities import Majorities, majorities
 from concordant.aggregate.positional.borda import borda_levels, borda_points
 from concordant.aggregate.rounds import tiers_below
@@ -44,27 +44,27 @@ class Black(Method):
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say who beats everybody or, where nobody does, who has the most points."""
-        told, found = Told(prefs), majorities(prefs, self.missing)
+        words, found = Wording(prefs), majorities(prefs, self.missing)
         wins_all, points = _wins_all(prefs, found), borda_points(prefs, self.missing)
         if wins_all.any():
             slot = int(np.flatnonzero(wins_all)[0])
             first = int(found.row_start[slot])
-            margin = np.delete(found.margin[first : first + len(told.labels)], slot)
-            closest = f", by {told.number(margin.min())} votes or more" if len(margin) else ""
-            sentence = f"{told.labels[slot]} beats every other candidate in a duel{closest}, so no points are needed."
+            margin = np.delete(found.margin[first : first + len(words.labels)], slot)
+            closest = f", by {words.number(margin.min())} votes or more" if len(margin) else ""
+            sentence = f"{words.labels[slot]} beats every other candidate in a duel{closest}, so no points are needed."
             others = "The others are ranked by their Borda points."
         else:
-            best = told.best(ranking)
+            best = words.best(ranking)
             has = "has" if best.sum() == 1 else "have"
             sentence = (
-                f"Nobody beats every other candidate in a duel, so Borda points decide: {told.names(best)} {has} "
+                f"Nobody beats every other candidate in a duel, so Borda points decide: {words.names(best)} {has} "
             )
-            sentence += f"the most, {told.number(points[best][0])}."
+            sentence += f"the most, {words.number(points[best][0])}."
             others = "Duels go in a circle, or are drawn, at the top."
-        columns = [[told.number(value) for value in column] for column in (*found.duels, points)]
+        columns = [[words.number(value) for value in column] for column in (*found.duels, points)]
         return [
-            Reason(told.heading(ranking, "Black's rule"), (sentence, others)),
-            score_table(told, ranking, ["duels won", "drawn", "Borda points"], columns),
+            Reason(words.heading(ranking, "Black's rule"), (sentence, others)),
+            score_table(words, ranking, ["duels won", "drawn", "Borda points"], columns),
         ]
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate.explain.telling import Told, rounds_table
+from concordant.aggregate.explain.wording import Wording, rounds_table
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.rounds import Papers, tiers_below
 from concordant.ballots.segments import is_new, max_by, sum_by
@@ -52,23 +52,23 @@ class Bucklin(Method):
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say how many ballots count for whom at every level."""
         level, votes = _levels(prefs)
-        told, (half,) = Told(prefs), _majority(prefs)
-        best = told.best(ranking)
-        last = int(min(level.min(), len(told.labels)))
+        words, (half,) = Wording(prefs), _majority(prefs)
+        best = words.best(ranking)
+        last = int(min(level.min(), len(words.labels)))
         columns = [_votes_within(prefs, k) for k in range(1, last + 1)]
-        more = f"A majority is more than {told.number(half)} of {told.number(2 * half)} ballots."
-        if level.min() > len(told.labels):
-            sentence = f"Nobody gets one; {told.names(best)} is on the most ballots, {told.number(votes[best][0])}."
+        more = f"A majority is more than {words.number(half)} of {words.number(2 * half)} ballots."
+        if level.min() > len(words.labels):
+            sentence = f"Nobody gets one; {words.names(best)} is on the most ballots, {words.number(votes[best][0])}."
         else:
             place = "counting first places" if last == 1 else f"counting the first {last} places"
             verb = "has" if best.sum() == 1 else "have"
-            sentence = f"{told.names(best)} {verb} one {place}: {told.number(votes[best][0])}."
+            sentence = f"{words.names(best)} {verb} one {place}: {words.number(votes[best][0])}."
         others = np.flatnonzero((level == level.min()) & ~best)
-        rivals = [f"{told.labels[slot]} also has one there, with {told.number(votes[slot])}." for slot in others[:3]]
+        rivals = [f"{words.labels[slot]} also has one there, with {words.number(votes[slot])}." for slot in others[:3]]
         present = [np.ones(len(level), bool)] * len(columns)
         return [
-            Reason(told.heading(ranking, "Bucklin's rule"), (more, sentence, *rivals)),
-            *rounds_table(told, ranking, "Ballots that count for each, by level", columns, present, "level"),
+            Reason(words.heading(ranking, "Bucklin's rule"), (more, sentence, *rivals)),
+            *rounds_table(words, ranking, "Ballots that count for each, by level", columns, present, "level"),
         ]
 
 

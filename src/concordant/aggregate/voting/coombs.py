@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.aggregate.explain.telling import Told, eliminated
+from concordant.aggregate.explain.wording import Wording, eliminated
 from concordant.aggregate.positional.borda import borda_levels
 from concordant.aggregate.rounds import Papers, eliminate, majority_line
 from concordant.method import Method, Outcome
@@ -49,23 +49,24 @@ class Coombs(Method):
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say who had the most last places in every round, and who had a majority of first places."""
-        papers, told = Papers(prefs), Told(prefs)
+        papers, words = Papers(prefs), Wording(prefs)
         columns: list[Floats] = []
         sentences: list[str] = []
         is_won = False
-        for number, (is_left, out) in enumerate(told.rounds(ranking.score), 1):
+        for number, (is_left, out) in enumerate(words.rounds(ranking.score), 1):
             last, has_majority = papers.last_places(is_left), _has_majority(papers, is_left)
             if has_majority.any() and not is_won:
                 is_won, first = True, papers.first_places(is_left)
                 sentences.append(
-                    f"Round {number}: {told.names(has_majority)} is first on {told.number(first[has_majority][0])} of "
-                    f"{told.number(first.sum())} ballots, a majority, and has won; the rounds go on for the others."
+                    f"Round {number}: {words.names(has_majority)} is first on "
+                    f"{words.number(first[has_majority][0])} of {words.number(first.sum())} ballots, a majority, "
+                    "and has won; the rounds go on for the others."
                 )
             if out.sum() < is_left.sum():
                 columns.append(last)
-                most = told.number(last[out].max())
-                sentences.append(f"Round {number}: {told.names(out)} {told.goes(out)} out with {most} last places.")
-        return eliminated(told, ranking, "Coombs' rule", columns, sentences, "Last places in every round")
+                most = words.number(last[out].max())
+                sentences.append(f"Round {number}: {words.names(out)} {words.goes(out)} out with {most} last places.")
+        return eliminated(words, ranking, "Coombs' rule", columns, sentences, "Last places in every round")
 
 
 def _has_majority(papers: Papers, is_left: Bools) -> Bools:

@@ -21,8 +21,16 @@ from functools import partial
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate.counting import Count, CountModel, Stage, count_picture, count_reasons, flows_of, labelled
-from concordant.aggregate.explain.telling import Told
+from concordant.aggregate.election_counts import (
+    Count,
+    CountModel,
+    CountStage,
+    count_picture,
+    count_reasons,
+    flows_of,
+    labelled,
+)
+from concordant.aggregate.explain.wording import Wording
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.positional.borda import borda_levels
 from concordant.aggregate.rounds import Papers
@@ -58,18 +66,18 @@ class InstantRunoff(Method):
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say who had how many votes in every round, who went out and where the ballots went."""
-        count, told = _count(prefs, ranking.score, 0), Told(prefs)
-        best = told.best(ranking)
-        last = next(stage for stage in reversed(count.stages) if len(stage.excluded) < len(told.labels))
+        count, words = _count(prefs, ranking.score, 0), Wording(prefs)
+        best = words.best(ranking)
+        last = next(stage for stage in reversed(count.stages) if len(stage.excluded) < len(words.labels))
         won = last.votes[ranking.items[0]]
         total = sum(last.votes.values())
         closing = ""
-        if best.sum() == 1 and len(told.labels) > 1:
+        if best.sum() == 1 and len(words.labels) > 1:
             closing = (
-                f"{told.names(best)} wins with {plain_number(won)} of the {plain_number(total)} ballots that still "
+                f"{words.names(best)} wins with {plain_number(won)} of the {plain_number(total)} ballots that still "
                 f"count in round {last.number}."
             )
-        return count_reasons(count, told.heading(ranking, "instant runoff"), ranking.items, "round", [closing])
+        return count_reasons(count, words.heading(ranking, "instant runoff"), ranking.items, "round", [closing])
 
     def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
         """Draw where the votes go from round to round."""
@@ -82,13 +90,13 @@ def _count(prefs: Preferences, rounds: Floats, instance: int) -> Count:
     if prefs.n_instances > 1 and prefs.instances is not None:
         span = slice(int(prefs.slot_ptr[instance]), int(prefs.slot_ptr[instance + 1]))
         prefs, rounds = prefs.select(instances=[prefs.instances[instance]]), rounds[span]
-    papers, told = Papers(prefs), Told(prefs)
+    papers, words = Papers(prefs), Wording(prefs)
     labels = prefs.items.take(prefs.slot_item)
-    stages: list[Stage] = []
+    stages: list[CountStage] = []
     out: Bools = np.zeros(len(labels), bool)
     over = 0.0
     held = papers.tops(~out)
-    for number, (is_left, going) in enumerate(told.rounds(rounds), 1):
+    for number, (is_left, going) in enumerate(words.rounds(rounds), 1):
         if number > 1 and going.sum() == is_left.sum() == 1:
             break  # the last one has won
         moved, to_nobody = np.zeros((len(labels), len(labels))), np.zeros(len(labels))
@@ -100,7 +108,7 @@ def _count(prefs: Preferences, rounds: Floats, instance: int) -> Count:
         votes = papers.first_places(is_left)
         total = float(votes.sum())
         stages.append(
-            Stage(
+            CountStage(
                 number,
                 "exclusion" if number > 1 else "first",
                 tuple(labels[slot] for slot in np.flatnonzero(out)),

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import views
-from concordant.aggregate.explain.telling import Told, rounds_table
+from concordant.aggregate.explain.wording import Wording, rounds_table
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.rounds import tiers_below
 from concordant.aggregate.voting._borda_rounds import BordaRounds, NetPoints
@@ -49,19 +49,19 @@ class Nanson(BordaRounds):
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say who was below the mean in every round."""
         rounds, points, columns = _rounds(prefs, NetPoints(prefs, self.missing))
-        told, sentences = Told(prefs), []
+        words, sentences = Wording(prefs), []
         for number in range(len(columns)):
             out = rounds == number
-            had = "points" if out.sum() > 1 else f"{told.number(points[out][0])} net points"
+            had = "points" if out.sum() > 1 else f"{words.number(points[out][0])} net points"
             goes = "goes" if out.sum() == 1 else "go"
-            sentences.append(f"Round {number + 1}: {told.names(out)} {goes} out with {had} below the mean of 0.")
+            sentences.append(f"Round {number + 1}: {words.names(out)} {goes} out with {had} below the mean of 0.")
         if (left := rounds == len(columns)).sum() > 1:
-            sentences.append(f"{told.names(left)} have exactly the mean of the points and stay tied.")
+            sentences.append(f"{words.names(left)} have exactly the mean of the points and stay tied.")
         caption = "Net points in every round (ballots that put a candidate before others still in, minus behind)"
         present = [rounds >= number for number in range(len(columns))]
         return [
-            Reason(told.heading(ranking, "Nanson's rule"), tuple(sentences)),
-            *rounds_table(told, ranking, caption, columns, present),
+            Reason(words.heading(ranking, "Nanson's rule"), tuple(sentences)),
+            *rounds_table(words, ranking, caption, columns, present),
         ]
 
 

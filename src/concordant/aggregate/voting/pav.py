@@ -42,7 +42,7 @@ from concordant.results.explanation import Reason
 from concordant.support.interrupts import interruptible
 from concordant.types import AnyArray, Bools, Bytes, Floats
 
-MOST_TIED = 50  # optimal committees that are looked for
+MAX_TIED = 50  # optimal committees that are looked for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ class PAV(CommitteeRule):
             *tie_notice(prefs, "broken-ties", f"{several}; approvals decided", tie == 1),
         )
 
-    def doubts(self, prefs: Preferences, found: Sequence[Chosen]) -> tuple[Notice, ...]:
+    def unproven_notices(self, prefs: Preferences, found: Sequence[Chosen]) -> tuple[Notice, ...]:
         """Tell where the time limit came before the proof, and how far off a committee may be."""
         rough = np.flatnonzero([one.gap > 0 for one in found])
         if not len(rough):
@@ -158,7 +158,7 @@ def _optimal(given: Approvals, seats: int, time_limit: float | None) -> tuple[An
     totals: list[Fraction | float] = []
     slack = max(1e-6 * float(given.weight.sum()), 1e-12)
     gap = 0.0
-    while len(found) < MOST_TIED and not gap:
+    while len(found) < MAX_TIED and not gap:
         members, gap = programme.solve(time_limit)
         if members is None:
             break

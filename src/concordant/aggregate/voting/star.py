@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant import kernels, views
-from concordant.aggregate.explain.telling import Told, score_table
+from concordant.aggregate.explain.wording import Wording, score_table
 from concordant.aggregate.majorities import Majorities, majorities, tie_notice
 from concordant.aggregate.positional.borda import borda_levels
 from concordant.aggregate.positional.score import rating_sums
@@ -67,10 +67,10 @@ class Star(Method):
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Say who the finalists are, and how the ballots decide between them."""
-        told, total = Told(prefs), rating_sums(prefs)
+        words, total = Wording(prefs), rating_sums(prefs)
         is_finalist, _ = _finalists(prefs, total, borda_levels(prefs, "last"))
         ordered = [slot for slot in ranking.order.tolist() if is_finalist[slot]]
-        sums = " and ".join(f"{told.labels[slot]} ({told.number(total[slot])})" for slot in ordered)
+        sums = " and ".join(f"{words.labels[slot]} ({words.number(total[slot])})" for slot in ordered)
         sentences = [f"The highest sums of ratings: {sums}."]
         if len(ordered) == 2:
             first, second = ordered
@@ -78,15 +78,15 @@ class Star(Method):
             ahead, behind = wins[first, second], wins[second, first]
             verdict = "wins the runoff" if ahead > behind else "draws, and wins by the higher sum,"
             sentences.append(
-                f"{told.labels[first]} {verdict}: {told.number(ahead)} ballots rate it higher than "
-                f"{told.labels[second]}, {told.number(behind)} lower, "
-                f"{told.number(prefs.weight.sum() - ahead - behind)} alike."
+                f"{words.labels[first]} {verdict}: {words.number(ahead)} ballots rate it higher than "
+                f"{words.labels[second]}, {words.number(behind)} lower, "
+                f"{words.number(prefs.weight.sum() - ahead - behind)} alike."
             )
         sentences.append("The others follow by their sums.")
-        columns = [[told.number(value) for value in total], ["yes" if one else "" for one in is_finalist]]
+        columns = [[words.number(value) for value in total], ["yes" if one else "" for one in is_finalist]]
         return [
-            Reason(told.heading(ranking, "STAR"), tuple(sentences)),
-            score_table(told, ranking, ["sum of ratings", "finalist"], columns),
+            Reason(words.heading(ranking, "STAR"), tuple(sentences)),
+            score_table(words, ranking, ["sum of ratings", "finalist"], columns),
         ]
 
 

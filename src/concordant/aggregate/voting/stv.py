@@ -36,8 +36,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concordant.aggregate.counting import Count, CountModel, count_picture, count_reasons
-from concordant.aggregate.explain.telling import listed
+from concordant.aggregate.election_counts import Count, CountModel, count_picture, count_reasons
+from concordant.aggregate.explain.wording import listed
 from concordant.aggregate.majorities import tie_notice
 from concordant.aggregate.voting._meek import meek_count
 from concordant.aggregate.voting._scottish import VALUE, scottish_count
@@ -52,7 +52,7 @@ from concordant.ranking import Notice, Ranking
 from concordant.results.explanation import Reason
 from concordant.support.text import plain_number
 
-MOST_VOTES = 2**62 // VALUE  # whose values fit into 64 bits
+MAX_VOTES = 2**62 // VALUE  # whose values fit into 64 bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +79,9 @@ class STV(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many tiers stand below every slot, and the count of every instance."""
-        if self.rules == "scottish" and prefs.weight.sum() > MOST_VOTES:
+        if self.rules == "scottish" and prefs.weight.sum() > MAX_VOTES:
             raise NeedError(
-                f"stv by the Scottish rules counts up to {MOST_VOTES:,} votes: use " + arg("rules", "meek") + "."
+                f"stv by the Scottish rules counts up to {MAX_VOTES:,} votes: use " + arg("rules", "meek") + "."
             )
         rule = scottish_count if self.rules == "scottish" else meek_count
         results = [rule(election, self.seats) for election in elections(prefs)]

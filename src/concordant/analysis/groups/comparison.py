@@ -129,11 +129,12 @@ class GroupComparison:
     def _sentence(self, one: GroupDifference) -> str:
         assert one.difference is not None
         assert one.p_adjusted is not None
-        way = "higher" if one.difference > 0 else "lower"
+        direction = "higher" if one.difference > 0 else "lower"
         places = f"rank {one.rank} there, {one.rank_in_whole} of all"
         p = f"p {'' if (text := format_p(one.p_adjusted)).startswith('<') else '= '}{text} after {self.correction}"
         amount = self._write(abs(one.difference)).removeprefix("+")
-        return f"{shorten(one.group, 40)}: {shorten(one.item, 40)} scores {amount} {way} than elsewhere ({places}; {p})"
+        who = f"{shorten(one.group, 40)}: {shorten(one.item, 40)}"
+        return f"{who} scores {amount} {direction} than elsewhere ({places}; {p})"
 
     @property
     def legend(self) -> str:

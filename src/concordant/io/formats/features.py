@@ -19,7 +19,7 @@ from concordant.errors import Sentence, arg
 from concordant.support.limits import NUMBERS, WEIGHTS, bad_numbers, bad_weights
 from concordant.tables.options import FEATURES, Options, listed
 from concordant.tables.roles import plan_columns, refuse_unread
-from concordant.tables.rows import Rows, Table
+from concordant.tables.rows import InputTable, Rows
 from concordant.types import AnyArray, Floats, Int64s
 
 CHUNK = 256  # columns fetched at a time: a csv file is parsed once for each, a wide matrix is not held twice
@@ -59,7 +59,7 @@ class Features(_Rows):
         return int(self.query.max(initial=-1)) + 1
 
 
-def features_of_table(table: Table, options: Options) -> Features:
+def features_of_table(table: InputTable, options: Options) -> Features:
     """Read a table with known or guessed columns as feature rows."""
     plan = plan_columns(table, options, FEATURES)
     X, kept, words = _matrix(table, plan.places, options)
@@ -79,7 +79,7 @@ def features_of_table(table: Table, options: Options) -> Features:
     return found
 
 
-def _matrix(table: Table, columns: Sequence[str], options: Options) -> tuple[AnyArray, list[str], list[str]]:
+def _matrix(table: InputTable, columns: Sequence[str], options: Options) -> tuple[AnyArray, list[str], list[str]]:
     """Return the columns of numbers side by side, their names, and the columns that hold only words."""
     is_said = options.roles.get("features") is not None
     X: AnyArray = np.empty((0, 0), options.dtype)
@@ -98,7 +98,7 @@ def _matrix(table: Table, columns: Sequence[str], options: Options) -> tuple[Any
     return (X if len(kept) == X.shape[1] else np.ascontiguousarray(X[:, : len(kept)])), kept, words
 
 
-def _has_words(table: Table, column: str, count: int) -> bool:
+def _has_words(table: InputTable, column: str, count: int) -> bool:
     return not all(map(_means_missing, table.cells(column, range(count))))
 
 

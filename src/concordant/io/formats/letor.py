@@ -40,7 +40,7 @@ _TROUBLES = {
     3: "the index before a colon is not a whole number",
     4: "the value after a colon is neither a number nor NULL",
 }
-MOST_LISTS = 1_000_000  # one index may name a list beyond all memory
+MAX_LISTS = 1_000_000  # one index may name a list beyond all memory
 MAX_SPARSITY, SMALL = 100, 64 << 20  # maximum cells per value of a dense matrix of more than SMALL bytes
 NAME = 64  # bytes for the name of a column
 
@@ -68,7 +68,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     """Read aggregation files as preferences."""
     options.refuse_roles("LETOR files")
     rows = _Letor(sources, options)
-    rows.refuse_what_is_no_rank()
+    rows.refuse_non_ranks()
     query, document = rows.queries(), rows.documents()
     rows.lines.refuse_repeats(rows, (query, document), "stands twice in its query")
     good = rows.good
@@ -78,9 +78,9 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     row[good] = np.arange(len(instance[0]))
     row_of_entry = row[segment_index(rows.ptr)[kept]]
     most = int(rows.index.max(initial=0))
-    if most > MOST_LISTS:
+    if most > MAX_LISTS:
         at = int(segment_index(rows.ptr)[np.argmax(rows.index)])
-        raise rows.lines.error(at, f"there is a list number {most:,}, beyond {MOST_LISTS:,}: check the index.")
+        raise rows.lines.error(at, f"there is a list number {most:,}, beyond {MAX_LISTS:,}: check the index.")
     agents = Vocabulary([str(k) for k in range(1, most + 1)])
     parts = build.gather_rows(
         (item[0][row_of_entry], item[1]),
@@ -156,7 +156,7 @@ def _refuse_too_wide(rows: _Letor, row: Int64s, width: int, options: Options) ->
         raise rows.lines.error(at, f"{found} for {len(rows.value):,} values): " + todo + ".")
 
 
-def sizes_beside(source: Source) -> Int64s | None:
+def companion_sizes(source: Source) -> Int64s | None:
     """Return the sizes of queries from ``NAME.query`` or ``NAME.group`` beside a file, None where there is none."""
     folder, stem = os.path.dirname(source.name), source.stem
     for ending in (".query", ".group"):
@@ -203,15 +203,15 @@ class _Letor(Screen):
     def queries(self, required: bool = True) -> Any:
         start, end = self._query
         if (start < 0).all():
-            beside = self._queries_beside()
+            beside = self._companion_queries()
             if beside is not None or not required:
                 return beside
         self.refuse(start < 0, "the row has no qid")
         return self.lines.text(np.maximum(start, 0), np.maximum(end, 0))
 
-    def _queries_beside(self) -> Coded | None:
+    def _companion_queries(self) -> Coded | None:
         """Return the queries of rows without qid, from the files of sizes beside the files, where there are any."""
-        sizes = [sizes_beside(source) for source in self.lines.sources]
+        sizes = [companion_sizes(source) for source in self.lines.sources]
         if any(size is None for size in sizes):
             return None
         every = np.sort(np.concatenate([self.lines.line, self._bad_line]))
@@ -249,7 +249,7 @@ class _Letor(Screen):
         codes, vocabulary = self.lines.text(start[self.good], end[self.good])
         return [vocabulary[code] for code in codes.tolist()]
 
-    def refuse_what_is_no_rank(self) -> None:
+    def refuse_non_ranks(self) -> None:
         odd = ~np.isnan(self.value) & ((self.value < 0) | (self.value != np.floor(self.value)))
         zero = self.index == 0
         row = segment_index(self.ptr)

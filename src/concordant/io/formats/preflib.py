@@ -46,8 +46,8 @@ COUNTS = {
     *("number alternatives", "number voters", "number unique orders", "number unique preferences"),
     *("number categories", "number edges"),
 }
-MOST_VOTERS = 2**63 - 1  # where the kernel's sum of counts stops
-MOST_UNNAMED = 1_000_000  # alternatives a header may count without naming them all
+MAX_VOTERS = 2**63 - 1  # where the kernel's sum of counts stops
+MAX_UNNAMED = 1_000_000  # alternatives a header may count without naming them all
 NUMBERS, NEVER_CAST = "alternative numbers", "never cast"
 CATEGORIES, AS_LISTED, COUNTED_FROM = "categories", "categories as listed", "categories counted from"
 _TROUBLES = {
@@ -99,7 +99,7 @@ class _Summary(NamedTuple):
     is_all_cast: bool
     voters: int
     shortest: int
-    most_tiers: int
+    max_tiers: int
     lowest: int
     highest: int
 
@@ -184,7 +184,7 @@ class _File(Screen):
 
     def _with_unnamed(self, declared: int) -> Vocabulary:
         """Call alternatives that are counted but not named by their number."""
-        if declared > MOST_UNNAMED:
+        if declared > MAX_UNNAMED:
             raise self.source.error(
                 f"the header counts {declared:,} alternatives and names {len(self.number):,}: name them, or correct it."
             )
@@ -271,7 +271,7 @@ class _File(Screen):
         parts: build.Parts = {"items": items, "indptr": self.ptr, "item": code, "tier": self.tier}
         parts["weight"] = self.count_of_order
         voters = self.summary.voters
-        if voters == MOST_VOTERS:
+        if voters == MAX_VOTERS:
             raise self.source.error("the orders count more than 2^63 voters: mend the numbers before the colons.")
         if self._reasons:
             keep = np.repeat(self.good, np.diff(self.ptr))
@@ -336,7 +336,7 @@ class _File(Screen):
     def _listed_categories(self) -> list[str]:
         named = {int(m[1]): value for key, value in self.header.items() if (m := _CATEGORY.fullmatch(key))}
         listed = [named[k] for k in sorted(named)]
-        listed += [f"category {k}" for k in range(len(listed) + 1, self.summary.most_tiers + 1)]
+        listed += [f"category {k}" for k in range(len(listed) + 1, self.summary.max_tiers + 1)]
         if len(set(listed)) != len(listed):
             raise self.source.error("two categories have one name: correct the header.")
         return listed

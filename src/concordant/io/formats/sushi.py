@@ -20,7 +20,7 @@ from concordant.tables.bad_rows import refuse_lines
 from concordant.tables.options import PREFERENCES, Options
 
 NOT_RATED = -1.0
-MOST_ITEMS = 10_000_000  # a header of twenty bytes may speak of more than fits into memory
+MAX_ITEMS = 10_000_000  # a header of twenty bytes may speak of more than fits into memory
 
 
 def _looks_like(head: bytes) -> bool:
@@ -66,8 +66,8 @@ def _orders(source: Source, options: Options) -> Preferences:
     for position, (line, fields) in enumerate(_filled_lines(source)):
         if position == 0 and _is_size(fields):
             size = int(fields[0])
-            if size > MOST_ITEMS:
-                raise source.error(f"it speaks of {size:,} items, more than {MOST_ITEMS:,}: correct the number.", line)
+            if size > MAX_ITEMS:
+                raise source.error(f"it speaks of {size:,} items, more than {MAX_ITEMS:,}: correct the number.", line)
             continue
         respondent = str(position + (size is None))
         if not _is_order(fields):

@@ -16,11 +16,11 @@ from concordant.io._source import OLE, Source
 from concordant.io.formats.features import Features, features_of_table
 from concordant.labels import Labels
 from concordant.preferences import Preferences
-from concordant.tables.build import labels_of_table, parts_of_table, turned_if_named
+from concordant.tables.build import labels_of_table, parts_of_table, transposed_if_named
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options
 from concordant.tables.plans import Plan, beyond_counts
 from concordant.tables.roles import planned
-from concordant.tables.rows import Table
+from concordant.tables.rows import InputTable
 
 _HOLDS = (PREFERENCES, LABELS, FEATURES)
 FORMATS = (
@@ -63,7 +63,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     return Preferences.of_parts(parts_of_table(table, options, plan))
 
 
-def _merged(table: Table, options: Options, plan: Plan) -> Preferences:
+def _merged(table: InputTable, options: Options, plan: Plan) -> Preferences:
     """Read a table and join equal ballots; pairs are counted by DuckDB before anything else is made of them."""
     from concordant.io._many import counted_pairs, preferences_of
 
@@ -98,7 +98,7 @@ def _only(sources: Sequence[Source]) -> Source:
     return sources[0]
 
 
-def _open_all(sources: Sequence[Source], options: Options, layout: str | None = None) -> Table:
+def _open_all(sources: Sequence[Source], options: Options, layout: str | None = None) -> InputTable:
     tables = [open_table(source, options, layout) for source in sources]
     if len(tables) == 1:
         return tables[0]
@@ -107,7 +107,7 @@ def _open_all(sources: Sequence[Source], options: Options, layout: str | None = 
     return JoinedTable(tables)
 
 
-def open_table(source: Source, options: Options, layout: str | None = None) -> Table:
+def open_table(source: Source, options: Options, layout: str | None = None) -> InputTable:
     """Open one table in the format the options name, with rows and columns swapped where they say so.
 
     ``layout`` is that of labels and features. What is no such thing, and has no named columns when it is swapped, stays
@@ -117,10 +117,10 @@ def open_table(source: Source, options: Options, layout: str | None = None) -> T
         return _open(source, options)
     # The names of columns become cells, which may be equal or empty: they are read as cells from the start.
     raw = _open(source, replace(options, header=False, roles={}))
-    return turned_if_named(raw, options, layout) or _open(source, options)
+    return transposed_if_named(raw, options, layout) or _open(source, options)
 
 
-def _open(source: Source, options: Options) -> Table:
+def _open(source: Source, options: Options) -> InputTable:
     if not source.head.strip():
         raise source.error("the file is empty: there is nothing to read.")
     if options.format == "arrow":
@@ -134,7 +134,7 @@ def _open(source: Source, options: Options) -> Table:
     return (ParquetTable if options.format == "parquet" else JsonTable)(source, options)
 
 
-def _arrow(source: Source) -> Table:
+def _arrow(source: Source) -> InputTable:
     """Open an Arrow file with pyarrow, which checks every offset and code; DuckDB would have to download a reader.
 
     polars reads Arrow files too, but a damaged one can end the process.

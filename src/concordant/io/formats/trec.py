@@ -20,7 +20,7 @@ from concordant.ballots import build
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Coded, Vocabulary, shorten
 from concordant.errors import InputError, arg
-from concordant.io._compose import are_told_apart, ballot_columns, has_open, label_columns, left_behind
+from concordant.io._compose import ballot_columns, has_one_ballot_each, has_open, label_columns, left_behind
 from concordant.io._formats import Format, Writing
 from concordant.io._lines import Lines
 from concordant.io._source import Source
@@ -211,7 +211,7 @@ def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str
             "Open ballots cannot be written as a run: say " + arg("format", "csv", of="write") + " instead."
         )
     owner, notes = segment_index(prefs.indptr), left_behind(prefs, "run")
-    if not are_told_apart(prefs):
+    if not has_one_ballot_each(prefs):
         raise InputError("A run holds one ballot per agent and instance, here are more: name the agents, or write csv.")
     if (prefs.weight != 1).any():
         raise InputError("A run has no weights, these ballots have: write a table instead (csv, jsonl, parquet).")

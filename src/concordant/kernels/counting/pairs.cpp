@@ -123,11 +123,11 @@ Ties find_ties(const Task &task) {
 }
 
 // Positions (or levels) of all candidates in some ballots, by ballot for the tiles and by item for the rows.
-struct Table {
+struct PositionTable {
     size_t rows, n = 0; // rows: candidates, and more up to whole tiles, which nobody asks about
     std::vector<int16_t> by_ballot, by_item, tile;
 
-    Table(size_t m, size_t ballots)
+    PositionTable(size_t m, size_t ballots)
         : rows((m + COLUMNS - 1) / COLUMNS * COLUMNS), by_ballot(rows * ballots), by_item(rows * ballots),
           tile(COLUMNS * ballots) {}
     int16_t *ballot(size_t b) { return by_ballot.data() + b * rows; }
@@ -166,7 +166,7 @@ void count_dense(const Task &task, double weight) {
     constexpr size_t CELLS = TILE * COLUMNS;
     size_t m = task.m, most = std::min(BLOCK, task.n);
     Ties has = find_ties(task);
-    Table position(m, most), level(has.free ? m : 0, most);
+    PositionTable position(m, most), level(has.free ? m : 0, most);
     std::vector<int16_t> before(CELLS), after(CELLS), equal(CELLS);
     Interrupts interrupts;
     for (size_t start = 0; start < task.n; start += BLOCK) {

@@ -278,8 +278,8 @@ nb::object ridge_rows(SideArrays side, TermArrays terms, In2<T> other_row, In2<T
 // Of the uncertainty only variances are kept: one over the diagonal of the matrix.
 template <typename T> class Steps {
   public:
-    Steps(const Entries<T> &entries, const In2<T> &spread, const double *ridge, int64_t most)
-        : all(entries), spread(spread.shape(1) ? spread.data() : nullptr), ridge(ridge), most(most), w(all.padded),
+    Steps(const Entries<T> &entries, const In2<T> &spread, const double *ridge, int64_t max_steps)
+        : all(entries), spread(spread.shape(1) ? spread.data() : nullptr), ridge(ridge), max_steps(max_steps), w(all.padded),
           rest(all.padded), along(all.padded), image(all.padded), scaled(all.padded), diagonal(all.padded),
           spreads(all.padded) {}
 
@@ -332,7 +332,7 @@ template <typename T> class Steps {
             scaled[a] = along[a] = rest[a] / diagonal[a];
             size += rest[a] * scaled[a];
         }
-        for (int64_t step = 0; step < most && size > 0; ++step) {
+        for (int64_t step = 0; step < max_steps && size > 0; ++step) {
             times(along.data(), image.data());
             T bend = 0, next = 0;
             for (size_t a = 0; a < n; ++a) bend += along[a] * image[a];
@@ -352,7 +352,7 @@ template <typename T> class Steps {
     Entries<T> all;
     const T *spread;
     const double *ridge;
-    int64_t most;
+    int64_t max_steps;
     std::vector<T> w, rest, along, image, scaled, diagonal, spreads, x;
 };
 
@@ -360,7 +360,7 @@ template <typename T> class Steps {
 template <typename T>
 nb::object ridge_steps(SideArrays side, TermArrays terms, In2<T> other_row, In2<T> other_spread, In<double> ridge,
                        double mean, std::tuple<In2<T>, int64_t> begin, int64_t threads) {
-    const auto &[start, most] = begin;
+    const auto &[start, max_steps] = begin;
     const Entries<T> entries(side, terms, other_row, mean);
     const size_t rows = std::get<0>(side).size() - 1, size = entries.size, width = other_spread.shape(1);
     Buffer<T> row(rows * size), spread(rows * width);
@@ -368,8 +368,8 @@ nb::object ridge_steps(SideArrays side, TermArrays terms, In2<T> other_row, In2<
     {
         nb::gil_scoped_release release;
         const T *first = start.data();
-        const int64_t steps = most;
-        const double work = static_cast<double>(entries.ptr[rows]) * static_cast<double>(size) * static_cast<double>(most);
+        const int64_t steps = max_steps;
+        const double work = static_cast<double>(entries.ptr[rows]) * static_cast<double>(size) * static_cast<double>(max_steps);
         over_rows(entries.ptr, rows, work, threads, [&](size_t from, size_t to) {
             Steps<T> solver(entries, other_spread, ridge.data(), steps);
             for (size_t r = from; r < to; ++r)

@@ -92,7 +92,7 @@ def ridge_steps(
             theirs = piece.sums(piece.curve[:, None] * other_spread[piece.other].astype(np.float64))
         own = ridge + theirs * (np.arange(size) < size - 1)
         diagonal = own + piece.sums(piece.curve[:, None] * piece.x**2)
-        row[at] = _descended(piece, own, diagonal, begin.start[at].astype(np.float64), begin.most)
+        row[at] = _descended(piece, own, diagonal, begin.start[at].astype(np.float64), begin.max_steps)
         log_det[at] = np.log(diagonal).sum(axis=1)
         if spread.shape[1]:
             spread[at] = 1 / diagonal
@@ -173,12 +173,12 @@ def _unpacked(triangle: Floats, size: int) -> Floats:
     return full
 
 
-def _descended(piece: _Piece, own: Floats, diagonal: Floats, w: Floats, most: int) -> Floats:
+def _descended(piece: _Piece, own: Floats, diagonal: Floats, w: Floats, max_steps: int) -> Floats:
     """Take steps of conjugate gradients, preconditioned by the diagonal, for all rows at once."""
     rest = piece.sums(piece.target[:, None] * piece.x) - piece.product(w) - own * w
     along = scaled = rest / diagonal
     size = (rest * scaled).sum(axis=1)
-    for _ in range(most):
+    for _ in range(max_steps):
         image = piece.product(along) + own * along
         bend = (along * image).sum(axis=1)
         moves = (size > 0) & (bend > 0)

@@ -96,12 +96,12 @@ double closed_form(const Group &group, double *u, double *v) {
     return group.weight[0] / (2 * std::sin(angle / 2));
 }
 
-double iterate(const Group &group, double tolerance, int64_t most, std::vector<double> &old, double *u, double *v) {
+double iterate(const Group &group, double tolerance, int64_t max_steps, std::vector<double> &old, double *u, double *v) {
     std::fill_n(u, group.size, 1.0);
     group.multiply_transposed(u, v);
     normalise(v, group.size);
     double strength = 0;
-    for (int64_t round = 0; round < most; ++round) {
+    for (int64_t round = 0; round < max_steps; ++round) {
         std::copy_n(v, group.size, old.begin());
         group.multiply(v, u);
         if (!(normalise(u, group.size) > 0)) break;
@@ -119,7 +119,7 @@ double iterate(const Group &group, double tolerance, int64_t most, std::vector<d
 }
 
 // (left, right, strength): singular vectors by slot, singular value by group.
-nb::tuple pair_factors(PairListArrays lists, bool is_binary, double tolerance, int64_t most) {
+nb::tuple pair_factors(PairListArrays lists, bool is_binary, double tolerance, int64_t max_steps) {
     auto &[slot_ptr, ballot_ptr, indptr, slot, level, weight] = lists;
     const size_t groups = slot_ptr.size() - 1, slots = static_cast<size_t>(slot_ptr.data()[groups]);
     Buffer<double> left(slots, 0.0), right(slots, 0.0), strength(groups, 0.0);
@@ -141,7 +141,7 @@ nb::tuple pair_factors(PairListArrays lists, bool is_binary, double tolerance, i
             const Group group{own, slot.data(), level.data(), weight.data() + b, ballots, size, base, is_binary, step};
             double *u = left.get() + base, *v = right.get() + base;
             strength[g] = is_binary && ballots == 1 && group.is_strict() ? closed_form(group, u, v)
-                                                                        : iterate(group, tolerance, most, old, u, v);
+                                                                        : iterate(group, tolerance, max_steps, old, u, v);
         }
     }
     return nb::make_tuple(left.give(), right.give(), strength.give());
@@ -150,5 +150,5 @@ nb::tuple pair_factors(PairListArrays lists, bool is_binary, double tolerance, i
 } // namespace
 
 void bind_factors(nb::module_ &m) {
-    m.def("pair_factors", &pair_factors, "lists"_a.noconvert(), "is_binary"_a, "tolerance"_a, "most"_a);
+    m.def("pair_factors", &pair_factors, "lists"_a.noconvert(), "is_binary"_a, "tolerance"_a, "max_steps"_a);
 }

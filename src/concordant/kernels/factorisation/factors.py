@@ -11,7 +11,7 @@ from concordant.types import Bools, Floats, Int64s
 __all__ = ["pair_factors"]
 
 
-def pair_factors(lists: PairLists, is_binary: bool, tolerance: float, most: int) -> tuple[Floats, Floats, Floats]:
+def pair_factors(lists: PairLists, is_binary: bool, tolerance: float, max_steps: int) -> tuple[Floats, Floats, Floats]:
     """Return the non-negative leading singular vectors by slot, left and right, and the singular value by group.
 
     The matrix of a group is the weighted sum of those of its ballots: Y(i, j) = level_j - level_i, or 1 with
@@ -22,7 +22,7 @@ def pair_factors(lists: PairLists, is_binary: bool, tolerance: float, most: int)
     left = np.ones(len(group))
     right, _ = _normalised(matrix.transposed(left), group, n)
     strength, is_open = np.zeros(n), np.ones(n, bool)
-    for _ in range(most):
+    for _ in range(max_steps):
         u, length = _normalised(matrix.times(right), group, n)
         v, value = _normalised(matrix.transposed(u), group, n)
         change = np.zeros(n)

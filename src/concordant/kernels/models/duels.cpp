@@ -235,8 +235,8 @@ class DuelLikelihood {
 };
 
 nb::object fit_duels(In<int64_t> slot_ptr, In<int64_t> duel_ptr, const DuelArrays &duels, int link,
-                     const BeliefArrays &belief, const BeginArrays &begin, double small_step, bool with_errors) {
-    Fits fits(slot_ptr, belief, begin, with_errors);
+                     const BeliefArrays &belief, const WarmStartArrays &warm_start, double small_step, bool with_errors) {
+    Fits fits(slot_ptr, belief, warm_start, with_errors);
     {
         nb::gil_scoped_release unlocked;
         for (size_t q = 0; q < fits.instances(); ++q) {
@@ -334,5 +334,5 @@ void bind_duels(nb::module_ &m) {
     m.def("ballot_slopes", &ballot_slopes, "ballots"_a.noconvert(), "level"_a.noconvert(), "shown"_a.noconvert(),
           "score"_a.noconvert(), "advantage"_a.noconvert(), "tie"_a.noconvert(), "link"_a);
     m.def("fit_duels", &fit_duels, "slot_ptr"_a.noconvert(), "duel_ptr"_a.noconvert(), "duels"_a.noconvert(), "link"_a,
-          "belief"_a.noconvert(), "begin"_a.noconvert(), "small_step"_a, "with_errors"_a);
+          "belief"_a.noconvert(), "warm_start"_a.noconvert(), "small_step"_a, "with_errors"_a);
 }

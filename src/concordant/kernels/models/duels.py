@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from concordant.kernels import links
-from concordant.kernels.bundles import Ballots, Begin, Belief, DuelRows, DuelTerms, Fitted
+from concordant.kernels.bundles import Ballots, Belief, DuelRows, DuelTerms, Fitted, WarmStart
 from concordant.kernels.newton import fit_all
 from concordant.types import Floats, Int32s, Int64s
 
@@ -94,7 +94,7 @@ def fit_duels(
     duels: DuelRows,
     link: int,
     belief: Belief,
-    begin: Begin,
+    warm_start: WarmStart,
     small_step: float,
     with_errors: bool,
 ) -> Fitted:
@@ -109,7 +109,7 @@ def fit_duels(
             local = some._replace(first=some.first - base, second=some.second - base)
             yield own, _Batch(local, np.searchsorted(own, owner[rows]), (len(own), m), link, len(duels.order) > 0)
 
-    return fit_all(slot_ptr, batches(), belief, begin, small_step, with_errors)
+    return fit_all(slot_ptr, batches(), belief, warm_start, small_step, with_errors)
 
 
 class _Batch:

@@ -16,7 +16,7 @@
 namespace {
 
 constexpr size_t LANES = 8;
-constexpr int64_t MOST_ITERATIONS = 200;
+constexpr int64_t MAX_ITERATIONS = 200;
 constexpr double LOG_HALF = -0.69314718055994530942; // the prior draws log-variances there
 
 // Sums in eight lanes: the order of additions is fixed, and the compiler can vectorise it without -ffast-math.
@@ -344,7 +344,7 @@ template <typename Problem> Report minimise(Problem &problem, double *u, double 
     double radius = std::sqrt(static_cast<double>(n));
     int64_t k = 0;
     double norm = std::sqrt(dot(gradient.data(), gradient.data(), n));
-    for (; k < MOST_ITERATIONS && norm > tolerance * scale; ++k) {
+    for (; k < MAX_ITERATIONS && norm > tolerance * scale; ++k) {
         double promised = step_within(problem, gradient, radius, std::min(0.1, norm / scale), step);
         for (size_t i = 0; i < n; ++i) next[i] = u[i] + step[i];
         double next_value = problem.value(next.data(), next_gradient.data());
@@ -413,9 +413,9 @@ nb::object fit_mpm_scores(In<int64_t> slot_ptr, In<double> net, const AdherenceA
 }
 
 nb::object fit_mpm_variances(In<int64_t> slot_ptr, In<int64_t> pair_ptr, In<double> net, const AdherenceArrays &groups,
-                             In<double> prior, const std::tuple<In<double>, In<double>> &begin, bool is_learning,
+                             In<double> prior, const std::tuple<In<double>, In<double>> &warm_start, bool is_learning,
                              double tolerance) {
-    const auto &[start, start_log] = begin;
+    const auto &[start, start_log] = warm_start;
     size_t instances = slot_ptr.size() - 1, n = start.size();
     Fit fit(groups, n, n, instances);
     {
@@ -447,6 +447,6 @@ void bind_multinomial(nb::module_ &m) {
     m.def("fit_mpm_scores", &fit_mpm_scores, "slot_ptr"_a.noconvert(), "net"_a.noconvert(), "groups"_a.noconvert(),
           "prior"_a.noconvert(), "start"_a.noconvert(), "tolerance"_a);
     m.def("fit_mpm_variances", &fit_mpm_variances, "slot_ptr"_a.noconvert(), "pair_ptr"_a.noconvert(),
-          "net"_a.noconvert(), "groups"_a.noconvert(), "prior"_a.noconvert(), "begin"_a.noconvert(), "is_learning"_a,
+          "net"_a.noconvert(), "groups"_a.noconvert(), "prior"_a.noconvert(), "warm_start"_a.noconvert(), "is_learning"_a,
           "tolerance"_a);
 }

@@ -7,13 +7,13 @@ from typing import Protocol
 
 import numpy as np
 
-from concordant.kernels.bundles import Adherences, MPMBegin, MPMFit
+from concordant.kernels.bundles import Adherences, MPMFit, MPMWarmStart
 from concordant.types import Floats, Int64s
 
 __all__ = ["fit_mpm_scores", "fit_mpm_variances"]
 
 
-MOST_ITERATIONS = 200
+MAX_ITERATIONS = 200
 LOG_HALF = float(np.log(0.5))  # the prior draws log-variances there
 
 
@@ -147,7 +147,7 @@ def _minimise(problem: _Problem, u: Floats, tolerance: float) -> tuple[Floats, f
     value, gradient = problem.value(u)
     radius, k = float(np.sqrt(len(u))), 0
     norm = float(np.sqrt(gradient @ gradient))
-    while k < MOST_ITERATIONS and norm > tolerance * scale:
+    while k < MAX_ITERATIONS and norm > tolerance * scale:
         step, promised = _step_within(problem, gradient, radius, min(0.1, norm / scale))
         next_value, next_gradient = problem.value(u + step)
         # Near the optimum the values differ by rounding only: judge by both with the same slack.
@@ -180,7 +180,7 @@ def fit_mpm_scores(
     def problem(q: int, own: slice, theta: Floats, share: Floats) -> _Problem:
         return _ScoreProblem(net[own], theta, share, float(prior[q]))
 
-    return _fit(slot_ptr, groups, MPMBegin(start, np.empty(0)), problem, tolerance)
+    return _fit(slot_ptr, groups, MPMWarmStart(start, np.empty(0)), problem, tolerance)
 
 
 def fit_mpm_variances(
@@ -189,7 +189,7 @@ def fit_mpm_variances(
     net: Floats,
     groups: Adherences,
     prior: Floats,
-    begin: MPMBegin,
+    warm_start: MPMWarmStart,
     is_learning: bool,
     tolerance: float,
 ) -> MPMFit:
@@ -199,29 +199,29 @@ def fit_mpm_variances(
         pairs, m = net[pair_ptr[q] : pair_ptr[q + 1]], own.stop - own.start
         return _VarianceProblem(pairs, int(m), theta, share, float(prior[q]), LOG_HALF, is_learning)
 
-    return _fit(slot_ptr, groups, begin, problem, tolerance)
+    return _fit(slot_ptr, groups, warm_start, problem, tolerance)
 
 
 def _fit(
     slot_ptr: Int64s,
     groups: Adherences,
-    begin: MPMBegin,
+    warm_start: MPMWarmStart,
     problem_of: Callable[[int, slice, Floats, Floats], _Problem],
     tolerance: float,
 ) -> MPMFit:
     n, n_groups = len(slot_ptr) - 1, len(groups.theta)
     by_group, counts = (np.zeros(n_groups), np.zeros(n_groups)), (np.zeros(n), np.zeros(n, np.int64))
-    out = MPMFit(begin.start.copy(), begin.start_log.copy(), *by_group, *counts)
+    out = MPMFit(warm_start.start.copy(), warm_start.start_log.copy(), *by_group, *counts)
     for q in range(n):
         own = slice(slot_ptr[q], slot_ptr[q + 1])
         of_group, m = slice(groups.group_ptr[q], groups.group_ptr[q + 1]), own.stop - own.start
         if m < 2 or of_group.start == of_group.stop:
             continue
         problem = problem_of(q, own, groups.theta[of_group], groups.share[of_group])
-        u = np.concatenate([begin.start[own], begin.start_log[own]])
+        u = np.concatenate([warm_start.start[own], warm_start.start_log[own]])
         u, out.gradient[q], out.iterations[q] = _minimise(problem, u, tolerance)
         out.score[own] = u[:m]
-        if len(begin.start_log):
+        if len(warm_start.start_log):
             out.log_variance[own] = u[m:]
         out.log_z[of_group], out.slope[of_group] = problem.log_z, problem.slope
     return out

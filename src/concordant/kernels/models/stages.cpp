@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint8_t GOES_ON = 0, CHOSEN = 1;
 constexpr double LARGE = 1e140, SMALL = 1e-140; // one more factor keeps a product inside the range of double
-constexpr double LEAST_LOG_WORTH = -320;        // so that the squares of worths do not underflow
+constexpr double MIN_LOG_WORTH = -320;        // so that the squares of worths do not underflow
 
 // The bundle StageRows as it comes from Python, and ballots [from, to) of it; slots count from `base`.
 using StageArrays = std::tuple<In<int64_t>, In<int32_t>, In<uint8_t>, In<double>>;
@@ -235,7 +235,7 @@ class StageLikelihood {
 
     double evaluate(const double *s) {
         double top = *std::max_element(s, s + m);
-        for (size_t i = 0; i < m; ++i) worth_[i] = std::exp(std::max(s[i] - top, LEAST_LOG_WORTH));
+        for (size_t i = 0; i < m; ++i) worth_[i] = std::exp(std::max(s[i] - top, MIN_LOG_WORTH));
         std::fill(gain_.begin(), gain_.end(), 0.0);
         std::fill(rate_.begin(), rate_.end(), 0.0);
         double value = stages_.base ? sum_stages(stages_, worth_.data(), gain_.data(), rate_.data(), tail_)
@@ -379,8 +379,8 @@ Out2<double> stage_product(const StageArrays &arrays, In<double> worth, In<doubl
 }
 
 nb::object fit_stages(In<int64_t> slot_ptr, In<int64_t> ballot_ptr, const StageArrays &arrays,
-                      const BeliefArrays &belief, const BeginArrays &begin, double small_step, bool with_errors) {
-    Fits fits(slot_ptr, belief, begin, with_errors);
+                      const BeliefArrays &belief, const WarmStartArrays &warm_start, double small_step, bool with_errors) {
+    Fits fits(slot_ptr, belief, warm_start, with_errors);
     {
         nb::gil_scoped_release release;
         for (size_t q = 0; q < fits.instances(); ++q) {
@@ -408,5 +408,5 @@ void bind_stages(nb::module_ &m) {
     m.def("stage_product", &stage_product, "stages"_a.noconvert(), "worth"_a.noconvert(), "rate"_a.noconvert(),
           "x"_a.noconvert());
     m.def("fit_stages", &fit_stages, "slot_ptr"_a.noconvert(), "ballot_ptr"_a.noconvert(), "stages"_a.noconvert(),
-          "belief"_a.noconvert(), "begin"_a.noconvert(), "small_step"_a, "with_errors"_a);
+          "belief"_a.noconvert(), "warm_start"_a.noconvert(), "small_step"_a, "with_errors"_a);
 }

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from concordant.kernels.bundles import Begin, Belief, Fitted, StageRows
+from concordant.kernels.bundles import Belief, Fitted, StageRows, WarmStart
 from concordant.kernels.newton import fit_all
 from concordant.types import AnyArray, Bytes, Floats, Int32s, Int64s
 
 __all__ = ["fit_stages", "stage_hessian", "stage_product", "stage_rates", "stage_sums"]
 
 CHOSEN = 1
-LEAST_LOG_WORTH = -320.0
+MIN_LOG_WORTH = -320.0
 PAIRS_AT_ONCE = 4_000_000
 ENTRIES_AT_ONCE = 16_384
 
@@ -95,7 +95,7 @@ def fit_stages(
     ballot_ptr: Int64s,
     stages: StageRows,
     belief: Belief,
-    begin: Begin,
+    warm_start: WarmStart,
     small_step: float,
     with_errors: bool,
 ) -> Fitted:
@@ -110,7 +110,7 @@ def fit_stages(
             part = StageRows(indptr - indptr[0], local, stages.mark[entries], stages.weight[own])
             yield np.array([q]), _One(part, int(slot_ptr[q + 1] - slot_ptr[q]))
 
-    return fit_all(slot_ptr, batches(), belief, begin, small_step, with_errors)
+    return fit_all(slot_ptr, batches(), belief, warm_start, small_step, with_errors)
 
 
 class _One:
@@ -136,7 +136,7 @@ class _One:
 
     def evaluate(self, point: Floats) -> Floats:
         above = point[0] - point[0].max()
-        self.worth = np.exp(np.maximum(above, LEAST_LOG_WORTH))
+        self.worth = np.exp(np.maximum(above, MIN_LOG_WORTH))
         value, self.gain, self.rate = stage_sums(self.stages, self.worth)
         return np.array([value + float(self.wins @ above)])
 

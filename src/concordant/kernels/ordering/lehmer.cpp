@@ -161,7 +161,7 @@ struct Spread {
 
 // ---- one instance ----------------------------------------------------------------------------------------------
 
-constexpr size_t MOST_CHUNKS = 8;
+constexpr size_t MAX_CHUNKS = 8;
 constexpr size_t WORTH_A_CHUNK = 1 << 19; // entries
 
 SIMD_CLONES bool has_ties(const int32_t *tier, size_t m) {
@@ -206,7 +206,7 @@ template <typename Use> void for_each_run(const Election &e, size_t from, size_t
     }
 }
 
-size_t chunks_of(const Election &e) { return std::min(MOST_CHUNKS, e.n * e.m / WORTH_A_CHUNK + 1); }
+size_t chunks_of(const Election &e) { return std::min(MAX_CHUNKS, e.n * e.m / WORTH_A_CHUNK + 1); }
 
 // Votes for the coordinates from:to, value after value, coordinate after coordinate.
 void count_votes(const Election &e, bool is_plain, size_t from, size_t to, double *votes) {
@@ -332,7 +332,7 @@ Out<double> lehmer_votes(BallotArrays ballots, In<int32_t> place, bool ignores_m
 
 // The votes of a block of coordinates are counted, looked at and forgotten, so memory stays bounded for many items.
 Out<int64_t> lehmer_consensus(BallotArrays ballots, In<int32_t> place, bool ignores_missing, bool is_median,
-                              int64_t most_values) {
+                              int64_t max_values) {
     Ballots all(ballots);
     Buffer<int64_t> code(place.size());
     {
@@ -342,7 +342,7 @@ Out<int64_t> lehmer_consensus(BallotArrays ballots, In<int32_t> place, bool igno
             bool is_plain = e.is_plain();
             int64_t *own = code.get() + e.base;
             if (is_plain && e.n && e.n < 2 * e.m) return pick_from_codes(e, is_median, own);
-            size_t most = static_cast<size_t>(most_values);
+            size_t most = static_cast<size_t>(max_values);
             for (size_t from = 0, to = 0; from < e.m; from = to) {
                 while (to < e.m && (to == from || triangle(to + 1) - triangle(from) <= most)) ++to;
                 votes.resize(triangle(to) - triangle(from));
@@ -440,7 +440,7 @@ Out<int64_t> lehmer_decode(In<int64_t> ptr, In<int64_t> code) {
 void bind_lehmer(nb::module_ &m) {
     m.def("lehmer_votes", &lehmer_votes, "ballots"_a.noconvert(), "place"_a.noconvert(), "ignores_missing"_a);
     m.def("lehmer_consensus", &lehmer_consensus, "ballots"_a.noconvert(), "place"_a.noconvert(), "ignores_missing"_a,
-          "is_median"_a, "most_values"_a);
+          "is_median"_a, "max_values"_a);
     m.def("pick_codes", &pick_codes, "ptr"_a.noconvert(), "votes"_a.noconvert(), "is_median"_a);
     m.def("lehmer_encode", &lehmer_encode, "order"_a.noconvert());
     m.def("lehmer_decode", &lehmer_decode, "ptr"_a.noconvert(), "code"_a.noconvert());

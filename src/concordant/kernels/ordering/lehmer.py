@@ -57,7 +57,7 @@ def lehmer_consensus(
     place: Int32s,
     ignores_missing: bool,
     is_median: bool,
-    most_values: int,  # noqa: ARG001  (bounds the memory of the compiled kernel)
+    max_values: int,  # noqa: ARG001  (bounds the memory of the compiled kernel)
 ) -> Int64s:
     """Return the mode or median of every coordinate over all ballots, in the order of the reference."""
     return pick_codes(ballots.slot_ptr, lehmer_votes(ballots, place, ignores_missing), is_median)

@@ -142,8 +142,8 @@ bool append_numbers(const ArrowArray &array, const char *format, LargeVector<dou
 bool is_index(const char *format) { return format[0] && !format[1] && std::strchr("cCsSiIlL", format[0]); }
 
 void check_shape(const ArrowArray &array, int64_t n_buffers) {
-    constexpr int64_t MOST = int64_t{1} << 56;
-    if (array.length < 0 || array.offset < 0 || array.length > MOST || array.offset > MOST)
+    constexpr int64_t MAX_LENGTH = int64_t{1} << 56;
+    if (array.length < 0 || array.offset < 0 || array.length > MAX_LENGTH || array.offset > MAX_LENGTH)
         refuse("its length or offset is out of range");
     if (array.n_buffers < n_buffers || (n_buffers > 0 && !array.buffers)) refuse("a buffer is missing");
     if (n_buffers > 1 && array.length > 0 && !array.buffers[1]) refuse("a buffer is missing");

@@ -88,7 +88,7 @@ nb::tuple encode_spans(In<uint8_t> data, In<int64_t> start, In<int64_t> end) {
     std::vector<uint8_t> bytes;
     {
         nb::gil_scoped_release release;
-        Table table;
+        HashTable table;
         Key keys[BLOCK];
         uint64_t hashes[BLOCK];
         auto label = [&](size_t k) {

@@ -14,7 +14,7 @@ namespace {
 
 enum Trouble : int32_t { BAD_COUNT = 1, BAD_ORDER = 2 };
 constexpr int32_t FAR = 1 << 24;
-constexpr int64_t MOST_VOTERS = INT64_MAX;  // a sum that would be larger stays here
+constexpr int64_t MAX_VOTERS = INT64_MAX;  // a sum that would be larger stays here
 constexpr char NAME[] = "ALTERNATIVE NAME ";
 constexpr size_t NAME_SIZE = sizeof(NAME) - 1;
 
@@ -35,7 +35,7 @@ Out2<int64_t> to_rows(const std::vector<int64_t> &values, size_t width) {
 struct Orders {
     std::vector<int64_t> heads, names, orders, bad, ptr{0};
     std::vector<int32_t> item, tier;
-    int64_t voters = 0, smallest = INT64_MAX, most_tiers = 0, lowest = INT32_MAX, highest = -1;
+    int64_t voters = 0, smallest = INT64_MAX, max_tiers = 0, lowest = INT32_MAX, highest = -1;
     bool numbered = true, strict = true, all_cast = true, repeated = false;
     std::vector<int64_t> seen_in;  // by alternative: the last order that named it
     const char *text;
@@ -116,9 +116,9 @@ struct Orders {
     // What a caller would otherwise find out with one pass over the arrays for each question.
     void summarise(int64_t votes, int32_t places) {
         int64_t size = static_cast<int64_t>(item.size()) - ptr.back();
-        voters = votes > MOST_VOTERS - voters ? MOST_VOTERS : voters + votes;
+        voters = votes > MAX_VOTERS - voters ? MAX_VOTERS : voters + votes;
         smallest = std::min(smallest, size);
-        most_tiers = std::max<int64_t>(most_tiers, places);
+        max_tiers = std::max<int64_t>(max_tiers, places);
         strict = strict && places == size;
         all_cast = all_cast && votes > 0;
         for (size_t k = static_cast<size_t>(ptr.back()); k < item.size(); ++k) {
@@ -144,7 +144,7 @@ struct Orders {
 
     std::vector<int64_t> summary() const {
         bool empty = item.empty(), none = orders.empty();
-        return {numbered, has_distinct_names(), repeated, strict, all_cast, voters, none ? 0 : smallest, most_tiers, empty ? 0 : lowest,
+        return {numbered, has_distinct_names(), repeated, strict, all_cast, voters, none ? 0 : smallest, max_tiers, empty ? 0 : lowest,
                 empty ? -1 : highest};
     }
 };

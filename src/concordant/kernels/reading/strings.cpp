@@ -21,7 +21,7 @@ bool same_text(PyObject *a, PyObject *b) {
 
 // Codes of n str objects in order of first appearance. Returns the index of the first element that is no str, else -1.
 int64_t encode_pointers(PyObject *const *objects, size_t n, int32_t *codes, std::vector<int64_t> &first) {
-    Table table;
+    HashTable table;
     Key keys[BLOCK], previous{{0, 0, ~0ull}};
     uint64_t hashes[BLOCK];
     size_t rows[BLOCK];
@@ -191,7 +191,7 @@ nb::tuple encode_ints(In<int64_t> values) {
                 codes[k] = code;
             }
         } else {
-            Table table;
+            HashTable table;
             for (size_t k = 0; k < n; ++k) {
                 Key key{{static_cast<uint64_t>(v[k]), 0, 0}};
                 int32_t code = table.find_or_add(key, hash_key(key), [](int32_t) { return true; });

@@ -8,7 +8,7 @@ import numpy as np
 
 from concordant.kernels.codes import Measure
 from concordant.metrics.lists import Lists
-from concordant.metrics.retrieval import LEAST_POSITIVE, CutMetric
+from concordant.metrics.retrieval import MIN_POSITIVE, CutMetric
 from concordant.params import param
 from concordant.types import Floats, Int64s
 
@@ -48,7 +48,7 @@ class NDCG(CutMetric):
         label, position, query = lists.ideal
         counted = position <= (self.cutoff or len(position))
         best = self._gain(label[counted]) / self._discount(position[counted])
-        value = gained / np.maximum(np.bincount(query[counted], best, lists.n), LEAST_POSITIVE)
+        value = gained / np.maximum(np.bincount(query[counted], best, lists.n), MIN_POSITIVE)
         if self.discount == "letor" and self.cutoff is not None:
             value = np.where(self.cutoff > lists.documents, 0.0, value)
         return value

@@ -109,18 +109,18 @@ class PriorSearch:
     def __init__(self, observed: Observed, prior_of: Callable[[float], Prior]) -> None:
         self.observed, self.prior_of = observed, prior_of
         self._known: dict[float, list[Fit]] = {}
-        self._climbed: list[float] = []
+        self._maximised: list[float] = []
 
     def fitted(self, strength: float) -> list[Fit]:
         """Return a rough fit under a prior of this strength."""
         if strength not in self._known:
             prior, start, found = self.prior_of(strength), None, None
-            if self._climbed:
-                start = self._known[min(self._climbed, key=lambda one: abs(log(one / strength)))]
+            if self._maximised:
+                start = self._known[min(self._maximised, key=lambda one: abs(log(one / strength)))]
                 found = strategies.one_step(self.observed, prior, start)
             if found is None:
                 found = strategies.fit(self.observed, prior, start, strategies.ROUGH_STEP, with_log_det=True)
-                self._climbed.append(strength)
+                self._maximised.append(strength)
             self._known[strength] = found
         return self._known[strength]
 

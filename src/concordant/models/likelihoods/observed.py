@@ -1,8 +1,8 @@
 """Likelihoods of one instance: value, gradient and second derivatives in the scores, by the kernels.
 
-Both are what ``kernels.newton`` climbs, with a row of parameters (scores, then the advantage of the item shown first,
-then the tie parameter), and can also multiply by their second derivatives without building them. What that costs is
-estimated in seconds, so that a way to fit can be chosen.
+Both are what ``kernels.newton`` maximises, with a row of parameters (scores, then the advantage of the item shown
+first, then the tie parameter), and can also multiply by their second derivatives without building them. What that
+costs is estimated in seconds, so that a strategy can be chosen.
 
 A new model of comparisons is a formula in ``kernels/links.py`` and its struct in ``duels.hpp``; a new kind of
 observation is a pair of classes like those here.
@@ -21,7 +21,7 @@ import numpy as np
 from concordant import kernels
 from concordant.ballots.segments import sum_by
 from concordant.kernels import links, newton
-from concordant.kernels.bundles import Begin, Belief, DuelTerms, Fitted, StageRows
+from concordant.kernels.bundles import Belief, DuelTerms, Fitted, StageRows, WarmStart
 from concordant.models.observations.duels import Duels
 from concordant.models.observations.stages import GOES_ON, REST, Stages, worths
 from concordant.types import Floats, Int64s
@@ -29,9 +29,9 @@ from concordant.types import Floats, Int64s
 RECENT = 3  # points whose terms are kept
 ENOUGH = 200_000  # entries of ballots that show where to start
 ROW, ENTRY, CELL = 2e-9, 2.5e-9, 2.2e-9  # seconds per duel, per entry of a ballot and per pair of its entries
-FULL, MOST_FULL = 1 / 8, 2_000  # duels per cell from which, and items up to which, products take a dense matrix
+FULL, MAX_FULL = 1 / 8, 2_000  # duels per cell from which, and items up to which, products take a dense matrix
 IN_MATRIX = 1.2e-10  # seconds per cell of a product with it
-AT_ONCE, MOST_PROBES = 400_000, 32  # entries times random vectors that take about as long as the call itself
+AT_ONCE, MAX_PROBES = 400_000, 32  # entries times random vectors that take about as long as the call itself
 STEP_OF_GRID, FALL = 0.23, 5e-4  # of the logarithm of strengths, and of the evidence per item that may be noise
 SPREAD = 500.0  # of scores whose exponentials can be added
 
@@ -80,7 +80,7 @@ class Observed(ABC):
         """Return those of some instances with slots renumbered, and their slots here."""
 
     @abstractmethod
-    def batch(self, belief: Belief, begin: Begin, small_step: float, with_errors: bool) -> Fitted:
+    def batch(self, belief: Belief, warm_start: WarmStart, small_step: float, with_errors: bool) -> Fitted:
         """Fit all instances in one kernel call."""
 
     @abstractmethod
@@ -137,10 +137,10 @@ class ObservedDuels(Observed):
         duels, slots = self.duels.restrict(instances)
         return replace(self, duels=duels), slots
 
-    def batch(self, belief: Belief, begin: Begin, small_step: float, with_errors: bool) -> Fitted:
+    def batch(self, belief: Belief, warm_start: WarmStart, small_step: float, with_errors: bool) -> Fitted:
         """Fit all instances in one kernel call."""
         d = self.duels
-        return kernels.fit_duels(d.slot_ptr, d.ptr, d.rows, self.link, belief, begin, small_step, with_errors)
+        return kernels.fit_duels(d.slot_ptr, d.ptr, d.rows, self.link, belief, warm_start, small_step, with_errors)
 
     def alone(self) -> DuelLikelihood:
         """Return the likelihood of the only instance."""
@@ -157,14 +157,14 @@ class ObservedDuels(Observed):
         return {}
 
 
-def affordable_probes(entries: int, least: int) -> int:
+def affordable_probes(entries: int, min_probes: int) -> int:
     """Return how many random vectors may be multiplied at once: of few observations more, as they cost hardly more."""
-    return int(np.clip(AT_ONCE // max(entries, 1), least, MOST_PROBES))
+    return int(np.clip(AT_ONCE // max(entries, 1), min_probes, MAX_PROBES))
 
 
 def is_full(rows: Floats, size: Floats) -> Floats:
     """Say whether so many duels of so many items nearly fill their matrix, so that products had better take it."""
-    return np.asarray((rows > FULL * size**2) & (size <= MOST_FULL))
+    return np.asarray((rows > FULL * size**2) & (size <= MAX_FULL))
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,10 +204,10 @@ class ObservedStages(Observed):
         stages, slots = self.stages.restrict(instances)
         return replace(self, stages=stages), slots
 
-    def batch(self, belief: Belief, begin: Begin, small_step: float, with_errors: bool) -> Fitted:
+    def batch(self, belief: Belief, warm_start: WarmStart, small_step: float, with_errors: bool) -> Fitted:
         """Fit all instances in one kernel call."""
         s = self.stages
-        return kernels.fit_stages(s.slot_ptr, s.ballot_ptr, s.rows, belief, begin, small_step, with_errors)
+        return kernels.fit_stages(s.slot_ptr, s.ballot_ptr, s.rows, belief, warm_start, small_step, with_errors)
 
     def alone(self) -> StageLikelihood:
         """Return the likelihood of the only instance."""

@@ -17,7 +17,7 @@ import numpy as np
 from concordant import kernels
 from concordant.ballots.segments import pointer, spans
 from concordant.errors import ParameterError
-from concordant.kernels.bundles import Begin, Belief, Fitted
+from concordant.kernels.bundles import Belief, Fitted, WarmStart
 from concordant.models.likelihoods.observed import (
     DuelLikelihood,
     LargeLikelihood,
@@ -90,7 +90,7 @@ class Designed(Observed):
         inner, _ = self.inner.restrict(instances)
         return replace(self, inner=inner, design=self.design.restrict(instances)), slots
 
-    def batch(self, belief: Belief, begin: Begin, small_step: float, with_errors: bool) -> Fitted:
+    def batch(self, belief: Belief, warm_start: WarmStart, small_step: float, with_errors: bool) -> Fitted:
         """Refuse: the kernel knows scores alone."""
         raise ParameterError("Teams and covariates are not fitted in batches: leave the way to fit them open.")
 

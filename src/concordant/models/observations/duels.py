@@ -26,9 +26,9 @@ from concordant.types import Floats, Int32s, Int64s
 
 COUNTS = ("binary", "difference", "log")
 LARGEST_DENSE = 40_000_000  # cells of all matrices together: 0.3 GB
-MOST_EMPTY = 8  # cells per pair above which pairs are listed rather than counted in matrices
+MAX_EMPTY = 8  # cells per pair above which pairs are listed rather than counted in matrices
 SHORT = 8  # items of a ballot up to which its pairs are listed all the same, if there are at most
-MOST_LISTED = 16  # of them per cell
+MAX_LISTED = 16  # of them per cell
 BYTES_OF_VOTE = 44  # while plain votes are listed
 BYTES_OF_PAIR = 60  # while pairs are listed one by one
 
@@ -234,12 +234,12 @@ class _Size:
     @property
     def fits_matrices(self) -> bool:
         """Whether dense matrices are small and not nearly empty."""
-        limit = min(LARGEST_DENSE, MOST_EMPTY * max(self.pairs, 10_000.0))
+        limit = min(LARGEST_DENSE, MAX_EMPTY * max(self.pairs, 10_000.0))
         return self.cells <= limit and memory.fits(8 * 4 * self.cells)
 
     @property
     def has_short_ballots(self) -> bool:
-        return self.longest <= SHORT and self.pairs <= MOST_LISTED * self.cells
+        return self.longest <= SHORT and self.pairs <= MAX_LISTED * self.cells
 
 
 Strategy = Callable[[Counting, Preferences, _Size], Duels]

@@ -18,7 +18,7 @@ from concordant.models.observations.completed import with_missing
 from concordant.preferences import Preferences
 from concordant.types import AnyArray, Bytes, Floats, Int32s, Int64s
 
-LEAST_LOG_WORTH = -320.0
+MIN_LOG_WORTH = -320.0
 GOES_ON, CHOSEN, REST = 0, 1, 2
 PRIOR_DOC = "strength of the prior that keeps scores finite; auto chooses it by evidence, 0 is plain likelihood"
 
@@ -173,4 +173,4 @@ def _sorted_by_instance(prefs: Preferences, slot: Int32s, mark: Bytes) -> Stages
 
 def worths(score: Floats) -> Floats:
     """Return exp(score) relative to the best."""
-    return np.asarray(np.exp(np.maximum(score - score.max(initial=-np.inf), LEAST_LOG_WORTH)))
+    return np.asarray(np.exp(np.maximum(score - score.max(initial=-np.inf), MIN_LOG_WORTH)))

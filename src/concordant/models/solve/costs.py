@@ -1,7 +1,7 @@
-"""What fitting an instance would cost in each way, estimated in seconds, so that the cheapest is chosen.
+"""What fitting an instance would cost by each strategy, estimated in seconds, so that the cheapest is chosen.
 
 The constants were measured on one machine; what matters are their ratios, and that neighbouring sizes cost alike where
-the way changes.
+the strategy changes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from concordant.models.likelihoods.priors import Prior
 from concordant.support import memory
 from concordant.types import Floats, Int64s
 
-WAYS = ("batch", "matrix", "products")
-MATRICES = 9  # held at once by the way of matrices
+STRATEGIES = ("batch", "matrix", "products")
+MATRICES = 9  # held at once by the strategy "matrix"
 N_DRAWS = 64  # as many as a word has bits
 
 # Seconds, measured: a multiplication of the two Cholesky factorisations, and a call from Python.
@@ -27,7 +27,7 @@ LANCZOS = 12  # steps of a log-determinant, as a rule
 
 
 class Costs(NamedTuple):
-    """About how many seconds every instance takes: a fit in three ways, log-determinants and errors in two."""
+    """About how many seconds every instance takes: a fit by three strategies, log-determinants and errors by two."""
 
     batch: Floats
     matrix: Floats
@@ -57,8 +57,8 @@ def costs_of(observed: Observed) -> Costs:
     )
 
 
-class Ways(NamedTuple):
-    """The cheapest ways, as numbers in ``WAYS``, to fit every instance, to find the log-determinant and the errors."""
+class Strategies(NamedTuple):
+    """The cheapest strategies, numbers in ``STRATEGIES``: to fit every instance, for log-determinants, for errors."""
 
     fit: Int64s
     log_det: Int64s
@@ -66,20 +66,20 @@ class Ways(NamedTuple):
 
     def of(self, instance: int) -> tuple[str, str, str]:
         """Return the names of those of an instance."""
-        return WAYS[self.fit[instance]], WAYS[self.log_det[instance]], WAYS[self.errors[instance]]
+        return STRATEGIES[self.fit[instance]], STRATEGIES[self.log_det[instance]], STRATEGIES[self.errors[instance]]
 
 
-def ways_of(observed: Observed, prior: Prior, with_log_det: bool) -> Ways:
-    """Return the cheapest ways to fit every instance, to find the log-determinant there, and its errors."""
+def strategies_of(observed: Observed, prior: Prior, with_log_det: bool) -> Strategies:
+    """Return the cheapest strategies to fit every instance, to find the log-determinant there, and its errors."""
     cost = costs_of(observed)
     log_det = np.minimum(cost.factor, cost.lanczos) if with_log_det else 0.0
     is_alone = prior.basis is not None or not observed.in_batches
     batch = np.full_like(cost.batch, np.inf) if is_alone else cost.batch
     fit = np.argmin(np.stack([batch, cost.matrix + log_det, cost.products + log_det]), axis=0)
     others = (np.where(a <= b, 1, 2) for a, b in ((cost.factor, cost.lanczos), (cost.inverse, cost.draws)))
-    return Ways(fit, *(np.where(fit == 0, 0, other) for other in others))
+    return Strategies(fit, *(np.where(fit == 0, 0, other) for other in others))
 
 
-def same_way(way: str, n: int) -> Ways:
-    """Return the same way for everything."""
-    return Ways(*(np.full(n, WAYS.index(way)),) * 3)
+def same_strategy(strategy: str, n: int) -> Strategies:
+    """Return the same strategy for everything."""
+    return Strategies(*(np.full(n, STRATEGIES.index(strategy)),) * 3)

@@ -21,18 +21,18 @@ import numpy as np
 
 from concordant import kernels
 from concordant.ballots.segments import sum_by
-from concordant.kernels.bundles import Adherences, MPMBegin, MPMFit
-from concordant.models.observations.counts import Corpus, Groups
+from concordant.kernels.bundles import Adherences, MPMFit, MPMWarmStart
+from concordant.models.observations.preference_counts import Corpus, Groups
 from concordant.types import Floats, Int32s, Int64s
 
 TOLERANCE = 1e-10
 HALF = float(np.log(0.5))
-LEAST_PRIOR = 1e-3  # where the likelihood alone has no maximum
+MIN_PRIOR = 1e-3  # where the likelihood alone has no maximum
 ROUGH = 1e-7  # how exactly scores are fitted while adherences are learnt
 FIRST_STEPS = 10  # evaluations for every start, of which the best one goes on
 SEEDS = 8  # agents whose likes are tried as a start, those who say most
-LEAST_STEPS = 40
-MOST_WORK = 2e8  # about as many slots x adherences are gone through while adherences are learnt
+MIN_STEPS = 40
+MAX_WORK = 2e8  # about as many slots x adherences are gone through while adherences are learnt
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ class Solver:
     score: Floats | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        least = np.where(self.corpus.is_separated, max(self.prior, LEAST_PRIOR), self.prior)
+        least = np.where(self.corpus.is_separated, max(self.prior, MIN_PRIOR), self.prior)
         self.prior_by_instance = np.ascontiguousarray(least, np.float64)
 
     def solve(self, theta: Floats, tolerance: float = TOLERANCE) -> Solution:
@@ -97,9 +97,9 @@ class Solver:
             self.score = kernels.fit_mpm_scores(prefs.slot_ptr, net, adherences, prior, self.score, 1e-2).score
         pair_ptr, pairs = self.corpus.net_pairs(theta)
         is_learning = self.variances == "learnt" and self.given is None
-        begin = MPMBegin(self.score, self.log_variance)
+        warm_start = MPMWarmStart(self.score, self.log_variance)
         found = kernels.fit_mpm_variances(
-            prefs.slot_ptr, pair_ptr, pairs, adherences, prior, begin, is_learning, tolerance
+            prefs.slot_ptr, pair_ptr, pairs, adherences, prior, warm_start, is_learning, tolerance
         )
         self.score, self.log_variance = score, log_variance = found.score, found.log_variance
         if is_learning and self.prior == 0:
@@ -205,7 +205,7 @@ class Part:
         """Return the largest net win of an entry, by weight."""
         return float(np.abs(self._own).max(initial=0.0))
 
-    def alike(self, unit: float, single: int | None) -> Floats:
+    def agreements(self, unit: float, single: int | None) -> Floats:
         """Return, by agent, the products of their net wins with those of others (or of a single agent), and squares."""
         own, slot = self._own / unit, self.solver.corpus.prefs.entry_slot
         of_entry = self.agent[self._ballot]
@@ -252,7 +252,7 @@ def learn_adherence(ask: Ask, known: Floats) -> tuple[Floats, bool]:
         return minimize(profile, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
 
     steps = _affordable_steps(np.sum(ask(Part.cost), axis=0))
-    starts = [known, *_agreements(ask, share, SEEDS if steps > 2 * LEAST_STEPS else 0)]
+    starts = [known, *_agreements(ask, share, SEEDS if steps > 2 * MIN_STEPS else 0)]
     tried = [descend(start, FIRST_STEPS) for start in starts if share @ start > 0] or [descend(known + 1.0, 1)]
     best = descend(min(tried, key=lambda result: round(float(result.fun), 9)).x, steps)
     return best.x / _size(best.x, share), bool(best.nfev < steps)
@@ -261,7 +261,7 @@ def learn_adherence(ask: Ask, known: Floats) -> tuple[Floats, bool]:
 def _affordable_steps(cost: Floats) -> int:
     """Return how many evaluations the search for adherences may take, by what one costs."""
     n_groups, n_slots, n_instances = cost.tolist()
-    return int(np.clip(MOST_WORK / max(n_groups * n_slots / max(n_instances, 1.0), 1.0), LEAST_STEPS, 400))
+    return int(np.clip(MAX_WORK / max(n_groups * n_slots / max(n_instances, 1.0), 1.0), MIN_STEPS, 400))
 
 
 def largest_of(theta: Floats) -> float:
@@ -282,7 +282,7 @@ def _agreements(ask: Ask, share: Floats, seeds: int) -> list[Floats]:
     unit = max(*ask(Part.largest_net), 1e-300)
 
     def cosine(single: int | None) -> Floats:
-        together, own_square, other_square = np.sum(ask(Part.alike, unit, single), axis=0)
+        together, own_square, other_square = np.sum(ask(Part.agreements, unit, single), axis=0)
         return np.asarray(np.maximum(together, 0.0) / np.sqrt(np.maximum(own_square * other_square, 1e-300)))
 
     return [cosine(None), *(cosine(single) for single in np.argsort(-share, kind="stable")[:seeds].tolist())]

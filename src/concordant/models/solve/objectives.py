@@ -19,8 +19,8 @@ from typing import Self
 import numpy as np
 
 from concordant.errors import InputError
-from concordant.kernels.bundles import Begin
-from concordant.kernels.newton import Objective, Summit
+from concordant.kernels.bundles import WarmStart
+from concordant.kernels.newton import Objective, Optimum
 from concordant.models.likelihoods.observed import DuelLikelihood, LargeLikelihood, Observed
 from concordant.models.likelihoods.priors import LargePrior, Prior
 from concordant.models.observations.designs import DesignLikelihood, draws_noise
@@ -45,7 +45,7 @@ class Fit:
     slots: Int64s
     observed: Observed
     prior: Prior
-    way: str
+    strategy: str
     """How errors are found."""
     score: Floats
     advantage: Floats
@@ -72,9 +72,9 @@ class Fit:
         return self.observed.slot_ptr
 
     @property
-    def begin(self) -> Begin:
+    def warm_start(self) -> WarmStart:
         """This fit as the beginning of another."""
-        return Begin(self.score, self.advantage, self.tie)
+        return WarmStart(self.score, self.advantage, self.tie)
 
     @property
     def blocks(self) -> Iterator[tuple[int, slice, Floats]]:
@@ -99,7 +99,7 @@ class Fit:
         own = self.observed if len(self.instances) == 1 else self.observed.restrict(at)[0]
         span = slice(int(self.slot_ptr[q]), int(self.slot_ptr[q + 1]))
         prior = self.prior.of(at, np.arange(span.start, span.stop))
-        found = LARGE.get(self.way, Matrix).of(own, prior)
+        found = LARGE.get(self.strategy, Matrix).of(own, prior)
         likelihood = found.likelihood
         point = np.zeros((1, likelihood.size))
         point[0, : likelihood.m] = self.score[span]
@@ -132,19 +132,19 @@ class Large(Objective):
         likelihood = observed.alone()
         return cls(likelihood, prior.alone(likelihood.m, observed.n_extra, likelihood.n_coefficients))
 
-    def fitted(self, found: Summit, what: tuple[Int64s, Int64s, Observed, Prior, str], log_det: float) -> Fit:
+    def fitted(self, found: Optimum, what: tuple[Int64s, Int64s, Observed, Prior, str], log_det: float) -> Fit:
         """Return the fit that ended here; ``what`` are its first fields."""
         places = self.likelihood.extras()
         advantage, tie = (
             found.point[:, places[name]] if name in places else np.zeros(1) for name in ("advantage", "tie")
         )
-        instances, slots, observed, prior, way = what
+        instances, slots, observed, prior, strategy = what
         return Fit(
             instances,
             slots,
             observed,
             prior,
-            way,
+            strategy,
             score=found.point[0, : self.m],
             advantage=advantage,
             tie=tie,
@@ -189,7 +189,7 @@ class Large(Objective):
         own, beside = np.ascontiguousarray(columns[: self.m]), columns[self.m :]
         return np.concatenate([other.product(own) + side @ beside, side.T @ own + corner @ beside])
 
-    def lessened(self, block: Floats, less: Floats, pull: Floats) -> tuple[Floats, Floats, Floats]:
+    def corrected_covariance(self, block: Floats, less: Floats, pull: Floats) -> tuple[Floats, Floats, Floats]:
         """Return A - A (L(less) + pull) A of the scores, whose A is given; of the extras; of the coefficients."""
         others = self._of_others()
         others[: self.m] -= others[: self.m].mean(axis=0)

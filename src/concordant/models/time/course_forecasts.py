@@ -59,7 +59,7 @@ def rolling(
             walk = fitted(own, drift, prior, score[past])
             drift, prior = walk.drift, walk.prior
         else:
-            walk = Walk(own, drift, prior).climb(score[past], ROUGH_STEP)
+            walk = Walk(own, drift, prior).maximise(score[past], ROUGH_STEP)
         score[past] = walk.score
         out[ballots] = _followed(prefs, Beliefs(walk, prefs.n_slots), ballots, np.maximum(end, moment))
     return out

@@ -28,10 +28,10 @@ from concordant.support.dates import as_times, periods
 from concordant.types import Bools, Floats, Int64s
 
 YEAR = 365.25  # days: the unit of time where there are dates
-MOST_NODES = 400_000  # above which time is cut more coarsely
+MAX_NODES = 400_000  # above which time is cut more coarsely
 COARSER = ("day", "week", "month", "quarter", "year")
 FEWER = (1_000, 300, 100, 30, 10, 3, 1)  # periods, where times are numbers
-LEAST_SOLVED, SOLVED = 8, 20_000_000  # moments of candidates solved for exactly, and the cells this may fill
+MIN_SOLVED, SOLVED = 8, 20_000_000  # moments of candidates solved for exactly, and the cells this may fill
 SOLVED_TO = 1e-9  # accuracy of such a solution
 LEAD_DRAWS = 32  # of the posterior, from which the variances of more leads than that are estimated
 AT_ONCE = 4_000_000  # cells of leads times draws
@@ -83,7 +83,7 @@ def nodes_of(prefs: Preferences, compared: Compared, period: str | float) -> tup
             number, end = periods(prefs.time, prefs.is_dated, choice)
         own, unit = number[compared.ballot], unit_of(prefs)
         both = np.concatenate([compared.ahead, compared.behind]) * max(len(end), 1) + np.tile(own, 2)
-        if period != "auto" or len(both) <= MOST_NODES or len(np.unique(both)) <= MOST_NODES:
+        if period != "auto" or len(both) <= MAX_NODES or len(np.unique(both)) <= MAX_NODES:
             break
     nodes = Nodes.of(compared.ahead, compared.behind, compared.is_tie, compared.weight, own, end / unit)
     return nodes, end[number] / unit
@@ -102,7 +102,7 @@ def _choices(prefs: Preferences, period: str | float) -> list[str | float | None
 
 # ---- at any moment ----
 @dataclass(frozen=True, eq=False)
-class Placed:
+class Interpolation:
     """Moments of candidates between nodes: (1 - share) left + share right, and a variance of their own.
 
     Candidates without nodes are not ``known``, and have no left, right and share.
@@ -156,7 +156,7 @@ class Courses:
 
     def at(self, slot: Int64s, time: Floats | float) -> tuple[Floats, Floats]:
         """Return the mean and the variance of the scores of some slots, each at a moment."""
-        placed = self._placed(slot, time)
+        placed = self._interpolated(slot, time)
         known, left, right, share, doubt = placed.known, placed.left, placed.right, placed.share, placed.own
         doubt[~known] -= self._shift[slot[~known]]
         if known.any():
@@ -168,9 +168,9 @@ class Courses:
 
     def means(self, slot: Int64s, time: Floats | float) -> Floats:
         """Return the mean of the scores of some slots, each at a moment."""
-        return self._placed(slot, time).mixed(self.walk.score[:, None], np.arange(len(slot)))[:, 0]
+        return self._interpolated(slot, time).mixed(self.walk.score[:, None], np.arange(len(slot)))[:, 0]
 
-    def _placed(self, slot: Int64s, time: Floats | float) -> Placed:
+    def _interpolated(self, slot: Int64s, time: Floats | float) -> Interpolation:
         """Find the nodes around each moment of a slot."""
         nodes = self.walk.nodes
         time = np.broadcast_to(np.asarray(time, np.float64), slot.shape)
@@ -188,7 +188,7 @@ class Courses:
         outside = np.maximum(np.maximum(nodes.time[left] - time, time - nodes.time[right]), 0.0)
         bridge = np.where(right > left, share * (1 - share) * gap, 0.0)
         own[is_known] = self.walk.drift**2 * (bridge + outside)
-        return Placed(is_known, left, right, share, own)
+        return Interpolation(is_known, left, right, share, own)
 
     def lead_variances(self, first: Int64s, second: Int64s, time: Floats | float, solved: int = SOLVED) -> Floats:
         """Return the variance of the lead of one slot over another of its instance, each pair at a moment.
@@ -199,10 +199,10 @@ class Courses:
         times, when = np.unique(np.broadcast_to(np.asarray(time, np.float64), first.shape), return_inverse=True)
         keys, place = np.unique(np.concatenate([first, second]) * len(times) + np.tile(when, 2), return_inverse=True)
         one, other = place.reshape(2, -1)
-        placed = self._placed(keys // max(len(times), 1), times[keys % max(len(times), 1)])
+        placed = self._interpolated(keys // max(len(times), 1), times[keys % max(len(times), 1)])
         own = placed.own[one] + placed.own[other]
         nodes = len(self.walk.nodes)
-        if nodes > LARGEST_DENSE and len(keys) <= max(LEAST_SOLVED, solved // nodes):
+        if nodes > LARGEST_DENSE and len(keys) <= max(MIN_SOLVED, solved // nodes):
             joint = self._joint(placed)
             return np.asarray(own + np.maximum(joint[one, one] + joint[other, other] - 2 * joint[one, other], 0.0))
         root = self._root
@@ -212,7 +212,7 @@ class Courses:
             own[some] += ((placed.mixed(root, one[some]) - placed.mixed(root, other[some])) ** 2).sum(axis=1)
         return np.asarray(own)
 
-    def _joint(self, placed: Placed) -> Floats:
+    def _joint(self, placed: Interpolation) -> Floats:
         """Return the joint covariance of moments of candidates, by one solution each, less what each has of its own."""
         joint = np.zeros((len(placed.own), len(placed.own)))
         for row, left, right, share in zip(
@@ -291,7 +291,7 @@ class Courses:
         variance = self.lead_variances(np.full(len(slots), slot), slots, self.end[slot], solved=0)
         score = self.at_end()
         near = np.argsort(np.abs(score[slots] - score[slot]), kind="stable")
-        near = near[slots[near] != slot][: LEAST_SOLVED - 1]
+        near = near[slots[near] != slot][: MIN_SOLVED - 1]
         variance[near] = self.lead_variances(np.full(len(near), slot), slots[near], self.end[slot])
         variance[slots == slot] = 0.0
         return np.sqrt(variance)
@@ -382,17 +382,17 @@ class CourseModel(ComparisonModel):
         Each is predicted on its own, the doubt about the scores averaged out; a tie counts as half a win each way, and
         candidates this model does not know are left out.
         """
-        (up, down, _), is_tie, weight = self._foretold(prefs)
+        (up, down, _), is_tie, weight = self._predicted(prefs)
         tiny = np.finfo(float).tiny
         up, down = np.log(np.maximum(up, tiny)), np.log(np.maximum(down, tiny))
         return float((weight * np.where(is_tie, (up + down) / 2, up)).sum())
 
     def pair_log_likelihood(self, prefs: Preferences) -> tuple[float, float]:
         """Return the log-probability of the strict pairs of other preferences, each at its time, and their weight."""
-        chances, is_tie, weight = self._foretold(prefs)
+        chances, is_tie, weight = self._predicted(prefs)
         return decided_pairs(chances, weight * ~is_tie, np.zeros(len(weight)))
 
-    def _foretold(self, prefs: Preferences) -> tuple[tuple[Floats, Floats, Floats], Bools, Floats]:
+    def _predicted(self, prefs: Preferences) -> tuple[tuple[Floats, Floats, Floats], Bools, Floats]:
         """Return the chances of all pairs of known candidates, the one ahead first, at their times; ties; weights."""
         compared, slot = Compared.of(prefs), self.slots_of(prefs)
         first, second = slot[compared.ahead], slot[compared.behind]

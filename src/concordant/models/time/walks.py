@@ -38,13 +38,13 @@ from concordant.types import Bools, Floats, Int32s, Int64s
 
 SMALL_STEP = 1e-6  # after a full Newton step this small the error is far smaller
 ROUGH_STEP = 1e-2  # where only the strengths are sought, or scores are refitted later
-LEAST_STEP = 1e-9  # variance of a step below which two nodes would be numerically one
+MIN_STEP = 1e-9  # variance of a step below which two nodes would be numerically one
 SHORTEST = 1e-100  # span of time below which no time is taken to pass
 LARGEST_DENSE = 600  # nodes up to which variances come from the whole inverse
 DRAWS = 16  # of the posterior, for variances
 PROBES = 2  # of them, for the strengths: what they add to sums over all nodes is small
-MOST_STEPS = 60
-MOST_TRIALS = 25  # of strengths
+MAX_STEPS = 60
+MAX_TRIALS = 25  # of strengths
 CLOSE = 0.01  # change of the logarithms of drift² and prior at which they are settled
 FURTHEST = 1.5  # change of these logarithms at once
 DECADE = log(10.0)
@@ -100,7 +100,7 @@ class Walk:
 
     def __init__(self, nodes: Nodes, drift: float, prior: float) -> None:
         self.nodes, self.drift, self.prior = nodes, drift, prior
-        variance = np.maximum(drift**2 * nodes.gap, LEAST_STEP)
+        variance = np.maximum(drift**2 * nodes.gap, MIN_STEP)
         self.link = np.where(nodes.is_first, 0.0, 1 / variance)
         self.is_settled = False
         self.walks = self.link + np.append(self.link[1:], 0.0) + prior * nodes.is_first
@@ -173,13 +173,13 @@ class Walk:
         return np.asarray(np.bincount(self.nodes.first, by_row, n) - np.bincount(self.nodes.second, by_row, n))
 
     # ---- the optimum ----
-    def climb(self, start: Floats | None = None, small_step: float = SMALL_STEP) -> Walk:
+    def maximise(self, start: Floats | None = None, small_step: float = SMALL_STEP) -> Walk:
         """Go to the maximum by Newton's method, and prepare solutions there."""
         value = self.evaluate(np.zeros(len(self.nodes)) if start is None else start)
         if not len(self.nodes):
             self.is_settled, self.pivot = True, np.empty(0)
             return self
-        for self.steps in range(1, MOST_STEPS):
+        for self.steps in range(1, MAX_STEPS):
             self.factorise()
             gradient = self.gradient()
             reach = float(np.abs(self.precondition(gradient)).max(initial=0.0))
@@ -268,16 +268,16 @@ def fitted(nodes: Nodes, drift: float | None, prior: float | None, start: Floats
     slopes that MacKay's iteration assumes, which Broyden's updates improve.
     """
     if not len(nodes) or (drift is not None and prior is not None):
-        return Walk(nodes, 1.0 if drift is None else drift, 1.0 if prior is None else prior).climb(start)
+        return Walk(nodes, 1.0 if drift is None else drift, 1.0 if prior is None else prior).maximise(start)
     span = float(nodes.time.max() - nodes.time.min())
     span = span if span > SHORTEST else 1.0
     centre = np.array([-log(span), 0.0])
     free = np.array([drift is None, prior is None])
     here = np.where(free, centre, 0.0)
     inverse, before = np.eye(2), None
-    for _ in range(MOST_TRIALS):
+    for _ in range(MAX_TRIALS):
         tried = _strengths(here, drift, prior)
-        walk = Walk(nodes, *tried).climb(start, ROUGH_STEP)
+        walk = Walk(nodes, *tried).maximise(start, ROUGH_STEP)
         start, wanted = walk.score, free * _slopes(walk, here - centre)
         if before is not None:
             moved, change = here - before[0], wanted - before[1]
@@ -293,7 +293,7 @@ def fitted(nodes: Nodes, drift: float | None, prior: float | None, start: Floats
         before = here, wanted
         here = here + step * min(1.0, FURTHEST / float(np.abs(step).max()))
     rounded = tuple(float(f"{one:.3g}") for one in _strengths(here, drift, prior))
-    return Walk(nodes, *rounded).climb(start)
+    return Walk(nodes, *rounded).maximise(start)
 
 
 def _strengths(logs: Floats, drift: float | None, prior: float | None) -> tuple[float, float]:
@@ -307,7 +307,7 @@ def _slopes(walk: Walk, off_centre: Floats) -> Floats:
     variance, before = walk.variances(PROBES)
     first = nodes.is_first
     late = np.flatnonzero(~first)
-    per_time = np.maximum(nodes.gap[late], LEAST_STEP / walk.drift**2) * walk.drift**2
+    per_time = np.maximum(nodes.gap[late], MIN_STEP / walk.drift**2) * walk.drift**2
     squares = float(((score[late] - score[late - 1]) ** 2 / per_time).sum())
     doubts = float(((variance[late] + variance[late - 1] - 2 * before[late]) / per_time).sum())
     of_steps = squares - max(len(late) - doubts, 0.0), max(len(late) - doubts, 0.0)

@@ -74,8 +74,8 @@ class BranchAndCut:
 
     def run(self) -> bool:
         """Search until the best ranking is proven best; False when the time ran out first."""
-        finished = self.programme.run(self._look, forgets=True)
-        self.bound = min(max(self.programme.bound, self.programme.least), self.cost)
+        finished = self.programme.run(self._examine, forgets=True)
+        self.bound = min(max(self.programme.bound, self.programme.min_cost), self.cost)
         if not finished:
             return self.is_closed(self.bound)
         if self.is_closed(self.programme.bound):
@@ -84,7 +84,7 @@ class BranchAndCut:
         self._narrow()
         return self._search()
 
-    def _look(self, programme: Relaxation) -> bool:
+    def _examine(self, programme: Relaxation) -> bool:
         if np.isfinite(programme.bound):
             self._try_rounding()
         self.report(min(programme.bound, self.cost), self.cost)

@@ -19,12 +19,12 @@ from concordant.solvers.ordering.blocks import Blocks, split
 from concordant.solvers.ordering.branching import BranchAndCut
 from concordant.solvers.ordering.costs import PairCosts
 from concordant.solvers.ordering.deadline import Deadline
-from concordant.solvers.ordering.relaxation import Relaxation, is_too_large, least_cost
+from concordant.solvers.ordering.relaxation import Relaxation, is_too_large, min_cost
 from concordant.types import Floats, Int64s
 
 LARGEST_TABLE = 18  # items of a block ordered by dynamic programming over sets, 2^18 of them
 LARGEST_WEAK_TABLE = 14  # with ties, 3^14 steps
-SHAKES_PER_ITEM, MOST_SHAKES = 10, 1000
+SHAKES_PER_ITEM, MAX_SHAKES = 10, 1000
 MOVES_PER_SHAKE = 3
 STEPS_AT_ONCE = 2e8  # of dynamic programming, between two looks at the clock: about half a second
 PAIRS_AT_ONCE = 2e7  # of local search
@@ -100,13 +100,13 @@ def solve_block(
     before: Floats, tied: Floats, allow_ties: bool, deadline: Deadline, seed: int | None, progress: Progress
 ) -> Exact:
     """Order one block by local search for a good ranking and branch and cut for the proof."""
-    shakes = min(SHAKES_PER_ITEM * len(before), MOST_SHAKES)
+    shakes = min(SHAKES_PER_ITEM * len(before), MAX_SHAKES)
     draw = np.random.default_rng(seed).random((shakes, 2 * MOVES_PER_SHAKE))
     flat = _flat(before, tied)
     is_large = is_too_large(len(before), allow_ties)
     best = search_tiers(*flat, np.arange(len(before)), draw, allow_ties, deadline if is_large else deadline.share(2))
     cost = float(kernels.ranking_totals(*flat, best[None, :])[0, 0])
-    bound = least_cost(before, tied if allow_ties else None)
+    bound = min_cost(before, tied if allow_ties else None)
     progress(bound, cost)
     if not is_large and not deadline.is_over():
         search = start_search(before, tied, allow_ties, deadline, best, cost, progress)

@@ -30,7 +30,7 @@ OPTIONS = {
     "simplex_dual_edge_weight_strategy": 1,  # Devex: steepest edge starts over, at a price, after every change of basis
 }
 LARGEST_PROGRAMME = 2_000_000  # variables (2,000 items, 1,400 with ties): about 2 GB with its cuts
-MOST_TRIPLES = 50_000_000  # looked at for violations at a time
+MAX_TRIPLES = 50_000_000  # looked at for violations at a time
 LARGEST_COST = 1e6  # larger ones are scaled: HiGHS works with absolute tolerances
 
 
@@ -39,7 +39,7 @@ def is_too_large(n: int, allow_ties: bool) -> bool:
     return n * (n - 1) // (1 if allow_ties else 2) > LARGEST_PROGRAMME
 
 
-def least_cost(before: Floats, tied: Floats | None) -> float:
+def min_cost(before: Floats, tied: Floats | None) -> float:
     """Return what it costs if every pair is as cheap as can be: a bound before anything is solved."""
     upper = np.triu_indices(len(before), 1)
     cheapest = np.minimum(before, before.T)[upper]
@@ -76,7 +76,7 @@ class Relaxation:
         else:
             self.constant = float((self.before + self.before.T - self.tied)[upper].sum())
             self.cost = self.tied[i, j] - self.before[j, i]
-        self.least = least_cost(self.before, self.tied)
+        self.min_cost = min_cost(self.before, self.tied)
         self._scale = max(float(np.abs(self.cost).max(initial=0.0)) / LARGEST_COST, 1.0)
         self._make_solver()
         self.x, self.value = np.zeros((n, n)), np.zeros(len(i))
@@ -172,7 +172,7 @@ class Relaxation:
     def _violated(self) -> tuple[Int32s, Int32s, Int32s] | None:
         """Return the triangles to cut, the worst of each pair; None when the time ran out."""
         n = len(self.x)
-        rows = max(1, MOST_TRIPLES // n**2)
+        rows = max(1, MAX_TRIPLES // n**2)
         parts = []
         for first in range(0, n, rows):
             if first and self.deadline.is_over():

@@ -18,7 +18,7 @@ AT_ONCE = 8  # rounds in one table
 NAMED = 6  # candidates in one sentence
 
 
-class Told:
+class Wording:
     """The candidates of one instance, in slot order, and the words for them."""
 
     def __init__(self, prefs: Preferences) -> None:
@@ -63,14 +63,19 @@ def listed(labels: Sequence[str]) -> str:
 
 
 def rounds_table(
-    told: Told, ranking: Ranking, title: str, columns: Sequence[Floats], present: Sequence[Bools], word: str = "round"
+    words: Wording,
+    ranking: Ranking,
+    title: str,
+    columns: Sequence[Floats],
+    present: Sequence[Bools],
+    word: str = "round",
 ) -> list[Reason]:
     """Return tables of what every candidate had in every round, best candidate first, some rounds at a time."""
     found = []
     for start in range(0, len(columns), AT_ONCE):
         some = range(start, min(start + AT_ONCE, len(columns)))
         rows = [
-            [told.labels[slot], *(told.number(columns[k][slot]) if present[k][slot] else "" for k in some)]
+            [words.labels[slot], *(words.number(columns[k][slot]) if present[k][slot] else "" for k in some)]
             for slot in ranking.order.tolist()
         ]
         span = "" if len(columns) <= AT_ONCE else f", {word}s {some[0] + 1} to {some[-1] + 1}"
@@ -80,34 +85,34 @@ def rounds_table(
     return found
 
 
-def score_table(told: Told, ranking: Ranking, header: Sequence[str], columns: Sequence[Sequence[str]]) -> Reason:
+def score_table(words: Wording, ranking: Ranking, header: Sequence[str], columns: Sequence[Sequence[str]]) -> Reason:
     """Return a table of the candidates, best first, with columns of texts in slot order."""
-    rows = [[told.labels[slot], *(column[slot] for column in columns)] for slot in ranking.order.tolist()]
+    rows = [[words.labels[slot], *(column[slot] for column in columns)] for slot in ranking.order.tolist()]
     return Reason("The numbers", (), ["candidate", *header], rows, frozenset(range(1, len(header) + 1)))
 
 
 def eliminated(
-    told: Told, ranking: Ranking, rule: str, columns: Sequence[Floats], sentences: Sequence[str], caption: str
+    words: Wording, ranking: Ranking, rule: str, columns: Sequence[Floats], sentences: Sequence[str], caption: str
 ) -> list[Reason]:
     """Return the reasons of an elimination: sentences by round, and what everybody had in each."""
-    present = [is_left for is_left, _ in told.rounds(ranking.score)]
+    present = [is_left for is_left, _ in words.rounds(ranking.score)]
     return [
-        Reason(told.heading(ranking, rule), tuple(sentences)),
-        *rounds_table(told, ranking, caption, columns, present[: len(columns)]),
+        Reason(words.heading(ranking, rule), tuple(sentences)),
+        *rounds_table(words, ranking, caption, columns, present[: len(columns)]),
     ]
 
 
-def votes_told(prefs: Preferences, ranking: Ranking, rule: str, verb: str, what: str) -> list[Reason]:
+def vote_reasons(prefs: Preferences, ranking: Ranking, rule: str, verb: str, what: str) -> list[Reason]:
     """Return the reasons of a rule that adds up votes: who has the most, by how much, and what everybody has."""
-    told, total = Told(prefs), float(prefs.weight.sum())
-    best = told.best(ranking)
+    words, total = Wording(prefs), float(prefs.weight.sum())
+    best = words.best(ranking)
     most = float(ranking.score[best][0])
     be, each = ("is", "") if best.sum() == 1 else ("are", " each")
     share = f" ({100 * most / total:.1f} %)" if total > 0 else ""
-    sentence = f"{told.names(best)} {be} {verb} {told.number(most)} of {told.number(total)} ballots{share}{each}"
+    sentence = f"{words.names(best)} {be} {verb} {words.number(most)} of {words.number(total)} ballots{share}{each}"
     if not best.all():
         second = float(ranking.score[~best].max())
-        next_ = told.names(~best & (ranking.score == second))
-        sentence += f", {told.number(most - second)} more than {next_}"
-    votes = [told.number(value) for value in ranking.score]
-    return [Reason(told.heading(ranking, rule), (f"{sentence}.",)), score_table(told, ranking, [what], [votes])]
+        next_ = words.names(~best & (ranking.score == second))
+        sentence += f", {words.number(most - second)} more than {next_}"
+    votes = [words.number(value) for value in ranking.score]
+    return [Reason(words.heading(ranking, rule), (f"{sentence}.",)), score_table(words, ranking, [what], [votes])]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 By = str | int | Iterable[object] | Mapping[Any, object] | None
 
-MOST_GROUPS = 100
+MAX_GROUPS = 100
 SMALL = 30.0  # ballots below which a group is named in a warning
 MANY = 100_000  # ballots from which equal ones are joined before they are ranked again for every group
 TESTS = ("auto", "errors", "permutation")
@@ -255,9 +255,9 @@ def _checked(grouped: Preferences) -> Preferences:
     n = len(np.unique(grouped.instance_of_ballot))
     if n < 2:
         raise InputError("All ballots are in one group, so there is nothing to compare: name another column.")
-    if n > MOST_GROUPS:
+    if n > MAX_GROUPS:
         raise InputError(
-            f"There are {n:,} groups, and more than {MOST_GROUPS} cannot be compared: name a coarser column (language, "
+            f"There are {n:,} groups, and more than {MAX_GROUPS} cannot be compared: name a coarser column (language, "
             "country, age class), or join rare groups."
         )
     owner = np.repeat(grouped.instance_of_ballot.astype(np.int64), np.diff(grouped.indptr))

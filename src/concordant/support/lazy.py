@@ -10,7 +10,7 @@ from concordant.support.frozen import frozen
 T = TypeVar("T")
 
 
-class Later(Mapping[str, T], Generic[T]):
+class LazyMapping(Mapping[str, T], Generic[T]):
     """Values by name, read-only; those in ``later`` are computed on first access and kept."""
 
     def __init__(self, known: Mapping[str, T], later: Mapping[str, Callable[[], T]]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant.aggregate.explain.telling import listed
+from concordant.aggregate.explain.wording import listed
 from concordant.ballots.vocabulary import Vocabulary, shorten
 from concordant.errors import InputError
 from concordant.preferences import Preferences
@@ -27,7 +27,7 @@ OVER = "non-transferable"
 
 
 @dataclass(frozen=True)
-class Stage:
+class CountStage:
     """One stage of a count, as it stands at its end."""
 
     number: int
@@ -69,7 +69,7 @@ class Count:
 
     candidates: tuple[str, ...]
     seats: int
-    stages: tuple[Stage, ...]
+    stages: tuple[CountStage, ...]
     undecided: tuple[str, ...] = ()
     """Candidates that nothing but a lot can decide between for the last seats."""
 
@@ -138,7 +138,7 @@ class CountModel:
         return self.make(self.instances.code(instance, "instance"))
 
     @property
-    def stages(self) -> tuple[Stage, ...]:
+    def stages(self) -> tuple[CountStage, ...]:
         """The stages of the only election."""
         return self.count().stages
 
@@ -189,12 +189,12 @@ def count_reasons(count: Count, title: str, order: Sequence[str], word: str, ope
     return found
 
 
-def _is_counted(count: Count, label: str, stage: Stage) -> bool:
+def _is_counted(count: Count, label: str, stage: CountStage) -> bool:
     """Say whether a candidate still holds votes or hopes: not excluded at an earlier stage."""
     return all(label not in earlier.excluded for earlier in count.stages[: stage.number - 1])
 
 
-def _told(stage: Stage, word: str) -> str:
+def _told(stage: CountStage, word: str) -> str:
     parts = []
     sources = listed([shorten(label, 30) for label in stage.sources])
     if stage.did == "first":

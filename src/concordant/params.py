@@ -44,17 +44,18 @@ class Param:
         """Raise ParameterError unless ``value`` may stand here."""
         if value is None and self.optional:
             return
-        shown = arg(self.name, value)
         if self.choices:
             if value not in self.choices:
                 hint = suggest(str(value), list(self.choices))
-                raise ParameterError(shown + f" is not a choice: use one of {', '.join(self.choices)}.{hint}")
+                raise ParameterError(
+                    arg(self.name, value) + f" is not a choice: use one of {', '.join(self.choices)}.{hint}"
+                )
             return
         if isinstance(value, str) and value in self.words:
             return
         wanted = " or ".join([_an(self.kind), *map(repr, self.words)])
         if not _is_kind(value, self.kind):
-            raise ParameterError(shown + f" has the wrong type: give {wanted}.")
+            raise ParameterError(arg(self.name, value) + f" has the wrong type: give {wanted}.")
         if self.kind in (int, float):
             number = _as_float(value)
             below = self.low is not None and number < self.low
@@ -62,7 +63,7 @@ class Param:
             too_long = self.kind is int and abs(number) >= 2**63
             if math.isnan(number) or below or above or too_long:
                 allowed = " or ".join([f"{_an(self.kind)} {self.range_text()}", *map(repr, self.words)])
-                raise ParameterError(shown + f" is out of range: give {allowed}.")
+                raise ParameterError(arg(self.name, value) + f" is out of range: give {allowed}.")
 
     def range_text(self) -> str:
         """Describe the allowed range in words."""

@@ -24,7 +24,7 @@ import numpy as np
 from concordant.models.likelihoods.observed import Observed
 from concordant.models.likelihoods.priors import Prior
 from concordant.models.solve import strategies
-from concordant.models.solve.costs import costs_of
+from concordant.models.solve.costs import Strategies, costs_of, strategies_of
 from concordant.models.solve.objectives import Fit
 from concordant.models.tied import dispersion, has_half_wins
 from concordant.types import Floats, Int64s
@@ -110,16 +110,20 @@ class PriorSearch:
         self.observed, self.prior_of = observed, prior_of
         self._known: dict[float, list[Fit]] = {}
         self._maximised: list[float] = []
+        self._strategies: Strategies | None = None
 
     def fitted(self, strength: float) -> list[Fit]:
         """Return a rough fit under a prior of this strength."""
         if strength not in self._known:
             prior, start, found = self.prior_of(strength), None, None
+            if self._strategies is None:
+                self._strategies = strategies_of(self.observed, prior, with_log_det=True)
             if self._maximised:
                 start = self._known[min(self._maximised, key=lambda one: abs(log(one / strength)))]
-                found = strategies.one_step(self.observed, prior, start)
+                found = strategies.one_step(self.observed, prior, start, self._strategies)
             if found is None:
-                found = strategies.fit(self.observed, prior, start, strategies.ROUGH_STEP, with_log_det=True)
+                rough = strategies.ROUGH_STEP
+                found = strategies.fit(self.observed, prior, start, rough, self._strategies, with_log_det=True)
                 self._maximised.append(strength)
             self._known[strength] = found
         return self._known[strength]

@@ -16,7 +16,7 @@ from concordant.kernels.bundles import WarmStart
 from concordant.kernels.newton import Optimum, maximise
 from concordant.models.likelihoods.observed import Observed
 from concordant.models.likelihoods.priors import Prior
-from concordant.models.solve.costs import STRATEGIES, same_strategy, strategies_of
+from concordant.models.solve.costs import STRATEGIES, Strategies, same_strategy, strategies_of
 from concordant.models.solve.objectives import LARGE, Fit, Large, Products
 from concordant.types import Floats, Int64s
 
@@ -30,16 +30,20 @@ def fit(
     prior: Prior,
     start: Sequence[Fit] | None = None,
     small_step: float = SMALL_STEP,
-    strategy: str | None = None,
+    strategy: str | Strategies | None = None,
     with_log_det: bool = False,
 ) -> list[Fit]:
     """Fit all instances; parts differ in how they were solved.
 
     ``start`` is an earlier fit of the same observations to begin with; a search ends with a step below ``small_step``;
-    ``strategy`` is chosen by cost unless it is given. The log-determinant is found only where it is wanted.
+    ``strategy`` is chosen by cost unless it is given, for all instances or each. The log-determinant is found only
+    where it is wanted.
     """
     n = len(observed.slot_ptr) - 1
-    strategies = same_strategy(strategy, n) if strategy is not None else strategies_of(observed, prior, with_log_det)
+    if isinstance(strategy, Strategies):
+        strategies = strategy
+    else:
+        strategies = same_strategy(strategy, n) if strategy else strategies_of(observed, prior, with_log_det)
     warm_start = None if start is None else _joined(start, observed.slot_ptr)
     is_small = strategies.fit == STRATEGIES.index("batch")
     groups = [np.flatnonzero(is_small)] if is_small.any() else []
@@ -47,7 +51,7 @@ def fit(
     for instances in [*groups, *(np.array([q]) for q in np.flatnonzero(~is_small).tolist())]:
         whole = len(instances) == n
         own, slots = (observed, np.arange(int(observed.slot_ptr[-1]))) if whole else observed.restrict(instances)
-        here, from_here = prior.of(instances, slots), WarmStart()
+        here, from_here = prior if whole else prior.of(instances, slots), WarmStart()
         if warm_start is not None:
             from_here = WarmStart(
                 warm_start.start[slots], warm_start.start_advantage[instances], warm_start.start_tie[instances]
@@ -68,7 +72,7 @@ def fit(
     return fits
 
 
-def one_step(observed: Observed, prior: Prior, start: Sequence[Fit]) -> list[Fit] | None:
+def one_step(observed: Observed, prior: Prior, start: Sequence[Fit], strategies: Strategies) -> list[Fit] | None:
     """Return a rough fit of a large instance one Newton step from another, with its log-determinant.
 
     The rise to the new point is that of a parabola, so that nothing is evaluated there, and the determinant that of the
@@ -77,7 +81,7 @@ def one_step(observed: Observed, prior: Prior, start: Sequence[Fit]) -> list[Fit
     """
     if len(observed.slot_ptr) != 2:
         return None
-    strategy, for_log_det, for_errors = strategies_of(observed, prior, True).of(0)
+    strategy, for_log_det, for_errors = strategies.of(0)
     if strategy == "batch":
         return None
     objective = LARGE[strategy].of(observed, prior)

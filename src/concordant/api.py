@@ -43,6 +43,9 @@ DEFAULTS = (
     Default("choices", "", "plackett-luce", "choices from what was on offer"),
     Default("top-k", "", "plackett-luce", "first places with the rest left open"),
     Default("approvals", "", "approval", "ballots of two levels"),
+    Default(
+        "ratings", "all ratings are equal", "approval", "ratings that are all equal", lambda prefs: _all_equal(prefs)
+    ),
     Default("ratings", "", "mpm", "ratings"),
     Default(
         *("teams", "more than two in a match", "plackett-luce", "matches between teams"),
@@ -76,6 +79,12 @@ def _tied(prefs: Preferences) -> float:
     if prefs.has_unit_weights:
         return float(is_tie.mean())
     return float(prefs.weight[is_tie].sum() / prefs.weight.sum())
+
+
+def _equal(prefs: Preferences | Summed) -> bool:
+    """Say whether all ratings are the same, as where a file lists only what was approved."""
+    value = prefs.value if isinstance(prefs, Preferences) else None
+    return value is not None and bool((value == value[0]).all())
 
 
 def rank(

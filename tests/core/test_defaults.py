@@ -362,3 +362,12 @@ def test_every_method_says_what_silence_means() -> None:
         method = registry.load(name)
         has_option = any(declared.name == "missing" for declared in params_of(method))
         assert bool(method.silence) != has_option, name
+
+
+def test_ratings_that_are_all_equal_are_approvals(tmp_path: Path, run: Run) -> None:
+    rows = [("ann", "x", 1), ("ann", "y", 1), ("bob", "x", 1), ("cyd", "x", 1), ("cyd", "z", 1)]
+    path = write_table(tmp_path / "approved.csv", "voter,item,rating", rows)
+    code, out, err = run("rank", path)
+    assert code == 0
+    assert "ranked by approval" in err
+    assert [line.split()[1:3] for line in out.splitlines()[2:3]] == [["x", "3"]]

@@ -43,9 +43,7 @@ DEFAULTS = (
     Default("choices", "", "plackett-luce", "choices from what was on offer"),
     Default("top-k", "", "plackett-luce", "first places with the rest left open"),
     Default("approvals", "", "approval", "ballots of two levels"),
-    Default(
-        "ratings", "all ratings are equal", "approval", "ratings that are all equal", lambda prefs: _all_equal(prefs)
-    ),
+    Default("ratings", "all ratings are equal", "approval", "ratings that are all equal", lambda prefs: _equal(prefs)),
     Default("ratings", "", "mpm", "ratings"),
     Default(
         *("teams", "more than two in a match", "plackett-luce", "matches between teams"),

@@ -128,7 +128,7 @@ def test_long_ballots_of_tiny_worths_do_not_underflow():
 
 
 # ---- optima ----
-@pytest.mark.parametrize("way", STRATEGIES)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("kind", ["gaussian", "gamma"])
 @pytest.mark.parametrize("ties", ["shuffle", "partition"])
 def test_all_solvers_find_the_same_optimum_with_a_vanishing_gradient(strategy, kind, ties):
@@ -391,7 +391,7 @@ def test_a_model_of_several_instances_wants_to_know_which(method):
 
 
 @pytest.mark.parametrize("top", [None, 2])
-@pytest.mark.parametrize("way", STRATEGIES)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_many_ballots_do_not_keep_a_solver_busy_with_rounding(top, strategy, monkeypatch):
     monkeypatch.setattr(strategies, "strategies_of", lambda *_: strategies.same_strategy(strategy, 1))
     drawn = cc.simulate.plackett_luce(5, 20_000, seed=4, top=top)

@@ -82,6 +82,10 @@ A_FILE_OF_EACH_KIND = [
     ("ratings", "", "user,film,rating", [(u, f, r) for u in "xyz" for f, r in zip("abc", (5, 3, 1), strict=True)]),
     ("approvals", "", "ranking", [("a = b > c = d",), ("a > b = c = d",)]),
     ("choices", "", "ranking,open", [("a > b = c", 1), ("a > b = d", 1), ("b > c = d", 1)]),
+    (
+        *("ratings", "all ratings are equal", "voter,item,rating"),
+        [("ann", "a", 1), ("ann", "b", 1), ("bob", "a", 1), ("cyd", "c", 1), ("cyd", "a", 1)],
+    ),
     ("teams", "", "ballot,team,item,rank", TWO_TEAMS),
     (
         "teams",
@@ -362,12 +366,3 @@ def test_every_method_says_what_silence_means() -> None:
         method = registry.load(name)
         has_option = any(declared.name == "missing" for declared in params_of(method))
         assert bool(method.silence) != has_option, name
-
-
-def test_ratings_that_are_all_equal_are_approvals(tmp_path: Path, run: Run) -> None:
-    rows = [("ann", "x", 1), ("ann", "y", 1), ("bob", "x", 1), ("cyd", "x", 1), ("cyd", "z", 1)]
-    path = write_table(tmp_path / "approved.csv", "voter,item,rating", rows)
-    code, out, err = run("rank", path)
-    assert code == 0
-    assert "ranked by approval" in err
-    assert [line.split()[1:3] for line in out.splitlines()[2:3]] == [["x", "3"]]

@@ -16,7 +16,7 @@ from _generated import ROOT, keep
 TARGET = ROOT / "docs" / "develop" / "layers.svg"
 SOURCE = ROOT / "src" / "concordant"
 WIDTH, ROW, BOX, CHARACTER = 760, 34, 24, 7.3
-INK, FAINT, ACCENT = "#24303c", "#c9d3da", "#1f6f8b"
+INK, FAINT, ACCENT, ROOM = "#24303c", "#c9d3da", "#1f6f8b", "#d5e8ef"
 
 
 def layers() -> list[list[str]]:
@@ -36,9 +36,9 @@ def sentence(name: str) -> str:
 
 
 def picture() -> str:
-    """Return the picture: a row per layer, a box per module, every row resting on those below."""
+    """Return the picture: a row per layer, a box per room (filled) or root module (white)."""
     rows = layers()
-    height = ROW * len(rows) + 10
+    height = ROW * len(rows) + 30
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="monospace"',
         'font-size="12">',
@@ -50,13 +50,16 @@ def picture() -> str:
         left = (WIDTH - sum(widths) - 8 * (len(row) - 1)) / 2
         lines.append(f'<path d="M0 {top + ROW - 5}H{WIDTH}" stroke="{FAINT}"/>' if k < len(rows) - 1 else "")
         for name, width in zip(row, widths, strict=True):
+            fill = ROOM if (SOURCE / name).is_dir() else "#ffffff"
             lines.append(
                 f"<g><title>{escape(f'{name}: {sentence(name)}')}</title>"
-                f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{BOX}" rx="4" fill="#f4f7f9" '
+                f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{BOX}" rx="4" fill="{fill}" '
                 f'stroke="{ACCENT}"/>'
                 f'<text x="{left + width / 2:.1f}" y="{top + 16}" text-anchor="middle" fill="{INK}">{name}</text></g>'
             )
             left += width + 8
+    legend = "filled: room (folder) · white: module at the root · imports go downwards only"
+    lines.append(f'<text x="{WIDTH / 2}" y="{height - 8}" text-anchor="middle" fill="{INK}">{legend}</text>')
     return "\n".join([*filter(None, lines), "</svg>", ""])
 
 

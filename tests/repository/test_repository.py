@@ -263,6 +263,14 @@ def test_no_test_looks_at_the_clock() -> None:
     assert found <= allowed
 
 
+def test_every_room_says_what_it_holds_and_imports() -> None:
+    rooms = [path / "__init__.py" for path in sorted(SOURCE.iterdir()) if (path / "__init__.py").is_file()]
+    silent = [
+        relative(path) for path in rooms if "import" not in str(ast.get_docstring(ast.parse(path.read_text("utf-8"))))
+    ]
+    assert silent == []
+
+
 def test_every_compiled_kernel_has_a_twin_of_the_same_name() -> None:
     compiled = pytest.importorskip("concordant.kernels._compiled", reason="the kernels are not compiled here")
     from concordant.kernels import twins

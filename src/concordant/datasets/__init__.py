@@ -8,6 +8,8 @@ or compressed, into a folder, name that folder or set ``CONCORDANT_DATA``, and l
 ['gifgif', 'jester-1', 'lightgbm-lambdarank']
 >>> cc.datasets.describe("ml-100k").licence
 'research use, no redistribution, non-commercial'
+
+Experiments, benchmarks and users import from here; the room imports readers and everything below.
 """
 
 from __future__ import annotations

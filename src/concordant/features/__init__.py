@@ -1,4 +1,7 @@
-"""Features of documents from the lists that experts give: what rankers can learn from."""
+"""Features of documents from the lists that experts give: what rankers can learn from.
+
+Supervised methods and ``learn`` users import from here; the room imports models, views and kernels.
+"""
 
 from __future__ import annotations
 

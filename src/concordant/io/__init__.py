@@ -3,6 +3,8 @@
 The format is recognised by name and content, compression (gz, xz, bz2, zst, zip) by content; column roles are guessed
 from names. What was understood is said in the ``notes`` of the result. Every file of ``formats`` holds the readers and
 writers of the formats it lists.
+
+Every other room reads and writes through the functions of this module; the room imports tables, engine and below.
 """
 
 from __future__ import annotations

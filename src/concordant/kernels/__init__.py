@@ -8,6 +8,8 @@ installation without a compiler. This module is the only switch:
 - ``CONCORDANT_KERNELS=numpy``: always the twins
 - ``CONCORDANT_KERNELS=compiled``: an error if the build is missing
 - ``CONCORDANT_KERNELS=checked``: compiled, and every argument of every call verified first (``checked``), for tests
+
+Call kernels as ``kernels.<name>``, never by back end; the room imports only ``errors`` and ``types``.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@
 
 Every estimator is one file of this folder and is found by its name, like a method of ``aggregate``. A ranker of your
 own derives from ``Ranker``, or from ``RidgeRanker`` if it minimises a loss.
+
+The command line and supervised methods import from here; the room imports losses, scorers, solvers and metrics.
 """
 
 from __future__ import annotations

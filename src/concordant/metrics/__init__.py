@@ -5,6 +5,8 @@
 [0.583]
 >>> metrics.kendall([1, 2, 3], [3, 2, 1])
 3.0
+
+Evaluation, learners and reports import from here; the room imports kernels, parameters and the registry.
 """
 
 from __future__ import annotations

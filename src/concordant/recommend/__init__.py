@@ -8,6 +8,8 @@
 
 Every recommender is one file of this folder and is found by its name, like a method of ``aggregate``. One of your own
 derives from ``Recommender``.
+
+The command line and experiments import from here; the room imports preferences, metrics and kernels.
 """
 
 from __future__ import annotations

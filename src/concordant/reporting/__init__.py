@@ -3,6 +3,8 @@
 ``study`` gathers what is known of some preferences, the modules ``about_…`` turn it into sections of plain values
 (``sections``), and ``pages`` and ``pictures`` turn those into HTML and SVG. Text enters a page through one function
 (``markup.escape``), so labels are never anything but text.
+
+The command line and the web app import from here; the room imports analysis, request and everything below.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ a scikit-learn pipeline. A file is a zip with ``model.json`` (registered names, 
 where there are numbers to keep, ``arrays.npz``. Classes come from the registries by name, never from a path in the
 file, and nothing is ever unpickled: a file can only set declared parameters and learnt values. What cannot be kept this
 way is refused when saving.
+
+The command line, ``cc.save`` and ``cc.load`` use this module; the room imports the registry and ``support.state``.
 """
 
 from __future__ import annotations

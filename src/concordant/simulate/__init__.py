@@ -8,6 +8,8 @@
 Every function takes the items (labels, or how many), how many ballots to draw, the model's parameters and a ``seed``
 (a whole number or a ``numpy.random.Generator``); the same seed gives the same ballots. The parameters used, also those
 that were drawn, stand in ``prefs.meta``.
+
+Tests, benchmarks and ``concordant simulate`` import from here; the room imports preferences and kernels.
 """
 
 from __future__ import annotations

@@ -4,4 +4,6 @@ The server (``app``) knows nothing of rankings: it checks every request (``safet
 (``uploads``, ``stores``) and hands work to a bounded number of processes with limits of memory and time (``pool``,
 ``workers``, ``worker``). What those answer (``answers``) are the sections of a report, rendered by the same renderer.
 Nothing leaves the machine, and nothing is written but temporary files, which go when the server does.
+
+Only ``concordant serve`` starts it; the worker imports reporting, request and everything below.
 """

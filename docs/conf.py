@@ -44,11 +44,11 @@ html_static_path = ["_static"]
 html_css_files = ["concordant.css"]
 html_show_sourcelink = False
 # Pages without pages below them need no list of such pages.
-html_sidebars = {page: [] for page in ("index", "quickstart", "preferences", "changelog")}
+html_sidebars = {page: [] for page in ("index", "quickstart", "preferences", "glossary", "comparison", "changelog")}
 html_theme_options = {
     "logo": {"text": "concordant"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 7,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

@@ -47,6 +47,8 @@ def main() -> None:
         cc.report(cc.read(EXAMPLES / "model-votes.csv"), report, title="Which model is best?")
         wide = page("wide", viewport={"width": 1000, "height": 980})
         wide.goto(report.as_uri())
+        bottom = wide.evaluate("document.getElementById('ranking').getBoundingClientRect().bottom")
+        wide.set_viewport_size({"width": 1000, "height": round(bottom) + 20})  # all of the first section
         save(wide, "report.png")
         phone = page("phone", viewport={"width": 390, "height": 780}, color_scheme="dark")
         phone.goto(report.as_uri())

@@ -227,8 +227,15 @@ def test_no_file_names_a_place_on_one_machine() -> None:
 
 def test_the_version_stands_in_one_place() -> None:
     declared = re.compile(r"""^_{0,2}version_{0,2}\s*[=:]\s*["']?\d""", re.MULTILINE)
-    files = [path for path in written_files() if path.suffix in {".py", ".toml", ".txt", ".cff"}]
+    files = [path for path in written_files() if path.suffix in {".py", ".toml", ".txt"}]
     assert [relative(path) for path in files if declared.search(path.read_text("utf-8"))] == ["pyproject.toml"]
+
+
+def test_the_citation_has_the_version_and_the_licence_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == project["version"]
+    assert citation["license"] == project["license"]
 
 
 @pytest.mark.parametrize("path", YAML, ids=relative)

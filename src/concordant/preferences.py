@@ -376,7 +376,11 @@ class Preferences(Frozen):
         """Leave out items that fewer than ``n`` ballots (by weight) of their instance name; the notes count them."""
         from concordant.ballots.merging import often_named
 
+        if isinstance(n, bool) or not isinstance(n, (int, float)) or not n >= 0:
+            raise InputError(arg("min_ballots", n) + " is not a number of ballots: give 0 or more.")
         keep = often_named(self, n)
+        if keep.all():
+            return self
         left_out = f"left out {int((~keep).sum()):,} of {len(keep):,} items that are on fewer than {n:g} ballots"
         return self.subset(np.ones(self.n_ballots, bool), keep, notes=(*self.notes, left_out))
 

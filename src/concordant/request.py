@@ -119,8 +119,8 @@ class Request:
         if self.has_columns:
             return Preferences.from_frame(self.source, **self.reading)
         raise InputError(
-            f"rank() takes Preferences, a DataFrame or names of files, not {type(self.source).__name__}: make them "
-            "with cc.read(path), cc.Preferences.from_rankings(lists) or another from_… constructor."
+            f"Preferences, a DataFrame or names of files are needed, not {type(self.source).__name__}: make "
+            "preferences with cc.read(path), cc.Preferences.from_rankings(lists) or another from_… constructor."
         )
 
     @cached_property
@@ -181,26 +181,28 @@ class Request:
         if made is None or isinstance(made, str):
             made = registry.make(self.choice.name, **self.chosen_params)
         elif self.params:
-            raise InputError("Give hyper-parameters to the method object itself, not to rank().")
+            raise InputError("Give hyper-parameters to the method object itself, not beside it.")
         return made.of_everybody() if self.all_items else made
 
     # ---- the ranking ----
     def run(self) -> Answer:
         """Rank the source."""
         method, data, reduced = self.chosen_method, self.gather(), self._reduced
+        few: tuple[str, ...] = ()
         if isinstance(data, Summed):
             from concordant.engine.reduced import rank_sums
 
             prefs, ranking = None, rank_sums(method, data.sums, data.form)
         else:
             prefs = self._kept if reduced is None else self._filtered(data)
+            few = prefs.notes[len(data.notes) :]
             ranking = self._ranked(method, prefs)
         if reduced is not None:
             ranking = replace(ranking, ran="; ".join(filter(None, [reduced.ran, ranking.ran])))
-        if prefs is not None and self.min_ballots is not None:
+        if few:
             from concordant.ranking import Notice
 
-            ranking = replace(ranking, notices=(Notice("few-ballots", prefs.notes[-1]), *ranking.notices))
+            ranking = replace(ranking, notices=(Notice("few-ballots", few[-1]), *ranking.notices))
         return Answer(ranking, prefs, self._whole.notes if reduced is None else reduced.notes, self.choice)
 
     def _ranked(self, method: Method, prefs: Preferences) -> Ranking:

@@ -188,3 +188,31 @@ def test_preferences_are_ranked_without_the_readers() -> None:
     code = "import sys, concordant as cc; cc.rank(cc.Preferences.from_rankings([['a', 'b']]), min_ballots=1)"
     code += "; assert not [name for name in sys.modules if name.startswith(('concordant.io', 'concordant.engine'))]"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("more", [{"min_ballots": 2}, {"needs_ballots": True}])
+def test_ratings_are_read_whole_where_their_sums_do_not_suffice(tmp_path: Path, more: dict[str, Any]) -> None:
+    path = write(tmp_path / "rated.csv", "user,item,rating", RATED)
+    reduced = Request(str(path), reading={"reduce": True}, **more).run()
+    assert reduced.prefs is not None
+    assert reduced.ranking.items == Request(str(path), **more).run().ranking.items
+
+
+def test_the_default_does_not_depend_on_where_the_work_runs(tmp_path: Path) -> None:
+    path = str(write(tmp_path / "approved.csv", "user,item,rating", [("u", "a", 1), ("u", "b", 1), ("v", "a", 1)]))
+    assert {Request(path, reading=how).choice.name for how in ({}, {"reduce": True})} == {"approval"}
+
+
+def test_a_comparison_reads_as_a_ranking_does(tmp_path: Path) -> None:
+    path = write(tmp_path / "votes.csv", "good,bad", VOTES)
+    compared = cc.compare(path, ["borda"], winner="good", loser="bad", min_ballots=2)
+    assert compared.rankings[0].items == cc.rank(path, "borda", winner="good", loser="bad", min_ballots=2).items
+    with pytest.raises(cc.InputError, match=r"prior= is not an option of reading"):
+        cc.compare(path, ["borda"], prior=1)
+
+
+def test_a_number_of_ballots_is_checked_and_said_only_where_items_were_left_out(votes: Path) -> None:
+    assert not [one for one in cc.rank(votes, min_ballots=1).notices if one.name == "few-ballots"]
+    for wrong in ("x", -1, float("nan")):
+        with pytest.raises(cc.InputError, match="is not a number of ballots"):
+            cc.rank(votes, min_ballots=wrong)

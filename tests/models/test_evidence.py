@@ -10,7 +10,7 @@ from concordant.models.likelihoods.evidence import PriorSearch, choose_prior, lo
 from concordant.models.likelihoods.observed import ObservedDuels
 from concordant.models.likelihoods.priors import Prior
 from concordant.models.observations.duels import Counting
-from concordant.models.solve import factors, strategies
+from concordant.models.solve import costs, factors, strategies
 from concordant.preferences import Preferences
 
 
@@ -52,11 +52,11 @@ def test_one_step_from_a_fit_is_nearly_the_fit():
     start = strategies.fit(observed, prior_of(1.0), strategy="matrix", with_log_det=True)
     for strategy in ("matrix", "products"):
         exact = strategies.fit(observed, prior_of(1.3), start, strategy=strategy, with_log_det=True)
-        near = strategies.one_step(observed, prior_of(1.3), start)
+        near = strategies.one_step(observed, prior_of(1.3), start, costs.same_strategy("matrix", 1))
         assert near is not None
         assert near[0].value + near[0].log_prior == pytest.approx(exact[0].value + exact[0].log_prior, abs=0.01)
         assert near[0].score == pytest.approx(exact[0].score, abs=1e-2)
-    assert strategies.one_step(observed, prior_of(1e4), start) is None
+    assert strategies.one_step(observed, prior_of(1e4), start, costs.same_strategy("matrix", 1)) is None
 
 
 @pytest.mark.parametrize("n", [1, 95, 96, 97, 250])

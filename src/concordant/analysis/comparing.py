@@ -208,15 +208,27 @@ class Comparison:
 
 
 def compare(
-    prefs: Preferences | Any, methods: Sequence[str | Method], *, folds: int | None = None, seed: int = 0
+    prefs: Preferences | Any,
+    methods: Sequence[str | Method],
+    *,
+    folds: int | None = None,
+    seed: int = 0,
+    min_ballots: float | None = None,
+    **reading: object,
 ) -> Comparison:
-    """Rank preferences, a DataFrame or files by every method and measure how far the rankings agree.
+    """Rank preferences, a DataFrame or files by every method and measure how closely the rankings agree.
 
-    With ``folds`` the ballots are split at random into so many parts, and each part is predicted from the others.
+    With ``folds`` the ballots are split at random into that many parts, and each part is predicted from the others.
+    With ``min_ballots`` items on fewer ballots are left out first. Further arguments say how to read a DataFrame or
+    files, as in ``cc.rank``.
     """
     if not methods:
         raise InputError("There is nothing to compare: name at least one method.")
-    prefs = Request(prefs).read()
+    request = Request.of(prefs, None, reading, min_ballots=min_ballots)
+    unknown = next((name for name in reading if name not in request.reading), None)
+    if unknown is not None:
+        raise InputError(arg(unknown) + " is not an option of reading: give parameters to method objects.")
+    prefs = request.read()
     rankings = tuple(_ranked(prefs, method) for method in methods)
     names = tuple(m if isinstance(m, str) else m.name for m in methods)
     held_out = None if folds is None else cross_validate(prefs, methods, folds, seed)

@@ -75,9 +75,17 @@ def _reduced(
         counted = _many.count_files(paths, replace(options, roles=roles, reduce=True), executor, watch=watch)
         prefs = _many.preferences_of(counted)
         return Reduced(prefs, prefs.notes, _told(counted, "counted", executor))
-    if needs.ballots or not _rows.is_countable(plan):
+    if not _rows.is_countable(plan):
         return None
-    return _sums(paths, options, needs, plan, executor, watch)
+    return _ballots(paths, options) if needs.ballots else _sums(paths, options, needs, plan, executor, watch)
+
+
+def _ballots(paths: list[Any], options: Options) -> Reduced:
+    """Read all ballots of rows that could be reduced, because sums of them do not suffice."""
+    from concordant.io import read_whole
+
+    prefs = read_whole(paths, replace(options, reduce=False))
+    return Reduced(prefs, prefs.notes, "")
 
 
 def _told(counted: _many.Counted, what: str, executor: Executor) -> str:
@@ -120,6 +128,8 @@ def _sums(
     found = _rows.count_files(paths, options, plan, statistic, executor, watch)
     if found.tally is None or not found.is_usable or not found.rows:
         return None
+    if needs.method is None and form == "ratings" and not found.tally.sums["total"].value.any():
+        return _ballots(paths, options)  # nothing is preferred to anything: another method fits
     ran = _told(found, f"reduced to {statistic.name}", executor)
     notes = (f"{os.path.basename(found.name)}: {plan.describe()}; {ran}", *notes_on_bad(found.bad))
     return Reduced(Summed(form, _rows.unnamed(found.tally, plan)), notes, ran)

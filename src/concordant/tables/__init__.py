@@ -4,5 +4,5 @@
 ``build`` and ``rows`` make ballots from long tables, ``wide`` from tables with a column per item or person,
 ``teams``, ``covariates``, ``outcomes``, ``grades`` and ``ranking_text`` read special cells, ``bad_rows`` collects
 unreadable ones and ``frames`` accepts DataFrames. Readers of files (``io``) and ``Preferences.from_frame`` use the
-same functions; the room knows ballots, not files.
+same functions; the room imports ballots and ``support``, and knows no files.
 """

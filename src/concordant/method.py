@@ -20,7 +20,8 @@ from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertain, Uncertainty
 from concordant.results.coefficients import Coefficient
-from concordant.results.explanation import Explanation, Reason
+from concordant.results.explanation import Explanation
+from concordant.results.explanation import Reason as Reason
 from concordant.results.histories import History
 from concordant.settings import Settings
 from concordant.support import memory

@@ -294,8 +294,7 @@ class Kind(Generic[Entry]):
 
     def listing(self) -> list[Listed]:
         """Describe every entry; a package that cannot be loaded does not hide the others."""
-        found = [self.listed(name) for name in self.names()]
-        return sorted(found, key=lambda one: one.family) if self.in_families else found
+        return [self.listed(name) for name in self.names()]
 
     def outline(self) -> list[Listed]:
         """Describe every entry in a line, as ``listing``; built-in ones that take a library are read, not imported."""

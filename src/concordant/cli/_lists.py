@@ -220,6 +220,9 @@ A metric is written NAME[@CUTOFF][:OPTION…]:
   ndcg_cut_10       trec_eval's names mean what they mean there: ndcg@10:linear
 """
 
+    def _table(self, listed: list[Listed]) -> str:
+        return super()._table(sorted(listed, key=lambda one: one.family))
+
     def _facts(self, one: Listed) -> dict[str, object]:
         options = [p.name for p in self._declared(one.entry)]
         return {"name": one.name, "kind": one.family, "doc": one.summary, "options": options}

@@ -56,5 +56,5 @@ panels[1].legend(frameon=False)
 # %%
 # Which method predicts better? Every probability is computed before the game, from earlier games only.
 for method in (cc.Elo(stake=40), cc.Glicko2(volatility=0.1), cc.Trueskill(draw=0.0, drift=0.8)):
-    chance = method.forecasts(games, since="2016-01-01")
-    print(f"{method.name:10} log-loss {-np.nanmean(np.log(chance)):.3f}")
+    probability = method.forecasts(games, since="2016-01-01")
+    print(f"{method.name:10} log-loss {-np.nanmean(np.log(probability)):.3f}")

@@ -16,8 +16,8 @@ project = "concordant"
 author = "the concordant developers"
 version = release = concordant.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery", "registry_pages", "mathml", "pictures"]
-exclude_patterns = ["_build", "_ext", "gallery/*.md5", "gallery/**/*.ipynb", "gallery/**/*.py"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery", "registry_pages", "pictures", "mathml"]
+exclude_patterns = ["_build", "_ext", "_pictures", "gallery/*.md5", "gallery/**/*.ipynb", "gallery/**/*.py"]
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3

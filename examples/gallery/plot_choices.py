@@ -1,9 +1,9 @@
 """
-What would people pick?
-=======================
+Discrete choice: market shares from choices
+===========================================
 
-Shoppers were shown four of eight teas at a time and took one. Plackett and Luce's model turns choices from small sets
-into worths, and says what share each tea would have if all eight stood on the shelf, or if one were gone.
+Shoppers choose one of four teas, drawn from eight. The Plackett-Luce model estimates the worth of each tea from choices
+in small sets. It predicts the share of each tea if all eight are on the shelf, and if one of them is sold out.
 """
 
 import matplotlib.pyplot as plt
@@ -26,14 +26,14 @@ share = model.p_first(teas)
 without = model.p_first([tea for tea in teas if tea != "assam"])
 
 # %%
-# Shares of all eight, and what each would gain if assam were sold out.
+# Predicted shares of all eight, and the gain of each if assam is sold out.
 order = np.argsort(-share)
 rest = dict(zip([tea for tea in teas if tea != "assam"], without, strict=True))
 figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
 axes.bar(range(8), share[order], color="tab:blue", label="all eight")
 gain = [rest.get(teas[k], share[k]) - share[k] for k in order]
 axes.bar(range(8), gain, bottom=share[order], color="tab:orange", label="without assam")
-axes.plot(range(8), (worth / worth.sum())[order], "k_", ms=16, label="truth")
+axes.plot(range(8), (worth / worth.sum())[order], "k_", ms=16, label="true share")
 axes.set(xticks=range(8), xticklabels=[teas[k] for k in order], ylabel="share")
 axes.legend(frameon=False)
 axes.spines[["top", "right"]].set_visible(False)

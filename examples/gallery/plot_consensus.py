@@ -1,9 +1,9 @@
 """
-The order that offends least
-============================
+Kemeny consensus of an expert panel
+===================================
 
-Kemeny's consensus turns around the fewest pairs of all ballots. Here ten experts rank twelve proposals; the order found
-is proven to be the best of 479,001,600, and the picture shows how far each expert and each simple rule is from it.
+The Kemeny consensus minimises the number of discordant pairs over all ballots. Here ten experts rank twelve proposals.
+The ranking found is proven optimal among 479,001,600 orders. The picture compares it with simpler rules.
 """
 
 import matplotlib.pyplot as plt
@@ -17,11 +17,11 @@ compared = cc.compare(panel, methods)
 print(cc.rank(panel, "kemeny").verdict)
 
 # %%
-# The mean share of the pairs of all ballots that each order turns around.
+# The mean share of discordant pairs between each ranking and the ballots.
 distance = [row["distance"] for row in compared.to_dict()["methods"]]
 figure, axes = plt.subplots(figsize=(6.4, 3), layout="constrained")
 axes.barh(methods, distance, color=["tab:orange"] + ["tab:blue"] * 5)
 axes.axvline(distance[0], color="black", lw=1, ls=":")
-axes.set(xlabel="share of the pairs turned around", xlim=(0.9 * min(distance), None))
+axes.set(xlabel="share of discordant pairs", xlim=(0.9 * min(distance), None))
 axes.invert_yaxis()
 axes.spines[["top", "right"]].set_visible(False)

@@ -1,9 +1,10 @@
 """
-Three seats, seven candidates
-=============================
+STV count: three seats, seven candidates
+========================================
 
-A ward elects three councillors by the single transferable vote. The picture follows every vote from stage to stage:
-surpluses go on at a reduced value, the votes of those who go out at full value, and some papers run out of names.
+A ward elects three councillors by the single transferable vote (STV). The picture shows the votes at every stage.
+Surpluses are transferred at a reduced value, votes of eliminated candidates at full value, and some ballots become
+exhausted.
 """
 
 import sys
@@ -19,8 +20,8 @@ for sentence in ranking.explain().reasons[0].sentences:
     print(sentence)
 
 # %%
-# ``ranking.explain().draw()`` (``rank --explain-picture FILE``) draws the flow of votes as SVG. Here are the votes of
-# every candidate at every stage, and the quota.
+# ``ranking.explain().draw()`` (``rank --explain-picture FILE``) draws the flow of votes as SVG. This plot shows the
+# votes of every candidate at every stage, and the quota.
 votes = next(reason for reason in ranking.explain().reasons if reason.rows)
 figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
 for name, *counts in votes.rows:

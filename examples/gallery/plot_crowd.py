@@ -1,9 +1,9 @@
 """
-Whom in the crowd to believe
-============================
+Annotator reliability with Dawid-Skene
+======================================
 
-Forty workers sort 200 pages into three grades; some are careful, some guess. Dawid and Skene's model finds from their
-agreement alone how often each is right, and what the pages are, better than the mean of their answers does.
+Forty annotators assign 200 pages to three grades; some are careful, some guess. The Dawid-Skene model estimates the
+accuracy of each annotator from their agreement alone, and recovers the true grades better than the mean answer.
 """
 
 import matplotlib.pyplot as plt
@@ -25,20 +25,20 @@ found = np.array([ranking.agents.get(f"w{k}", np.nan) for k in range(n_workers)]
 
 
 def decided(scores):
-    """Return the share of pages whose grade is right."""
+    """Return the share of pages with the correct grade."""
     names = [int(label[1:]) for label in scores]
     return np.mean([truth[k] == round(score) for k, score in zip(names, scores.values(), strict=True)])
 
 
 by_model = dict(zip(ranking.items, ranking.scores, strict=True))
 mean = cc.rank(votes, "mean-rating")
-print(f"right grades: Dawid-Skene {decided(by_model):.0%}, rounded mean "
+print(f"correct grades: Dawid-Skene {decided(by_model):.0%}, rounded mean "
       f"{decided(dict(zip(mean.items, mean.scores, strict=True))):.0%}")  # fmt: skip
 
 # %%
-# A dot per worker: how often it is right, and how often the model, which never saw the truth, says it is.
+# One dot per annotator: the true accuracy, and the accuracy estimated without gold labels.
 figure, axes = plt.subplots(figsize=(4.6, 4.2), layout="constrained")
 axes.plot([0.3, 1], [0.3, 1], color="black", lw=1, ls=":")
 axes.scatter(skill, found, s=8 * np.sqrt(np.bincount(worker, minlength=n_workers)), alpha=0.7)
-axes.set(xlabel="truly right", ylabel="found without labels", xlim=(0.3, 1), ylim=(0.3, 1))
+axes.set(xlabel="true accuracy", ylabel="estimated accuracy", xlim=(0.3, 1), ylim=(0.3, 1))
 axes.spines[["top", "right"]].set_visible(False)

@@ -1,9 +1,9 @@
 """
-Who carries the team?
-=====================
+Team games: strength of each doubles player
+===========================================
 
-Seventy matches of doubles with changing partners. The share of matches won mixes players up with their partners; a
-model in which a team is as strong as its members together takes both sides of the net into account.
+Seventy doubles matches with changing partners. The win rate depends on partners and opponents. A model in which the
+strength of a team is the sum of its members' strengths accounts for both.
 """
 
 import sys
@@ -21,12 +21,12 @@ is_won = matches.tier == 0
 share = np.bincount(matches.item, is_won) / np.bincount(matches.item)
 
 # %%
-# The order of strengths against the share of matches won; the names stand in the true order, Mira first.
+# Estimated strengths with 95% confidence intervals; the labels show the win rate. The true order starts with Mira.
 figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
 won = [share[matches.items.code(item)] for item in ranking.items]
 axes.hlines(range(len(won)), ranking.low, ranking.high, lw=2, alpha=0.4)
 axes.plot(ranking.scores, range(len(won)), "o")
 labels = [f"{item}  ({part:.0%} won)" for item, part in zip(ranking.items, won, strict=True)]
-axes.set(xlabel="strength", yticks=range(len(won)), yticklabels=labels)
+axes.set(xlabel="strength (95% CI)", yticks=range(len(won)), yticklabels=labels)
 axes.invert_yaxis()
 axes.spines[["top", "right"]].set_visible(False)

@@ -1,9 +1,9 @@
 """
-Who beats whom
-==============
+Pairwise win matrix of a leaderboard
+====================================
 
-The matrix of duels of a vote between language models, in the order of the consensus. Blue above the diagonal means
-that the order agrees with the votes; red there is a duel that contradicts it.
+The pairwise win rates between language models, in the order of the ranking. Above the diagonal, blue means that the
+ranking agrees with the votes, and red marks a duel that contradicts it.
 """
 
 import sys
@@ -25,7 +25,7 @@ with np.errstate(invalid="ignore"):
 share = share[np.ix_(ranking.order, ranking.order)]
 
 # %%
-# Cells are the share of duels that the row wins against the column, ties counting half.
+# Each cell is the win rate of the row against the column; ties count as half a win.
 figure, axes = plt.subplots(figsize=(6.2, 5), layout="constrained")
 image = axes.imshow(share, cmap="RdBu", vmin=0, vmax=1)
 axes.set_xticks(range(len(ranking.items)), ranking.items, rotation=40, ha="right")
@@ -33,5 +33,5 @@ axes.set_yticks(range(len(ranking.items)), ranking.items)
 for i, j in zip(*np.nonzero(~np.isnan(share)), strict=True):
     color = "white" if abs(share[i, j] - 0.5) > 0.3 else "black"
     axes.text(j, i, f"{share[i, j]:.0%}", ha="center", va="center", fontsize=8, color=color)
-bar = figure.colorbar(image, label="row beats column")
+bar = figure.colorbar(image, label="win rate of the row")
 bar.outline.set_visible(False)

@@ -1,9 +1,9 @@
 """
-How many votes are enough?
-==========================
+How many votes are enough? A power study
+========================================
 
-Draw votes from a known truth, rank them, and see how far the ranking is from it: the error falls with the root of the
-number of votes, and the intervals hold the truth as often as they promise.
+Simulate votes with known scores, rank them, and compare the estimates with the true scores. The error decreases with
+the square root of the number of votes, and the confidence intervals are close to their nominal coverage.
 """
 
 import matplotlib.pyplot as plt
@@ -27,12 +27,12 @@ for n in sizes:
         inside.append(((ranking.low <= truth[order]) & (truth[order] <= ranking.high)).mean())
     errors.append(np.mean(off))
     covered.append(np.mean(inside))
-print("intervals that hold the truth:", ", ".join(f"{share:.0%}" for share in covered))
+print("coverage of 95% confidence intervals:", ", ".join(f"{share:.0%}" for share in covered))
 
 # %%
 # Four times as many votes halve the error.
 figure, axes = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
-axes.loglog(sizes, errors, marker="o", label="mean error of a score")
+axes.loglog(sizes, errors, marker="o", label="mean absolute error of a score")
 axes.loglog(sizes, errors[0] * np.sqrt(sizes[0] / np.array(sizes)), ls=":", color="black", label="1 / √votes")
 axes.set(xlabel="votes", ylabel="error")
 axes.legend(frameon=False)

@@ -1,10 +1,10 @@
 """
-Five stars from one enthusiast
-==============================
+Few ratings: shrinkage instead of mean stars
+============================================
 
-By the mean of their stars, films that hardly anybody has seen come first. The multinomial preference model compares
-what the same person said of different films and draws what is known badly to the middle; sorted by the low end of its
-interval, a film must have earned its place.
+Ranked by mean stars, films with very few ratings come first. The multinomial preference model compares ratings of the
+same user and shrinks uncertain scores towards the mean. Ranked by the lower end of the 95% confidence interval, a film
+needs many good ratings to come first.
 """
 
 import matplotlib.pyplot as plt
@@ -25,19 +25,19 @@ count = seen.sum(axis=0)
 
 
 def raters(ranking):
-    """Return how many people rated each of the first ten."""
+    """Return the number of ratings of each of the first ten."""
     return [int(count[int(label.split()[1])]) for label in ranking.items[:10]]
 
 
-print("ratings of the first ten by the mean:", raters(mean))
-print("ratings of the first ten by the low end:", raters(careful))
+print("ratings of the top ten by mean:", raters(mean))
+print("ratings of the top ten by lower CI end:", raters(careful))
 
 # %%
-# A dot per film. Few ratings make extreme means; the low end of the interval does not fall for them.
+# One dot per film, the top ten in red. Few ratings give extreme means, but low confidence limits.
 figure, panels = plt.subplots(1, 2, figsize=(8.5, 3.4), sharex=True, layout="constrained")
 for axes, ranking, values, label in (
-    (panels[0], mean, mean.scores, "mean of the stars"),
-    (panels[1], careful, careful.low, "mpm, low end of the interval"),
+    (panels[0], mean, mean.scores, "mean stars"),
+    (panels[1], careful, careful.low, "mpm, lower end of the 95% CI"),
 ):
     number = [int(name.split()[1]) for name in ranking.items]
     axes.scatter(count[number], values, s=14, c=np.arange(len(number)) < 10, cmap="coolwarm")

@@ -1,9 +1,9 @@
 """
-Is the fused run better?
-========================
+Rank fusion of four search engines
+==================================
 
-Four search engines, twelve topics. On average the fused runs are better than the best engine, though one of the four
-does little more than guess.
+Four search engines, twelve topics. On average the fused runs are better than the best single engine, although one of
+the four is hardly better than random.
 """
 
 import sys
@@ -24,7 +24,7 @@ runs = cc.read(paths)
 systems |= {name: cc.evaluate(cc.rank(runs, name), labels, metric) for name in ("rrf", "combmnz", "borda")}
 
 # %%
-# A dot per topic, the bar is the mean.
+# One dot per topic; the bar is the mean.
 figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for k, (name, result) in enumerate(systems.items()):
     color = "tab:gray" if name.startswith("engine") else "tab:blue"

@@ -1,9 +1,10 @@
 """
-Does everybody agree?
-=====================
+Differences between groups, tested for significance
+===================================================
 
-600 votes in five languages. Each language has a ranking of its own; most differences are luck. Tested against all other
-languages, with Holm's correction for 40 comparisons, one remains: the difference that was planted.
+600 votes in five languages, ranked separately by language. Most differences between languages are not significant.
+Tested against all other languages, with Holm's correction for 40 comparisons, one difference is significant: the one
+built into the simulated votes.
 """
 
 import sys
@@ -19,8 +20,8 @@ found = cc.rank_groups(cc.read(examples / "arena-languages.csv", by="language"))
 print(found)
 
 # %%
-# How far a model's score in a language is from its score elsewhere; a star where the difference holds. ``found.plot()``
-# and ``rank --by language --plot-groups FILE`` draw the same.
+# The difference between a model's score in a language and its score in all others; a star marks a significant
+# difference. ``found.plot()`` and ``rank --by language --plot-groups FILE`` draw the same.
 items, names = found.whole.items, found.names
 apart = found.matrix(items, names)
 figure, axes = plt.subplots(figsize=(5.6, 4), layout="constrained")
@@ -32,4 +33,4 @@ for i, item in enumerate(items):
     for j, name in enumerate(names):
         if found.cells[name, item].holds:
             axes.text(j, i, "★", ha="center", va="center", color="white")
-figure.colorbar(image, label="score less that elsewhere")
+figure.colorbar(image, label="difference from the other languages")

@@ -1,9 +1,9 @@
 """
-Which ranker learns most?
-=========================
+Learning to rank: eight rankers compared
+========================================
 
-Rows of five features, graded 0 to 2, in 20 queries to learn from. The truth is linear but for one product of two
-features: rankers that see the product do better on 20 new queries.
+The training data have 20 queries with five features and relevance grades 0 to 2. The true relevance is linear except
+for one product of two features. Rankers that can model the product do better on 20 held-out queries.
 """
 
 import sys
@@ -33,7 +33,7 @@ rankers = {
 
 
 def measured(model):
-    """Return NDCG@10 of every new query."""
+    """Return NDCG@10 of every held-out query."""
     return metrics.evaluate_arrays(model.predict(new.X), new.y, new.query, ["ndcg@10"])["ndcg@10"]
 
 
@@ -46,17 +46,17 @@ products = make_pipeline(SecondOrderFeatures(), StandardScaler(), RankNet()).fit
 values["RankNet, products"] = measured(products)
 
 # %%
-# A dot per query, the bar is the mean.
+# One dot per query; the bar is the mean.
 figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for k, (name, by_query) in enumerate(values.items()):
     color = "tab:blue" if "," in name else "tab:gray"
     axes.barh(k, by_query.mean(), color=color, alpha=0.35)
     axes.scatter(by_query, [k] * len(by_query), s=12, color=color)
 axes.set_yticks(range(len(values)), list(values))
-axes.set(xlabel="NDCG@10 on new queries", xlim=(0, 1.02))
+axes.set(xlabel="NDCG@10 on held-out queries", xlim=(0, 1.02))
 axes.invert_yaxis()
 axes.spines[["top", "right"]].set_visible(False)
 
 # %%
-# How sure is that? Twenty queries are few: of the paired tests, corrected for their number, none is beyond doubt.
+# Twenty queries are few: after Holm's correction, none of the paired tests is significant.
 print(metrics.compare_systems(values, baseline="RankNet"))

@@ -1,9 +1,9 @@
 """
-Finding the odd judge
-=====================
+Outlier judges in a panel
+=========================
 
-Twenty judges rank ten items; two of them hold the list upside down. Agreement with the majority of all others tells
-them apart, and a method that is not easily moved does not follow them.
+Twenty judges rank ten items; two of them reverse the order. Their agreement with the majority of the other judges
+identifies them as outliers.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ found = agreement(prefs)
 print(prefs.describe().finding("outlier agents").text)
 
 # %%
-# The share of a judge's pairs that go with the majority of the others.
+# The share of each judge's pairs that agree with the majority of the others; outliers in red.
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
 outliers = set(found.outliers().tolist())
 colors = ["tab:red" if k in outliers else "tab:blue" for k in range(20)]

@@ -1,9 +1,9 @@
 """
-Ratings over time
-=================
+Elo and Glicko-2 ratings over time
+==================================
 
-Eight players meet for ten years while their strengths wander; two of them pause for three years. Elo follows after
-every game, Glicko-2 at the end of every month and with an interval, which is wide again when a player comes back.
+Eight players compete for ten years while their strengths drift; two of them pause for three years. Elo is updated after
+every game, Glicko-2 at the end of every month. Glicko-2 has confidence intervals, which are wider after a pause.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ import concordant as cc
 rng = np.random.default_rng(11)
 players = np.array([f"player {letter}" for letter in "ABCDEFGH"])
 days = np.sort(rng.integers(0, 3650, 4000))
-steps = rng.normal(0, 0.03, (3650, len(players)))  # in log odds, a day
+steps = rng.normal(0, 0.03, (3650, len(players)))  # in log odds per day
 strength = np.clip(np.cumsum(steps, axis=0) + rng.normal(0, 0.6, len(players)), -3, 3)
 winner, loser, when = [], [], []
 for day in days:
@@ -32,11 +32,11 @@ glicko = cc.rank(games, "glicko2", volatility=0.1)
 print(glicko.history.best("year"))
 
 # %%
-# The curves of the four best, with the intervals that Glicko-2 gives. Player G was away from 2018 to 2021.
+# ``plot_history`` draws the curves with the confidence intervals of Glicko-2. Player G was away from 2018 to 2021.
 figure = glicko.plot_history(items=[*glicko.items[:3], "player G"])
 
 # %%
-# Against the truth: the strength that a player really had (dashed), and what the two methods made of the results.
+# The true strength of two players (dashed), and the estimates of the two methods.
 elo = cc.rank(games, "elo", stake=40)
 points = 400 / np.log(10)
 dates = np.datetime64("2014-01-01") + np.arange(3650)
@@ -54,7 +54,7 @@ panels[0].set_ylabel("rating")
 panels[1].legend(frameon=False)
 
 # %%
-# Which of them forecasts better? Every chance was given before the game, from earlier games alone.
+# Which method predicts better? Every probability is computed before the game, from earlier games only.
 for method in (cc.Elo(stake=40), cc.Glicko2(volatility=0.1), cc.Trueskill(draw=0.0, drift=0.8)):
-    chance = method.forecasts(games, since="2016-01-01")
-    print(f"{method.name:10} log-loss {-np.nanmean(np.log(chance)):.3f}")
+    probability = method.forecasts(games, since="2016-01-01")
+    print(f"{method.name:10} log-loss {-np.nanmean(np.log(probability)):.3f}")

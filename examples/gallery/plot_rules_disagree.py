@@ -1,9 +1,9 @@
 """
-Five rules, three winners
-=========================
+Voting rules disagree: five rules, three winners
+================================================
 
-A hundred voters ranked five candidates. Who wins depends on the rule, and the compromise candidate wins by the rules
-that look at whole ballots.
+A hundred voters rank five candidates. The winner depends on the voting rule. The compromise candidate wins under the
+rules that use complete ballots.
 """
 
 import sys
@@ -22,7 +22,7 @@ names = sorted(election.items.labels)
 rank = np.array([[cc.rank(election, m).items.index(name) + 1 for m in methods] for name in names])
 
 # %%
-# Each line follows one candidate through the rules.
+# Each line shows the rank of one candidate under the five rules.
 figure, axes = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
 for row, name in zip(rank, names, strict=True):
     is_winner = name.startswith("Clara")

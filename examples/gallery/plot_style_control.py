@@ -1,9 +1,9 @@
 """
-The best answers, or the longest?
-=================================
+Style control: the best answers, or the longest?
+================================================
 
-Judges of an arena take long answers for good ones. With the lengths of both answers known, the model tells what a word
-is worth from what a model is worth, and the ranking changes: who talks a lot falls, who is brief rises.
+Voters of an arena prefer long answers. With the lengths of both answers as a covariate, the model separates the effect
+of length from the strength of the language models. Verbose models fall in the ranking, concise models rise.
 """
 
 import sys
@@ -18,10 +18,10 @@ votes = cc.read(examples / "arena-style.csv", covariate="length_a,length_b")
 ranking = cc.rank(votes)
 plain = ranking.model.uncorrected
 length = ranking.coefficients[0]
-print(f"a hundred words more: {100 * length.value:+.2f} ± {196 * length.stderr:.2f} in log odds")
+print(f"effect of a hundred additional words: {100 * length.value:+.2f} ± {196 * length.stderr:.2f} log odds")
 
 # %%
-# Scores without the correction on the left, with it on the right.
+# Left: scores without the correction. Right: scores with it.
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
 before = dict(zip(plain.items, plain.scores, strict=True))
 for item, score in zip(ranking.items, ranking.scores, strict=True):

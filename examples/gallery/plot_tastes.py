@@ -1,9 +1,9 @@
 """
-One consensus, or several tastes?
-=================================
+Mixture model: one consensus, or several groups?
+================================================
 
-Two kinds of guests rank eight dishes. A single consensus pleases neither; a mixture finds the kinds, how large they
-are, and which guest belongs where.
+Two groups of guests rank eight dishes. A single consensus suits neither. A mixture model finds the groups, their sizes,
+and the group of each guest.
 """
 
 import matplotlib.pyplot as plt
@@ -22,17 +22,17 @@ guests = cc.Preferences.from_rankings(ballots, agent=[f"guest {k}" for k in rang
 
 types = cc.rank(guests, "mpm-mixture", components=2).model
 whole = cc.rank(guests, "mpm")
-print("sizes of the kinds:", ", ".join(f"{share:.0%}" for share in types.shares))
+print("sizes of the groups:", ", ".join(f"{share:.0%}" for share in types.shares))
 
 # %%
-# The order of the dishes for everybody and for each kind.
+# The ranking of the dishes for all guests and for each group.
 figure, axes = plt.subplots(figsize=(6.8, 3.8), layout="constrained")
 columns = [whole, *types.types]
 for dish in dishes:
     places = [part.items.index(dish) + 1 for part in columns]
     axes.plot(range(3), places, marker="o", alpha=0.8)
     axes.annotate(dish, (2, places[-1]), xytext=(8, 0), textcoords="offset points", va="center")
-labels = ["everybody", *(f"kind {k + 1} ({share:.0%})" for k, share in enumerate(types.shares))]
+labels = ["all guests", *(f"group {k + 1} ({share:.0%})" for k, share in enumerate(types.shares))]
 axes.set(xticks=range(3), xticklabels=labels, ylabel="rank", yticks=range(1, 9), xlim=(-0.2, 2.5))
 axes.invert_yaxis()
 axes.spines[["top", "right"]].set_visible(False)

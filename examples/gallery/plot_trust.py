@@ -1,9 +1,9 @@
 """
-Learning which engine to trust
-==============================
+Supervised rank fusion: learning which engine to trust
+======================================================
 
-Four engines answer forty queries; half of the queries have been judged. Fusion without labels believes all engines
-alike; a method that learns from the judged half finds out whom to follow, and does better on the other half.
+Four engines answer forty queries; half of the queries have relevance judgements (qrels). Unsupervised fusion weights
+all engines equally. Supervised methods learn weights from the judged half and do better on the held-out half.
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ runs = cc.Preferences.from_ranks(agent, item, place, instance=query)
 
 
 def labels_of(queries):
-    """Return what is known of the documents of some queries."""
+    """Return the relevance judgements of some queries."""
     return cc.Labels(*map(list, zip(*(row for row in known if row[0] in queries), strict=True)))
 
 
@@ -39,7 +39,7 @@ values = {name: cc.evaluate(ranking, labels, ["ndcg@10"])["ndcg@10"] for name, r
 print({name: round(float(value), 3) for name, value in values.items()})
 
 # %%
-# NDCG@10 on the queries nobody has learnt from.
+# NDCG@10 on the held-out queries.
 figure, axes = plt.subplots(figsize=(6.6, 2.8), layout="constrained")
 colors = ["tab:orange" if name in ("crf", "supervised-markov-chain") else "tab:blue" for name in values]
 axes.barh(list(values), list(values.values()), color=colors)

@@ -1,0 +1,118 @@
+"""Draw the pictures at the top of the pages in docs/for, of the shipped examples.
+
+Run it after changing how plots look: ``python tools/make_field_pictures.py``. It needs the extra ``plots``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib as mpl
+from _generated import ROOT
+
+import concordant as cc
+from concordant.analysis.crowd import reliability
+from concordant.recommend import OrderedPartitionMF
+from concordant.reporting.markup import Markup
+from concordant.reporting.pages import static
+from concordant.reporting.pictures import bump_chart, dot_plot, standalone
+from concordant.reporting.sections import BumpChart, DotPlot, Scale, Track
+
+FOLDER = ROOT / "docs" / "for"
+EXAMPLES = ROOT / "examples"
+TEXT_AS_TEXT = {"svg.fonttype": "none", "svg.hashsalt": "concordant"}
+
+
+def main() -> None:
+    """Draw all pictures."""
+    with mpl.rc_context(TEXT_AS_TEXT):
+        cc.rank(cc.read(EXAMPLES / "model-votes.csv"), "davidson").plot(path("llm-leaderboards"))
+        games = cc.read(EXAMPLES / "league.csv", time="date")
+        cc.rank(games, "elo").plot_history(path("sports-and-games"), items=["Ama", "Bo", "Cleo", "Gia"])
+    for name in ("llm-leaderboards", "sports-and-games"):
+        svg = Path(path(name))
+        svg.write_text(re.sub(r" *<dc:date>.*?</dc:date>\n", "", svg.read_text(encoding="utf-8")), encoding="utf-8")
+    save("search-and-rag", bump_chart(search()))
+    council = cc.rank(cc.read(EXAMPLES / "council.csv"), "stv", seats=3)
+    Path(path("elections-and-committees")).write_text(council.explain().draw(), encoding="utf-8")
+    save("crowdsourcing", dot_plot(crowd()))
+    save("recommenders", bump_chart(recommended()))
+    save("researchers", bump_chart(papers()))
+
+
+def path(name: str) -> str:
+    """Return where the picture of a page is kept."""
+    return str(FOLDER / f"{name}.svg")
+
+
+def save(name: str, picture: Markup) -> None:
+    """Write a picture of the reports as a file."""
+    Path(path(name)).write_text(standalone(picture, style()) + "\n", encoding="utf-8")
+
+
+def style() -> str:
+    """Return the style of the pictures of a report, with the colours of light paper."""
+    colours = dict(re.findall(r"--(c\d): (#\w+)", static("report.css").split("@media", 1)[0]))
+    own = "".join(f".{name} .line{{stroke:{value}}}.{name} circle{{fill:{value}}}" for name, value in colours.items())
+    rest = ".rest .line{stroke:#d5dce2}.rest circle{fill:#d5dce2}.rest .rank{fill:#1c2630}"
+    bump = ".line{fill:none;stroke-width:2.5}.rank{fill:#fff;font-size:10px;font-weight:600}"
+    return static("picture.css").strip() + bump + own + rest
+
+
+def search() -> BumpChart:
+    """Return the ranks of documents of a topic by every engine and after fusion."""
+    runs = [cc.rank(cc.read(run), "rrf")["3"] for run in sorted((EXAMPLES / "runs").glob("*.run"))]
+    fused = cc.rank(cc.read(sorted((EXAMPLES / "runs").glob("*.run"))), "rrf")["3"]
+    ranks = [{item: k + 1 for k, item in enumerate(one.items)} for one in (fused, *runs)]
+    shown = [item for item in fused.items if all(item in one for one in ranks)][:8]
+    names = ("rrf", *(f"engine{k + 1}" for k in range(len(runs))))
+    return BumpChart("Topic 3", names, tuple(shown), tuple(tuple(one[item] for one in ranks) for item in shown))
+
+
+def crowd() -> DotPlot:
+    """Return the accuracy of the annotators of the page on gold tasks, with 95% confidence intervals."""
+    with data_of("crowdsourcing"):
+        answers = cc.read("answers.csv", item="task", rating="label")
+        found = reliability(answers, cc.read_labels("gold.csv"))
+    order = (-found.accuracy).argsort(kind="stable")
+    tracks = tuple(Track(float(found.accuracy[k]), float(found.low[k]), float(found.high[k])) for k in order)
+    names = tuple(found.agents[k] for k in order)
+    return DotPlot("Accuracy on gold tasks, 95% CI", names, tracks, Scale(0.2, 1.0, "accuracy"))
+
+
+def recommended() -> BumpChart:
+    """Return the ranks of all films for everybody and for two users of the page."""
+    with data_of("recommenders"):
+        ratings = cc.read("ratings.csv")
+    model, users = OrderedPartitionMF().fit(ratings), ("1", "2")
+    lists = [cc.rank(ratings).items, *(model.recommend(user, 12, exclude_seen=False).items for user in users)]
+    ranks = tuple(tuple(one.index(film) + 1 for one in lists) for film in lists[0])
+    return BumpChart("Ranks by user", ("everybody", "user 1", "user 2"), tuple(lists[0]), ranks)
+
+
+@contextlib.contextmanager
+def data_of(page: str) -> Iterator[None]:
+    """Work in a folder with the data that the first block of a page writes."""
+    text = (FOLDER / f"{page}.md").read_text(encoding="utf-8")
+    block = text.split("```python\n", 1)[1].split("```", 1)[0]
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        exec(block, {})
+        yield
+
+
+def papers() -> BumpChart:
+    """Return the ranks of the candidates by methods of the papers, and by Borda."""
+    ballots = cc.read(EXAMPLES / "election.csv")
+    names = ("mpm", "ordered-partitions", "lehmer", "kemeny", "borda")
+    rankings = [cc.rank(ballots, name) for name in names]
+    ranks = [dict(zip(one.items, one.ranks.tolist(), strict=True)) for one in rankings]
+    shown = rankings[0].items
+    return BumpChart("Ranks by method", names, tuple(shown), tuple(tuple(one[item] for one in ranks) for item in shown))
+
+
+if __name__ == "__main__":
+    main()

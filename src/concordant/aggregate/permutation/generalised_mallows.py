@@ -107,7 +107,7 @@ def _most_likely(prefs: Preferences, order: Int64s) -> Int64s:
 
 
 def _stage_costs(discordant: Floats, total: Floats, places: Int64s) -> Floats:
-    """Return minus the log-likelihood of stages at their best dispersions: pairs turned, ballots, places."""
+    """Return the negative log-likelihood of stages at their best dispersions: pairs turned, ballots, places."""
     mean = np.divide(discordant, total, out=np.zeros(len(discordant)), where=total > 0)
     theta = solve_falling(lambda theta: mean_discordant(theta, places), mean)
     return total * (theta * mean + log_places(theta, places))

@@ -87,7 +87,10 @@ class Lehmer(WeighsMajorities):
         return finish(prefs, costs, tier)
 
     def _reference(self, prefs: Preferences, missing: str) -> Int32s:
-        """Return the place of every slot in the reference order of its instance."""
+        """Return the place of every slot in the reference order of its instance, on which the codes are built.
+
+        "outside-in" alternates between the two ends of the Borda order.
+        """
         place = number_inside(prefs.slot_ptr)
         if self.reference != "input":
             order = np.lexsort((-borda_levels(prefs, missing), views.instance_of_slot(prefs)))

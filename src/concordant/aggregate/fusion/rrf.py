@@ -57,8 +57,8 @@ class RRF(Method):
         from concordant.narrative.sentences import Scene
 
         ballot, slot = views.ballot_of_entry(prefs), prefs.entry_slot
-        said = [f"A list gives an item 1 / ({self.k:g} + its rank there), and nothing where it does not name it."]
-        return [shares_reason(Scene(prefs, ranking), ballot, slot, self._gains(prefs), said)]
+        sentences = [f"A list gives an item 1 / ({self.k:g} + its rank there), and nothing where it does not name it."]
+        return [shares_reason(Scene(prefs, ranking), ballot, slot, self._gains(prefs), sentences)]
 
     def fuse(self, lists: list[Any], weight: Floats) -> Ranking | None:
         """Fuse the result lists of one query in one call of a kernel; None unless all are plain lists of labels."""

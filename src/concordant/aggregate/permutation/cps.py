@@ -63,7 +63,7 @@ class CPS(Method):
         return Outcome(greedy_places(prefs, phi, self.distance), agents=by_agent)
 
     def _phi(self, prefs: Preferences) -> tuple[Floats, dict[str, float] | None]:
-        """Return phi of every ballot, and of every agent where it was learnt."""
+        """Return phi of every ballot, and of every agent where it was learnt; unknown agents get the mean."""
         known = self.learnt.get("phi")
         if known is None:
             return np.ones(prefs.n_ballots), None

@@ -49,8 +49,8 @@ class MedianRank(Method):
         from concordant.narrative.sentences import Scene, number
 
         scene = Scene(prefs, ranking, self.missing)
-        said = ["Half of the ballots put an item at its median position or better, half there or worse."]
+        sentences = ["Half of the ballots put an item at its median position or better, half there or worse."]
         if views.resolve_missing(prefs, self.missing) == "last" and (np.diff(prefs.indptr) < len(scene.order)).any():
-            said.append("Those a ballot leaves out share the mean of its free positions.")
+            sentences.append("Those a ballot leaves out share the mean of its free positions.")
         median = [number(-float(ranking.score[slot])) for slot in scene.top]
-        return [*super().reasons(prefs, ranking), places_reason(scene, said, [("median position", median)])]
+        return [*super().reasons(prefs, ranking), places_reason(scene, sentences, [("median position", median)])]

@@ -14,14 +14,14 @@ WATCHED = "ndcg@10"
 
 
 def quality(score: Floats, data: Labelled) -> float:
-    """Return the mean NDCG@10 of scores by slot; the order of tied candidates plays no part."""
+    """Return the mean NDCG@10 of scores by slot, averaged over the orders of tied candidates."""
     known = np.flatnonzero(data.is_known)
-    found = metrics.evaluate_arrays(score[known], data.label[known], data.query[known], WATCHED, ties="average")
-    return metrics.mean(next(iter(found.values())))
+    values = metrics.evaluate_arrays(score[known], data.label[known], data.query[known], WATCHED, ties="average")
+    return metrics.mean(next(iter(values.values())))
 
 
 def informative_slots(data: Labelled) -> Int64s:
-    """Return the slots with known labels of instances with a label above 0 and a lower one: others teach nothing."""
+    """Return the slots with known labels of instances that have a label above 0 and a lower one."""
     known = np.flatnonzero(data.is_known)
     label, query = data.label[known], data.query[known]
     high, low = np.full(data.prefs.n_instances, -np.inf), np.full(data.prefs.n_instances, np.inf)
@@ -39,9 +39,9 @@ class Best:
         self.value = -np.inf
 
     def __call__(self, iteration: int, point: Floats, value: float) -> bool:
-        """Note the weights after another step, and go on."""
+        """Keep the weights of this step if they are the best so far; return True to go on."""
         if self.measure is None:
             self.point = point.copy()
-        elif (found := self.measure(point)) > self.value:
-            self.point, self.value = point.copy(), found
+        elif (measured := self.measure(point)) > self.value:
+            self.point, self.value = point.copy(), measured
         return True

@@ -174,10 +174,13 @@ class Courses:
         return self._interpolated(slot, time).mixed(self.walk.score[:, None], np.arange(len(slot)))[:, 0]
 
     def _interpolated(self, slot: Int64s, time: Floats | float) -> Interpolation:
-        """Return the nodes around each moment of a slot, and the variance of the Brownian bridge between them."""
+        """Return the nodes around each moment of a slot, and the variance of the walk between or beyond them.
+
+        Slots without nodes have the variance 1 / prior.
+        """
         nodes = self.walk.nodes
         time = np.broadcast_to(np.asarray(time, np.float64), slot.shape)
-        bridge_variance = np.full(len(slot), 1 / self.walk.prior)
+        variance = np.full(len(slot), 1 / self.walk.prior)
         first, last = self.node_ptr[slot], self.node_ptr[slot + 1] - 1
         is_known = last >= first
         time, first, last = time[is_known], first[is_known], last[is_known]
@@ -190,8 +193,8 @@ class Courses:
         share = np.where(right > left, np.clip((time - nodes.time[left]) / gap, 0.0, 1.0), 0.0)
         outside = np.maximum(np.maximum(nodes.time[left] - time, time - nodes.time[right]), 0.0)
         bridge = np.where(right > left, share * (1 - share) * gap, 0.0)
-        bridge_variance[is_known] = self.walk.drift**2 * (bridge + outside)
-        return Interpolation(is_known, left, right, share, bridge_variance)
+        variance[is_known] = self.walk.drift**2 * (bridge + outside)
+        return Interpolation(is_known, left, right, share, variance)
 
     def lead_variances(self, first: Int64s, second: Int64s, time: Floats | float, solved: int = SOLVED) -> Floats:
         """Return the variance of the lead of the first slot over the second of its instance, each pair at a moment.

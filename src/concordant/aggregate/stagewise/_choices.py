@@ -40,7 +40,8 @@ def choices_reason(scene: Scene, stages: Stages) -> Reason:
         second = scene.order[1]
         odds = float(worth[leader] / worth[second])
         sentences.append(
-            f"From the two alone, {scene.names[leader]} would be chosen {odds:.3g} times as often as {scene.names[second]}."
+            f"From the two alone, {scene.names[leader]} would be chosen {odds:.3g} times as often as "
+            f"{scene.names[second]}."
         )
     header = ["rank", "item", "ballots", "first", "expected first", "chosen", "expected", "by equal chances"]
     return Reason("How often they were chosen", sentences, header, rows, frozenset(range(8)) - {1})

@@ -35,16 +35,19 @@ class Phragmen(CommitteeRule):
     principle = "Each seat costs 1, shared by the ballots that approve; the next goes to whom that makes lightest."
 
     def choose(self, given: Approvals) -> Chosen:
-        """Add one candidate after the other."""
+        """Elect one candidate after the other, each time the one whose approving ballots end with the lightest load.
+
+        The load after election is (1 + sum of weight * load over approving ballots) / their weight.
+        """
         load = np.zeros(len(given.weight))
         support = given.support
 
         def best(is_left: Bools) -> tuple[Bools, float]:
-            heavy = (1 + (given.weight * load) @ given.table) / np.maximum(support, 1e-300)
-            least = float(heavy[is_left].min())
-            return is_left & (heavy <= least * (1 + EQUAL)), least
+            load_after = (1 + (given.weight * load) @ given.table) / np.maximum(support, 1e-300)
+            lightest = float(load_after[is_left].min())
+            return is_left & (load_after <= lightest * (1 + EQUAL)), lightest
 
-        def take(chosen: int, least: float) -> None:
-            load[given.table[:, chosen]] = least
+        def take(chosen: int, lightest: float) -> None:
+            load[given.table[:, chosen]] = lightest
 
         return one_by_one(given, self.seats, best, take)

@@ -31,13 +31,15 @@ class SequentialPAV(CommitteeRule):
     principle = "Each seat goes to whom the ballots count most for; one that has k of the elected counts 1/(k+1)."
 
     def choose(self, given: Approvals) -> Chosen:
-        """Add one candidate after the other."""
+        """Elect one candidate after the other, each time the one with the most approvals, ballots weighted 1 / (1 +
+        served).
+        """
         served = np.zeros(len(given.weight))
 
         def best(is_left: Bools) -> tuple[Bools, float]:
             gain = (given.weight / (1 + served)) @ given.table
-            most = float(gain[is_left].max())
-            return is_left & (gain >= most - given.slack), most
+            largest = float(gain[is_left].max())
+            return is_left & (gain >= largest - given.slack), largest
 
         def take(chosen: int, gain: float) -> None:  # noqa: ARG001
             served[:] += given.table[:, chosen]

@@ -72,14 +72,15 @@ class PartialUncertainty:
         return Uncertainty(low, high, details, whole.warnings, None if whole.apart is None else self._apart)
 
     def _apart(self, slot: int) -> Floats | None:
+        """Return the standard errors of the differences between a slot and the kept slots of its instance."""
         apart, slots = self.whole.known().apart, np.arange(self.slot_ptr[-1])[self.slots]
         joint = None if apart is None else apart(int(slots[slot]))
         if joint is None:
             return None
         q = int(np.searchsorted(self.slot_ptr, slots[slot], side="right")) - 1
-        own = slots[(slots >= self.slot_ptr[q]) & (slots < self.slot_ptr[q + 1])]
-        found: Floats = joint[own - int(self.slot_ptr[q])]
-        return found
+        kept = slots[(slots >= self.slot_ptr[q]) & (slots < self.slot_ptr[q + 1])]
+        errors: Floats = joint[kept - int(self.slot_ptr[q])]
+        return errors
 
     def _detail(self, name: str) -> AnyArray:
         return self.whole.known().details[name][self.slots]

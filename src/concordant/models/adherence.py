@@ -56,10 +56,10 @@ def has_preference(corpus: Corpus, agent: AnyArray, n_agents: int) -> Bools:
     return sum_by(np.repeat(agent, np.diff(prefs.indptr)), net > 0, n_agents) > 0
 
 
-def adherence_of(corpus: Corpus, known: Floats) -> Adherence:
+def adherence_of(corpus: Corpus, start: Floats) -> Adherence:
     """Estimate the adherence of every agent by expectation-maximisation, starting from ``known``."""
-    levels = _Levels.of(corpus, len(known))
-    beliefs = levels.start(known)
+    levels = _Levels.of(corpus, len(start))
+    beliefs = levels.start(start)
     for _ in range(MAX_STEPS):
         previous, beliefs = beliefs, levels.step(beliefs)
         if np.abs(beliefs.loading - previous.loading).max(initial=0.0) < CONVERGED:

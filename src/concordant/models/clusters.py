@@ -254,9 +254,9 @@ class Scatter:
         return np.asarray(self._stretch((drawn**2).mean(axis=1), factor * self.variance)[:, None] * drawn)
 
     @staticmethod
-    def _stretch(variance: Floats, least: Floats) -> Floats:
-        """Return the factors by which standard errors grow so that variances are at least ``least``."""
-        return np.sqrt(np.maximum(least / np.maximum(variance, 1e-300), 1.0))
+    def _stretch(variance: Floats, min_variance: Floats) -> Floats:
+        """Return the factors of standard errors that raise variances to at least ``min_variance``."""
+        return np.sqrt(np.maximum(min_variance / np.maximum(variance, 1e-300), 1.0))
 
 
 def dependence(parts: list[Fit], voters: Voters) -> float:
@@ -268,12 +268,12 @@ def dependence(parts: list[Fit], voters: Voters) -> float:
 def _dependence(scatters: list[Scatter], voters: Voters) -> float:
     """Return the ratio of traces, shrunk towards the typical one for rankings where there are few voters."""
     observed, expected = (sum(column) for column in zip(*(scatter.traces() for scatter in scatters), strict=True))
-    least = dispersion([scatter.part for scatter in scatters])
+    min_ratio = dispersion([scatter.part for scatter in scatters])
     ratio = observed / expected if expected > 0 else 1.0
     if voters.counting.counts == "binary":
         n = float(np.maximum(voters.weight, 1.0).sum())
-        ratio = (n * ratio + TYPICAL * least * voters.typical) / (n + TYPICAL)
-    return max(ratio, least)
+        ratio = (n * ratio + TYPICAL * min_ratio * voters.typical) / (n + TYPICAL)
+    return max(ratio, min_ratio)
 
 
 def clustered(parts: list[Fit], voters: Voters, seed: int | None) -> list[Fit]:

@@ -236,8 +236,8 @@ class FittedModel:
 def decided_pairs(chances: tuple[Floats, Floats, Floats], won: Floats, lost: Floats) -> tuple[float, float]:
     """Return the log-probability of wins and losses given that no pair is tied, and how many there are."""
     up, down, _ = chances
-    both, tiny = np.maximum(up + down, np.finfo(float).tiny), np.finfo(float).tiny
-    value = won * np.log(np.maximum(up / both, tiny)) + lost * np.log(np.maximum(down / both, tiny))
+    p_decided, tiny = np.maximum(up + down, np.finfo(float).tiny), np.finfo(float).tiny
+    value = won * np.log(np.maximum(up / p_decided, tiny)) + lost * np.log(np.maximum(down / p_decided, tiny))
     return float(value.sum()), float((won + lost).sum())
 
 

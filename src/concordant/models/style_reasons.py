@@ -58,5 +58,5 @@ def _moved(ranking: Ranking) -> str:
     if not moved_most:
         return "With everything else equal the ranking stays as it is without them."
     moves = [f"{shorten(labels[k], 30)} from {before[k]} to {after[k]}" for k in moved_most[:SHOWN]]
-    more = f" and {len(moved_most) - SHOWN:,} more items" if len(moved_most) > SHOWN else ""
-    return f"With everything else equal these change rank: {', '.join(moves)}{more}."
+    and_more = f" and {len(moved_most) - SHOWN:,} more items" if len(moved_most) > SHOWN else ""
+    return f"With everything else equal these change rank: {', '.join(moves)}{and_more}."

@@ -125,9 +125,11 @@ def _shares(part: Fit, spread: Floats) -> Floats:
     return np.minimum(by_pair, max_share[instance])
 
 
-def _shrunk(own: Floats, out_of: Floats, towards: Floats, one: Floats) -> Floats:
-    """Return own / out_of, shrunk to ``towards`` with the weight of ``LIKE`` comparisons, each of variance ``one``."""
-    return np.asarray((own + LIKE * one * towards) / np.maximum(out_of + LIKE * one, TINY))
+def _shrunk(taken: Floats, out_of: Floats, towards: Floats, comparison_variance: Floats) -> Floats:
+    """Return taken / out_of, shrunk to ``towards`` with the weight of ``LIKE`` comparisons of this variance."""
+    return np.asarray(
+        (taken + LIKE * comparison_variance * towards) / np.maximum(out_of + LIKE * comparison_variance, TINY)
+    )
 
 
 def _sides(part: Fit, duels: Duels) -> tuple[Int32s, Int32s]:

@@ -213,9 +213,9 @@ def p_text(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
-def summary(found: Sequence[Certainty]) -> str:
+def summary(certainties: Sequence[Certainty]) -> str:
     """Return a sentence on how many of several instances have a significant first place."""
-    tested = [certainty for certainty in found if certainty.runner_up is not None or certainty.is_shared]
+    tested = [certainty for certainty in certainties if certainty.runner_up is not None or certainty.is_shared]
     if not tested:
         return "No instance has a runner-up that the first item is compared with."
     n = sum(certainty.is_significant for certainty in tested)
@@ -429,9 +429,9 @@ def _votes(prefs: Preferences, missing: str, first: Int64s, second: Int64s) -> t
     )[of_pair]
 
 
-def _listed(labels: Sequence[str], most: int = 4) -> str:
-    """Return labels as a phrase: a, b and c; of more than ``most``, how many more there are."""
-    shown = [shorten(label, WIDTH) for label in labels[:most]]
-    if len(labels) > most:
-        return f"{', '.join(shown)} and {len(labels) - most:,} more"
+def _listed(labels: Sequence[str], max_names: int = 4) -> str:
+    """Return labels as a phrase: a, b and c; of more than ``max_names``, how many more there are."""
+    shown = [shorten(label, WIDTH) for label in labels[:max_names]]
+    if len(labels) > max_names:
+        return f"{', '.join(shown)} and {len(labels) - max_names:,} more"
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]

@@ -112,8 +112,8 @@ def plot_history(
 ) -> Any:
     """Draw the scores of the best items, or of those named, over time, with their intervals.
 
-    A line ends with the last game of its item, where its name is written. Of many rows only the last in each of
-    ``STRETCHES`` stretches of time is drawn.
+    A line ends with the last game of its item, where its name is written. Only the last row in each of ``STRETCHES``
+    stretches of time is drawn.
     """
     ranking._single("plot_history()")
     history = ranking.history

@@ -71,6 +71,7 @@ class Explanation:
         return self.to_text()
 
     def _repr_html_(self) -> str:
+        """Return all reasons, and the picture, as HTML for notebooks."""
         from html import escape
 
         parts = []

@@ -21,14 +21,14 @@ def dict_of(ranking: Ranking) -> dict[str, object]:
     order, ranks = ranking.order, ranking.rank_in_order.tolist()
     labels = ranking.vocabulary.take(ranking.ranked_item)
     scores, low, high = (_listed(values, order) for values in (ranking.score, ranking.slot_low, ranking.slot_high))
-    beside = {name: values[order].tolist() for name, values in ranking.beside.items()}
+    further_columns = {name: values[order].tolist() for name, values in ranking.beside.items()}
     ptr = ranking.slot_ptr.tolist()
     instances = [
         {
             "instance": None if ranking.instances is None else ranking.instances[q],
             "items": [
                 {"item": labels[k], "rank": ranks[k], "score": scores[k], "low": low[k], "high": high[k]}
-                | {name: values[k] for name, values in beside.items()}
+                | {name: values[k] for name, values in further_columns.items()}
                 for k in range(ptr[q], ptr[q + 1])
             ],
         }

@@ -32,7 +32,7 @@ class WeighsMajorities(Method):
     missing: str
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell what the consensus costs, how near that is to the least, and which majorities it overrules."""
+        """Explain the total distance of the consensus, its proof, and which majorities it overrules."""
         if prefs.n_slots > MAX_CANDIDATES:
             return super().reasons(prefs, ranking)
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))

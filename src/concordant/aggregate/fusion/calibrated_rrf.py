@@ -76,7 +76,7 @@ class CalibratedRRF(Method):
         return Outcome(sum_by(slot, fused, prefs.n_slots), agents=by_agent, warnings=notices)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell who leads, and how far the order of each agent's lists counts."""
+        """Explain the lead, and list how much the order of each agent's lists counts."""
         lead = super().reasons(prefs, ranking)
         if not ranking.agents or prefs.agents is None:
             return lead
@@ -104,9 +104,10 @@ class _Entries:
         self.cell, self.own = np.arange(len(slot)), self.weight
         self.cell_slot, self.cell_agent = slot, self.agent[ballot]
         if len(self.meeting) < prefs.n_ballots:  # an agent with several ballots in an instance
-            found = np.unique(self.cell_agent * prefs.n_slots + slot, return_index=True, return_inverse=True)
-            self.cell, self.own = found[2], sum_by(found[2], self.weight, len(found[0]))
-            self.cell_slot, self.cell_agent = slot[found[1]], self.cell_agent[found[1]]
+            key = self.cell_agent * prefs.n_slots + slot
+            distinct, first, self.cell = np.unique(key, return_index=True, return_inverse=True)
+            self.own = sum_by(self.cell, self.weight, len(distinct))
+            self.cell_slot, self.cell_agent = slot[first], self.cell_agent[first]
         self.by_slot = sum_by(slot, self.weight, prefs.n_slots)
         self.support = self.by_slot[self.cell_slot] - self.own
 
@@ -155,10 +156,10 @@ class _Entries:
         return _correlation(*products, *sizes)[0]
 
 
-def _trust(entries: _Entries, gain: Floats, least: int) -> tuple[Floats, Floats, tuple[Notice, ...]]:
+def _trust(entries: _Entries, gain: Floats, min_instances: int) -> tuple[Floats, Floats, tuple[Notice, ...]]:
     """Return b (weight of the order) and c (weight of the vote) of every agent, and notices on those not calibrated."""
     prefs = entries.prefs
-    has_enough = np.bincount(entries.meeting // prefs.n_instances, minlength=entries.n_agents) >= least
+    has_enough = np.bincount(entries.meeting // prefs.n_instances, minlength=entries.n_agents) >= min_instances
     a, is_calibrated = entries.order_confirmed(gain)
     is_calibrated &= has_enough
     largest = float(a[is_calibrated].max(initial=0.0))
@@ -166,10 +167,10 @@ def _trust(entries: _Entries, gain: Floats, least: int) -> tuple[Floats, Floats,
         is_calibrated[:] = False
     b = np.where(is_calibrated, np.maximum(a, 0.0) / (largest or 1.0), 1.0)
     c = np.where(is_calibrated, np.maximum(0.0, 1.0 + SHUN * np.minimum(entries.choice_confirmed(), 0.0)), 1.0)
-    return b, c, _notices(prefs, is_calibrated, has_enough, least)
+    return b, c, _notices(prefs, is_calibrated, has_enough, min_instances)
 
 
-def _notices(prefs: Preferences, is_calibrated: Bools, has_enough: Bools, least: int) -> tuple[Notice, ...]:
+def _notices(prefs: Preferences, is_calibrated: Bools, has_enough: Bools, min_instances: int) -> tuple[Notice, ...]:
     """Return a notice that names the agents that are not calibrated, and why."""
     assert prefs.agents is not None
     if is_calibrated.all():
@@ -178,9 +179,9 @@ def _notices(prefs: Preferences, is_calibrated: Bools, has_enough: Bools, least:
     if not is_calibrated.any() and has_enough.any():
         why = "the other lists confirm nobody's order"
     elif has_enough[~is_calibrated].any():
-        why = f"they have fewer than {least} instances, or the other lists say nothing of their order"
+        why = f"they have fewer than {min_instances} instances, or the other lists say nothing of their order"
     else:
-        why = f"they have fewer than {least} instances"
+        why = f"they have fewer than {min_instances} instances"
     return (Notice("not-calibrated", f"{why}, so the lists of {shown} count as in rrf"),)
 
 

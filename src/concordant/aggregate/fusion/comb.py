@@ -88,7 +88,7 @@ class Comb(Method):
         return ballot, prefs.entry_slot[is_listed], score
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell which list gave how much to each of the first."""
+        """List how much each list gives to each of the first items."""
         from concordant.aggregate.fusion._shares import shares_reason
         from concordant.narrative.sentences import Scene
 

@@ -52,7 +52,7 @@ class RRF(Method):
         return gain
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell which list gave how much to each of the first."""
+        """List how much each list gives to each of the first items."""
         from concordant.aggregate.fusion._shares import shares_reason
         from concordant.narrative.sentences import Scene
 

@@ -153,7 +153,7 @@ class MPM(Method):
         return {label: scaled[n] for n, label in enumerate(prefs.agents.labels) if has_any[n]}
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell who leads, the net wins that decide the order, and whose ballots decide between the first two."""
+        """Explain the lead, the net wins that decide the order, and whose ballots decide between the first two."""
         from concordant.aggregate.multinomial._net_wins import net_wins_reasons
         from concordant.narrative.sentences import Scene
 
@@ -271,9 +271,9 @@ def arrange(corpus: Corpus, solution: Solution) -> Floats:
     return score
 
 
-def _equal_runs(values: Floats, owner: Int64s) -> tuple[Int64s, Int64s]:
+def _equal_runs(values: Floats, instance: Int64s) -> tuple[Int64s, Int64s]:
     """Number the runs of equal values inside an instance: (run of every value, size of every run)."""
     starts = np.ones(len(values), bool)
-    starts[1:] = (np.diff(values) != 0) | (np.diff(owner) != 0)
+    starts[1:] = (np.diff(values) != 0) | (np.diff(instance) != 0)
     run = np.cumsum(starts) - 1
     return run, np.bincount(run)

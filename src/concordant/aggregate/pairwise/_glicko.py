@@ -47,22 +47,22 @@ class GlickoRun(NamedTuple):
 def walk(games: Games, period: Int64s, start: State, tau: float) -> GlickoRun:
     """Update the ratings period by period; games are sorted by period."""
     mean, sd, volatility = (part.copy() for part in start)
-    max_sd, seen = float(sd.max(initial=0.0)), np.full(len(mean), NEVER)
+    max_sd, last_period = float(sd.max(initial=0.0)), np.full(len(mean), NEVER)
     present, size = np.unique(period, return_counts=True)
     ptr, chance = pointer(size).tolist(), np.empty(len(period))
-    rows: list[tuple[Int64s, Int64s, Floats, Floats]] = [(seen[:0], seen[:0], mean[:0], mean[:0])]
+    rows: list[tuple[Int64s, Int64s, Floats, Floats]] = [(last_period[:0], last_period[:0], mean[:0], mean[:0])]
     for k, period_now in enumerate(present.tolist()):
         span = slice(ptr[k], ptr[k + 1])
         slot, place = np.unique(np.concatenate([games.first[span], games.second[span]]), return_inverse=True)
         games_now = Games(place[: size[k]], place[size[k] :], games.result[span], games.weight[span])
         state = State(mean[slot], sd[slot], volatility[slot])
-        state = state._replace(sd=after_inactivity(state, period_now - 1 - seen[slot], max_sd))
+        state = state._replace(sd=after_inactivity(state, period_now - 1 - last_period[slot], max_sd))
         lead = state.mean[games_now.first] - state.mean[games_now.second]
         chance[span] = expected(lead, np.hypot(state.sd[games_now.first], state.sd[games_now.second]))
         mean[slot], sd[slot], volatility[slot] = new_state = updated(state, games_now, tau)
-        seen[slot] = period_now
+        last_period[slot] = period_now
         rows.append((slot, np.full(len(slot), period_now), new_state.mean, new_state.sd))
-    return GlickoRun(State(mean, sd, volatility), seen, chance, *map(np.concatenate, zip(*rows, strict=True)))
+    return GlickoRun(State(mean, sd, volatility), last_period, chance, *map(np.concatenate, zip(*rows, strict=True)))
 
 
 def after_inactivity(state: State, periods: Int64s, max_sd: float) -> Floats:

@@ -98,8 +98,8 @@ class ScoreModel(Method):
     def with_covariates(self, covariates: Mapping[str, Sequence[float] | Mapping[str, float]]) -> Self:
         """Return a copy that explains scores by properties of the items, a row of numbers (or named ones) per item.
 
-        Scores are drawn towards what the properties explain instead of towards zero, so that an item hardly ever
-        compared gets the score of items like it. ``ranking.model.coefficients`` says what each property is worth.
+        Scores are shrunk towards what the properties explain instead of towards zero, so that an item that is hardly
+        ever compared gets the score of similar items. ``ranking.model.coefficients`` has the effect of each property.
         """
         table: dict[str, dict[str, float]] = {}
         for item, row in covariates.items():
@@ -206,13 +206,13 @@ class ScoreModel(Method):
         return PriorSearch(observed, prior_of)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell whom the first ones met, what each opponent adds to their scores, and what covariates are worth."""
+        """Explain the scores of the first items by their opponents and by covariate effects."""
         from concordant.aggregate.pairwise._contributions import told
         from concordant.narrative.sentences import Scene
 
         contributions = self.contributions(prefs, ranking)
-        more = [] if contributions is None else told(Scene(prefs, ranking, self.missing), contributions)
-        return [*super().reasons(prefs, ranking), *more, *style_reasons(ranking)]
+        of_opponents = [] if contributions is None else told(Scene(prefs, ranking, self.missing), contributions)
+        return [*super().reasons(prefs, ranking), *of_opponents, *style_reasons(ranking)]
 
     def contributions(self, prefs: Preferences, ranking: Ranking) -> Contributions | None:
         """Return the contributions to the score of each item of one instance.
@@ -259,8 +259,8 @@ class ScoreModel(Method):
         """
         if not isinstance(self.prior, str):
             return self.prior, 0.0, None
-        if (known := settled_prior(self)) is not None:
-            return *known, None
+        if (settled := settled_prior(self)) is not None:
+            return *settled, None
         total = observed.total
         unit = float(np.median(total[total > 0])) if self.likelihood == "mean" and (total > 0).any() else 1.0
         search = PriorSearch(observed, prior_of)

@@ -91,13 +91,13 @@ class OverTime(Method):
 
 def _emptied(prefs: Preferences, keep: Bools) -> str:
     """Name the instances without any ranked item; the empty string where there is none."""
-    left = np.bincount(views.instance_of_slot(prefs)[keep], minlength=prefs.n_instances)
-    empty = np.flatnonzero((left == 0) & (np.diff(prefs.slot_ptr) > 0))
+    n_left = np.bincount(views.instance_of_slot(prefs)[keep], minlength=prefs.n_instances)
+    empty = np.flatnonzero((n_left == 0) & (np.diff(prefs.slot_ptr) > 0))
     if prefs.instances is None or not len(empty):
         return ""
     labels = named(prefs.instances.take(empty))
-    what = "1 instance has" if len(empty) == 1 else f"{len(empty):,} instances have"
-    return f"; {what} no item left and {'is' if len(empty) == 1 else 'are'} not ranked: {labels}; items not ranked"
+    subject = "1 instance has" if len(empty) == 1 else f"{len(empty):,} instances have"
+    return f"; {subject} no item left and {'is' if len(empty) == 1 else 'are'} not ranked: {labels}; items not ranked"
 
 
 def played(prefs: Preferences) -> Floats:

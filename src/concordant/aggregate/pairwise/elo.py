@@ -77,7 +77,7 @@ class Elo(Following):
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell the records of the first ones and what their last games changed."""
+        """Explain ratings by the records of the first items and what their last games changed."""
         from concordant.aggregate.pairwise._games import games_reasons
         from concordant.narrative.sentences import Scene
 

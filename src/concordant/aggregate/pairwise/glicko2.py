@@ -204,7 +204,7 @@ class GlickoModel(ComparisonModel):
         return False
 
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins and loses; nobody gains by being first."""
+        """Return the chances that the first slot of each pair wins, loses and ties (0); ``order`` has no effect."""
         lead = (self.score[first] - self.score[second]) / SCALE
         up = _glicko.expected(lead, np.hypot(self.deviation[first], self.deviation[second]) / SCALE)
         return up, 1 - up, np.zeros(len(up))

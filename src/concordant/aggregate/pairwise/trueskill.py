@@ -90,7 +90,7 @@ class Trueskill(Following):
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell the records of the first ones and what their last games changed."""
+        """Explain ratings by the records of the first items and what their last games changed."""
         from concordant.aggregate.pairwise._games import games_reasons
         from concordant.narrative.sentences import Scene
 
@@ -155,7 +155,9 @@ class SkillModel(ComparisonModel):
         return float(self._between(a, b, instance)[2][0])
 
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins, loses and draws; nobody gains by being first."""
+        """Return the chances that the first slot of each pair wins, loses and draws; there is no advantage of being
+        first.
+        """
         lead = self.score[first] - self.score[second]
         return self._chances(lead, self.sigma[first] ** 2 + self.sigma[second] ** 2, 2)
 

@@ -50,8 +50,8 @@ def _pick_all(lost: Floats, is_fixed: bool) -> Floats:
     for _ in range(m):
         best = np.where(remains, cost, np.inf).min(axis=1)
         placed = remains & (cost <= (best + ROUNDING * scale)[:, None])
-        left = remains.sum(axis=1) - placed.sum(axis=1)
-        score = np.where(placed, (left + (placed.sum(axis=1) - 1) / 2)[:, None], score)
+        n_left = remains.sum(axis=1) - placed.sum(axis=1)
+        score = np.where(placed, (n_left + (placed.sum(axis=1) - 1) / 2)[:, None], score)
         remains &= ~placed
         if not is_fixed:
             instance, item = np.nonzero(placed)
@@ -116,8 +116,8 @@ def _greedy_footrule(prefs: Preferences) -> Floats:
         placed = remains & (cost <= (best + ROUNDING * scale)[instance])
         count = np.bincount(instance[placed], minlength=prefs.n_instances)
         remains &= ~placed
-        left = np.bincount(instance[remains], minlength=prefs.n_instances)
-        score[placed] = (left + (count - 1) / 2)[instance[placed]]
+        n_left = np.bincount(instance[remains], minlength=prefs.n_instances)
+        score[placed] = (n_left + (count - 1) / 2)[instance[placed]]
         place = place + count
     return score
 

@@ -49,7 +49,9 @@ class Borda(Method):
         return _points(prefs) if missing == "last" else _share_won(prefs)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell where the ballots put the first ones and the points of that or, ignoring silence, what they won."""
+        """Explain the points by the places of the first items or, ignoring missing ones, by the comparisons they
+        won.
+        """
         from concordant.aggregate.positional._places import places_reason
         from concordant.narrative.sentences import Scene, number
 

@@ -44,7 +44,7 @@ class MedianRank(Method):
         return -np.where(np.isnan(median), np.repeat(size, size) + 1.0, median)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell where the ballots put the first ones, and the middle of that."""
+        """Explain the median position by the places at which ballots put the first items."""
         from concordant.aggregate.positional._places import places_reason
         from concordant.narrative.sentences import Scene, number
 

@@ -30,14 +30,14 @@ class Explained(NamedTuple):
         """Return the weighted sum of squared preferences left unexplained, and of all; ``mean`` are the mean
         preferences.
         """
-        left = total = 0.0
+        unexplained = total = 0.0
         step = max(1, CELLS_OF_ROWS // (mean.shape[0] * mean.shape[2]))
         for start in range(0, mean.shape[1], step):
             rows = slice(start, start + step)
             preferences, weight = mean[:, rows], self.weight[:, rows]
-            left += float((weight * (preferences - self.preference(rows)) ** 2).sum())
+            unexplained += float((weight * (preferences - self.preference(rows)) ** 2).sum())
             total += float((weight * preferences**2).sum())
-        return left, total
+        return unexplained, total
 
 
 class ExplainsPreferences(Method):
@@ -60,27 +60,29 @@ class ExplainsPreferences(Method):
         """Return the scores and, in ``fit``, the share of the preferences left unexplained."""
         matrices = comparisons(prefs, self.counts)
         score = np.zeros(prefs.n_slots)
-        left = total = 0.0
+        unexplained = total = 0.0
         for stack in stacks(prefs.slot_ptr):
             compared = stack.take(matrices.compared)
             mean = stack.take(matrices.net) / np.maximum(compared, 1.0 * (compared == 0))
             explained = self.explain(compared, mean, matrices.group[stack.slots])
             score[stack.slots] = explained.score
-            left, total = (sum(sums) for sums in zip((left, total), explained.residual(mean), strict=True))
+            unexplained, total = (
+                sum(sums) for sums in zip((unexplained, total), explained.residual(mean), strict=True)
+            )
         return Outcome(
             snap_scores(prefs, score, TIE_OF_SOLVED),
-            fit={self.residual: left / total if total > 0 else 0.0},
+            fit={self.residual: unexplained / total if total > 0 else 0.0},
             warnings=group_notices(prefs, matrices.group),
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell who leads, and how much of the preferences no such scores can explain."""
+        """Explain the lead, and how much of the preferences no such scores can explain."""
         fit = self.scores(prefs).fit or {}
-        left = f"{fit.get(self.residual, 0.0):.1%}"
-        sentences = [f"The scores leave {left} of the squared preferences unexplained."]
+        share = f"{fit.get(self.residual, 0.0):.1%}"
+        sentences = [f"The scores leave {share} of the squared preferences unexplained."]
         if self.residual == "cyclic_residual":
             sentences = [
-                f"{left} of the squared preferences run in circles (a before b before c before a), which no scores "
+                f"{share} of the squared preferences run in circles (a before b before c before a), which no scores "
                 "explain: 0% is perfectly consistent, 100% nothing but circles."
             ]
         return [*super().reasons(prefs, ranking), Reason("How consistent the preferences are", sentences)]

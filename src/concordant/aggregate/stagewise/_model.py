@@ -48,7 +48,7 @@ class ChoiceModel(Method):
     level: float = options.level()
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell who leads, and how often the first ones were chosen where chance or their scores would have it so."""
+        """Explain the lead, and how often the first items were chosen compared with what was expected."""
         from concordant.aggregate.stagewise._choices import choices_reason
         from concordant.narrative.sentences import Scene
 
@@ -74,7 +74,7 @@ class ChoiceModel(Method):
         staging: Staging,
         fits: list[Fit],
         doubt: float = 0.0,
-        told: tuple[Notice, ...] = (),
+        notices: tuple[Notice, ...] = (),
         design: Design | None = None,
     ) -> Outcome:
         """Return the outcome of fits: scores, figures of the fit, uncertainty, notices and the model."""
@@ -88,7 +88,7 @@ class ChoiceModel(Method):
             for part, scale_of_part in zip(fits, scale, strict=True)
         )
         standing = self._standing(prefs, staging, fits, design)
-        warnings = [*told, *standing_notices(prefs, standing, OF_STAGES)]
+        warnings = [*notices, *standing_notices(prefs, standing, OF_STAGES)]
         if gradient > LOOSE:
             warnings.append(Notice("no-convergence", "the fit did not converge, so the scores are approximate"))
         uncertainty_options, errors = UncertaintyOptions("hessian", self.level, seed=staging.seed), None

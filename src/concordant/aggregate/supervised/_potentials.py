@@ -60,10 +60,10 @@ def potentials(prefs: Preferences, counts: str, agents: Sequence[str]) -> Potent
     ballot = views.ballot_of_entry(prefs)
     won, lost = _won_and_lost(prefs, counts)
     factor = (prefs.weight / np.maximum(np.diff(prefs.indptr), 1))[ballot]
-    known = np.flatnonzero(code[ballot] >= 0)
-    key = prefs.entry_slot[known] * len(agents) + code[ballot[known]]
+    entry_of_known = np.flatnonzero(code[ballot] >= 0)
+    key = prefs.entry_slot[entry_of_known] * len(agents) + code[ballot[entry_of_known]]
     pair, row = np.unique(key, return_inverse=True)
-    won, lost = (sum_by(row.reshape(-1), (part * factor)[known], len(pair)) for part in (won, lost))
+    won, lost = (sum_by(row.reshape(-1), (part * factor)[entry_of_known], len(pair)) for part in (won, lost))
     return Potentials(pair // max(len(agents), 1), pair % max(len(agents), 1), won, -lost)
 
 

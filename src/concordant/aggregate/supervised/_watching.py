@@ -15,19 +15,19 @@ WATCHED = "ndcg@10"
 
 def quality(score: Floats, data: Labelled) -> float:
     """Return the mean NDCG@10 of scores by slot, averaged over the orders of tied candidates."""
-    known = np.flatnonzero(data.is_known)
-    values = metrics.evaluate_arrays(score[known], data.label[known], data.query[known], WATCHED, ties="average")
+    rows = np.flatnonzero(data.is_known)
+    values = metrics.evaluate_arrays(score[rows], data.label[rows], data.query[rows], WATCHED, ties="average")
     return metrics.mean(next(iter(values.values())))
 
 
 def informative_slots(data: Labelled) -> Int64s:
     """Return the slots with known labels of instances that have a label above 0 and a lower one."""
-    known = np.flatnonzero(data.is_known)
-    label, query = data.label[known], data.query[known]
+    rows = np.flatnonzero(data.is_known)
+    label, query = data.label[rows], data.query[rows]
     high, low = np.full(data.prefs.n_instances, -np.inf), np.full(data.prefs.n_instances, np.inf)
     np.maximum.at(high, query, label)
     np.minimum.at(low, query, label)
-    return known[((high > low) & (high > 0))[query]]
+    return rows[((high > low) & (high > 0))[query]]
 
 
 class Best:

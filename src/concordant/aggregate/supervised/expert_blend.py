@@ -81,9 +81,9 @@ class ExpertBlend(SupervisedMethod):
         from concordant.learn.light_gbm_ranker import LightGBMRanker
         from concordant.learn.rank_net import RankNet
 
-        known = np.flatnonzero(train.is_known)
-        X = PlaceFeatures().fit_transform(train.prefs)[known]
-        label, query = train.label[known], train.query[known]
+        rows = np.flatnonzero(train.is_known)
+        X = PlaceFeatures().fit_transform(train.prefs)[rows]
+        label, query = train.label[rows], train.query[rows]
         spread = X.std(axis=0)
         spread[spread < 1e-9] = 1.0
         linear = RankNet(alpha=self.alpha, weighting="queries", seed=self.seed, standardise=False)

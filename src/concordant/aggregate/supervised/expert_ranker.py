@@ -140,20 +140,20 @@ class ExpertRanker(SupervisedMethod):
                 transformer.agents_ = self.learnt["experts" if transformer is transformers[0] else "agents"]
         return transformers
 
-    def _gains(self, known: Labelled) -> dict[str, float]:
+    def _gains(self, labelled: Labelled) -> dict[str, float]:
         """Return how much of the metric on labelled instances is lost when each expert is left out."""
-        rows = np.flatnonzero(known.is_known)
-        label, query = known.label[rows], known.query[rows]
+        rows = np.flatnonzero(labelled.is_known)
+        label, query = labelled.label[rows], labelled.query[rows]
 
         def quality(prefs: Preferences) -> float:
             values = metrics.evaluate_arrays(self.scores(prefs).score[rows], label, query, self.metric, ties="average")
             return metrics.mean(next(iter(values.values())))
 
-        with_all = quality(known.prefs)
-        agents = known.prefs.agents
+        with_all = quality(labelled.prefs)
+        agents = labelled.prefs.agents
         assert agents is not None
-        assert known.prefs.agent is not None
-        without = ((label, known.prefs.take(known.prefs.agent != k)) for k, label in enumerate(agents.labels))
+        assert labelled.prefs.agent is not None
+        without = ((label, labelled.prefs.take(labelled.prefs.agent != k)) for k, label in enumerate(agents.labels))
         return {label: with_all - quality(prefs) for label, prefs in without}
 
     # ---- ranking ----

@@ -76,11 +76,11 @@ class Chosen:
     gap: float = 0.0
     """By what share a better committee could exceed that, as far as is known."""
 
-    def in_slots(self, given: Approvals) -> Chosen:
+    def in_slots(self, ballots: Approvals) -> Chosen:
         """Return the same with candidates numbered as in the list of candidates, not by column."""
         elected, tie = np.empty_like(self.elected), np.empty_like(self.tie)
-        elected[given.order], tie[given.order] = self.elected, self.tie
-        return Chosen([given.order[group] for group in self.groups], elected, tie, self.value, self.gap)
+        elected[ballots.order], tie[ballots.order] = self.elected, self.tie
+        return Chosen([ballots.order[group] for group in self.groups], elected, tie, self.value, self.gap)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,12 +110,12 @@ class CommitteeRule(Method):
     )
 
     @abstractmethod
-    def choose(self, given: Approvals) -> Chosen:
+    def choose(self, ballots: Approvals) -> Chosen:
         """Elect the committee of one instance; candidates are columns."""
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers stand below every slot; the committee is first."""
-        choices = [self.choose(given).in_slots(given) for given in approvals(prefs, self.cutoff)]
+        """Return how many tiers are below every slot; the committee comes first."""
+        choices = [self.choose(ballots).in_slots(ballots) for ballots in approvals(prefs, self.cutoff)]
         score = np.empty(prefs.n_slots)
         for q, choice in enumerate(choices):
             score_of_instance = score[prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]]
@@ -136,7 +136,7 @@ class CommitteeRule(Method):
             return super().assessed(prefs, ranking)
         return [replace(certainty, runner_up=None) for certainty in assess(ranking)]
 
-    def measured(self, found: Sequence[Chosen]) -> dict[str, float]:
+    def measured(self, choices: Sequence[Chosen]) -> dict[str, float]:
         """Return figures of all instances for ``ranking.fit``."""
         return {}
 
@@ -149,7 +149,7 @@ class CommitteeRule(Method):
             *tie_notice(prefs, "broken-ties", settled, tie == 1),
         )
 
-    def unproven_notices(self, prefs: Preferences, found: Sequence[Chosen]) -> tuple[Notice, ...]:
+    def unproven_notices(self, prefs: Preferences, choices: Sequence[Chosen]) -> tuple[Notice, ...]:
         """Return notices on instances whose committee is not proven optimal."""
         return ()
 
@@ -159,25 +159,25 @@ class CommitteeRule(Method):
 
     def told(self, prefs: Preferences, ranking: Ranking, principle: str) -> list[Reason]:
         """Explain who is elected, and how many of the committee every ballot approves of."""
-        words, (given,) = Wording(prefs), approvals(prefs, self.cutoff)
-        elected = (ranking.details["elected"] > 0)[given.order]
-        place = np.argsort(given.order)
+        words, (ballots,) = Wording(prefs), approvals(prefs, self.cutoff)
+        elected = (ranking.details["elected"] > 0)[ballots.order]
+        place = np.argsort(ballots.order)
         people = "1 is" if self.seats == 1 else f"{self.seats} are"
-        opening = f"{words.number(given.weight.sum())} ballots approve of somebody; {people} to be elected."
+        opening = f"{words.number(ballots.weight.sum())} ballots approve of somebody; {people} to be elected."
         sentences = [opening, principle]
-        members = given.table[:, elected].sum(axis=1)
-        weight_by_count = np.bincount(members, weights=given.weight, minlength=1)
+        members = ballots.table[:, elected].sum(axis=1)
+        weight_by_count = np.bincount(members, weights=ballots.weight, minlength=1)
         parts = [
             f"{words.number(weight)} of {count}" for count, weight in enumerate(weight_by_count.tolist()) if weight
         ]
         if parts:
             sentences.append(f"Ballots by how many of the elected they approve of: {', '.join(parts)}.")
         only_this = np.array(
-            [given.weight[given.table[:, slot] & (members == 1)].sum() for slot in range(len(elected))]
+            [ballots.weight[ballots.table[:, slot] & (members == 1)].sum() for slot in range(len(elected))]
         )
         columns = [
             ["elected" if elected[k] else "" for k in place],
-            [words.number(given.support[k]) for k in place],
+            [words.number(ballots.support[k]) for k in place],
             [words.number(only_this[k]) if elected[k] else "" for k in place],
         ]
         verb = "is elected" if elected.sum() == 1 else "are elected"
@@ -187,20 +187,20 @@ class CommitteeRule(Method):
 
 
 def one_by_one(
-    given: Approvals, seats: int, best: Callable[[Bools], tuple[Bools, float]], take: Callable[[int, float], None]
+    ballots: Approvals, seats: int, best: Callable[[Bools], tuple[Bools, float]], take: Callable[[int, float], None]
 ) -> Chosen:
     """Elect one candidate after the other until all are placed; those nobody approves of come last, tied.
 
     ``best`` returns which of the candidates left are best, and their value; ``take`` counts one as elected. Ties are
     recorded while there are seats to fill: settled by approvals (1), or by Borda points and the list (2).
     """
-    m = given.table.shape[1]
-    support, is_left = given.support, np.ones(m, bool)
+    m = ballots.table.shape[1]
+    support, is_left = ballots.support, np.ones(m, bool)
     groups: list[AnyArray] = []
     tie = np.zeros(m, np.uint8)
     while (is_left & (support > 0)).any():
         equal, value = best(is_left & (support > 0))
-        still_equal = equal & (support >= support[equal].max() - given.slack)
+        still_equal = equal & (support >= support[equal].max() - ballots.slack)
         chosen = int(np.flatnonzero(still_equal)[0])
         if len(groups) < seats:
             tie[equal] = np.maximum(tie[equal], int(equal.sum() > 1))

@@ -96,10 +96,10 @@ class Tally:
 
     def in_order(self, among: Sequence[int]) -> list[list[int]]:
         """Return candidates by their votes, most first, in groups of those equal in everything."""
-        left, groups = list(among), []
-        while left:
-            groups.append(self.lowest(left, -1, said=False))
-            left = [candidate for candidate in left if candidate not in groups[-1]]
+        remaining, groups = list(among), []
+        while remaining:
+            groups.append(self.lowest(remaining, -1, said=False))
+            remaining = [candidate for candidate in remaining if candidate not in groups[-1]]
         return groups
 
     def elect(self, groups: Iterable[Sequence[int]]) -> list[int]:
@@ -173,8 +173,8 @@ class Tally:
 
     def result(self) -> Result:
         """Return the count, the tier of every candidate (0 best), and who has a seat."""
-        left = self.in_order(self.continuing)
-        groups = [*self.elected, *([self.undecided] if self.undecided else []), *left, *self.excluded[::-1]]
+        continuing = self.in_order(self.continuing)
+        groups = [*self.elected, *([self.undecided] if self.undecided else []), *continuing, *self.excluded[::-1]]
         tier, share = np.empty(self.election.n_candidates, np.int64), np.zeros(self.election.n_candidates)
         for k, group in enumerate(groups):
             tier[group] = k

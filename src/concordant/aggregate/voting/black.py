@@ -37,7 +37,7 @@ class Black(Method):
     missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers stand below every slot."""
+        """Return how many tiers are below every slot."""
         wins_all = _wins_all(prefs, majorities(prefs, self.missing))
         fit = {"condorcet_winners": float(wins_all.sum()) / max(int((np.diff(prefs.slot_ptr) > 0).sum()), 1)}
         return Outcome(tiers_below(prefs, wins_all, borda_levels(prefs, self.missing)), fit=fit)

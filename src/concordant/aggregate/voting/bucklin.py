@@ -40,7 +40,7 @@ class Bucklin(Method):
     waives = {"condorcet_consistency": "places that many ballots agree on count for more than duels"}
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers stand below every slot: by level, then by votes at that level."""
+        """Return how many tiers are below every slot: by level, then by votes at that level."""
         level, votes = _levels(prefs)
         score = tiers_below(prefs, -level, votes)
         instance = views.instance_of_slot(prefs)

@@ -37,7 +37,7 @@ class Nanson(BordaRounds):
     """Elimination of all candidates with fewer Borda points than the mean, counted anew in every round."""
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers stand below every slot: later rounds higher, within a round more points."""
+        """Return how many tiers are below every slot: later rounds higher, within a round more points."""
         rounds, points, columns = _rounds(prefs, NetPoints(prefs, self.missing))
         instance = views.instance_of_slot(prefs)
         is_last = rounds == len(columns)

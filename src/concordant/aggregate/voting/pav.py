@@ -54,27 +54,27 @@ class PAV(CommitteeRule):
 
     time_limit: float | None = param(30.0, "seconds after which the best committee known is taken", low=0)
 
-    def choose(self, given: Approvals) -> Chosen:
+    def choose(self, ballots: Approvals) -> Chosen:
         """Find all optimal committees, and settle ties between them by approvals, then by the order of candidates."""
-        m, support = given.table.shape[1], given.support
+        m, support = ballots.table.shape[1], ballots.support
         tie = np.zeros(m, np.uint8)
         if self.seats >= m:
-            return Chosen(_by_support(np.arange(m), support, given.slack), np.ones(m, bool), tie)
-        optimal, gap = _optimal(given, self.seats, self.time_limit)
+            return Chosen(_by_support(np.arange(m), support, ballots.slack), np.ones(m, bool), tie)
+        optimal, gap = _optimal(ballots, self.seats, self.time_limit)
         n_approvals = optimal @ support
-        most_approved = optimal[n_approvals >= n_approvals.max() - given.slack]
+        most_approved = optimal[n_approvals >= n_approvals.max() - ballots.slack]
         for level, committees in ((1, optimal), (2, most_approved)):
-            tie[_differing(committees, _twins(given))] = level
+            tie[_differing(committees, _twins(ballots))] = level
         members = np.array(max(most_approved.tolist())) > 0  # those that come first
         inside, outside = (
-            _by_support(np.flatnonzero(is_chosen), support, given.slack) for is_chosen in (members, ~members)
+            _by_support(np.flatnonzero(is_chosen), support, ballots.slack) for is_chosen in (members, ~members)
         )
         groups = [*inside, *outside]
-        return Chosen(groups, members, tie if not gap else np.zeros_like(tie), _total(given, members), gap)
+        return Chosen(groups, members, tie if not gap else np.zeros_like(tie), _total(ballots, members), gap)
 
-    def measured(self, found: Sequence[Chosen]) -> dict[str, float]:
+    def measured(self, choices: Sequence[Chosen]) -> dict[str, float]:
         """Return the mean of the totals."""
-        return {"total": float(np.mean([choice.value for choice in found]))} if found else {}
+        return {"total": float(np.mean([choice.value for choice in choices]))} if choices else {}
 
     def notices(self, prefs: Preferences, tie: Bytes) -> tuple[Notice, ...]:
         """Return notices on candidates in ties between optimal committees."""
@@ -89,12 +89,12 @@ class PAV(CommitteeRule):
             *tie_notice(prefs, "broken-ties", f"{several}; approvals decided", tie == 1),
         )
 
-    def unproven_notices(self, prefs: Preferences, found: Sequence[Chosen]) -> tuple[Notice, ...]:
+    def unproven_notices(self, prefs: Preferences, choices: Sequence[Chosen]) -> tuple[Notice, ...]:
         """Return a notice where the time limit came before the proof, with how much better another committee may be."""
-        late = np.flatnonzero([choice.gap > 0 for choice in found])
+        late = np.flatnonzero([choice.gap > 0 for choice in choices])
         if not len(late):
             return ()
-        largest_gap = 100 * max(choice.gap for choice in found)
+        largest_gap = 100 * max(choice.gap for choice in choices)
         text = (
             f"the time limit came before the proof{in_instances(prefs, late)}; another committee's total may be up to"
         )
@@ -104,9 +104,9 @@ class PAV(CommitteeRule):
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Explain who is elected, and how the ballots are represented."""
         is_proven = all(notice.name != "not-proven" for notice in ranking.warnings)
-        which = "No committee has a larger" if is_proven else "The committee has, as far as was found, the largest"
+        claim = "No committee has a larger" if is_proven else "The committee has, as far as was found, the largest"
         return self.told(
-            prefs, ranking, f"{which} sum of 1 + 1/2 + … + 1/k over the ballots that approve of k members."
+            prefs, ranking, f"{claim} sum of 1 + 1/2 + … + 1/k over the ballots that approve of k members."
         )
 
 
@@ -117,9 +117,9 @@ def _by_support(candidates: AnyArray, support: Floats, slack: float) -> list[Any
     return [np.sort(group) for group in np.split(order, cuts)] if len(order) else []
 
 
-def _twins(given: Approvals) -> list[AnyArray]:
+def _twins(ballots: Approvals) -> list[AnyArray]:
     """Return the groups of candidates that exactly the same ballots approve of, in the order of the list."""
-    packed = np.packbits(np.ascontiguousarray(given.table.T), axis=1)
+    packed = np.packbits(np.ascontiguousarray(ballots.table.T), axis=1)
     by_ballots: dict[bytes, list[int]] = {}
     for candidate, row in enumerate(packed):
         by_ballots.setdefault(row.tobytes(), []).append(candidate)
@@ -138,38 +138,38 @@ def _differing(committees: AnyArray, twins: Sequence[AnyArray]) -> Bools:
     return np.asarray(is_differing)
 
 
-def _total(given: Approvals, members: AnyArray) -> float:
+def _total(ballots: Approvals, members: AnyArray) -> float:
     """Return the PAV score of a committee: the sum of 1 + 1/2 + … + 1/k over ballots that approve of k members."""
-    counts = given.table[:, members].sum(axis=1)
+    counts = ballots.table[:, members].sum(axis=1)
     harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, members.sum() + 1))])
-    return float(given.weight @ harmonic[counts])
+    return float(ballots.weight @ harmonic[counts])
 
 
-def _exact(given: Approvals, members: AnyArray) -> Fraction | float:
+def _exact(ballots: Approvals, members: AnyArray) -> Fraction | float:
     """Return the PAV score as an exact fraction where weights are whole, else as a float."""
-    if (given.weight != np.floor(given.weight)).any():
-        return _total(given, members)
-    counts = np.bincount(given.table[:, members].sum(axis=1), weights=given.weight)
+    if (ballots.weight != np.floor(ballots.weight)).any():
+        return _total(ballots, members)
+    counts = np.bincount(ballots.table[:, members].sum(axis=1), weights=ballots.weight)
     harmonic = [sum((Fraction(1, k) for k in range(1, n + 1)), Fraction(0)) for n in range(len(counts))]
     return sum((int(weight) * value for weight, value in zip(counts, harmonic, strict=True)), Fraction(0))
 
 
-def _optimal(given: Approvals, seats: int, time_limit: float | None) -> tuple[AnyArray, float]:
+def _optimal(ballots: Approvals, seats: int, time_limit: float | None) -> tuple[AnyArray, float]:
     """Return all optimal committees as rows of 0 and 1, and the share by which a better one may exceed them (0:
     proven).
 
     Each is forbidden once it is found, until the total falls.
     """
-    programme = _Programme(given, seats)
+    programme = _Programme(ballots, seats)
     committees: list[AnyArray] = []
     totals: list[Fraction | float] = []
-    slack = max(1e-6 * float(given.weight.sum()), 1e-12)
+    slack = max(1e-6 * float(ballots.weight.sum()), 1e-12)
     gap = 0.0
     while len(committees) < MAX_TIED and not gap:
         members, gap = programme.solve(time_limit)
         if members is None:
             break
-        total = _exact(given, members)
+        total = _exact(ballots, members)
         if committees and float(total) < float(max(totals)) - slack:
             break
         committees.append(members)
@@ -177,27 +177,27 @@ def _optimal(given: Approvals, seats: int, time_limit: float | None) -> tuple[An
         programme.forbid(members)
     best = max(totals)
     is_exact = isinstance(best, Fraction)
-    kept = [k for k, total in enumerate(totals) if (total == best if is_exact else total >= best - given.slack)]
+    kept = [k for k, total in enumerate(totals) if (total == best if is_exact else total >= best - ballots.slack)]
     return np.array([committees[k] for k in kept], np.float64), gap
 
 
 class _Programme:
     """The integer programme of the best committee; SciPy hands it to HiGHS."""
 
-    def __init__(self, given: Approvals, seats: int) -> None:
+    def __init__(self, ballots: Approvals, seats: int) -> None:
         from scipy.sparse import coo_array
 
-        n, self.m = given.table.shape
+        n, self.m = ballots.table.shape
         self.seats = seats
-        sizes = np.minimum(given.table.sum(axis=1), seats)
+        sizes = np.minimum(ballots.table.sum(axis=1), seats)
         group = np.repeat(np.arange(n), sizes)
         k = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
         self.worth = np.concatenate(
-            [np.zeros(self.m), -given.weight[group] / k / max(given.weight.max(initial=0), 1e-300)]
+            [np.zeros(self.m), -ballots.weight[group] / k / max(ballots.weight.max(initial=0), 1e-300)]
         )
-        row, candidate = np.nonzero(given.table)
+        row, candidate = np.nonzero(ballots.table)
         # Of twins none is elected before the one ahead of it in the list: fewer committees to look through.
-        pairs = np.array([pair for twins in _twins(given) for pair in pairwise(twins.tolist())]).reshape(-1, 2)
+        pairs = np.array([pair for twins in _twins(ballots) for pair in pairwise(twins.tolist())]).reshape(-1, 2)
         twin = n + 1 + np.arange(len(pairs))
         rows = np.concatenate([row, group, np.full(self.m, n), twin, twin])
         columns = np.concatenate([candidate, self.m + np.arange(len(group)), np.arange(self.m), *pairs.T.astype(int)])

@@ -50,8 +50,8 @@ class Schulze(Method):
         """Return the number of tiers below every slot."""
         majority = majorities(prefs, self.missing)
         path = kernels.strongest_paths(prefs.slot_ptr, strength(majority, self.strength))
-        back = kernels.transpose_matrices(prefs.slot_ptr, path)
-        return tiers_below(majority, path > back)
+        opposite = kernels.transpose_matrices(prefs.slot_ptr, path)
+        return tiers_below(majority, path > opposite)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Explain the order by the strongest paths between the first places, and against those that beat the first."""

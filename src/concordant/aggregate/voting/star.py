@@ -46,7 +46,7 @@ class Star(Method):
     by_parts = True
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers stand below every slot."""
+        """Return how many tiers are below every slot."""
         total, borda = rating_sums(prefs), borda_levels(prefs, "last")
         is_finalist, is_tied = _finalists(prefs, total, borda)
         duels = _duels(majorities(prefs, "last"), is_finalist)

@@ -78,7 +78,7 @@ class STV(Method):
         return self.needs if self.rules == "scottish" else frozenset()
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers stand below every slot, and the count of every instance."""
+        """Return how many tiers are below every slot, and the count of every instance."""
         if self.rules == "scottish" and prefs.weight.sum() > MAX_VOTES:
             raise NeedError(
                 f"stv by the Scottish rules counts up to {MAX_VOTES:,} votes: use " + arg("rules", "meek") + "."
@@ -121,12 +121,14 @@ class STV(Method):
 
 
 def _count(ranking: Ranking) -> Count:
+    """Return the count of the ranking's instance."""
     model = ranking.model
     assert isinstance(model, CountModel)
     return model.count(ranking.instance)
 
 
 def _total(count: Count) -> float:
+    """Return the votes cast: those counted at the first stage and those that named nobody."""
     first = count.stages[0]
     return sum(first.votes.values()) + first.over
 

@@ -45,13 +45,13 @@ def choose_prior(
     The search climbs from ``centre``, or from ``guess``, a place on the grid. The variance follows from the curvature
     of the evidence between neighbouring strengths; it is at most that of a decade.
     """
-    known: dict[int, float] = {}
+    height_at: dict[int, float] = {}
 
     def height(k: int) -> float:
-        if k not in known:
+        if k not in height_at:
             log_evidence = evidence(strength(k, centre)) - 0.5 * (k / PER_DECADE) ** 2
-            known[k] = log_evidence if np.isfinite(log_evidence) else -np.inf
-        return known[k]
+            height_at[k] = log_evidence if np.isfinite(log_evidence) else -np.inf
+        return height_at[k]
 
     best = guess or 0
     for stride in STRIDES if guess is None else STRIDES[-1:]:
@@ -59,8 +59,8 @@ def choose_prior(
             while abs(best + direction) <= PER_DECADE * DECADES and is_higher(height(best + direction), height(best)):
                 best += direction
     step, decade = log(10) / PER_DECADE, log(10)
-    neighbours = [known.get(best + side, -np.inf) for side in (-1, 1)]
-    curve = (2 * known[best] - neighbours[0] - neighbours[1]) / step**2
+    neighbours = [height_at.get(best + side, -np.inf) for side in (-1, 1)]
+    curve = (2 * height_at[best] - neighbours[0] - neighbours[1]) / step**2
     return strength(best, centre), 1 / max(curve, 1 / decade**2)
 
 

@@ -301,9 +301,9 @@ class DuelLikelihood:
 
     def gradient(self) -> Floats:
         """Return the gradient at the point last evaluated."""
-        others = [float(self.duels.order @ self.terms.slope)] if self.has_order else []
-        others += [self.terms.slope_x] * self.has_tie
-        return np.concatenate([self.terms.gradient, others])[None]
+        extras = [float(self.duels.order @ self.terms.slope)] if self.has_order else []
+        extras += [self.terms.slope_x] * self.has_tie
+        return np.concatenate([self.terms.gradient, extras])[None]
 
     def hessian(self, is_exact: bool) -> Floats:
         """Return the negative Hessian at the point last evaluated: scores first, then advantage, then tie."""
@@ -380,7 +380,7 @@ class StageLikelihood:
         self.total, self.is_concave = stages.total, not stages.has_ties
 
     def extras(self) -> dict[str, int]:
-        """Return where the further parameters stand: there are none."""
+        """Return the index of the further parameters: there are none."""
         return {}
 
     def start(self) -> Floats:

@@ -74,12 +74,10 @@ class Prior:
         return -self.alone(len(score)).product(score[None], score[:, None])[:, 0]
 
 
-def relative(score: Floats, owner: Int64s, size: Int64s) -> Floats:
-    """Return scores less the logarithm of the mean worth exp(score) of their instance; ``owner`` is the instance by
-    slot.
-    """
-    worth = np.bincount(owner, np.exp(np.clip(score, -300.0, 300.0)), len(size)) / np.maximum(size, 1)
-    return np.asarray(score - np.log(worth[owner]))
+def relative(score: Floats, instance: Int64s, size: Int64s) -> Floats:
+    """Return scores less the logarithm of the mean worth exp(score) of their instance; ``instance`` is by slot."""
+    worth = np.bincount(instance, np.exp(np.clip(score, -300.0, 300.0)), len(size)) / np.maximum(size, 1)
+    return np.asarray(score - np.log(worth[instance]))
 
 
 class LargePrior(newton.Prior):

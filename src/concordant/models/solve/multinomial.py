@@ -213,17 +213,17 @@ class Part:
         return float(np.abs(self._own).max(initial=0.0))
 
     def agreements(self, unit: float, single: int | None) -> Floats:
-        """Return, by agent, the sums of own * others, own² and others² over entries (3 x agents).
+        """Return, by agent, the sums of net * others, net² and others² over entries (3 x agents).
 
-        ``own`` are the agent's net wins in units of ``unit``, ``others`` those of all others (or of a ``single`` agent)
+        ``net`` are the agent's net wins in units of ``unit``, ``others`` those of all others (or of a ``single`` agent)
         for the same slot.
         """
-        own, slot = self._own / unit, self.solver.corpus.prefs.entry_slot
+        net, slot = self._own / unit, self.solver.corpus.prefs.entry_slot
         agent_of_entry = self.agent[self._ballot]
-        is_counted = np.ones(len(own), bool) if single is None else agent_of_entry == single
-        others = sum_by(slot, np.where(is_counted, own, 0.0), self.solver.corpus.prefs.n_slots)[slot]
-        others = others - own if single is None else others
-        pairs = ((own, others), (own, own), (others, others))
+        is_counted = np.ones(len(net), bool) if single is None else agent_of_entry == single
+        others = sum_by(slot, np.where(is_counted, net, 0.0), self.solver.corpus.prefs.n_slots)[slot]
+        others = others - net if single is None else others
+        pairs = ((net, others), (net, net), (others, others))
         return np.stack([sum_by(agent_of_entry, x * y, self.n_agents) for x, y in pairs])
 
     @property

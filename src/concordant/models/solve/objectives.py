@@ -195,10 +195,10 @@ class Large(Objective):
 
         L(less) is the Laplacian with a weight ``less`` per pair, ``pull`` a diagonal.
         """
-        others = self._of_others()
-        others[: self.m] -= others[: self.m].mean(axis=0)
-        rows = np.concatenate([block, others[: self.m].T])
-        among = others[self.m :] - others.T @ self._times(less, others)
+        other_columns = self._of_others()
+        other_columns[: self.m] -= other_columns[: self.m].mean(axis=0)
+        rows = np.concatenate([block, other_columns[: self.m].T])
+        among = other_columns[self.m :] - other_columns.T @ self._times(less, other_columns)
         return block - rows.T @ self._times(less, rows) - (pull * block) @ block, *self._apart(among)
 
     def _apart(self, covariance: Floats) -> tuple[Floats, Floats]:
@@ -230,13 +230,13 @@ class Matrix(Large):
 
     def _factored(self) -> Floats:
         """Factorise the negative Hessian; where it is not positive definite a bound, then with more on the diagonal."""
-        more = 0.0
+        added = 0.0
         for tries in range(14):
             self.is_exact = np.array([tries == 0])
             hessian = self.hessian(tries == 0)[0]
             if tries > 1:
-                more = max(10 * more, 1e-14 * float(np.trace(hessian)))
-                hessian[np.diag_indices(len(hessian))] += more
+                added = max(10 * added, 1e-14 * float(np.trace(hessian)))
+                hessian[np.diag_indices(len(hessian))] += added
             self.factor = factor_of(hessian)
             if self.factor is not None:
                 return self.factor

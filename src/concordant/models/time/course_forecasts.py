@@ -97,10 +97,10 @@ class Beliefs:
 
     def __init__(self, walk: Walk, n_slots: int) -> None:
         nodes, last = walk.nodes, walk.nodes.is_last
-        mean, variance, seen = np.zeros(n_slots), np.full(n_slots, 1 / walk.prior), np.full(n_slots, np.nan)
-        mean[nodes.slot[last]], seen[nodes.slot[last]] = walk.score[last], nodes.time[last]
+        mean, variance, last_time = np.zeros(n_slots), np.full(n_slots, 1 / walk.prior), np.full(n_slots, np.nan)
+        mean[nodes.slot[last]], last_time[nodes.slot[last]] = walk.score[last], nodes.time[last]
         variance[nodes.slot[last]] = walk.own_variances()[0][last]
-        self.mean, self.variance, self.seen = mean.tolist(), variance.tolist(), seen.tolist()
+        self.mean, self.variance, self.seen = mean.tolist(), variance.tolist(), last_time.tolist()
         self.rate = walk.drift**2
 
     def is_known(self, slot: int) -> bool:

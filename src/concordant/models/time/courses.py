@@ -120,10 +120,10 @@ class Interpolation:
         Rows of candidates without nodes are 0.
         """
         out = np.zeros((len(which), by_node.shape[1]))
-        known = self.known[which]
-        place = (np.cumsum(self.known) - 1)[which[known]]
+        has_nodes = self.known[which]
+        place = (np.cumsum(self.known) - 1)[which[has_nodes]]
         share = self.share[place, None]
-        out[known] = (1 - share) * by_node[self.left[place]] + share * by_node[self.right[place]]
+        out[has_nodes] = (1 - share) * by_node[self.left[place]] + share * by_node[self.right[place]]
         return out
 
 
@@ -434,8 +434,8 @@ class CourseModel(ComparisonModel):
     def _check(self, is_dated: bool) -> None:
         """Refuse dates where the model has numbers, and numbers where it has dates."""
         if is_dated != self.is_dated:
-            was, given = ("dates", "numbers") if self.is_dated else ("numbers", "dates")
-            raise InputError(f"This model was fitted to times that are {was}: ask it about {was}, not {given}.")
+            was, got = ("dates", "numbers") if self.is_dated else ("numbers", "dates")
+            raise InputError(f"This model was fitted to times that are {was}: ask it about {was}, not {got}.")
 
 
 def expected_chance(lead: Floats, variance: Floats) -> Floats:

@@ -33,7 +33,9 @@ class Stack:
         return int(self.slots.shape[1])
 
     def take(self, flat: Floats) -> Floats:
-        """Return the matrices of these instances from those of all; that of a single one is not copied."""
+        """Return the matrices of these instances (instances x m x m) from the flat array of all; a view for a single
+        one.
+        """
         m = self.size
         if len(self.cells) == 1:
             return flat[self.cells[0] : self.cells[0] + m * m].reshape(1, m, m)

@@ -115,7 +115,7 @@ class _Levels:
     # ---- levels ----
     @cached_property
     def size(self) -> Floats:
-        """The entries of every ballot."""
+        """The number of entries of every ballot, at least 1."""
         return np.maximum(np.bincount(self.ballot, minlength=len(self.shrinkage)), 1).astype(np.float64)
 
     @cached_property
@@ -188,7 +188,7 @@ class _Levels:
 
     @cached_property
     def z_squares(self) -> Floats:
-        """The squares of the centred levels by agent."""
+        """By agent: the weighted sum of z times centred z."""
         return self.by_agent(self.z * self.centred(self.z))
 
     def _noise(self, explained: Floats, squares: Floats) -> Floats:

@@ -94,7 +94,7 @@ class Effects:
         return dict(zip(self.design.names, (self.fits[0].coefficient[0] / unit).tolist(), strict=True))
 
     def beside(self) -> dict[str, AnyArray]:
-        """Return the columns of the ranking without covariates."""
+        """Return rank and score of the ranking without covariates, as further columns."""
         if self.uncorrected is None:
             return {}
         return {"uncorrected_rank": self.uncorrected.rank_by_slot, "uncorrected_score": self.uncorrected.score}

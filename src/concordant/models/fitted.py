@@ -56,7 +56,7 @@ class FittedModel:
 
     @classmethod
     def of(cls, prefs: Preferences, score: Floats, /, **more: Any) -> Self:
-        """Return the model of these candidates."""
+        """Return the model of the candidates of preferences; ``more`` are further fields."""
         return cls(prefs.items, prefs.instances, prefs.slot_ptr, prefs.slot_item, score, **more)
 
     # ---- what a model adds ----
@@ -110,13 +110,13 @@ class FittedModel:
     # ---- questions ----
     @property
     def coefficient_errors(self) -> dict[str, float]:
-        """The standard errors of the coefficients of what was compared, of a single instance."""
+        """The standard errors of the coefficients of covariates, for a single instance."""
         known = () if self.effects is None or not self.effects.values else self.effects.known
         return {coefficient.name: coefficient.stderr for coefficient in known if coefficient.stderr is not None}
 
     @property
     def uncorrected(self) -> Ranking:
-        """The ranking by the same method without covariates of what was compared."""
+        """The ranking by the same method without covariates."""
         if self.effects is None or self.effects.uncorrected is None:
             raise InputError("Nothing was corrected: these preferences have no covariates, or style_control is off.")
         return self.effects.uncorrected
@@ -138,7 +138,7 @@ class FittedModel:
         return p_wins
 
     def difference(self, a: object, b: object, instance: object = None) -> tuple[float, float]:
-        """Return how far ``a`` scores above ``b`` and the standard error of that."""
+        """Return the score of ``a`` less that of ``b``, and its standard error."""
         first, second = self._pair(a, b, instance)
         q = self._instance(instance)
         block = None if self.errors is None else self.errors.covariance(q)
@@ -152,7 +152,7 @@ class FittedModel:
         return float(self.score[first[0]] - self.score[second[0]]), float(np.sqrt(max(variance, 0.0)))
 
     def sample(self, n: int, seed: Seed = 0, instance: object = None) -> Preferences:
-        """Draw ``n`` ballots as this model has them come about, over the candidates of an instance."""
+        """Draw ``n`` ballots from this model over the candidates of an instance."""
         slots = self.slots(instance)
         if n < 0 or len(slots) < 2:
             raise InputError(
@@ -175,7 +175,7 @@ class FittedModel:
 
     # ---- which slots ----
     def slots(self, instance: object = None) -> Int64s:
-        """Return the slots of the instance a question is about; one of several must be named."""
+        """Return the slots of an instance; it must be named where there are several."""
         q = self._instance(instance)
         return np.arange(self.slot_ptr[q], self.slot_ptr[q + 1])
 
@@ -234,7 +234,10 @@ class FittedModel:
 
 
 def decided_pairs(chances: tuple[Floats, Floats, Floats], won: Floats, lost: Floats) -> tuple[float, float]:
-    """Return the log-probability of wins and losses given that no pair is tied, and how many there are."""
+    """Return the log-probability of wins and losses given that no pair is tied, and their total weight.
+
+    ``chances`` are those of a win, a loss and a tie of every pair.
+    """
     up, down, _ = chances
     p_decided, tiny = np.maximum(up + down, np.finfo(float).tiny), np.finfo(float).tiny
     value = won * np.log(np.maximum(up / p_decided, tiny)) + lost * np.log(np.maximum(down / p_decided, tiny))
@@ -242,7 +245,7 @@ def decided_pairs(chances: tuple[Floats, Floats, Floats], won: Floats, lost: Flo
 
 
 def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance: object) -> int:
-    """Return the number of the instance a question to a fitted model is about; one of several must be named."""
+    """Return the number of the instance that a question names; it must be named where there are several."""
     if instance is None:
         if n_instances > 1:
             raise InputError("This model covers several instances: name one with " + arg("instance") + " to say which.")
@@ -423,7 +426,7 @@ class MPMModel(FittedModel):
         return np.asarray(weight / max(float(weight.sum()), 1e-300))
 
     def average_variance(self, instance: object = None) -> float:
-        """Return the mean variance of an instance's candidates: how unsure the whole ranking is."""
+        """Return the mean variance of an instance's candidates: the uncertainty of the whole ranking."""
         return float(self.variance[self.slots(instance)].mean())
 
     def log_likelihood(self, prefs: Preferences) -> float:

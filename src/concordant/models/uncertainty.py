@@ -102,7 +102,7 @@ class ScoreErrors:
 
     @cached_property
     def lacking(self) -> Bools:
-        """By instance: whether choices with ties have no errors, as their likelihood curves upwards or is too large."""
+        """By instance: whether it has no errors: choices with ties whose Hessian is not definite, or too many items."""
         size = np.diff(self.prefs.slot_ptr)
         if not isinstance(self.fits[0].observed.plain, ObservedStages):
             return np.zeros(len(size), bool)
@@ -119,7 +119,7 @@ class ScoreErrors:
         return np.asarray(lacking & (size > 1))
 
     def known(self) -> Uncertainty:
-        """Return intervals, standard errors, ranks that hold together, and the chances to be the best."""
+        """Return intervals, standard errors, rank intervals, and the chances to be the best."""
         return self._known
 
     @cached_property
@@ -150,7 +150,7 @@ class ScoreErrors:
 
     @cached_property
     def _rank_ends(self) -> tuple[Int32s, Int32s]:
-        """The ends of the confidence interval of every rank, in agreement with P(best) and the ranks themselves."""
+        """The ends of the confidence interval of every rank, made consistent with P(best) and the ranks themselves."""
         ranges = [rank_ranges(part, self.asked.level, self.asked.seed) for part in self.parts]
         low, high = (self._gathered([pair[side] for pair in ranges]) for side in (0, 1))
         tail = (1 - self.asked.level) / 2
@@ -201,7 +201,7 @@ class ScoreErrors:
 
 
 def intervals(part: Fit, level: float) -> tuple[Floats, Floats]:
-    """Return the ends of the intervals of all scores, each of this confidence."""
+    """Return the lower and upper ends of the confidence intervals of all scores, each of this level."""
     half = simultaneous(level) * np.sqrt(part.variance)
     return part.score - half, part.score + half
 

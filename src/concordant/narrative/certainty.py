@@ -202,14 +202,14 @@ class Certainty:
 
 
 def percent(p: float) -> str:
-    """Write a probability: 65%, >99.9%, <0.1%."""
+    """Return a probability as text: 65%, >99.9%, <0.1%."""
     if 0 < p < 0.001:
         return "<0.1%"
     return ">99.9%" if p > 0.999 else f"{100 * p:.3g}%"
 
 
 def p_text(p: float) -> str:
-    """Write a p-value: p = 0.039, p < 0.001."""
+    """Return a p-value as text: p = 0.039, p < 0.001."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 

@@ -61,7 +61,7 @@ class Scene:
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of all slots, as sentences have them."""
+        """The names of all slots, shortened for sentences."""
         return [shorten(label, WIDTH) for label in self.prefs.items.take(self.prefs.slot_item)]
 
     @cached_property
@@ -112,12 +112,12 @@ class Scene:
 
     @property
     def neighbours(self) -> list[tuple[int, int]]:
-        """The slots of the first places and of the one behind, two by two."""
+        """The pairs of neighbouring slots among the first places and the one behind them."""
         return list(pairwise(self.order[: SHOWN + 1]))
 
     @property
     def noun(self) -> str:
-        """What a vote is called here."""
+        """The word for a vote: "comparison" or "ballot"."""
         return "comparison" if self.prefs.form == "pairs" else "ballot"
 
     @cached_property

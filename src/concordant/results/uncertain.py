@@ -45,7 +45,7 @@ class Uncertainty(FrozenParts):
     """
 
     def known(self) -> Uncertainty:
-        """Return what there is to know."""
+        """Return itself: everything is computed already."""
         return self
 
 
@@ -53,7 +53,7 @@ class Uncertain(Protocol):
     """What can say how sure a result is."""
 
     def known(self) -> Uncertainty:
-        """Find it out, or return what was found before."""
+        """Return the uncertainty, computed on the first call."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class PartialUncertainty:
     slot_ptr: Int64s
 
     def known(self) -> Uncertainty:
-        """Return what is known of these slots."""
+        """Return the uncertainty of these slots."""
         whole = self.whole.known()
         low, high = (None if ends is None else ends[self.slots] for ends in (whole.low, whole.high))
         details = LazyMapping({}, {name: partial(self._detail, name) for name in whole.details})

@@ -28,7 +28,7 @@ class ByDistance(WeighsMajorities):
         """Return the tier of every slot in the consensus."""
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many candidates every slot leaves behind, and the total distance."""
+        """Return the number of candidates behind every slot (ties half), and the total distance."""
         costs = pair_costs(prefs, self.missing)
         return finish(prefs, costs, self.tiers(prefs, costs))
 

@@ -51,7 +51,7 @@ class FaslpPivot(WeighsMajorities):
     seed: int | None = param(0, "seed of the pivots and of the rounding", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many candidates every slot leaves behind, the total distance and its lower bound."""
+        """Return the number of candidates behind every slot, the total distance and its lower bound."""
         deadline, is_late = Deadline(self.time_limit), False
         costs = pair_costs(prefs, self.missing)
         blocks = split(costs, allow_ties=False)

@@ -45,7 +45,7 @@ class Footrule(WeighsMajorities):
     missing: str = options.missing(choices=("auto", "last", "ignore"))
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many candidates every slot leaves behind, and the totals of both distances."""
+        """Return the number of candidates behind every slot, and the totals of both distances."""
         from scipy.optimize import linear_sum_assignment
 
         missing = views.resolve_missing(prefs, self.missing)

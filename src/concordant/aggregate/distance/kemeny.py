@@ -87,7 +87,7 @@ class Kemeny(WeighsMajorities):
     )
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many candidates every slot leaves behind; the fit holds totals, bound and gap."""
+        """Return the number of candidates behind every slot (ties half); the fit holds totals, bound and gap."""
         deadline = Deadline(self.time_limit)
         costs = pair_costs(prefs, self.missing)
         blocks = split(costs, self.result == "weak")
@@ -158,7 +158,7 @@ class Consensus:
         return figures
 
     def notices(self, prefs: Preferences) -> tuple[Notice, ...]:
-        """Warn where the optimum is not proven, and where it is not unique."""
+        """Return notices where the optimum is not proven, and where it is not unique."""
         warnings = []
         unproven = np.flatnonzero(~self.is_proven)
         if len(unproven):

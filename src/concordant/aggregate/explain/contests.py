@@ -70,7 +70,7 @@ class Contest:
         return flat.reshape(m, m)
 
     def figures(self, one: int, two: int) -> str:
-        """Write a duel as its counts: 57-43."""
+        """Return the counts of a duel as text: 57-43."""
         return f"{number(self.support[one, two])}-{number(self.support[two, one])}"
 
     def duel(self, one: int, two: int) -> str:

@@ -30,22 +30,22 @@ class Wording:
 
     @staticmethod
     def number(value: float) -> str:
-        """Write a number of votes."""
+        """Return a number of votes as text."""
         return plain_number(value)
 
     @staticmethod
     def goes(chosen: Bools) -> str:
-        """Return the verb for one or several."""
+        """Return "goes" for one candidate, "go together" for several."""
         return "goes" if chosen.sum() == 1 else "go together"
 
     def rounds(self, score: Floats) -> Iterator[tuple[Bools, Bools]]:
-        """Go through the rounds of an elimination: who is in, and who goes out at its end."""
+        """Iterate over the rounds of an elimination: who is still in, and who is excluded at its end."""
         for level in np.unique(score).tolist():
             yield score >= level, score == level
 
     @staticmethod
     def best(ranking: Ranking) -> Bools:
-        """Say who is ranked first."""
+        """Return, by slot, whether it is ranked first."""
         return np.asarray(ranking.rank_by_slot == 1)
 
     def heading(self, ranking: Ranking, rule: str) -> str:

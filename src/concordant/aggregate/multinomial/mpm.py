@@ -95,7 +95,7 @@ class MPM(Method):
     caution: float = param(0.0, "how many times its variance an item's score is lowered by", low=0.0)
 
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
-        """Return a copy whose adherences are how well each agent agrees with the labels of these instances."""
+        """Return a copy whose adherences are each agent's agreement with the labels of these instances."""
         if prefs.agents is None or prefs.agent is None:
             raise NeedError(f"{self.name} cannot learn adherence from this data: " + NEEDS["agents"] + ".")
         theta = agreement(prefs, labels)

@@ -100,7 +100,7 @@ class MixtureModel(FittedModel):
 
     @property
     def agents(self) -> tuple[str, ...]:
-        """Who belongs to the types."""
+        """The names of the agents."""
         return () if self.prefs.agents is None else tuple(self.prefs.agents.labels)
 
     @cached_property
@@ -109,7 +109,7 @@ class MixtureModel(FittedModel):
         return [self._ranking(score) for score in self.scores]
 
     def for_agent(self, agent: object) -> Ranking:
-        """Return the personal ranking of one agent: the types' scores weighted by how likely it is of each."""
+        """Return the personal ranking of one agent: the types' scores weighted by its membership probabilities."""
         if self.prefs.agents is None:
             raise InputError("The preferences do not say who cast each ballot: build them with " + arg("agent") + ".")
         return self._ranking(self.responsibilities[self.prefs.agents.code(agent, "agent")] @ self.scores)

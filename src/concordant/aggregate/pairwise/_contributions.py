@@ -55,12 +55,12 @@ class Met:
 
     @property
     def points(self) -> Floats:
-        """Points won of each opponent; a tie is half a point."""
+        """Points won against each opponent; a tie is half a point."""
         return np.asarray(self.won + self.tied / 2)
 
     @property
     def games(self) -> Floats:
-        """How much was counted against each opponent."""
+        """The number (weight) of comparisons with each opponent."""
         return np.asarray(self.won + self.lost + self.tied)
 
     @property

@@ -364,7 +364,7 @@ def _unconverged(prefs: Preferences, parts: list[Fit]) -> list[Notice]:
 
 
 def counted(observed: Observed) -> Duels:
-    """Return the duels behind observations."""
+    """Return the duels of observations, without their design."""
     assert isinstance(observed.plain, ObservedDuels)
     return observed.plain.duels
 

@@ -35,7 +35,7 @@ class OverTime(Method):
     all_items: bool = options.all_items()
 
     def rank(self, prefs: Preferences) -> Ranking:
-        """Rank the candidates of every instance that were seen recently, or since a moment, or all."""
+        """Rank the candidates that were seen recently, or since a moment, or all."""
         self.check_needs(prefs)
         keep = self.kept(prefs)
         ranking = super().rank(prefs)
@@ -48,7 +48,7 @@ class OverTime(Method):
         )
 
     def of_everybody(self) -> Self:
-        """Return a copy that ranks every item, as comparisons with other rankings need it."""
+        """Return a copy that ranks every item, for comparisons with other rankings."""
         if self.since is not None:
             raise ParameterError(
                 arg("since", self.since) + " leaves items out, but all must be ranked here: leave it out."

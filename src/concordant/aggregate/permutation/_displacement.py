@@ -242,7 +242,9 @@ def _expansion_corrected(theta: float, m: int) -> tuple[float, float, float]:
 
 
 def _nearly_uniform(theta: Floats, m: int) -> tuple[Floats, Floats]:
-    """Return log Z and the mean distance from the mean and variance over all permutations."""
+    """Return log Z and the mean distance for tiny theta, by the mean and variance over all permutations (Taylor
+    series).
+    """
     mean, variance = m * (m * m - 1) / 6, m**2 * (m + 1) ** 2 * (m - 1) / 36
     return lgamma(m + 1) - theta * mean + theta**2 * variance / 2, mean - theta * variance
 

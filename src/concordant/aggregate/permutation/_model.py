@@ -36,7 +36,7 @@ class PermutationModel(FittedModel):
 
     @abstractmethod
     def stages(self, slots: Int64s) -> Floats:
-        """Return the theta of every place of the centre of an instance, with these slots."""
+        """Return the theta of every place of the centre of the instance with these slots."""
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
         """Return the chances that the first slot of each pair is ranked before the second, behind it, and tied (0)."""
@@ -53,7 +53,7 @@ class PermutationModel(FittedModel):
         return p_before, 1 - p_before, np.zeros(len(first))
 
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw rankings of all candidates."""
+        """Draw n rankings of all candidates: slots best first, and tiers."""
         orders = self._orders(n, slots, rng)
         return self._centre(slots)[orders], np.tile(np.arange(len(slots)), (n, 1))
 

@@ -65,7 +65,7 @@ class PlackettLuce(ChoiceModel):
     seed: int | None = param(0, "seed of everything random", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the scores with standard errors, ranks that hold, fit and warnings."""
+        """Return the scores with standard errors, rank intervals, fit and warnings."""
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
         if self.posterior and (self.prior_kind != "gamma" or self.prior == 0):
             raise ParameterError(

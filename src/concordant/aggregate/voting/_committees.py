@@ -43,7 +43,7 @@ class Approvals:
 
     @property
     def support(self) -> Floats:
-        """The weight of the ballots that approve of every candidate."""
+        """By candidate: the weight of the ballots that approve of it."""
         return np.asarray(self.weight @ self.table)
 
     @property

@@ -74,7 +74,7 @@ class STV(Method):
     rules: str = param("scottish", "how surpluses are transferred", choices=("scottish", "meek"))
 
     def needed(self) -> frozenset[str]:
-        """Return that the Scottish rules need whole votes: their quota is a whole number."""
+        """Return the needs: the Scottish rules need whole votes, because their quota is a whole number."""
         return self.needs if self.rules == "scottish" else frozenset()
 
     def scores(self, prefs: Preferences) -> Outcome:

@@ -47,7 +47,7 @@ class Observed(ABC):
 
     @property
     def plain(self) -> Observed:
-        """The observations themselves, where these are a function of something behind them."""
+        """The underlying observations, where a design maps scores to contestants; else these themselves."""
         return self
 
     @property
@@ -108,7 +108,7 @@ class ObservedDuels(Observed):
 
     @cached_property
     def total(self) -> Floats:
-        """How much was counted in every instance."""
+        """The total count of every instance."""
         return self.duels.totals[0]
 
     @cached_property
@@ -149,12 +149,12 @@ class ObservedDuels(Observed):
 
     @cached_property
     def recent(self) -> dict[bytes, DuelTerms]:
-        """The terms at the points last evaluated: fits under other priors begin where one ended."""
+        """The terms at the points last evaluated, by point: fits under other priors start where one ended."""
         return {}
 
     @cached_property
     def matrix(self) -> dict[str, Floats]:
-        """The matrix of second derivatives last multiplied by (``whole``), and the curves it was made of."""
+        """The negative Hessian last multiplied by (``whole``), and the curvatures it was made of (``curve``)."""
         return {}
 
 
@@ -395,7 +395,7 @@ class StageLikelihood:
         return StageLikelihood(self.stages.take(np.arange(0, len(self.stages.weight), step))), step
 
     def evaluate(self, point: Floats) -> Floats:
-        """Return the log-likelihood; what the derivatives need is kept."""
+        """Return the log-likelihood; worths and sums are kept for the derivatives."""
         self.worth = worths(point[0])
         value, self.gain, self.rate = kernels.stage_sums(self.stages.rows, self.worth)
         return np.array([value + float(self.stages.wins @ (point[0] - point[0].max(initial=-np.inf)))])
@@ -410,7 +410,7 @@ class StageLikelihood:
 
     @cached_property
     def _bound(self) -> StageRows:
-        """The stages without what tiers of several items add, which may curve upwards."""
+        """The stages without the terms of tiers of several items, whose curvature may be positive."""
         rows = self.stages.rows
         return rows._replace(mark=np.where(rows.mark == GOES_ON, REST, rows.mark).astype(np.uint8))
 

@@ -40,7 +40,7 @@ class Prior:
 
     @cached_property
     def belief(self) -> Belief:
-        """What the kernels take."""
+        """The prior as the kernels take it."""
         return Belief(self.ridge, self.ridge_extra, self.is_gamma)
 
     def of(self, instances: Int64s, slots: Int64s) -> Prior:

@@ -146,7 +146,7 @@ class DesignLikelihood:
         """Return nothing: a search begins with all observations."""
 
     def evaluate(self, point: Floats) -> Floats:
-        """Return the log-likelihood; what the derivatives need is kept."""
+        """Return the log-likelihood: that of the contestants' strengths, design.up(scores) + x @ coefficients."""
         first_coefficient = self.size - self.n_coefficients
         strengths = self._up(point[0, : self.m]) + self.design.x @ point[0, first_coefficient:]
         return self.inner.evaluate(np.concatenate([strengths, point[0, self.m : first_coefficient]])[None])

@@ -53,7 +53,7 @@ class Duels:
 
     @cached_property
     def rows(self) -> DuelRows:
-        """What the kernels take."""
+        """The duels as the kernels take them."""
         return DuelRows(self.first, self.second, self.won, self.lost, self.tied, self.order)
 
     @cached_property

@@ -99,7 +99,7 @@ class Corpus:
 
     @cached_property
     def divisor(self) -> Floats:
-        """The same, with 1 where it is 0."""
+        """The total count of every instance, 1 where it is 0."""
         return np.where(self.total_by_instance > 0, self.total_by_instance, 1.0)
 
     @cached_property

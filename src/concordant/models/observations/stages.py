@@ -41,7 +41,7 @@ class Stages:
 
     @property
     def rows(self) -> StageRows:
-        """What the kernels take."""
+        """The stages as the kernels take them."""
         return StageRows(self.indptr, self.slot, self.mark, self.weight)
 
     @cached_property

@@ -73,7 +73,7 @@ class Fit:
 
     @property
     def warm_start(self) -> WarmStart:
-        """This fit as the beginning of another."""
+        """This fit as the starting point of another."""
         return WarmStart(self.score, self.advantage, self.tie)
 
     @property
